@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "base/arena.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Block Block;
+
+struct Block {
+        Block *next;
+        size_t used;
+        size_t size;
+        max_align_t bytes[];
+};
+
+struct Arena {
+        Block *blocks;
+};
+
+enum {
+        BLOCK_BYTES = 8192,
+        ALIGNMENT = _Alignof(max_align_t),
+};
+
+static void *allocate_or_end(size_t size) {
+        void *memory = calloc(1, size);
+
+        if (!memory) {
+                fputs("hugeplan: out of memory\n", stderr);
+                abort();
+        }
+        return memory;
+}
+
+Arena *arena_new(void) {
+        return allocate_or_end(sizeof(Arena));
+}
+
+Arena *arena_free(Arena *arena) {
+        if (!arena)
+                return NULL;
+        for (Block *block = arena->blocks, *next; block; block = next) {
+                next = block->next;
+                free(block);
+        }
+        free(arena);
+        return NULL;
+}
+
+void arena_freep(Arena **arena) {
+        *arena = arena_free(*arena);
+}
+
+static Block *arena_add_block(Arena *arena, size_t size) {
+        Block *block = allocate_or_end(sizeof(Block) + size);
+
+        block->size = size;
+        /* A block made for one large object goes behind the current one, which has room left. */
+        if (arena->blocks && size > BLOCK_BYTES) {
+                block->next = arena->blocks->next;
+                arena->blocks->next = block;
+        } else {
+                block->next = arena->blocks;
+                arena->blocks = block;
+        }
+        return block;
+}
+
+void *arena_alloc(Arena *arena, size_t size) {
+        Block *block = arena->blocks;
+
+        if (size > SIZE_MAX / 2) {
+                fputs("hugeplan: impossible allocation\n", stderr);
+                abort();
+        }
+        size = (MAX(size, (size_t) 1) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+        if (!block || block->size - block->used < size)
+                block = arena_add_block(arena, MAX(size, (size_t) BLOCK_BYTES));
+        void *memory = (char *) block->bytes + block->used;
+
+        block->used += size;
+        return memory;
+}
+
+void *arena_alloc_array(Arena *arena, size_t n, size_t size) {
+        size_t total;
+
+        if (__builtin_mul_overflow(n, size, &total))
+                total = SIZE_MAX;
+        return arena_alloc(arena, total);
+}
+
+void *arena_memdup(Arena *arena, const void *bytes, size_t size) {
+        void *copy = arena_alloc(arena, size);
+
+        if (size > 0)
+                memcpy(copy, bytes, size);
+        return copy;
+}
+
+char *arena_strndup(Arena *arena, const char *string, size_t length) {
+        length = strnlen(string, length);
+        char *copy = arena_alloc(arena, length + 1);
+
+        memcpy(copy, string, length);
+        return copy;
+}
+
+char *arena_strdup(Arena *arena, const char *string) {
+        return string ? arena_strndup(arena, string, strlen(string)) : NULL;
+}
+
+char *arena_vprintf(Arena *arena, const char *format, va_list arguments) {
+        va_list again;
+
+        va_copy(again, arguments);
+        int length = vsnprintf(NULL, 0, format, again);
+
+        va_end(again);
+        if (length < 0)
+                return arena_strdup(arena, "");
+        char *string = arena_alloc(arena, (size_t) length + 1);
+
+        vsnprintf(string, (size_t) length + 1, format, arguments);
+        return string;
+}
+
+char *arena_printf(Arena *arena, const char *format, ...) {
+        va_list arguments;
+
+        va_start(arguments, format);
+        char *string = arena_vprintf(arena, format, arguments);
+
+        va_end(arguments);
+        return string;
+}

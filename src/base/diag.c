@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "base/diag.h"
+
+#include "base/text.h"
+
+static const char *const severity_names[] = {
+        [SEVERITY_ERROR] = "error",
+        [SEVERITY_WARNING] = "warning",
+        [SEVERITY_NOTICE] = "notice",
+};
+
+const char *severity_name(Severity severity) {
+        return severity_names[severity];
+}
+
+int severity_from_name(const char *name, Severity *ret) {
+        for (size_t i = 0; i < ARRAY_LEN(severity_names); i++)
+                if (text_equals(name, severity_names[i])) {
+                        *ret = (Severity) i;
+                        return 0;
+                }
+        return -EINVAL;
+}
+
+void diags_add(Diags *diags, const Diag *diag) {
+        Arena *arena = diags->arena;
+
+        *vec_push(arena, &diags->list) = (Diag){
+                .severity = diag->severity,
+                .id = arena_strdup(arena, diag->id),
+                .file = arena_strdup(arena, diag->file),
+                .line = diag->line,
+                .key = arena_strdup(arena, diag->key),
+                .text = arena_strdup(arena, diag->text),
+                .remedy = arena_strdup(arena, diag->remedy),
+        };
+}
+
+size_t diags_count(const Diags *diags, Severity severity) {
+        size_t n = 0;
+
+        VEC_FOREACH(diag, &diags->list)
+                n += diag->severity == severity;
+        return n;
+}
+
+char *diag_format(Arena *arena, const Diag *diag) {
+        Text text = text_in(arena);
+
+        if (diag->file)
+                text_printf(&text, diag->line > 0 ? "%s:%u: " : "%s: ", diag->file, diag->line);
+        if (diag->key)
+                text_printf(&text, "%s: ", diag->key);
+        text_add(&text, diag->text);
+        if (diag->remedy)
+                text_printf(&text, "; %s", diag->remedy);
+        return text.string;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "base/id_set.h"
+
+#include "base/size.h"
+#include "base/text.h"
+
+#include <string.h>
+
+void id_set_add(IdSet *set, unsigned id) {
+        if (id < ID_SET_MAX)
+                set->words[id / 64] |= UINT64_C(1) << (id % 64);
+}
+
+bool id_set_has(const IdSet *set, unsigned id) {
+        return id < ID_SET_MAX && (set->words[id / 64] >> (id % 64) & 1);
+}
+
+bool id_set_is_empty(const IdSet *set) {
+        return id_set_next(set, 0) == ID_SET_MAX;
+}
+
+unsigned id_set_count(const IdSet *set) {
+        unsigned n = 0;
+
+        for (size_t i = 0; i < ARRAY_LEN(set->words); i++)
+                n += (unsigned) __builtin_popcountll(set->words[i]);
+        return n;
+}
+
+unsigned id_set_next(const IdSet *set, unsigned from) {
+        while (from < ID_SET_MAX) {
+                uint64_t rest = set->words[from / 64] >> (from % 64);
+
+                if (rest)
+                        return from + (unsigned) __builtin_ctzll(rest);
+                from = (from / 64 + 1) * 64;
+        }
+        return ID_SET_MAX;
+}
+
+static int parse_id(const char *word, unsigned *ret) {
+        uint64_t id;
+        int r = parse_u64(word, &id);
+
+        if (r < 0)
+                return r;
+        if (id >= ID_SET_MAX)
+                return -ERANGE;
+        *ret = (unsigned) id;
+        return 0;
+}
+
+static int add_range(Arena *arena, IdSet *set, const char *word) {
+        const char *dash = strchr(word, '-');
+        unsigned first, last;
+        int r = parse_id(dash ? arena_strndup(arena, word, (size_t) (dash - word)) : word, &first);
+
+        if (r < 0)
+                return r;
+        last = first;
+        if (dash) {
+                r = parse_id(dash + 1, &last);
+                if (r < 0)
+                        return r;
+        }
+        if (last < first)
+                return -EINVAL;
+        for (unsigned id = first; id <= last; id++)
+                id_set_add(set, id);
+        return 0;
+}
+
+int id_set_parse(const char *string, IdSet *ret) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        IdSet set = {};
+
+        string = text_strip(arena, string);
+        while (*string) {
+                size_t length = strcspn(string, ",");
+                char *word = text_strip(arena, arena_strndup(arena, string, length));
+                int r = add_range(arena, &set, word);
+
+                if (r < 0)
+                        return r;
+                string += length;
+                if (*string == ',' && *++string == '\0')
+                        return -EINVAL;
+        }
+        *ret = set;
+        return 0;
+}
+
+char *id_set_format(Arena *arena, const IdSet *set) {
+        Text text = text_in(arena);
+
+        for (unsigned first = id_set_next(set, 0), last; first < ID_SET_MAX;
+             first = id_set_next(set, last + 1)) {
+                for (last = first; id_set_has(set, last + 1); last++)
+                        ;
+                text_printf(&text, "%s%u", text.length > 0 ? "," : "", first);
+                if (last > first)
+                        text_printf(&text, "-%u", last);
+        }
+        return arena_strdup(arena, text_string(&text));
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* Sets of small numbers (NUMA nodes, CPUs) in the kernel's list format: "0,2-3". */
+
+#include "base/arena.h"
+
+enum { ID_SET_MAX = 1024 }; /* the kernel's MAX_NUMNODES is at most 1 << 10 */
+
+typedef struct IdSet {
+        uint64_t words[ID_SET_MAX / 64];
+} IdSet;
+
+/* Parses "0,2-3" (blanks after commas and at the end are taken; the empty string is the empty set).
+ * -EINVAL for anything else, -ERANGE for numbers of ID_SET_MAX and above. */
+int id_set_parse(const char *string, IdSet *ret);
+
+/* The same format: "0-3,8"; "" for the empty set. */
+char *id_set_format(Arena *arena, const IdSet *set);
+
+void id_set_add(IdSet *set, unsigned id);
+bool id_set_has(const IdSet *set, unsigned id);
+bool id_set_is_empty(const IdSet *set);
+unsigned id_set_count(const IdSet *set);
+
+/* The smallest member that is at least FROM; ID_SET_MAX if there is none. */
+unsigned id_set_next(const IdSet *set, unsigned from);
+
+#define ID_SET_FOREACH(id, set) \
+        for (unsigned id = id_set_next((set), 0); id < ID_SET_MAX; id = id_set_next((set), id + 1))

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "base/size.h"
+
+#include "base/text.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+static bool is_digit(char c) {
+        return c >= '0' && c <= '9';
+}
+
+/* Takes digits off *AT; -EINVAL if there are none. */
+static int take_digits(const char **at, uint64_t *ret) {
+        uint64_t value = 0;
+
+        if (!is_digit(**at))
+                return -EINVAL;
+        for (; is_digit(**at); (*at)++)
+                if (__builtin_mul_overflow(value, UINT64_C(10), &value) ||
+                    __builtin_add_overflow(value, (uint64_t) (**at - '0'), &value))
+                        return -ERANGE;
+        *ret = value;
+        return 0;
+}
+
+int parse_u64(const char *string, uint64_t *ret) {
+        uint64_t value = 0;
+        int r = take_digits(&string, &value);
+
+        if (r < 0)
+                return r;
+        if (*string)
+                return -EINVAL;
+        *ret = value;
+        return 0;
+}
+
+/* A decimal number as a whole and a fraction in millionths; further decimals are refused. */
+static int take_decimal(const char **at, uint64_t *ret_whole, uint64_t *ret_millionths) {
+        uint64_t scale = 100000;
+        int r = take_digits(at, ret_whole);
+
+        *ret_millionths = 0;
+        if (r < 0 || **at != '.')
+                return r;
+        (*at)++;
+        if (!is_digit(**at))
+                return -EINVAL;
+        for (; is_digit(**at); (*at)++, scale /= 10) {
+                if (scale == 0)
+                        return -EINVAL;
+                *ret_millionths += (uint64_t) (**at - '0') * scale;
+        }
+        return 0;
+}
+
+/* The power of 1024 that a suffix stands for, 0 for none. */
+static unsigned take_size_suffix(const char **at) {
+        static const char suffixes[] = "KMGTPE";
+        const char *found = NULL;
+
+        if (**at)
+                found = strchr(suffixes, **at >= 'a' && **at <= 'z' ? **at - 32 : **at);
+        if (found)
+                (*at)++;
+        if (found && **at == 'i' && (*at)[1] == 'B')
+                *at += 2;
+        else if (**at == 'B')
+                (*at)++;
+        return found ? (unsigned) (found - suffixes) + 1 : 0;
+}
+
+int parse_size_bytes(const char *string, uint64_t *ret_bytes) {
+        uint64_t whole, millionths;
+        int r = take_decimal(&string, &whole, &millionths);
+
+        if (r < 0)
+                return r;
+        unsigned power = take_size_suffix(&string);
+
+        if (*string || (millionths > 0 && power == 0))
+                return -EINVAL;
+        uint64_t unit = UINT64_C(1) << (10 * power);
+        uint64_t fraction = (uint64_t) ((unsigned __int128) unit * millionths / 1000000);
+
+        if (__builtin_mul_overflow(whole, unit, &whole) ||
+            __builtin_add_overflow(whole, fraction, &whole))
+                return -ERANGE;
+        *ret_bytes = whole;
+        return 0;
+}
+
+int parse_percent_hundredths(const char *string, uint64_t *ret_hundredths) {
+        uint64_t whole, millionths;
+        int r = take_decimal(&string, &whole, &millionths);
+
+        if (r < 0)
+                return r;
+        if (strcmp(string, "%") != 0 || millionths % 10000 != 0)
+                return -EINVAL;
+        if (whole > 100 || (whole == 100 && millionths > 0))
+                return -ERANGE;
+        *ret_hundredths = whole * 100 + millionths / 10000;
+        return 0;
+}
+
+static const struct {
+        const char *name;
+        uint64_t usec;
+} time_units[] = {
+        {"us", 1},
+        {"usec", 1},
+        {"ms", USEC_PER_MSEC},
+        {"msec", USEC_PER_MSEC},
+        {"s", USEC_PER_SEC},
+        {"sec", USEC_PER_SEC},
+        {"second", USEC_PER_SEC},
+        {"seconds", USEC_PER_SEC},
+        {"", USEC_PER_SEC},
+        {"m", 60 * USEC_PER_SEC},
+        {"min", 60 * USEC_PER_SEC},
+        {"minute", 60 * USEC_PER_SEC},
+        {"minutes", 60 * USEC_PER_SEC},
+        {"h", 3600 * USEC_PER_SEC},
+        {"hr", 3600 * USEC_PER_SEC},
+        {"hour", 3600 * USEC_PER_SEC},
+        {"hours", 3600 * USEC_PER_SEC},
+        {"d", 86400 * USEC_PER_SEC},
+        {"day", 86400 * USEC_PER_SEC},
+        {"days", 86400 * USEC_PER_SEC},
+};
+
+static int take_time_unit(const char **at, uint64_t *ret_usec) {
+        size_t length = 0;
+
+        while (((*at)[length] >= 'a' && (*at)[length] <= 'z') ||
+               ((*at)[length] >= 'A' && (*at)[length] <= 'Z'))
+                length++;
+        for (size_t i = 0; i < ARRAY_LEN(time_units); i++)
+                if (strlen(time_units[i].name) == length &&
+                    strncmp(time_units[i].name, *at, length) == 0) {
+                        *at += length;
+                        *ret_usec = time_units[i].usec;
+                        return 0;
+                }
+        return -EINVAL;
+}
+
+int parse_duration_usec(const char *string, uint64_t *ret_usec) {
+        uint64_t total = 0;
+
+        if (strcmp(string, "infinity") == 0) {
+                *ret_usec = UINT64_MAX;
+                return 0;
+        }
+        do {
+                uint64_t whole, millionths, unit, part;
+                int r = take_decimal(&string, &whole, &millionths);
+
+                if (r < 0)
+                        return r;
+                string += strspn(string, " ");
+                r = take_time_unit(&string, &unit);
+                if (r < 0)
+                        return r;
+                string += strspn(string, " ");
+                if (__builtin_mul_overflow(whole, unit, &part) ||
+                    __builtin_add_overflow(part, unit * millionths / 1000000, &part) ||
+                    __builtin_add_overflow(total, part, &total) || total == UINT64_MAX)
+                        return -ERANGE;
+        } while (*string);
+        *ret_usec = total;
+        return 0;
+}
+
+int parse_boolean(const char *string, bool *ret) {
+        static const char *const words[2][6] = {
+                {"0", "no", "n", "false", "f", "off"},
+                {"1", "yes", "y", "true", "t", "on"},
+        };
+
+        for (size_t value = 0; value < 2; value++)
+                for (size_t i = 0; i < ARRAY_LEN(words[value]); i++)
+                        if (strcasecmp(string, words[value][i]) == 0) {
+                                *ret = value;
+                                return 0;
+                        }
+        return -EINVAL;
+}
+
+static const char size_letters[] = "BKMGTPE";
+
+char *format_page_size(Arena *arena, uint64_t bytes) {
+        unsigned power = 0;
+
+        for (; power < 6 && bytes >= 1024 && bytes % 1024 == 0; power++)
+                bytes /= 1024;
+        if (power == 0)
+                return arena_printf(arena, "%" PRIu64, bytes);
+        return arena_printf(arena, "%" PRIu64 "%c", bytes, size_letters[power]);
+}
+
+char *format_size(Arena *arena, uint64_t bytes) {
+        unsigned power = 0;
+        uint64_t unit = 1;
+
+        while (power < 6 && bytes / unit >= 1024) {
+                unit *= 1024;
+                power++;
+        }
+        /* Rounding may reach the next unit: 1023.96M is 1G. */
+        uint64_t tenths = (uint64_t) (((unsigned __int128) bytes * 10 + unit / 2) / unit);
+
+        if (tenths >= 10240 && power < 6) {
+                power++;
+                tenths = 10;
+        }
+        if (power == 0)
+                return arena_printf(arena, "%" PRIu64, bytes);
+        if (tenths % 10 == 0)
+                return arena_printf(arena, "%" PRIu64 "%c", tenths / 10, size_letters[power]);
+        return arena_printf(arena, "%" PRIu64 ".%u%c", tenths / 10, (unsigned) (tenths % 10),
+                            size_letters[power]);
+}
+
+char *format_duration(Arena *arena, uint64_t usec) {
+        if (usec == UINT64_MAX)
+                return arena_strdup(arena, "infinity");
+        if (usec < USEC_PER_MSEC)
+                return arena_printf(arena, "%" PRIu64 "us", usec);
+        if (usec < USEC_PER_SEC)
+                return arena_printf(arena, "%" PRIu64 "ms", usec / USEC_PER_MSEC);
+
+        uint64_t seconds = usec / USEC_PER_SEC, tenths = usec % USEC_PER_SEC / 100000;
+
+        if (seconds < 60)
+                return tenths == 0
+                               ? arena_printf(arena, "%" PRIu64 "s", seconds)
+                               : arena_printf(arena, "%" PRIu64 ".%" PRIu64 "s", seconds, tenths);
+        uint64_t minutes = seconds / 60;
+
+        seconds %= 60;
+        if (minutes >= 60)
+                return arena_printf(arena, "%" PRIu64 "h %" PRIu64 "min", minutes / 60,
+                                    minutes % 60);
+        return seconds == 0 ? arena_printf(arena, "%" PRIu64 "min", minutes)
+                            : arena_printf(arena, "%" PRIu64 "min %" PRIu64 "s", minutes, seconds);
+}
+
+char *format_count(Arena *arena, uint64_t n) {
+        char digits[24];
+        Text text = text_in(arena);
+        size_t length = (size_t) snprintf(digits, sizeof(digits), "%" PRIu64, n);
+
+        for (size_t i = 0; i < length; i++) {
+                if (i > 0 && (length - i) % 3 == 0)
+                        text_add(&text, ",");
+                text_add_n(&text, &digits[i], 1);
+        }
+        return text.string;
+}
+
+uint64_t mul_saturated(uint64_t a, uint64_t b) {
+        uint64_t product;
+
+        return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
+}
+
+uint64_t add_saturated(uint64_t a, uint64_t b) {
+        uint64_t sum;
+
+        return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+uint64_t share_of(uint64_t whole, uint64_t hundredths) {
+        return (uint64_t) ((unsigned __int128) whole * hundredths / 10000);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* Numbers as people write them: sizes ("1.5T"), shares ("25%"), time spans ("5min"), booleans.
+ *
+ * The only place where text becomes a number. Every parser consumes the whole string, checks range
+ * and overflow, and leaves *ret untouched when it fails: -EINVAL for what is no such thing, -ERANGE
+ * for what does not fit. Sizes are binary, as in systemd: 1K is 1024 bytes. */
+
+#include "base/arena.h"
+
+#define KIB (UINT64_C(1) << 10)
+#define MIB (UINT64_C(1) << 20)
+#define GIB (UINT64_C(1) << 30)
+#define TIB (UINT64_C(1) << 40)
+
+#define USEC_PER_MSEC UINT64_C(1000)
+#define USEC_PER_SEC  UINT64_C(1000000)
+
+/* Decimal digits only: no sign, no blanks, no leading "0x". */
+int parse_u64(const char *string, uint64_t *ret);
+
+/* Bytes: digits, optionally a fraction, optionally one of K M G T P E (either case) and then
+ * optionally "B" or "iB". A fraction needs a suffix; what is below a byte is cut off. */
+int parse_size_bytes(const char *string, uint64_t *ret_bytes);
+
+/* "25%" in hundredths of a percent (2500); up to two decimals, at most 100%. */
+int parse_percent_hundredths(const char *string, uint64_t *ret_hundredths);
+
+/* Time spans as in systemd.time(7): "90", "90s", "2min 30s", "1h"; a bare number is seconds;
+ * "infinity" is UINT64_MAX. */
+int parse_duration_usec(const char *string, uint64_t *ret_usec);
+
+/* Booleans as in systemd: 1 yes y true t on; 0 no n false f off; any case. */
+int parse_boolean(const char *string, bool *ret);
+
+/* "1.5G", "2M", "640K", "17": at most three digits before the point are kept readable, at most one
+ * after it, rounded to nearest. Exact multiples are printed exactly ("2M", not "2.0M"). */
+char *format_size(Arena *arena, uint64_t bytes);
+
+/* "2M", "1G", "64K": page sizes, always exact. */
+char *format_page_size(Arena *arena, uint64_t bytes);
+
+/* "350ms", "1.2s", "2min 5s". */
+char *format_duration(Arena *arena, uint64_t usec);
+
+/* 1234567 -> "1,234,567". */
+char *format_count(Arena *arena, uint64_t n);
+
+/* A*B and A+B that stop at UINT64_MAX instead of wrapping. */
+uint64_t mul_saturated(uint64_t a, uint64_t b);
+uint64_t add_saturated(uint64_t a, uint64_t b);
+
+/* A minus B, 0 where B is larger. */
+static inline uint64_t sub_floored(uint64_t a, uint64_t b) {
+        return a > b ? a - b : 0;
+}
+
+static inline uint64_t div_round_up(uint64_t a, uint64_t b) {
+        return a / b + (a % b != 0);
+}
+
+/* SHARE hundredths of a percent of WHOLE, without overflow, rounded down. */
+uint64_t share_of(uint64_t whole, uint64_t hundredths);

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* Tables for people: aligned columns, a header, two blanks between columns, no trailing blanks. */
+
+#include "base/text.h"
+
+typedef enum TableAlign { TABLE_LEFT, TABLE_RIGHT } TableAlign;
+
+typedef struct TableColumn {
+        const char *title;
+        TableAlign align;
+} TableColumn;
+
+typedef struct Table Table;
+
+/* A table with the N COLUMNS (not copied), in ARENA. */
+Table *table_new(Arena *arena, const TableColumn *columns, size_t n);
+
+/* The next cell of the current row; a row begins by itself when the last one is full. COLOR is an
+ * escape sequence put around the cell when the table is printed in colour, or NULL. */
+void table_add(Table *table, const char *cell);
+void table_add_colored(Table *table, const char *cell, const char *color);
+void table_printf(Table *table, const char *format, ...) PRINTF_LIKE(2, 3);
+
+size_t table_rows(const Table *table);
+
+/* Appends the table to TEXT, every line behind INDENT. */
+void table_print(const Table *table, Text *text, const char *indent, bool colored);

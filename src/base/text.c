@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "base/text.h"
+
+#include <string.h>
+
+static void text_reserve(Text *text, size_t more) {
+        size_t needed = text->length + more + 1;
+
+        if (needed <= text->capacity)
+                return;
+        size_t capacity = MAX(needed, MAX(text->capacity * 2, (size_t) 128));
+        char *string = arena_alloc(text->arena, capacity);
+
+        if (text->length > 0)
+                memcpy(string, text->string, text->length);
+        text->string = string;
+        text->capacity = capacity;
+}
+
+void text_add_n(Text *text, const char *bytes, size_t length) {
+        text_reserve(text, length);
+        if (length > 0)
+                memcpy(text->string + text->length, bytes, length);
+        text->length += length;
+        text->string[text->length] = '\0';
+}
+
+void text_add(Text *text, const char *string) {
+        text_add_n(text, string, strlen(string));
+}
+
+void text_printf(Text *text, const char *format, ...) {
+        va_list arguments;
+
+        va_start(arguments, format);
+        char *string = arena_vprintf(text->arena, format, arguments);
+
+        va_end(arguments);
+        text_add(text, string);
+}
+
+void text_repeat(Text *text, char byte, size_t n) {
+        text_reserve(text, n);
+        memset(text->string + text->length, byte, n);
+        text->length += n;
+        text->string[text->length] = '\0';
+}
+
+const char *text_string(const Text *text) {
+        return text->string ? text->string : "";
+}
+
+void text_add_wrapped(Text *text, const char *first, const char *indent, const char *paragraph,
+                      size_t width) {
+        size_t column = text_width(first), indent_width = text_width(indent);
+        bool at_start = true;
+        char *word;
+
+        text_add(text, first);
+        while ((word = text_next_word(text->arena, &paragraph, " "))) {
+                size_t word_width = text_width(word);
+
+                if (!at_start && column + 1 + word_width > width) {
+                        text_add(text, "\n");
+                        text_add(text, indent);
+                        column = indent_width;
+                        at_start = true;
+                }
+                if (!at_start) {
+                        text_add(text, " ");
+                        column++;
+                }
+                text_add(text, word);
+                column += word_width;
+                at_start = false;
+        }
+        text_add(text, "\n");
+}
+
+size_t text_width(const char *string) {
+        size_t width = 0;
+
+        for (; *string; string++)
+                if (((unsigned char) *string & 0xC0) != 0x80)
+                        width++;
+        return width;
+}
+
+/* The length of the well-formed sequence at BYTES, 0 if there is none. */
+static size_t utf8_sequence(const unsigned char *bytes, size_t left) {
+        static const struct {
+                unsigned char first_min, first_max, second_min, second_max;
+                size_t length;
+        } forms[] = {
+                {0x01, 0x7F, 0, 0, 1},       {0xC2, 0xDF, 0x80, 0xBF, 2},
+                {0xE0, 0xE0, 0xA0, 0xBF, 3}, {0xE1, 0xEC, 0x80, 0xBF, 3},
+                {0xED, 0xED, 0x80, 0x9F, 3}, {0xEE, 0xEF, 0x80, 0xBF, 3},
+                {0xF0, 0xF0, 0x90, 0xBF, 4}, {0xF1, 0xF3, 0x80, 0xBF, 4},
+                {0xF4, 0xF4, 0x80, 0x8F, 4},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(forms); i++) {
+                if (bytes[0] < forms[i].first_min || bytes[0] > forms[i].first_max)
+                        continue;
+                if (forms[i].length > left)
+                        return 0;
+                if (forms[i].length > 1 &&
+                    (bytes[1] < forms[i].second_min || bytes[1] > forms[i].second_max))
+                        return 0;
+                for (size_t k = 2; k < forms[i].length; k++)
+                        if ((bytes[k] & 0xC0) != 0x80)
+                                return 0;
+                return forms[i].length;
+        }
+        return 0;
+}
+
+bool text_is_utf8(const char *bytes, size_t length) {
+        const unsigned char *at = (const unsigned char *) bytes;
+
+        while (length > 0) {
+                size_t n = utf8_sequence(at, length);
+
+                if (n == 0)
+                        return false;
+                at += n;
+                length -= n;
+        }
+        return true;
+}
+
+bool text_equals(const char *a, const char *b) {
+        return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+bool text_starts_with(const char *string, const char *prefix) {
+        return strncmp(string, prefix, strlen(prefix)) == 0;
+}
+
+bool text_ends_with(const char *string, const char *suffix) {
+        size_t length = strlen(string), suffix_length = strlen(suffix);
+
+        return length >= suffix_length && strcmp(string + length - suffix_length, suffix) == 0;
+}
+
+char *text_strip(Arena *arena, const char *string) {
+        static const char blanks[] = " \t\r\n";
+
+        string += strspn(string, blanks);
+        size_t length = strlen(string);
+
+        while (length > 0 && strchr(blanks, string[length - 1]))
+                length--;
+        return arena_strndup(arena, string, length);
+}
+
+char *text_next_word(Arena *arena, const char **string, const char *separators) {
+        *string += strspn(*string, separators);
+        size_t length = strcspn(*string, separators);
+
+        if (length == 0)
+                return NULL;
+        char *word = arena_strndup(arena, *string, length);
+
+        *string += length;
+        return word;
+}

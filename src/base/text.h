@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* Text: a growing string in an arena, and questions about strings. */
+
+#include "base/arena.h"
+
+typedef struct Text {
+        Arena *arena;
+        char *string; /* always NUL-terminated once something was added, else NULL */
+        size_t length;
+        size_t capacity;
+} Text;
+
+static inline Text text_in(Arena *arena) {
+        return (Text){.arena = arena};
+}
+
+void text_add(Text *text, const char *string);
+void text_add_n(Text *text, const char *bytes, size_t length);
+void text_printf(Text *text, const char *format, ...) PRINTF_LIKE(2, 3);
+void text_repeat(Text *text, char byte, size_t n);
+
+/* The string so far; "" when nothing was added. */
+const char *text_string(const Text *text);
+
+/* Breaks PARAGRAPH at spaces so that no line is wider than WIDTH columns. The first line starts
+ * with FIRST, every other with INDENT; every line ends with a newline. */
+void text_add_wrapped(Text *text, const char *first, const char *indent, const char *paragraph,
+                      size_t width);
+
+/* Columns that a UTF-8 string takes on a terminal: one per code point (no wide characters are
+ * printed by hugeplan). */
+size_t text_width(const char *string);
+
+/* Valid UTF-8 without NUL (RFC 3629: no surrogates, no overlong forms, up to U+10FFFF). */
+bool text_is_utf8(const char *bytes, size_t length);
+
+bool text_equals(const char *a, const char *b); /* NULL equals NULL only */
+bool text_starts_with(const char *string, const char *prefix);
+bool text_ends_with(const char *string, const char *suffix);
+
+/* A copy without leading and trailing blanks. */
+char *text_strip(Arena *arena, const char *string);
+
+/* Takes the next word, separated by any byte of SEPARATORS, off *STRING; NULL when none is left. */
+char *text_next_word(Arena *arena, const char **string, const char *separators);
