@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/config.h"
+
+#include "base/size.h"
+#include "base/text.h"
+#include "core/config_file.h"
+#include "core/config_keys.h"
+#include "core/names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef VEC(ParsedFile *) ParsedFiles;
+typedef VEC(InstanceConfig) Instances;
+
+static bool is_name_character(char c, const char *others) {
+        return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+               strchr(others, c);
+}
+
+static bool is_made_of(const char *name, const char *others) {
+        for (; *name; name++)
+                if (!is_name_character(*name, others))
+                        return false;
+        return true;
+}
+
+const char *config_check_unit_name(const char *unit) {
+        const char *at = strchr(unit, '@');
+
+        if (strlen(unit) > 255)
+                return "the unit's name is longer than 255 bytes";
+        if (!is_made_of(unit, ":_.\\@-"))
+                return "the unit's name has characters that unit names cannot have";
+        if (!text_ends_with(unit, ".service") || text_equals(unit, ".service"))
+                return "this is not the full name of a service";
+        if (*unit == '@' || *unit == '.')
+                return "the unit's name has no beginning";
+        if (at && text_equals(at, "@.service"))
+                return "this is a template, not one of its instances";
+        return NULL;
+}
+
+const char *config_check_instance_name(const char *name) {
+        if (!*name)
+                return "the name is empty";
+        if (strlen(name) > 64)
+                return "the name is longer than 64 bytes";
+        if (!is_name_character(*name, "") || !is_made_of(name, "_.:@-"))
+                return "the name has characters that names of instances cannot have";
+        return NULL;
+}
+
+/* "20-pg.conf" -> "pg"; a number in front counts for the order only. */
+static const char *name_from_file(Arena *arena, const char *file_name) {
+        size_t digits = strspn(file_name, "0123456789");
+        const char *stem = digits > 0 && file_name[digits] == '-' ? file_name + digits + 1
+                                                                  : file_name;
+
+        return arena_strndup(arena, stem, strlen(stem) - strlen(NAME_CONFIG_SUFFIX));
+}
+
+/* ---- checks over one instance, when all its files have been read ---- */
+
+typedef struct Mistake {
+        const char *key;
+        const char *text;
+        const char *remedy;
+} Mistake;
+
+static bool find_memory_mistake(Arena *arena, const InstanceConfig *instance, Mistake *ret) {
+        bool has_memory = instance->memory_kind != MEMORY_UNSET;
+
+        if (!instance->engine->reserves) {
+                *ret = (Mistake){"Engine",
+                                 arena_printf(arena, "%s uses no reserved huge pages",
+                                              instance->engine->title),
+                                 "leave Memory=, Pages= and NodeMemory= out"};
+                return has_memory || instance->pages > 0 || instance->n_node_memory > 0;
+        }
+        *ret = (Mistake){"Pages", "the size is given twice, by Memory= and by Pages=",
+                         "keep one of the two"};
+        if (has_memory && instance->pages > 0)
+                return true;
+        *ret = (Mistake){"NodeMemory", "Pages= cannot be split by sizes",
+                         "give the sizes by NodeMemory= alone, or use Pages= with Nodes="};
+        if (instance->n_node_memory > 0 && instance->pages > 0)
+                return true;
+        *ret = (Mistake){NULL, "nothing says how much memory it needs",
+                         "add Memory= with a size, or Pages= with a number"};
+        return !has_memory && instance->pages == 0 && instance->n_node_memory == 0;
+}
+
+static bool find_split_mistake(Arena *arena, const InstanceConfig *instance, Mistake *ret) {
+        uint64_t sum = 0;
+
+        for (size_t i = 0; i < instance->n_node_memory; i++) {
+                sum = add_saturated(sum, instance->node_memory[i].bytes);
+                if (instance->has_nodes &&
+                    !id_set_has(&instance->nodes, instance->node_memory[i].node)) {
+                        *ret = (Mistake){"NodeMemory",
+                                         arena_printf(arena, "node %u is not among Nodes=",
+                                                      instance->node_memory[i].node),
+                                         "name the same nodes in both, or leave Nodes= out"};
+                        return true;
+                }
+        }
+        if (instance->n_node_memory == 0 || instance->memory_kind != MEMORY_BYTES ||
+            sum == instance->memory_bytes)
+                return false;
+        *ret = (Mistake){"NodeMemory",
+                         arena_printf(arena, "the nodes add up to %s, but Memory= is %s",
+                                      format_size(arena, sum),
+                                      format_size(arena, instance->memory_bytes)),
+                         "make the sums equal, or leave Memory= out"};
+        return true;
+}
+
+static bool find_placement_mistake(Arena *arena, const InstanceConfig *instance, Mistake *ret) {
+        (void) arena;
+        *ret = (Mistake){"Placement", "'bind' needs to know the nodes",
+                         "name them by Nodes= or NodeMemory="};
+        return instance->placement == PLACEMENT_BIND && !instance->has_nodes &&
+               instance->n_node_memory == 0;
+}
+
+/* ---- assembling ---- */
+
+typedef struct Assembler {
+        Arena *arena;
+        const ConfigFiles *files;
+        ParsedFiles parsed; /* one for each file */
+        Config *config;
+        Instances instances;
+} Assembler;
+
+static const ConfigOrigin *find_origin(const InstanceConfig *instance, const char *key) {
+        VEC_FOREACH(origin, &instance->origins)
+                if (text_equals(origin->key, key))
+                        return origin;
+        return NULL;
+}
+
+static void check_instance(Assembler *assembler, InstanceConfig *instance, ParsedFile *parsed) {
+        static bool (*const checks[])(Arena *, const InstanceConfig *, Mistake *) = {
+                find_memory_mistake,
+                find_split_mistake,
+                find_placement_mistake,
+        };
+        Mistake mistake;
+
+        for (size_t i = 0; i < ARRAY_LEN(checks) && !instance->refusal; i++) {
+                if (!checks[i](assembler->arena, instance, &mistake))
+                        continue;
+                const ConfigOrigin *origin = mistake.key ? find_origin(instance, mistake.key)
+                                                         : NULL;
+
+                config_file_refuse(assembler->arena, parsed, &assembler->config->problems,
+                                   &(Diag){.id = "config-contradiction",
+                                           .line = origin ? origin->line : 0,
+                                           .key = mistake.key,
+                                           .text = mistake.text,
+                                           .remedy = mistake.remedy});
+                instance->refusal = parsed->refusal;
+        }
+}
+
+/* The last value of KEY in a file that may be refused: valid by CHECK, or NULL. */
+static const char *salvage(const ParsedFile *parsed, const char *key,
+                           const char *(*check)(const char *) ) {
+        const char *value = NULL;
+
+        VEC_FOREACH(assignment, &parsed->assignments)
+                if (text_equals(assignment->key, key) && !check(assignment->value))
+                        value = assignment->value;
+        return value;
+}
+
+static const char *check_engine_name(const char *name) {
+        return engine_find(name) ? NULL : "";
+}
+
+/* What can be kept of a refused file: name and unit, so that its gate can say why. */
+static void salvage_refused(InstanceConfig *instance, const ParsedFile *parsed) {
+        const char *name = salvage(parsed, "Name", config_check_instance_name);
+        const char *unit = salvage(parsed, "Unit", config_check_unit_name);
+        const char *engine = salvage(parsed, "Engine", check_engine_name);
+
+        if (name)
+                instance->name = name;
+        if (engine)
+                instance->engine = engine_find(engine);
+        if (unit)
+                instance->unit = unit;
+}
+
+static void apply_file(Assembler *assembler, InstanceConfig *instance, ParsedFile *parsed) {
+        KeyTarget target = {.arena = assembler->arena, .instance = instance};
+
+        config_keys_apply(&target, SECTION_INSTANCE, parsed, &assembler->config->problems);
+        if (!parsed->refusal)
+                return;
+        if (!instance->refusal)
+                instance->refusal = parsed->refusal;
+        salvage_refused(instance, parsed);
+}
+
+static void apply_extensions(Assembler *assembler, InstanceConfig *instance,
+                             const ParsedFile *main_file) {
+        VEC_FOREACH(item, &assembler->parsed) {
+                ParsedFile *parsed = *item;
+
+                if (text_equals(parsed->file->extends, main_file->file->name))
+                        apply_file(assembler, instance, parsed);
+        }
+}
+
+static InstanceConfig *find_instance(Instances *instances, const char *name) {
+        VEC_FOREACH(instance, instances)
+                if (text_equals(instance->name, name))
+                        return instance;
+        return NULL;
+}
+
+/* Two files of one name: the first keeps it, the other is refused under its full file name. */
+static void refuse_second(Assembler *assembler, InstanceConfig *instance, ParsedFile *parsed) {
+        Arena *arena = assembler->arena;
+        const InstanceConfig *first = find_instance(&assembler->instances, instance->name);
+
+        if (!first)
+                return;
+        config_file_refuse(
+                arena, parsed, &assembler->config->problems,
+                &(Diag){.id = "config-duplicate",
+                        .key = "Name",
+                        .text = arena_printf(arena, "the instance '%s' is described by %s already",
+                                             instance->name, first->file),
+                        .remedy = "rename one of the files, or give it a Name= of its own"});
+        instance->refusal = parsed->refusal;
+        instance->name = arena_strndup(arena, parsed->file->name,
+                                       strlen(parsed->file->name) - strlen(NAME_CONFIG_SUFFIX));
+}
+
+/* A refused file is taken for an instance unless it says that it is something else. */
+static bool is_instance_file(const ParsedFile *parsed) {
+        if (parsed->file->extends || parsed->is_empty)
+                return false;
+        return parsed->has_instance || (parsed->refusal && !parsed->has_host);
+}
+
+static void assemble_instance(Assembler *assembler, ParsedFile *parsed) {
+        Arena *arena = assembler->arena;
+        InstanceConfig instance = {.file = parsed->file->path,
+                                   .name = name_from_file(arena, parsed->file->name)};
+        KeyTarget target = {.arena = arena, .instance = &instance};
+
+        config_keys_set_defaults(&target, SECTION_INSTANCE);
+        apply_file(assembler, &instance, parsed);
+        apply_extensions(assembler, &instance, parsed);
+        if (!instance.unit)
+                instance.unit = instance.engine->default_unit;
+        if (instance.n_page_sizes == 0)
+                instance.n_page_sizes = 1; /* 0: the default size */
+
+        const char *wrong = config_check_instance_name(instance.name);
+
+        if (wrong) {
+                config_file_refuse(
+                        arena, parsed, &assembler->config->problems,
+                        &(Diag){.id = "config-bad-name",
+                                .key = "Name",
+                                .text = arena_printf(arena, "'%s': %s", instance.name, wrong),
+                                .remedy = "rename the file, or add Name="});
+                instance.refusal = parsed->refusal;
+        }
+        check_instance(assembler, &instance, parsed);
+        refuse_second(assembler, &instance, parsed);
+        *vec_push(arena, &assembler->instances) = instance;
+}
+
+/* [Host] sections in the order of the files; a refused file changes nothing. Called twice: before
+ * the instances are read to find mistakes, and after them, when all refusals are known. */
+static void assemble_host(Assembler *assembler, Diags *problems) {
+        KeyTarget target = {.arena = assembler->arena, .host = &assembler->config->host};
+
+        config_keys_set_defaults(&target, SECTION_HOST);
+        VEC_FOREACH(item, &assembler->parsed) {
+                ParsedFile *parsed = *item;
+                HostConfig changed = assembler->config->host;
+                KeyTarget trial = {.arena = assembler->arena, .host = &changed};
+
+                if (parsed->refusal && problems != &assembler->config->problems)
+                        continue;
+                config_keys_apply(&trial, SECTION_HOST, parsed, problems);
+                if (!parsed->refusal)
+                        assembler->config->host = changed;
+        }
+}
+
+static void warn_of_orphans(Assembler *assembler) {
+        VEC_FOREACH(item, &assembler->parsed) {
+                const ConfigFile *file = (*item)->file;
+                bool is_found = !file->extends;
+
+                VEC_FOREACH(other, assembler->files)
+                        is_found = is_found ||
+                                   (!other->extends && text_equals(other->name, file->extends));
+                if (!is_found)
+                        diags_add(&assembler->config->problems,
+                                  &(Diag){.severity = SEVERITY_WARNING,
+                                          .id = "config-orphan",
+                                          .file = file->path,
+                                          .text = arena_printf(assembler->arena,
+                                                               "extends %s, which is not there",
+                                                               file->extends),
+                                          .remedy = "create that file, or remove this one"});
+        }
+}
+
+static int compare_instances(const void *a, const void *b) {
+        return strcmp(((const InstanceConfig *) a)->name, ((const InstanceConfig *) b)->name);
+}
+
+Config *config_parse(Arena *arena, const ConfigFiles *files) {
+        Config *config = ARENA_NEW(arena, Config);
+        Assembler assembler = {.arena = arena, .files = files, .config = config};
+
+        config->problems = diags_in(arena);
+        VEC_FOREACH(file, files)
+                *vec_push(arena, &assembler.parsed) =
+                        config_file_parse(arena, file, &config->problems);
+        assemble_host(&assembler, &config->problems);
+        VEC_FOREACH(item, &assembler.parsed)
+                if (is_instance_file(*item))
+                        assemble_instance(&assembler, *item);
+        assemble_host(&assembler, &(Diags){.arena = arena});
+        warn_of_orphans(&assembler);
+        if (assembler.instances.n > 0)
+                qsort(assembler.instances.items, assembler.instances.n, sizeof(InstanceConfig),
+                      compare_instances);
+        config->instances = assembler.instances.items;
+        config->n_instances = assembler.instances.n;
+        return config;
+}
+
+const InstanceConfig *config_find(const Config *config, const char *name) {
+        for (size_t i = 0; i < config->n_instances; i++)
+                if (text_equals(config->instances[i].name, name))
+                        return &config->instances[i];
+        return NULL;
+}
+
+uint64_t amount_of(const Amount *amount, uint64_t memory_bytes) {
+        return amount->is_share ? share_of(memory_bytes, amount->hundredths) : amount->bytes;
+}
+
+char *amount_format(Arena *arena, const Amount *amount) {
+        if (!amount->is_share)
+                return format_size(arena, amount->bytes);
+        if (amount->hundredths % 100 == 0)
+                return arena_printf(arena, "%" PRIu64 "%%", amount->hundredths / 100);
+        return arena_printf(arena, "%" PRIu64 ".%02u%%", amount->hundredths / 100,
+                            (unsigned) (amount->hundredths % 100));
+}
+
+const char *placement_name(Placement placement) {
+        static const char *const names[] = {"spread", "pack", "bind"};
+
+        return names[placement];
+}
+
+const char *shortage_name(Shortage shortage) {
+        static const char *const names[] = {"refuse", "degrade"};
+
+        return names[shortage];
+}

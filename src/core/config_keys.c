@@ -1,0 +1,569 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/config_keys.h"
+
+#include "base/size.h"
+#include "base/text.h"
+
+#include <string.h>
+#include <strings.h>
+
+/* A word of a list: its place in WORDS, or -1. */
+static int word_index(const char *value, const char *const *words, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                if (text_equals(value, words[i]))
+                        return (int) i;
+        return -1;
+}
+
+#define WORD_INDEX(value, ...)                                  \
+        word_index((value), (const char *const[]){__VA_ARGS__}, \
+                   ARRAY_LEN(((const char *const[]){__VA_ARGS__})))
+
+static const char *not_valid(KeyTarget *target, const char *value) {
+        return arena_printf(target->arena, "'%s' is not valid here", value);
+}
+
+static const char *set_boolean(KeyTarget *target, const char *value, bool *ret) {
+        return parse_boolean(value, ret) < 0 ? not_valid(target, value) : NULL;
+}
+
+static const char *set_duration(KeyTarget *target, const char *value, uint64_t *ret) {
+        return parse_duration_usec(value, ret) < 0 ? not_valid(target, value) : NULL;
+}
+
+static const char *set_size(KeyTarget *target, const char *value, uint64_t *ret) {
+        uint64_t bytes;
+        int r = parse_size_bytes(value, &bytes);
+
+        if (r == -ERANGE)
+                return arena_printf(target->arena, "'%s' is more than can be counted", value);
+        if (r < 0)
+                return not_valid(target, value);
+        if (bytes == 0)
+                return "nothing is asked for";
+        *ret = bytes;
+        return NULL;
+}
+
+/* ---- [Host] ---- */
+
+static const char *set_host_thp(KeyTarget *target, const char *value) {
+        return thp_policy_from_name(value, &target->host->thp) < 0 ? not_valid(target, value)
+                                                                   : NULL;
+}
+
+/* Below this a node's processes cannot live; see also plan.c. */
+static const uint64_t keep_free_min_hundredths = 100;
+
+static const char *set_keep_free(KeyTarget *target, const char *value) {
+        Amount amount = {.is_share = text_ends_with(value, "%")};
+        int r = amount.is_share ? parse_percent_hundredths(value, &amount.hundredths)
+                                : parse_size_bytes(value, &amount.bytes);
+
+        if (r < 0)
+                return not_valid(target, value);
+        if (amount.is_share ? amount.hundredths < keep_free_min_hundredths
+                            : amount.bytes < 64 * MIB)
+                return arena_printf(target->arena, "'%s' leaves the host too little to live on",
+                                    value);
+        if (amount.is_share && amount.hundredths == 10000)
+                return "nothing would be left to plan with";
+        target->host->keep_free = amount;
+        return NULL;
+}
+
+static const char *set_compaction(KeyTarget *target, const char *value) {
+        return set_boolean(target, value, &target->host->may_compact);
+}
+
+static const char *set_reclaim(KeyTarget *target, const char *value) {
+        return set_boolean(target, value, &target->host->may_reclaim);
+}
+
+static const char *set_drop_caches(KeyTarget *target, const char *value) {
+        return set_boolean(target, value, &target->host->may_drop_caches);
+}
+
+static const char *set_boot_timeout(KeyTarget *target, const char *value) {
+        return set_duration(target, value, &target->host->boot_timeout_usec);
+}
+
+static const char *set_reserve_timeout(KeyTarget *target, const char *value) {
+        return set_duration(target, value, &target->host->reserve_timeout_usec);
+}
+
+static const char *set_existing_pages(KeyTarget *target, const char *value) {
+        int i = WORD_INDEX(value, "use", "keep");
+
+        if (i < 0)
+                return not_valid(target, value);
+        target->host->existing_pages = (ExistingPages) i;
+        return NULL;
+}
+
+static const char *set_on_drift(KeyTarget *target, const char *value) {
+        int i = WORD_INDEX(value, "repair", "report");
+
+        if (i < 0)
+                return not_valid(target, value);
+        target->host->on_drift = (OnDrift) i;
+        return NULL;
+}
+
+static const char *set_shared_memory_limits(KeyTarget *target, const char *value) {
+        int i = WORD_INDEX(value, "auto", "keep");
+
+        if (i < 0)
+                return not_valid(target, value);
+        target->host->keep_shared_memory_limits = i == 1;
+        return NULL;
+}
+
+/* ---- [Instance] ---- */
+
+static const char *set_name(KeyTarget *target, const char *value) {
+        const char *wrong = config_check_instance_name(value);
+
+        if (!wrong)
+                target->instance->name = arena_strdup(target->arena, value);
+        return wrong;
+}
+
+static const char *set_engine(KeyTarget *target, const char *value) {
+        const Engine *engine = engine_find(value);
+
+        if (!engine)
+                return arena_printf(target->arena, "there is no engine '%s' (there are: %s)", value,
+                                    engine_names(target->arena));
+        target->instance->engine = engine;
+        return NULL;
+}
+
+static const char *set_unit(KeyTarget *target, const char *value) {
+        const char *wrong = config_check_unit_name(value);
+
+        if (!wrong)
+                target->instance->unit = arena_strdup(target->arena, value);
+        return wrong;
+}
+
+static const char *set_text(KeyTarget *target, const char *value, const char **ret) {
+        *ret = arena_strdup(target->arena, value);
+        return NULL;
+}
+
+static const char *set_user(KeyTarget *target, const char *value) {
+        return set_text(target, value, &target->instance->user);
+}
+
+static const char *set_group(KeyTarget *target, const char *value) {
+        return set_text(target, value, &target->instance->group);
+}
+
+static const char *set_path(KeyTarget *target, const char *value, const char **ret) {
+        if (*value != '/')
+                return arena_printf(target->arena, "'%s' is no absolute path", value);
+        return set_text(target, value, ret);
+}
+
+static const char *set_config_file(KeyTarget *target, const char *value) {
+        return set_path(target, value, &target->instance->config_file);
+}
+
+static const char *set_data_directory(KeyTarget *target, const char *value) {
+        return set_path(target, value, &target->instance->data_directory);
+}
+
+static const char *set_memory(KeyTarget *target, const char *value) {
+        if (text_equals(value, "auto")) {
+                target->instance->memory_kind = MEMORY_AUTO;
+                return NULL;
+        }
+        const char *wrong = set_size(target, value, &target->instance->memory_bytes);
+
+        if (!wrong)
+                target->instance->memory_kind = MEMORY_BYTES;
+        return wrong;
+}
+
+static const char *set_pages(KeyTarget *target, const char *value) {
+        uint64_t pages;
+
+        if (parse_u64(value, &pages) < 0)
+                return not_valid(target, value);
+        if (pages == 0)
+                return "nothing is asked for";
+        target->instance->pages = pages;
+        return NULL;
+}
+
+static const char *add_page_size(KeyTarget *target, const char *word) {
+        InstanceConfig *instance = target->instance;
+        uint64_t bytes = 0;
+
+        if (!text_equals(word, "default") &&
+            (parse_size_bytes(word, &bytes) < 0 || bytes < 4096 || (bytes & (bytes - 1)) != 0))
+                return arena_printf(target->arena, "'%s' is no page size", word);
+        if (instance->n_page_sizes == PAGE_SIZES_MAX)
+                return "there are too many page sizes";
+        for (size_t i = 0; i < instance->n_page_sizes; i++)
+                if (instance->page_sizes[i] == bytes)
+                        return arena_printf(target->arena, "'%s' is named twice", word);
+        instance->page_sizes[instance->n_page_sizes++] = bytes;
+        return NULL;
+}
+
+static const char *set_page_size(KeyTarget *target, const char *value) {
+        const char *wrong = NULL;
+        char *word;
+
+        while (!wrong && (word = text_next_word(target->arena, &value, ", ")))
+                wrong = add_page_size(target, word);
+        return wrong;
+}
+
+static void reset_page_size(InstanceConfig *instance) {
+        instance->n_page_sizes = 0;
+}
+
+static const char *set_nodes(KeyTarget *target, const char *value) {
+        InstanceConfig *instance = target->instance;
+        IdSet nodes;
+
+        if (text_equals(value, "all")) {
+                instance->has_nodes = false;
+                return NULL;
+        }
+        if (id_set_parse(value, &nodes) < 0)
+                return not_valid(target, value);
+        instance->has_nodes = true;
+        ID_SET_FOREACH(node, &nodes)
+        id_set_add(&instance->nodes, node);
+        return NULL;
+}
+
+static void reset_nodes(InstanceConfig *instance) {
+        instance->has_nodes = false;
+        instance->nodes = (IdSet){};
+}
+
+static const char *set_placement(KeyTarget *target, const char *value) {
+        int i = WORD_INDEX(value, "spread", "pack", "bind");
+
+        if (i < 0)
+                return not_valid(target, value);
+        target->instance->placement = (Placement) i;
+        return NULL;
+}
+
+/* Inserts in order of node numbers; the array is copied, for arenas do not grow. */
+static const char *add_node_memory(KeyTarget *target, unsigned node, uint64_t bytes) {
+        InstanceConfig *instance = target->instance;
+        NodeMemory *grown = ARENA_ARRAY(target->arena, NodeMemory, instance->n_node_memory + 1);
+        size_t at = 0;
+
+        for (size_t i = 0; i < instance->n_node_memory; i++) {
+                if (instance->node_memory[i].node == node)
+                        return arena_printf(target->arena, "node %u is named twice", node);
+                if (instance->node_memory[i].node < node)
+                        at = i + 1;
+        }
+        if (at > 0)
+                memcpy(grown, instance->node_memory, at * sizeof(*grown));
+        grown[at] = (NodeMemory){node, bytes};
+        if (instance->n_node_memory > at)
+                memcpy(grown + at + 1, instance->node_memory + at,
+                       (instance->n_node_memory - at) * sizeof(*grown));
+        instance->node_memory = grown;
+        instance->n_node_memory++;
+        return NULL;
+}
+
+static const char *set_one_node_memory(KeyTarget *target, const char *word) {
+        const char *colon = strchr(word, ':');
+        uint64_t node, bytes;
+
+        if (!colon ||
+            parse_u64(arena_strndup(target->arena, word, (size_t) (colon - word)), &node) < 0 ||
+            node >= ID_SET_MAX)
+                return not_valid(target, word);
+        const char *wrong = set_size(target, colon + 1, &bytes);
+
+        return wrong ? wrong : add_node_memory(target, (unsigned) node, bytes);
+}
+
+static const char *set_node_memory(KeyTarget *target, const char *value) {
+        const char *wrong = NULL;
+        char *word;
+
+        while (!wrong && (word = text_next_word(target->arena, &value, ", ")))
+                wrong = set_one_node_memory(target, word);
+        return wrong;
+}
+
+static void reset_node_memory(InstanceConfig *instance) {
+        instance->n_node_memory = 0;
+}
+
+static const char *set_shortage(KeyTarget *target, const char *value) {
+        int i = WORD_INDEX(value, "refuse", "degrade");
+
+        if (i < 0)
+                return not_valid(target, value);
+        target->instance->shortage = (Shortage) i;
+        return NULL;
+}
+
+static const char *set_priority(KeyTarget *target, const char *value) {
+        uint64_t priority;
+
+        if (parse_u64(value, &priority) < 0 || priority > PRIORITY_MAX)
+                return not_valid(target, value);
+        target->instance->priority = (unsigned) priority;
+        return NULL;
+}
+
+static const char *set_memory_lock(KeyTarget *target, const char *value) {
+        uint64_t bytes;
+
+        if (WORD_INDEX(value, "auto", "infinity", "no") < 0 && parse_size_bytes(value, &bytes) < 0)
+                return not_valid(target, value);
+        return set_text(target, value, &target->instance->memory_lock);
+}
+
+static const char *set_shared_memory(KeyTarget *target, const char *value) {
+        int i = WORD_INDEX(value, "mmap", "sysv", "hugetlbfs");
+
+        if (i < 0)
+                return not_valid(target, value);
+        target->instance->shared_memory = (SharedMemory) (i + 1);
+        return NULL;
+}
+
+static const char *set_mount(KeyTarget *target, const char *value) {
+        return set_path(target, value, &target->instance->mount);
+}
+
+static const char *set_instance_thp(KeyTarget *target, const char *value) {
+        ThpPolicy policy;
+
+        if (thp_policy_from_name(value, &policy) < 0 || policy == THP_KEEP)
+                return not_valid(target, value);
+        target->instance->thp = policy;
+        return NULL;
+}
+
+static const char *set_isolate(KeyTarget *target, const char *value) {
+        bool yes;
+
+        if (text_equals(value, "auto")) {
+                target->instance->isolate = TRI_AUTO;
+                return NULL;
+        }
+        if (parse_boolean(value, &yes) < 0)
+                return not_valid(target, value);
+        target->instance->isolate = yes ? TRI_YES : TRI_NO;
+        return NULL;
+}
+
+static const char *set_wait_timeout(KeyTarget *target, const char *value) {
+        return set_duration(target, value, &target->instance->wait_timeout_usec);
+}
+
+/* ---- what this version parses but does not act on yet ---- */
+
+static bool is_never_acted_on(const KeyTarget *target) {
+        (void) target;
+        return true;
+}
+
+static bool is_automatic_limits(const KeyTarget *target) {
+        return !target->host->keep_shared_memory_limits;
+}
+
+static bool is_automatic_memory(const KeyTarget *target) {
+        return target->instance->memory_kind == MEMORY_AUTO;
+}
+
+static bool is_isolated(const KeyTarget *target) {
+        return target->instance->isolate != TRI_NO;
+}
+
+static const char expects_boolean[] = "write yes or no";
+static const char expects_duration[] = "write a time span such as 30s, 5min or infinity";
+static const char expects_path[] = "write an absolute path";
+
+const ConfigKey config_keys[] = {
+        {SECTION_HOST, "TransparentHugePages", set_host_thp, "auto",
+         "write one of auto, never, madvise, always, keep"},
+        {SECTION_HOST, "KeepFree", set_keep_free, "10%",
+         "write a share of each node's memory (1% to 99%) or a size of at least 64M"},
+        {SECTION_HOST, "Compaction", set_compaction, "yes", expects_boolean},
+        {SECTION_HOST, "Reclaim", set_reclaim, "yes", expects_boolean},
+        {SECTION_HOST, "DropCaches", set_drop_caches, "no", expects_boolean},
+        {SECTION_HOST, "BootTimeout", set_boot_timeout, "30s", expects_duration},
+        {SECTION_HOST, "ReserveTimeout", set_reserve_timeout, "5min", expects_duration},
+        {SECTION_HOST, "ExistingPages", set_existing_pages, "use", "write use or keep"},
+        {SECTION_HOST, "OnDrift", set_on_drift, "repair", "write repair or report"},
+        {SECTION_HOST, "SharedMemoryLimits", set_shared_memory_limits, "auto", "write auto or keep",
+         .is_unsupported = is_automatic_limits},
+
+        {SECTION_INSTANCE, "Name", set_name, NULL,
+         "write letters, digits and _ . : @ -, beginning with a letter or digit"},
+        {SECTION_INSTANCE, "Engine", set_engine, "generic", "write one of those"},
+        {SECTION_INSTANCE, "Unit", set_unit, NULL,
+         "write the full name of a service, such as postgresql@15-main.service"},
+        {SECTION_INSTANCE, "User", set_user, NULL, "write a user name",
+         .is_unsupported = is_never_acted_on},
+        {SECTION_INSTANCE, "Group", set_group, NULL, "write a group name",
+         .is_unsupported = is_never_acted_on},
+        {SECTION_INSTANCE, "Memory", set_memory, NULL, "write a size such as 8G",
+         .is_unsupported = is_automatic_memory},
+        {SECTION_INSTANCE, "Pages", set_pages, NULL, "write a whole number of pages"},
+        {SECTION_INSTANCE, "ConfigFile", set_config_file, NULL, expects_path,
+         .is_unsupported = is_never_acted_on},
+        {SECTION_INSTANCE, "DataDirectory", set_data_directory, NULL, expects_path,
+         .is_unsupported = is_never_acted_on},
+        {SECTION_INSTANCE, "PageSize", set_page_size, NULL,
+         "write default, or sizes such as 2M or 1G,2M in order of preference", .is_list = true,
+         .reset = reset_page_size},
+        {SECTION_INSTANCE, "Nodes", set_nodes, NULL, "write all, or node numbers such as 0,2-3",
+         .is_list = true, .reset = reset_nodes},
+        {SECTION_INSTANCE, "Placement", set_placement, "spread", "write spread, pack or bind"},
+        {SECTION_INSTANCE, "NodeMemory", set_node_memory, NULL,
+         "write sizes by node such as 0:12G 1:4G", .is_list = true, .reset = reset_node_memory},
+        {SECTION_INSTANCE, "Shortage", set_shortage, "refuse", "write refuse or degrade"},
+        {SECTION_INSTANCE, "Priority", set_priority, "50", "write a whole number from 0 to 100"},
+        {SECTION_INSTANCE, "MemoryLock", set_memory_lock, NULL,
+         "write auto, infinity, no or a size", .is_unsupported = is_never_acted_on},
+        {SECTION_INSTANCE, "SharedMemory", set_shared_memory, NULL, "write mmap, sysv or hugetlbfs",
+         .is_unsupported = is_never_acted_on},
+        {SECTION_INSTANCE, "Mount", set_mount, NULL, "write a path and its options",
+         .is_unsupported = is_never_acted_on},
+        {SECTION_INSTANCE, "TransparentHugePages", set_instance_thp, "auto",
+         "write one of auto, never, madvise, always"},
+        {SECTION_INSTANCE, "Isolate", set_isolate, "auto", "write auto, yes or no",
+         .is_unsupported = is_isolated},
+        {SECTION_INSTANCE, "WaitTimeout", set_wait_timeout, "85s", expects_duration},
+};
+const size_t n_config_keys = ARRAY_LEN(config_keys);
+
+static const ConfigKey *find_key(Section section, const char *name) {
+        for (size_t i = 0; i < n_config_keys; i++)
+                if (config_keys[i].section == section && text_equals(config_keys[i].name, name))
+                        return &config_keys[i];
+        return NULL;
+}
+
+/* The row whose name differs only in case, or NULL: the likeliest slip. */
+static const ConfigKey *find_similar(Section section, const char *name) {
+        for (size_t i = 0; i < n_config_keys; i++)
+                if (config_keys[i].section == section && strcasecmp(config_keys[i].name, name) == 0)
+                        return &config_keys[i];
+        return NULL;
+}
+
+static void refuse_unknown(Arena *arena, Section section, const Assignment *assignment,
+                           ParsedFile *parsed, Diags *problems) {
+        Section other = section == SECTION_HOST ? SECTION_INSTANCE : SECTION_HOST;
+        const ConfigKey *similar = find_similar(section, assignment->key);
+        const char *remedy;
+
+        if (similar)
+                remedy = arena_printf(arena, "write %s=", similar->name);
+        else if (find_key(other, assignment->key))
+                remedy = arena_printf(arena, "the key belongs into the section [%s]",
+                                      other == SECTION_HOST ? "Host" : "Instance");
+        else
+                remedy = "hugeplan.d(5) lists the keys; your own begin with X-";
+        config_file_refuse(arena, parsed, problems,
+                           &(Diag){.id = "config-unknown-key",
+                                   .line = assignment->line,
+                                   .key = assignment->key,
+                                   .text = "unknown key",
+                                   .remedy = remedy});
+}
+
+static void refuse_value(Arena *arena, const ConfigKey *key, const Assignment *assignment,
+                         const char *wrong, ParsedFile *parsed, Diags *problems) {
+        config_file_refuse(arena, parsed, problems,
+                           &(Diag){.id = "config-bad-value",
+                                   .line = assignment->line,
+                                   .key = key->name,
+                                   .text = wrong,
+                                   .remedy = key->expects});
+}
+
+/* Puts a key back to its default. */
+static void reset_key(const ConfigKey *key, KeyTarget *target) {
+        if (key->reset)
+                key->reset(target->instance);
+        else if (key->default_value)
+                key->set(target, key->default_value);
+        else if (text_equals(key->name, "Unit"))
+                target->instance->unit = NULL;
+        else if (text_equals(key->name, "Memory"))
+                target->instance->memory_kind = MEMORY_UNSET;
+        else if (text_equals(key->name, "Pages"))
+                target->instance->pages = 0;
+}
+
+void config_keys_set_defaults(KeyTarget *target, Section section) {
+        for (size_t i = 0; i < n_config_keys; i++)
+                if (config_keys[i].section == section && config_keys[i].default_value)
+                        config_keys[i].set(target, config_keys[i].default_value);
+}
+
+/* The line of an earlier, non-empty assignment of the same key in this file; 0 if there is none. */
+static unsigned earlier_line(const ParsedFile *parsed, const Assignment *assignment) {
+        unsigned line = 0;
+
+        for (const Assignment *a = parsed->assignments.items; a < assignment; a++)
+                if (text_equals(a->section, assignment->section) &&
+                    text_equals(a->key, assignment->key))
+                        line = *a->value ? a->line : 0;
+        return line;
+}
+
+static void apply_one(KeyTarget *target, Section section, const Assignment *assignment,
+                      ParsedFile *parsed, Diags *problems) {
+        Arena *arena = target->arena;
+        const ConfigKey *key = find_key(section, assignment->key);
+
+        if (text_starts_with(assignment->key, "X-"))
+                return;
+        if (!key) {
+                refuse_unknown(arena, section, assignment, parsed, problems);
+                return;
+        }
+        if (*assignment->value == '\0') {
+                reset_key(key, target);
+                return;
+        }
+
+        unsigned earlier = key->is_list ? 0 : earlier_line(parsed, assignment);
+        const char *wrong = earlier > 0 ? arena_printf(arena, "is set in line %u already", earlier)
+                                        : key->set(target, assignment->value);
+
+        if (wrong)
+                refuse_value(arena, key, assignment, wrong, parsed, problems);
+        else if (key->is_unsupported && key->is_unsupported(target))
+                config_file_refuse(arena, parsed, problems,
+                                   &(Diag){.id = "config-not-supported",
+                                           .line = assignment->line,
+                                           .key = key->name,
+                                           .text = arena_printf(arena, "'%s' is not supported yet",
+                                                                assignment->value),
+                                           .remedy = "leave the key out"});
+        else if (target->instance)
+                *vec_push(arena, &target->instance->origins) = (ConfigOrigin){
+                        key->name, assignment->value, parsed->file->path, assignment->line};
+}
+
+void config_keys_apply(KeyTarget *target, Section section, ParsedFile *parsed, Diags *problems) {
+        const char *name = section == SECTION_HOST ? "Host" : "Instance";
+
+        VEC_FOREACH(assignment, &parsed->assignments)
+                if (text_equals(assignment->section, name))
+                        apply_one(target, section, assignment, parsed, problems);
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/demand.h"
+
+#include "base/size.h"
+#include "base/text.h"
+
+static Reason refuse(ReasonKind kind, const char *text, const char *remedy) {
+        return (Reason){kind, text, remedy};
+}
+
+/* Nodes= and NodeMemory= as one set: everything with memory where neither names any. */
+static IdSet named_nodes(const InstanceConfig *config, const Topology *topology) {
+        if (config->has_nodes)
+                return config->nodes;
+        if (config->n_node_memory == 0)
+                return topology_memory_nodes(topology);
+        IdSet nodes = {};
+
+        for (size_t i = 0; i < config->n_node_memory; i++)
+                id_set_add(&nodes, config->node_memory[i].node);
+        return nodes;
+}
+
+static const char *why_node_cannot_serve(const Topology *topology, unsigned id) {
+        const Node *node = topology_node(topology, id);
+
+        if (!node)
+                return id_set_has(&topology->possible_nodes, id) ? "is offline" : "does not exist";
+        return node->has_memory ? NULL : "has no memory";
+}
+
+static Reason check_nodes(Arena *arena, const Topology *topology, const IdSet *nodes) {
+        IdSet memory_nodes = topology_memory_nodes(topology);
+
+        ID_SET_FOREACH(id, nodes) {
+                const char *wrong = why_node_cannot_serve(topology, id);
+
+                if (wrong)
+                        return refuse(
+                                REASON_NODE_ABSENT, arena_printf(arena, "node %u %s", id, wrong),
+                                arena_printf(arena, "name nodes among %s in Nodes= or NodeMemory=",
+                                             id_set_format(arena, &memory_nodes)));
+                if (!id_set_has(&topology->allowed_nodes, id))
+                        return refuse(
+                                REASON_OUTSIDE_CPUSET,
+                                arena_printf(
+                                        arena,
+                                        "hugeplan's own cpuset does not contain node %u, so the kernel would give no pages there",
+                                        id),
+                                "take AllowedMemoryNodes= off hugeplan.service and the slices above it");
+        }
+        return (Reason){};
+}
+
+/* The setting that Memory= stands for, in plain bytes, which every engine's parser takes. */
+static const char *size_by_engine(Arena *arena, const InstanceConfig *config, uint64_t memory_bytes,
+                                  DemandOption *option) {
+        Settings settings = {};
+        const char *name = config->engine->memory_setting;
+
+        settings_add(arena, &settings, name ? name : "memory",
+                     arena_printf(arena, "%" PRIu64 "%s", memory_bytes, name ? "B" : ""),
+                     "Memory=");
+        return config->engine->size(arena, &settings, option->page_size_bytes, &option->sizing);
+}
+
+/* NodeMemory= gives the proportions; what the engine adds on top is spread the same way. Parts are
+ * rounded so that they add up: each takes its share of what is left. */
+static void split_pages(Arena *arena, const InstanceConfig *config, uint64_t memory_bytes,
+                        DemandOption *option) {
+        uint64_t pages_left = option->pages, bytes_left = memory_bytes;
+
+        option->n_split = config->n_node_memory;
+        option->split = ARENA_ARRAY(arena, NodePages, MAX(option->n_split, (size_t) 1));
+        for (size_t i = 0; i < option->n_split; i++) {
+                uint64_t bytes = config->node_memory[i].bytes;
+                uint64_t pages = bytes_left == 0
+                                         ? 0
+                                         : (uint64_t) (((unsigned __int128) pages_left * bytes +
+                                                        bytes_left - 1) /
+                                                       bytes_left);
+
+                option->split[i] = (NodePages){config->node_memory[i].node, pages};
+                pages_left -= pages;
+                bytes_left -= bytes;
+        }
+}
+
+static uint64_t memory_asked(const InstanceConfig *config) {
+        uint64_t sum = 0;
+
+        if (config->memory_kind == MEMORY_BYTES)
+                return config->memory_bytes;
+        for (size_t i = 0; i < config->n_node_memory; i++)
+                sum = add_saturated(sum, config->node_memory[i].bytes);
+        return sum;
+}
+
+static Reason fill_option(Arena *arena, const InstanceConfig *config, DemandOption *option) {
+        option->sizing.page_size_bytes = option->page_size_bytes;
+        if (config->pages > 0) {
+                option->pages = config->pages;
+                option->sizing.pages = config->pages;
+                option->sizing.bytes = mul_saturated(config->pages, option->page_size_bytes);
+                option->sizing.is_exact = true;
+                return (Reason){};
+        }
+
+        uint64_t memory_bytes = memory_asked(config);
+        const char *wrong = size_by_engine(arena, config, memory_bytes, option);
+
+        if (wrong)
+                return refuse(REASON_ENGINE_SIZE, wrong, "give the number by Pages=");
+        option->pages = option->sizing.pages;
+        if (config->n_node_memory > 0)
+                split_pages(arena, config, memory_bytes, option);
+        return (Reason){};
+}
+
+/* The page sizes of the instance that the host has. */
+static Reason fill_options(Arena *arena, const InstanceConfig *config, const Topology *topology,
+                           DemandInstance *instance) {
+        Text missing = text_in(arena);
+
+        instance->options = ARENA_ARRAY(arena, DemandOption, config->n_page_sizes);
+        for (size_t i = 0; i < config->n_page_sizes; i++) {
+                uint64_t bytes = config->page_sizes[i] ? config->page_sizes[i]
+                                                       : topology->default_page_size_bytes;
+                DemandOption *option = &instance->options[instance->n_options];
+
+                if (topology_page_size_index(topology, bytes) < 0) {
+                        text_printf(&missing, "%s%s", missing.length > 0 ? ", " : "",
+                                    format_page_size(arena, bytes));
+                        continue;
+                }
+                option->page_size_bytes = bytes;
+                Reason reason = fill_option(arena, config, option);
+
+                if (reason.kind != REASON_NONE)
+                        return reason;
+                instance->n_options++;
+        }
+        if (instance->n_options > 0)
+                return (Reason){};
+        return refuse(
+                REASON_NO_PAGE_SIZE,
+                arena_printf(arena, "this kernel and CPU have no huge pages of %s (they have %s)",
+                             text_string(&missing), topology_page_size_names(arena, topology)),
+                "write a size that is there in PageSize=, or boot with hugepagesz= where the CPU has the size");
+}
+
+static Reason compute_instance(Arena *arena, const InstanceConfig *config, const Topology *topology,
+                               DemandInstance *instance) {
+        if (config->refusal)
+                return refuse(REASON_CONFIG,
+                              diag_format(arena, &(Diag){.file = config->refusal->file,
+                                                         .line = config->refusal->line,
+                                                         .key = config->refusal->key,
+                                                         .text = config->refusal->text}),
+                              config->refusal->remedy);
+        if (!config->engine->reserves)
+                return (Reason){};
+        if (topology->n_page_sizes == 0)
+                return refuse(REASON_NO_HUGETLB,
+                              "this kernel has no huge pages (no "
+                              "hugetlb support)",
+                              "boot a kernel with CONFIG_HUGETLBFS on a CPU that has huge pages");
+        instance->nodes = named_nodes(config, topology);
+        Reason reason = check_nodes(arena, topology, &instance->nodes);
+
+        return reason.kind != REASON_NONE ? reason
+                                          : fill_options(arena, config, topology, instance);
+}
+
+Demand *demand_compute(Arena *arena, const Config *config, const Topology *topology) {
+        Demand *demand = ARENA_NEW(arena, Demand);
+
+        demand->n_instances = config->n_instances;
+        demand->instances =
+                ARENA_ARRAY(arena, DemandInstance, MAX(config->n_instances, (size_t) 1));
+        for (size_t i = 0; i < config->n_instances; i++) {
+                DemandInstance *instance = &demand->instances[i];
+
+                instance->config = &config->instances[i];
+                instance->reason = compute_instance(arena, instance->config, topology, instance);
+                if (instance->reason.kind != REASON_NONE)
+                        instance->n_options = 0;
+        }
+        return demand;
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/ledger.h"
+
+#include "base/size.h"
+#include "base/text.h"
+
+enum { LEDGER_VERSION = 1 };
+
+Ledger *ledger_new(Arena *arena, const char *boot_id) {
+        Ledger *ledger = ARENA_NEW(arena, Ledger);
+
+        ledger->boot_id = arena_strdup(arena, boot_id);
+        return ledger;
+}
+
+LedgerPool *ledger_pool(const Ledger *ledger, unsigned node, uint64_t page_size_bytes) {
+        VEC_FOREACH(pool, &ledger->pools)
+                if (pool->node == node && pool->page_size_bytes == page_size_bytes)
+                        return pool;
+        return NULL;
+}
+
+LedgerInstance *ledger_instance(const Ledger *ledger, const char *name) {
+        VEC_FOREACH(instance, &ledger->instances)
+                if (text_equals(instance->name, name))
+                        return instance;
+        return NULL;
+}
+
+uint64_t ledger_granted_pages(const LedgerInstance *instance) {
+        uint64_t pages = 0;
+
+        VEC_FOREACH(grant, &instance->grants)
+                pages = add_saturated(pages, grant->pages);
+        return pages;
+}
+
+static void observe_pool(Arena *arena, Ledger *ledger, unsigned node, const Pool *pool) {
+        LedgerPool *known = ledger_pool(ledger, node, pool->page_size_bytes);
+        uint64_t persistent = pool_persistent_pages(pool);
+
+        if (!known) {
+                *vec_push(arena, &ledger->pools) = (LedgerPool){
+                        .node = node,
+                        .page_size_bytes = pool->page_size_bytes,
+                        .found_pages = persistent,
+                        .set_pages = persistent,
+                };
+        } else if (persistent > known->set_pages) {
+                known->found_pages += persistent - known->set_pages;
+                known->set_pages = persistent;
+        }
+}
+
+void ledger_observe(Arena *arena, Ledger *ledger, const Topology *topology) {
+        for (size_t i = 0; i < topology->n_nodes; i++)
+                for (size_t k = 0; k < topology->n_page_sizes; k++)
+                        if (topology->nodes[i].pools[k].exists)
+                                observe_pool(arena, ledger, topology->nodes[i].id,
+                                             &topology->nodes[i].pools[k]);
+}
+
+Ledger *ledger_copy(Arena *arena, const Ledger *ledger) {
+        Ledger *copy = ledger_new(arena, ledger->boot_id);
+
+        VEC_FOREACH(pool, &ledger->pools)
+                *vec_push(arena, &copy->pools) = *pool;
+        VEC_FOREACH(instance, &ledger->instances) {
+                LedgerInstance *copied = vec_push(arena, &copy->instances);
+
+                *copied = *instance;
+                copied->name = arena_strdup(arena, instance->name);
+                copied->grants = (typeof(copied->grants)){};
+                VEC_FOREACH(grant, &instance->grants)
+                        *vec_push(arena, &copied->grants) = *grant;
+        }
+        return copy;
+}
+
+/* ---- JSON ---- */
+
+static json_t *pool_to_json(const LedgerPool *pool) {
+        return json_pack("{si sI sI sI sI}", "node", (int) pool->node, "pageSizeBytes",
+                         (json_int_t) pool->page_size_bytes, "found",
+                         (json_int_t) pool->found_pages, "set", (json_int_t) pool->set_pages,
+                         "foreign", (json_int_t) pool->foreign_pages);
+}
+
+static json_t *instance_to_json(const LedgerInstance *instance) {
+        json_t *grants = json_array();
+
+        VEC_FOREACH(grant, &instance->grants)
+                json_array_append_new(grants, json_pack("{si sI}", "node", (int) grant->node,
+                                                        "pages", (json_int_t) grant->pages));
+        return json_pack("{ss sI sI ss sb so}", "name", instance->name, "pageSizeBytes",
+                         (json_int_t) instance->page_size_bytes, "pagesWanted",
+                         (json_int_t) instance->pages_wanted, "placement",
+                         placement_name(instance->placement), "held", instance->is_held, "nodes",
+                         grants);
+}
+
+json_t *ledger_to_json(const Ledger *ledger) {
+        json_t *pools = json_array(), *instances = json_array();
+
+        VEC_FOREACH(pool, &ledger->pools)
+                json_array_append_new(pools, pool_to_json(pool));
+        VEC_FOREACH(instance, &ledger->instances)
+                json_array_append_new(instances, instance_to_json(instance));
+        return json_pack("{si ss so so}", "version", LEDGER_VERSION, "bootId", ledger->boot_id,
+                         "pools", pools, "instances", instances);
+}
+
+static bool is_node(int node) {
+        return node >= 0 && node < ID_SET_MAX;
+}
+
+static bool read_pool(Arena *arena, Ledger *ledger, const json_t *json) {
+        json_int_t size, found, set, foreign;
+        int node;
+
+        if (json_unpack((json_t *) json, "{si sI sI sI sI !}", "node", &node, "pageSizeBytes",
+                        &size, "found", &found, "set", &set, "foreign", &foreign) < 0)
+                return false;
+        if (!is_node(node) || size <= 0 || found < 0 || set < found || foreign < 0 ||
+            ledger_pool(ledger, (unsigned) node, (uint64_t) size))
+                return false;
+        *vec_push(arena, &ledger->pools) = (LedgerPool){
+                .node = (unsigned) node,
+                .page_size_bytes = (uint64_t) size,
+                .found_pages = (uint64_t) found,
+                .set_pages = (uint64_t) set,
+                .foreign_pages = (uint64_t) foreign,
+        };
+        return true;
+}
+
+static int placement_from_name(const char *name) {
+        for (int i = PLACEMENT_SPREAD; i <= PLACEMENT_BIND; i++)
+                if (text_equals(name, placement_name((Placement) i)))
+                        return i;
+        return -1;
+}
+
+static bool read_grant(Arena *arena, LedgerInstance *instance, const json_t *json) {
+        json_int_t pages;
+        int node;
+
+        if (json_unpack((json_t *) json, "{si sI !}", "node", &node, "pages", &pages) < 0 ||
+            !is_node(node) || pages <= 0)
+                return false;
+        *vec_push(arena, &instance->grants) = (LedgerGrant){(unsigned) node, (uint64_t) pages};
+        return true;
+}
+
+static bool read_instance(Arena *arena, Ledger *ledger, const json_t *json) {
+        const char *name, *placement;
+        json_int_t size, wanted;
+        json_t *grants, *grant;
+        size_t i;
+        int held;
+
+        if (json_unpack((json_t *) json, "{ss sI sI ss sb so !}", "name", &name, "pageSizeBytes",
+                        &size, "pagesWanted", &wanted, "placement", &placement, "held", &held,
+                        "nodes", &grants) < 0)
+                return false;
+        if (size <= 0 || wanted < 0 || placement_from_name(placement) < 0 ||
+            !json_is_array(grants) || config_check_instance_name(name) ||
+            ledger_instance(ledger, name))
+                return false;
+
+        LedgerInstance *instance = vec_push(arena, &ledger->instances);
+
+        *instance = (LedgerInstance){
+                .name = arena_strdup(arena, name),
+                .page_size_bytes = (uint64_t) size,
+                .pages_wanted = (uint64_t) wanted,
+                .placement = (Placement) placement_from_name(placement),
+                .is_held = held,
+        };
+        json_array_foreach(grants, i, grant)
+                if (!read_grant(arena, instance, grant))
+                        return false;
+        return true;
+}
+
+static bool read_all(Arena *arena, Ledger *ledger, const json_t *list,
+                     bool (*read)(Arena *, Ledger *, const json_t *)) {
+        const json_t *item;
+        size_t i;
+
+        if (!json_is_array(list))
+                return false;
+        json_array_foreach(list, i, item)
+                if (!read(arena, ledger, item))
+                        return false;
+        return true;
+}
+
+Ledger *ledger_from_json(Arena *arena, const json_t *json, const char *boot_id) {
+        Ledger *ledger = ledger_new(arena, boot_id);
+        json_t *pools, *instances;
+        const char *of_boot;
+        int version;
+
+        if (json_unpack((json_t *) json, "{si ss so so !}", "version", &version, "bootId", &of_boot,
+                        "pools", &pools, "instances", &instances) < 0 ||
+            version != LEDGER_VERSION || !text_equals(of_boot, boot_id))
+                return NULL;
+        if (!read_all(arena, ledger, pools, read_pool) ||
+            !read_all(arena, ledger, instances, read_instance))
+                return NULL;
+        return ledger;
+}

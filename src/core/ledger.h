@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* The ledger: who owns which pages in this boot.
+ *
+ * Two facts cannot be read from the kernel: how many pages a pool had before we touched it, and
+ * which instance each page was reserved for. They are kept here, on /run, and are valid for one
+ * boot. A missing or broken ledger is rebuilt from what is there: the pools as they stand are then
+ * what was found, and pages in use are taken for the instances' own until a gate shows otherwise,
+ * so that a lost ledger never doubles a pool. */
+
+#include "base/vec.h"
+#include "core/config.h"
+#include "core/topology.h"
+
+#include <jansson.h>
+
+typedef struct LedgerPool {
+        unsigned node;
+        uint64_t page_size_bytes;
+        uint64_t found_pages;   /* persistent, not put there by us: never lowered below this */
+        uint64_t set_pages;     /* persistent, as we last left or saw it */
+        uint64_t foreign_pages; /* known to be held by others (found so at a gate) */
+} LedgerPool;
+
+typedef struct LedgerGrant {
+        unsigned node;
+        uint64_t pages;
+} LedgerGrant;
+
+typedef struct LedgerInstance {
+        const char *name;
+        uint64_t page_size_bytes;
+        uint64_t pages_wanted;
+        Placement placement;
+        bool is_held; /* its gate was passed in this boot: it may be using its pages */
+        VEC(LedgerGrant) grants;
+} LedgerInstance;
+
+typedef struct Ledger {
+        const char *boot_id;
+        VEC(LedgerPool) pools;
+        VEC(LedgerInstance) instances;
+} Ledger;
+
+/* An empty ledger for this boot. */
+Ledger *ledger_new(Arena *arena, const char *boot_id);
+
+/* Notes what TOPOLOGY shows: new pools are found as they are; pages that others have added to a
+ * known pool since were found too. A pool that others have lowered keeps its record. */
+void ledger_observe(Arena *arena, Ledger *ledger, const Topology *topology);
+
+/* NULL where the ledger knows no such pool or instance. */
+LedgerPool *ledger_pool(const Ledger *ledger, unsigned node, uint64_t page_size_bytes);
+LedgerInstance *ledger_instance(const Ledger *ledger, const char *name);
+
+uint64_t ledger_granted_pages(const LedgerInstance *instance);
+
+/* As JSON and back. From JSON: NULL unless it is a ledger of BOOT_ID in every detail. */
+json_t *ledger_to_json(const Ledger *ledger);
+Ledger *ledger_from_json(Arena *arena, const json_t *json, const char *boot_id);
+
+/* A copy that lives in ARENA. */
+Ledger *ledger_copy(Arena *arena, const Ledger *ledger);

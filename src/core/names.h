@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* Every well-known path and name, once. Paths are those of a running host; the host ring resolves
+ * them below the root directory it was given. */
+
+/* Our own files. */
+#define NAME_SOCKET           "org.hugeplan.Manager"
+#define PATH_RUNTIME          "/run/hugeplan"
+#define PATH_SOCKET           PATH_RUNTIME "/" NAME_SOCKET
+#define PATH_STATE            PATH_RUNTIME "/state.json"
+#define PATH_VARLINK_REGISTRY "/run/varlink/registry"
+#define PATH_VARLINK_LINK     PATH_VARLINK_REGISTRY "/" NAME_SOCKET
+#define NAME_CONFIG_DIR       "hugeplan.d"
+#define NAME_CONFIG_SUFFIX    ".conf"
+#define NAME_EXTEND_SUFFIX    ".conf.d"
+#define NAME_UNIT             "hugeplan.service"
+#define NAME_DROPIN           "10-hugeplan.conf"
+#define PATH_GENERATOR_DIR    "/run/systemd/generator"
+#define KERNEL_SWITCH_OFF     "hugeplan=off"
+
+/* The drop-in directories, the most important one first (UAPI.6, systemd's standard order). */
+#define PATH_CONFIG_ETC   "/etc/" NAME_CONFIG_DIR
+#define PATH_CONFIG_RUN   "/run/" NAME_CONFIG_DIR
+#define PATH_CONFIG_LOCAL "/usr/local/lib/" NAME_CONFIG_DIR
+#define PATH_CONFIG_USR   "/usr/lib/" NAME_CONFIG_DIR
+
+/* The kernel's files: Documentation/admin-guide/mm/hugetlbpage.rst and transhuge.rst. */
+#define PATH_NODES          "/sys/devices/system/node"
+#define PATH_HUGEPAGES      "/sys/kernel/mm/hugepages"
+#define PATH_THP            "/sys/kernel/mm/transparent_hugepage"
+#define PATH_THP_ENABLED    PATH_THP "/enabled"
+#define PATH_MEMINFO        "/proc/meminfo"
+#define PATH_BUDDYINFO      "/proc/buddyinfo"
+#define PATH_CMDLINE        "/proc/cmdline"
+#define PATH_BOOT_ID        "/proc/sys/kernel/random/boot_id"
+#define PATH_OSRELEASE      "/proc/sys/kernel/osrelease"
+#define PATH_SELF_STATUS    "/proc/self/status"
+#define PATH_MIN_FREE       "/proc/sys/vm/min_free_kbytes"
+#define PATH_COMPACT        "/proc/sys/vm/compact_memory"
+#define PATH_DROP_CACHES    "/proc/sys/vm/drop_caches"
+#define PATH_CGROUP         "/sys/fs/cgroup"
+#define PATH_KMSG           "/dev/kmsg"
+#define NAME_HUGEPAGES_DIR  "hugepages-" /* followed by the size in kB and "kB" */
+#define PATH_INITRD_RELEASE "/etc/initrd-release"

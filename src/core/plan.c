@@ -1,0 +1,581 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/plan.h"
+
+#include "base/size.h"
+#include "base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* However small KeepFree= comes out on a small node, this much is left to it. */
+static const uint64_t node_floor_bytes = 64 * MIB;
+
+typedef struct Planner {
+        Arena *arena;
+        const PlanInput *input;
+        Plan *plan;
+        uint64_t *room_bytes; /* per node: memory that new pages may still take */
+} Planner;
+
+/* ---- capacity ---- */
+
+static const PoolLimit *find_limit(const Planner *planner, const PlanPool *pool) {
+        if (!planner->input->limits)
+                return NULL;
+        VEC_FOREACH(limit, planner->input->limits)
+                if (limit->node == pool->node && limit->page_size_bytes == pool->page_size_bytes)
+                        return limit;
+        return NULL;
+}
+
+static size_t node_index(const Planner *planner, unsigned node) {
+        const Topology *topology = planner->input->topology;
+        size_t i = 0;
+
+        while (topology->nodes[i].id != node)
+                i++;
+        return i;
+}
+
+/* Pages of the pool that are not ours to grant. */
+static uint64_t pool_base_pages(const Planner *planner, const PlanPool *pool) {
+        return planner->input->host->existing_pages == EXISTING_KEEP
+                       ? MAX(pool->found_pages, pool->foreign_pages)
+                       : pool->foreign_pages;
+}
+
+static uint64_t pool_new_pages(const Planner *planner, const PlanPool *pool) {
+        return sub_floored(add_saturated(pool_base_pages(planner, pool), pool->granted_pages),
+                           pool->from_pages);
+}
+
+/* How many more pages the pool can grant: those it has, and those its node has room for. */
+static uint64_t pool_capacity(const Planner *planner, const PlanPool *pool) {
+        uint64_t taken = add_saturated(pool_base_pages(planner, pool), pool->granted_pages);
+        uint64_t room = planner->room_bytes[node_index(planner, pool->node)];
+        uint64_t capacity =
+                add_saturated(sub_floored(pool->from_pages, taken), room / pool->page_size_bytes);
+        const PoolLimit *limit = find_limit(planner, pool);
+
+        return limit ? MIN(capacity, sub_floored(limit->persistent_pages, taken)) : capacity;
+}
+
+static void pool_grant(Planner *planner, PlanPool *pool, uint64_t pages) {
+        uint64_t *room = &planner->room_bytes[node_index(planner, pool->node)];
+        uint64_t before = pool_new_pages(planner, pool);
+
+        pool->granted_pages = add_saturated(pool->granted_pages, pages);
+        uint64_t more = pool_new_pages(planner, pool) - before;
+
+        *room = sub_floored(*room, mul_saturated(more, pool->page_size_bytes));
+}
+
+static PlanPool *find_pool(const Plan *plan, unsigned node, uint64_t page_size_bytes) {
+        for (size_t i = 0; i < plan->n_pools; i++)
+                if (plan->pools[i].node == node &&
+                    plan->pools[i].page_size_bytes == page_size_bytes)
+                        return &plan->pools[i];
+        return NULL;
+}
+
+/* ---- placing one instance ---- */
+
+/* A candidate: what each node of the instance would give. */
+typedef struct Candidate {
+        PlanPool **pools; /* of the wanted size on the nodes that may serve, by node number */
+        uint64_t *capacity;
+        uint64_t *pages;
+        size_t n;
+} Candidate;
+
+static Candidate candidate_new(Planner *planner, const DemandInstance *demand,
+                               uint64_t page_size_bytes) {
+        size_t n_nodes = id_set_count(&demand->nodes);
+        Candidate candidate = {
+                .pools = ARENA_ARRAY(planner->arena, PlanPool *, n_nodes + 1),
+                .capacity = ARENA_ARRAY(planner->arena, uint64_t, n_nodes + 1),
+                .pages = ARENA_ARRAY(planner->arena, uint64_t, n_nodes + 1),
+        };
+
+        ID_SET_FOREACH(node, &demand->nodes) {
+                PlanPool *pool = find_pool(planner->plan, node, page_size_bytes);
+
+                if (!pool)
+                        continue;
+                candidate.pools[candidate.n] = pool;
+                candidate.capacity[candidate.n] = pool_capacity(planner, pool);
+                candidate.n++;
+        }
+        return candidate;
+}
+
+static uint64_t candidate_capacity(const Candidate *candidate) {
+        uint64_t sum = 0;
+
+        for (size_t i = 0; i < candidate->n; i++)
+                sum = add_saturated(sum, candidate->capacity[i]);
+        return sum;
+}
+
+/* Evenly; what a node cannot take goes to the others in equal parts; the odd pages go to the nodes
+ * with the lowest numbers. PAGES fit in all. */
+static void place_spread(Candidate *candidate, uint64_t pages) {
+        while (pages > 0) {
+                uint64_t n_open = 0;
+
+                for (size_t i = 0; i < candidate->n; i++)
+                        n_open += candidate->pages[i] < candidate->capacity[i];
+                uint64_t share = pages / n_open, odd = pages % n_open;
+
+                for (size_t i = 0; i < candidate->n; i++) {
+                        if (candidate->pages[i] == candidate->capacity[i])
+                                continue;
+                        uint64_t wanted = share + (odd > 0);
+                        uint64_t given = MIN(wanted, candidate->capacity[i] - candidate->pages[i]);
+
+                        odd -= odd > 0;
+                        candidate->pages[i] += given;
+                        pages -= given;
+                }
+        }
+}
+
+/* The smallest node that takes all PAGES, else the largest node; ties go to the lowest number. */
+static size_t pick_pack_node(const Candidate *candidate, uint64_t pages) {
+        size_t best = 0, largest = 0;
+        bool has_best = false;
+
+        for (size_t i = 0; i < candidate->n; i++) {
+                uint64_t left = candidate->capacity[i] - candidate->pages[i];
+
+                if (left > candidate->capacity[largest] - candidate->pages[largest])
+                        largest = i;
+                if (left < pages)
+                        continue;
+                if (!has_best || left < candidate->capacity[best] - candidate->pages[best])
+                        best = i;
+                has_best = true;
+        }
+        return has_best ? best : largest;
+}
+
+static void place_pack(Candidate *candidate, uint64_t pages) {
+        while (pages > 0) {
+                size_t i = pick_pack_node(candidate, pages);
+                uint64_t given = MIN(pages, candidate->capacity[i] - candidate->pages[i]);
+
+                candidate->pages[i] += given;
+                pages -= given;
+        }
+}
+
+static size_t candidate_find(const Candidate *candidate, unsigned node) {
+        size_t i = 0;
+
+        while (i < candidate->n && candidate->pools[i]->node != node)
+                i++;
+        return i;
+}
+
+/* NodeMemory=: as written. With PARTLY, as much of each part as fits. */
+static bool place_split(Candidate *candidate, const DemandOption *option, bool partly) {
+        for (size_t k = 0; k < option->n_split; k++) {
+                size_t i = candidate_find(candidate, option->split[k].node);
+                uint64_t capacity = i < candidate->n ? candidate->capacity[i] : 0;
+
+                if (option->split[k].pages > capacity && !partly)
+                        return false;
+                if (i < candidate->n)
+                        candidate->pages[i] = MIN(option->split[k].pages, capacity);
+        }
+        return true;
+}
+
+/* Where it was before, if the demand is the same: an unchanged instance never moves. */
+static bool place_as_before(const Planner *planner, const DemandInstance *demand,
+                            const DemandOption *option, Candidate *candidate) {
+        const LedgerInstance *before =
+                ledger_instance(planner->input->ledger, demand->config->name);
+
+        if (!before || before->page_size_bytes != option->page_size_bytes ||
+            before->pages_wanted != option->pages ||
+            before->placement != demand->config->placement ||
+            ledger_granted_pages(before) != option->pages)
+                return false;
+        VEC_FOREACH(grant, &before->grants) {
+                size_t i = candidate_find(candidate, grant->node);
+
+                if (i == candidate->n || candidate->capacity[i] < grant->pages)
+                        return false;
+        }
+        VEC_FOREACH(grant, &before->grants)
+                candidate->pages[candidate_find(candidate, grant->node)] = grant->pages;
+        return true;
+}
+
+static bool place_whole(const Planner *planner, const DemandInstance *demand,
+                        const DemandOption *option, Candidate *candidate) {
+        if (option->split)
+                return place_split(candidate, option, false);
+        if (place_as_before(planner, demand, option, candidate))
+                return true;
+        if (candidate_capacity(candidate) < option->pages)
+                return false;
+        if (demand->config->placement == PLACEMENT_PACK)
+                place_pack(candidate, option->pages);
+        else
+                place_spread(candidate, option->pages);
+        return true;
+}
+
+static void place_part(const DemandInstance *demand, const DemandOption *option,
+                       Candidate *candidate) {
+        uint64_t pages = MIN(option->pages, candidate_capacity(candidate));
+
+        if (option->split)
+                place_split(candidate, option, true);
+        else if (demand->config->placement == PLACEMENT_PACK)
+                place_pack(candidate, pages);
+        else
+                place_spread(candidate, pages);
+}
+
+static void commit(Planner *planner, PlanInstance *instance, const DemandOption *option,
+                   const Candidate *candidate) {
+        instance->page_size_bytes = option->page_size_bytes;
+        instance->pages_wanted = option->pages;
+        instance->grants = ARENA_ARRAY(planner->arena, NodePages, candidate->n + 1);
+        for (size_t i = 0; i < candidate->n; i++) {
+                if (candidate->pages[i] == 0)
+                        continue;
+                instance->grants[instance->n_grants++] =
+                        (NodePages){candidate->pools[i]->node, candidate->pages[i]};
+                instance->pages_granted += candidate->pages[i];
+                pool_grant(planner, candidate->pools[i], candidate->pages[i]);
+        }
+}
+
+/* ---- why it does not fit ---- */
+
+static char *pages_text(Arena *arena, uint64_t pages, uint64_t page_size_bytes) {
+        return arena_printf(arena, "%s %s of %s (%s)", format_count(arena, pages),
+                            pages == 1 ? "page" : "pages", format_page_size(arena, page_size_bytes),
+                            format_size(arena, mul_saturated(pages, page_size_bytes)));
+}
+
+/* A limit that trying has shown, if one of the candidate's pools is held up by it. */
+static const PoolLimit *find_binding_limit(const Planner *planner, const Candidate *candidate) {
+        for (size_t i = 0; i < candidate->n; i++) {
+                const PoolLimit *limit = find_limit(planner, candidate->pools[i]);
+
+                if (limit && limit->reason.kind != REASON_NONE)
+                        return limit;
+        }
+        return NULL;
+}
+
+static Reason explain_shortage(const Planner *planner, const DemandInstance *demand,
+                               const DemandOption *option, const Candidate *candidate) {
+        Arena *arena = planner->arena;
+        const PoolLimit *limit = find_binding_limit(planner, candidate);
+        const char *keep_free = amount_format(arena, &planner->input->host->keep_free);
+        uint64_t capacity = candidate_capacity(candidate);
+
+        if (limit)
+                return limit->reason;
+        for (size_t k = 0; k < option->n_split; k++) {
+                size_t i = candidate_find(candidate, option->split[k].node);
+                uint64_t here = i < candidate->n ? candidate->capacity[i] : 0;
+
+                if (option->split[k].pages > here)
+                        return (Reason){
+                                REASON_NOT_ENOUGH_MEMORY,
+                                arena_printf(
+                                        arena,
+                                        "%s on node %u do not fit: it can give %s beyond KeepFree=%s",
+                                        pages_text(arena, option->split[k].pages,
+                                                   option->page_size_bytes),
+                                        option->split[k].node, format_count(arena, here),
+                                        keep_free),
+                                arena_printf(
+                                        arena, "give node %u at most %s in NodeMemory=",
+                                        option->split[k].node,
+                                        format_size(arena,
+                                                    mul_saturated(here, option->page_size_bytes)))};
+        }
+        return (Reason){
+                REASON_NOT_ENOUGH_MEMORY,
+                arena_printf(arena, "%s do not fit: node%s %s can give %s (%s) beyond KeepFree=%s",
+                             pages_text(arena, option->pages, option->page_size_bytes),
+                             id_set_count(&demand->nodes) == 1 ? "" : "s",
+                             id_set_format(arena, &demand->nodes), format_count(arena, capacity),
+                             format_size(arena, mul_saturated(capacity, option->page_size_bytes)),
+                             keep_free),
+                arena_printf(
+                        arena,
+                        "ask for at most %s pages, allow more nodes, raise its Priority= or add memory",
+                        format_count(arena, capacity))};
+}
+
+/* ---- serving all ---- */
+
+static void refuse(Planner *planner, PlanInstance *instance) {
+        const DemandOption *option = &instance->demand->options[0];
+        Candidate candidate = candidate_new(planner, instance->demand, option->page_size_bytes);
+
+        instance->page_size_bytes = option->page_size_bytes;
+        instance->pages_wanted = option->pages;
+        instance->reason = explain_shortage(planner, instance->demand, option, &candidate);
+}
+
+static void serve_whole(Planner *planner, PlanInstance *instance) {
+        const DemandInstance *demand = instance->demand;
+
+        for (size_t i = 0; i < demand->n_options; i++) {
+                const DemandOption *option = &demand->options[i];
+                Candidate candidate = candidate_new(planner, demand, option->page_size_bytes);
+
+                if (!place_whole(planner, demand, option, &candidate))
+                        continue;
+                commit(planner, instance, option, &candidate);
+                return;
+        }
+        if (demand->n_options > 0)
+                refuse(planner, instance);
+}
+
+/* Shortage=degrade: what nobody could use whole. */
+static void serve_part(Planner *planner, PlanInstance *instance) {
+        const DemandInstance *demand = instance->demand;
+
+        if (instance->reason.kind == REASON_NONE || demand->n_options == 0 ||
+            demand->config->shortage != SHORTAGE_DEGRADE)
+                return;
+        const DemandOption *option = &demand->options[0];
+        Candidate candidate = candidate_new(planner, demand, option->page_size_bytes);
+
+        place_part(demand, option, &candidate);
+        commit(planner, instance, option, &candidate);
+}
+
+/* A file that was broken since: what the instance has stays reserved until the file is mended. */
+static void keep_reserved(Planner *planner, PlanInstance *instance) {
+        const LedgerInstance *before =
+                ledger_instance(planner->input->ledger, instance->demand->config->name);
+
+        if (!before || instance->demand->reason.kind != REASON_CONFIG)
+                return;
+        instance->page_size_bytes = before->page_size_bytes;
+        instance->pages_wanted = before->pages_wanted;
+        instance->grants = ARENA_ARRAY(planner->arena, NodePages, before->grants.n + 1);
+        VEC_FOREACH(grant, &before->grants) {
+                PlanPool *pool = find_pool(planner->plan, grant->node, before->page_size_bytes);
+
+                if (!pool || pool_capacity(planner, pool) < grant->pages)
+                        continue;
+                instance->grants[instance->n_grants++] = (NodePages){grant->node, grant->pages};
+                instance->pages_granted += grant->pages;
+                pool_grant(planner, pool, grant->pages);
+        }
+}
+
+int plan_compare_priority(const void *a, const void *b) {
+        const InstanceConfig *first = *(const InstanceConfig *const *) a;
+        const InstanceConfig *second = *(const InstanceConfig *const *) b;
+
+        if (first->priority != second->priority)
+                return first->priority > second->priority ? -1 : 1;
+        return strcmp(first->name, second->name);
+}
+
+static PlanInstance *find_instance(const Plan *plan, const char *name) {
+        for (size_t i = 0; i < plan->n_instances; i++)
+                if (text_equals(plan->instances[i].demand->config->name, name))
+                        return &plan->instances[i];
+        return NULL;
+}
+
+static bool is_held(const Planner *planner, const PlanInstance *instance) {
+        const LedgerInstance *before =
+                ledger_instance(planner->input->ledger, instance->demand->config->name);
+
+        return before && before->is_held;
+}
+
+static void serve_all(Planner *planner) {
+        Plan *plan = planner->plan;
+        const InstanceConfig **order =
+                ARENA_ARRAY(planner->arena, const InstanceConfig *, plan->n_instances + 1);
+
+        for (size_t i = 0; i < plan->n_instances; i++)
+                order[i] = plan->instances[i].demand->config;
+        qsort(order, plan->n_instances, sizeof(*order), plan_compare_priority);
+        for (size_t i = 0; i < plan->n_instances; i++)
+                keep_reserved(planner, &plan->instances[i]);
+        for (int held = 1; held >= 0; held--)
+                for (size_t i = 0; i < plan->n_instances; i++) {
+                        PlanInstance *instance = find_instance(plan, order[i]->name);
+
+                        if (is_held(planner, instance) == held)
+                                serve_whole(planner, instance);
+                }
+        for (size_t i = 0; i < plan->n_instances; i++)
+                serve_part(planner, find_instance(plan, order[i]->name));
+}
+
+/* ---- pools ---- */
+
+/* The most important pools first: the largest pages are the hardest to get. */
+static void add_pools(Planner *planner) {
+        const Topology *topology = planner->input->topology;
+        Plan *plan = planner->plan;
+
+        plan->pools = ARENA_ARRAY(planner->arena, PlanPool,
+                                  topology->n_nodes * topology->n_page_sizes + 1);
+        for (size_t k = 0; k < topology->n_page_sizes; k++)
+                for (size_t i = 0; i < topology->n_nodes; i++) {
+                        const Pool *pool = &topology->nodes[i].pools[k];
+                        const LedgerPool *known = ledger_pool(planner->input->ledger,
+                                                              topology->nodes[i].id,
+                                                              pool->page_size_bytes);
+
+                        if (!pool->exists)
+                                continue;
+                        plan->pools[plan->n_pools++] = (PlanPool){
+                                .node = topology->nodes[i].id,
+                                .page_size_bytes = pool->page_size_bytes,
+                                .found_pages = known ? known->found_pages
+                                                     : pool_persistent_pages(pool),
+                                .foreign_pages = known ? known->foreign_pages : 0,
+                                .from_pages = pool_persistent_pages(pool),
+                        };
+                }
+}
+
+static uint64_t keep_free_bytes(const HostConfig *host, const Node *node) {
+        return MAX(amount_of(&host->keep_free, node->memory_bytes), node_floor_bytes);
+}
+
+uint64_t plan_node_room_bytes(const HostConfig *host, const Node *node) {
+        uint64_t available = node->free_bytes;
+
+        if (host->may_reclaim)
+                available = add_saturated(available, node->reclaimable_bytes);
+        return node->has_memory ? sub_floored(available, keep_free_bytes(host, node)) : 0;
+}
+
+static void measure_room(Planner *planner) {
+        const Topology *topology = planner->input->topology;
+        const HostConfig *host = planner->input->host;
+
+        planner->room_bytes = ARENA_ARRAY(planner->arena, uint64_t, topology->n_nodes + 1);
+        for (size_t i = 0; i < topology->n_nodes; i++) {
+                const Node *node = &topology->nodes[i];
+
+                planner->room_bytes[i] = plan_node_room_bytes(host, node);
+                if (node->has_memory)
+                        planner->plan->keep_free_bytes += keep_free_bytes(host, node);
+        }
+}
+
+/* What has to stand in the pool: what was found, the instances' pages on top of what others hold,
+ * and, when that is less than now, nothing that is in use or promised. */
+static void set_targets(Planner *planner) {
+        const Topology *topology = planner->input->topology;
+
+        for (size_t i = 0; i < planner->plan->n_pools; i++) {
+                PlanPool *pool = &planner->plan->pools[i];
+                uint64_t needed =
+                        add_saturated(pool_base_pages(planner, pool), pool->granted_pages);
+
+                pool->to_pages = MAX(pool->found_pages, needed);
+                if (pool->to_pages >= pool->from_pages)
+                        continue;
+                const Pool *now = topology_pool(topology, pool->node, pool->page_size_bytes);
+                uint64_t busy =
+                        pool_used_pages(now) +
+                        topology_promised_pages(topology, pool->node, pool->page_size_bytes);
+
+                pool->to_pages = MIN(pool->from_pages, MAX(pool->to_pages, busy));
+        }
+}
+
+/* A pool that was found larger than it is now (others have lowered it) is not raised for its own
+ * sake: only grants are served. */
+static void forget_lost_pages(Planner *planner) {
+        for (size_t i = 0; i < planner->plan->n_pools; i++) {
+                PlanPool *pool = &planner->plan->pools[i];
+
+                pool->found_pages = MIN(pool->found_pages, pool->from_pages);
+        }
+}
+
+Plan *plan_make(Arena *arena, const PlanInput *input) {
+        Plan *plan = ARENA_NEW(arena, Plan);
+        Planner planner = {.arena = arena, .input = input, .plan = plan};
+
+        plan->n_instances = input->demand->n_instances;
+        plan->instances = ARENA_ARRAY(arena, PlanInstance, plan->n_instances + 1);
+        for (size_t i = 0; i < plan->n_instances; i++) {
+                plan->instances[i].demand = &input->demand->instances[i];
+                plan->instances[i].reason = input->demand->instances[i].reason;
+        }
+        add_pools(&planner);
+        forget_lost_pages(&planner);
+        measure_room(&planner);
+        serve_all(&planner);
+        set_targets(&planner);
+        return plan;
+}
+
+const PlanInstance *plan_find(const Plan *plan, const char *instance) {
+        return find_instance(plan, instance);
+}
+
+const PlanPool *plan_pool(const Plan *plan, unsigned node, uint64_t page_size_bytes) {
+        return find_pool(plan, node, page_size_bytes);
+}
+
+uint64_t plan_page_tables_bytes(const PlanInstance *instance) {
+        return mul_saturated(instance->pages_wanted, instance->page_size_bytes) / 512;
+}
+
+size_t plan_count_steps(const Plan *plan) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < plan->n_pools; i++)
+                n += plan->pools[i].from_pages != plan->pools[i].to_pages;
+        return n;
+}
+
+static bool is_same_demand(const LedgerInstance *before, const PlanInstance *instance) {
+        return before && before->page_size_bytes == instance->page_size_bytes &&
+               before->pages_wanted == instance->pages_wanted;
+}
+
+void plan_record(Arena *arena, const Plan *plan, Ledger *ledger) {
+        typeof(ledger->instances) recorded = {};
+
+        for (size_t i = 0; i < plan->n_instances; i++) {
+                const PlanInstance *instance = &plan->instances[i];
+                const InstanceConfig *config = instance->demand->config;
+                const LedgerInstance *before = ledger_instance(ledger, config->name);
+
+                if (instance->pages_granted == 0)
+                        continue;
+                LedgerInstance *after = vec_push(arena, &recorded);
+
+                *after = (LedgerInstance){
+                        .name = arena_strdup(arena, config->name),
+                        .page_size_bytes = instance->page_size_bytes,
+                        .pages_wanted = instance->pages_wanted,
+                        .placement = config->refusal && before ? before->placement
+                                                               : config->placement,
+                        .is_held = before && before->is_held && is_same_demand(before, instance),
+                };
+                for (size_t k = 0; k < instance->n_grants; k++)
+                        *vec_push(arena, &after->grants) =
+                                (LedgerGrant){instance->grants[k].node, instance->grants[k].pages};
+        }
+        ledger->instances = recorded;
+}

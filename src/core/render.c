@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/render.h"
+
+#include "base/size.h"
+#include "base/table.h"
+#include "base/text.h"
+
+static const char color_good[] = "\033[32m";
+static const char color_bad[] = "\033[31m";
+static const char color_warn[] = "\033[33m";
+static const char color_dim[] = "\033[2m";
+static const char color_bold[] = "\033[1m";
+static const char color_off[] = "\033[0m";
+
+static const struct {
+        const char *color;
+        const char *mark;
+} verdict_looks[] = {
+        [VERDICT_READY] = {color_good, "●"},   [VERDICT_DEGRADED] = {color_warn, "●"},
+        [VERDICT_PENDING] = {color_warn, "○"}, [VERDICT_REFUSED] = {color_bad, "×"},
+        [VERDICT_INVALID] = {color_bad, "×"},  [VERDICT_LOST] = {color_bad, "×"},
+};
+
+static size_t width_of(const RenderOptions *options) {
+        return options->width > 0 ? options->width : 100;
+}
+
+static void add_colored(Text *text, const RenderOptions *options, const char *color,
+                        const char *string) {
+        if (options->is_colored)
+                text_printf(text, "%s%s%s", color, string, color_off);
+        else
+                text_add(text, string);
+}
+
+static char *size_of_pages(Arena *arena, uint64_t pages, uint64_t page_size_bytes) {
+        return pages == 0 ? arena_strdup(arena, "-")
+                          : format_size(arena, mul_saturated(pages, page_size_bytes));
+}
+
+/* "0:541 1:540"; "-" for none. */
+static char *format_nodes(Arena *arena, const NodePages *nodes, size_t n) {
+        Text text = text_in(arena);
+
+        for (size_t i = 0; i < n; i++)
+                text_printf(&text, "%s%u:%s", i > 0 ? " " : "", nodes[i].node,
+                            format_count(arena, nodes[i].pages));
+        return arena_strdup(arena, n > 0 ? text_string(&text) : "-");
+}
+
+/* "1,081", or "40 of 1,081" when it is short. */
+static char *format_granted(Arena *arena, uint64_t granted, uint64_t wanted) {
+        if (wanted == 0)
+                return arena_strdup(arena, "-");
+        return granted == wanted ? format_count(arena, granted)
+                                 : arena_printf(arena, "%s of %s", format_count(arena, granted),
+                                                format_count(arena, wanted));
+}
+
+/* ---- status ---- */
+
+static void add_headline(Text *text, const Status *status, const RenderOptions *options) {
+        Arena *arena = text->arena;
+        size_t n_start = 0;
+
+        for (size_t i = 0; i < status->n_instances; i++)
+                n_start += verdict_lets_start(status->instances[i].verdict);
+        add_colored(text, options, verdict_looks[status->verdict].color,
+                    arena_printf(arena, "%s %s", verdict_looks[status->verdict].mark,
+                                 verdict_name(status->verdict)));
+        if (status->n_instances == 0)
+                text_add(text, "  no instances are described in /etc/hugeplan.d");
+        else
+                text_printf(text, "  %zu of %zu %s may start", n_start, status->n_instances,
+                            status->n_instances == 1 ? "instance" : "instances");
+        text_printf(text, "; transparent huge pages: %s", status->thp ? status->thp : "none");
+        if (!text_equals(status->phase, "idle"))
+                text_printf(text, "; %s", status->phase);
+        text_add(text, "\n");
+}
+
+static void add_instances(Text *text, const Status *status, const RenderOptions *options) {
+        static const TableColumn columns[] = {
+                {"VERDICT", TABLE_LEFT}, {"INSTANCE", TABLE_LEFT}, {"SIZE", TABLE_RIGHT},
+                {"PAGES", TABLE_RIGHT},  {"OF", TABLE_RIGHT},      {"NODES", TABLE_LEFT},
+                {"UNIT", TABLE_LEFT},
+        };
+        Arena *arena = text->arena;
+        Table *table = table_new(arena, columns, ARRAY_LEN(columns));
+
+        for (size_t i = 0; i < status->n_instances; i++) {
+                const StatusInstance *instance = &status->instances[i];
+
+                table_add_colored(table, verdict_name(instance->verdict),
+                                  verdict_looks[instance->verdict].color);
+                table_add(table, instance->name);
+                table_add(table,
+                          size_of_pages(arena, instance->pages_wanted, instance->page_size_bytes));
+                table_add(table,
+                          format_granted(arena, instance->pages_granted, instance->pages_wanted));
+                table_add(table, instance->page_size_bytes
+                                         ? format_page_size(arena, instance->page_size_bytes)
+                                         : "-");
+                table_add(table, format_nodes(arena, instance->nodes, instance->n_nodes));
+                table_add(table, instance->unit);
+        }
+        if (table_rows(table) == 0)
+                return;
+        text_add(text, "\n");
+        table_print(table, text, "", options->is_colored);
+}
+
+static bool is_pool_of_interest(const Status *status, const StatusPool *pool) {
+        bool is_used_size = false;
+
+        for (size_t i = 0; i < status->n_pools; i++)
+                is_used_size = is_used_size ||
+                               (status->pools[i].page_size_bytes == pool->page_size_bytes &&
+                                status->pools[i].total_pages > 0);
+        return is_used_size;
+}
+
+static void add_pools(Text *text, const Status *status, const RenderOptions *options) {
+        static const TableColumn columns[] = {
+                {"NODE", TABLE_RIGHT},   {"PAGE", TABLE_RIGHT},     {"TOTAL", TABLE_RIGHT},
+                {"FREE", TABLE_RIGHT},   {"PROMISED", TABLE_RIGHT}, {"OURS", TABLE_RIGHT},
+                {"OTHERS", TABLE_RIGHT}, {"SURPLUS", TABLE_RIGHT},  {"MEMORY", TABLE_RIGHT},
+        };
+        Arena *arena = text->arena;
+        Table *table = table_new(arena, columns, ARRAY_LEN(columns));
+
+        for (size_t i = 0; i < status->n_pools; i++) {
+                const StatusPool *pool = &status->pools[i];
+
+                if (!is_pool_of_interest(status, pool))
+                        continue;
+                table_printf(table, "%u", pool->node);
+                table_add(table, format_page_size(arena, pool->page_size_bytes));
+                table_add(table, format_count(arena, pool->total_pages));
+                table_add(table, format_count(arena, pool->free_pages));
+                table_add(table, format_count(arena, pool->promised_pages));
+                table_add(table, format_count(arena, pool->owned_pages));
+                table_add(table, format_count(arena, pool->foreign_pages));
+                table_add(table, format_count(arena, pool->surplus_pages));
+                table_add(table, size_of_pages(arena, pool->total_pages, pool->page_size_bytes));
+        }
+        text_add(text, "\n");
+        if (table_rows(table) == 0)
+                text_add(text, status->n_pools > 0 ? "All huge page pools are empty.\n"
+                                                   : "This kernel has no huge pages.\n");
+        else
+                table_print(table, text, "", options->is_colored);
+}
+
+static void add_problem(Text *text, const Diag *problem, const RenderOptions *options) {
+        static const char *const colors[] = {
+                [SEVERITY_ERROR] = color_bad,
+                [SEVERITY_WARNING] = color_warn,
+                [SEVERITY_NOTICE] = color_dim,
+        };
+        Diag shown = *problem;
+
+        shown.remedy = NULL;
+        add_colored(text, options, colors[problem->severity], severity_name(problem->severity));
+        text_add_wrapped(text, ": ", "       ", diag_format(text->arena, &shown),
+                         width_of(options));
+        if (problem->remedy)
+                text_add_wrapped(text, "       what to do: ", "       ", problem->remedy,
+                                 width_of(options));
+}
+
+char *render_problems(Arena *arena, const Diags *problems, const RenderOptions *options) {
+        Text text = text_in(arena);
+
+        for (int severity = SEVERITY_ERROR; severity <= SEVERITY_NOTICE; severity++)
+                VEC_FOREACH(problem, &problems->list)
+                        if ((int) problem->severity == severity)
+                                add_problem(&text, problem, options);
+        return arena_strdup(arena, text_string(&text));
+}
+
+char *render_status(Arena *arena, const Status *status, const RenderOptions *options) {
+        Text text = text_in(arena);
+
+        add_headline(&text, status, options);
+        add_instances(&text, status, options);
+        add_pools(&text, status, options);
+        if (status->problems.list.n > 0) {
+                text_add(&text, "\n");
+                text_add(&text, render_problems(arena, &status->problems, options));
+        }
+        return text.string;
+}
+
+static void add_field(Text *text, const char *label, const char *value) {
+        text_printf(text, "%10s: %s\n", label, value);
+}
+
+char *render_status_instance(Arena *arena, const Status *status, const StatusInstance *instance,
+                             const RenderOptions *options) {
+        Text text = text_in(arena);
+
+        (void) status;
+        add_colored(&text, options, verdict_looks[instance->verdict].color,
+                    arena_printf(arena, "%s %s", verdict_looks[instance->verdict].mark,
+                                 verdict_name(instance->verdict)));
+        text_add(&text, "  ");
+        add_colored(&text, options, color_bold, instance->name);
+        text_add(&text, "\n");
+        add_field(&text, "Unit", instance->unit ? instance->unit : "none waits for it");
+        add_field(&text, "Engine", instance->engine ? instance->engine : "-");
+        add_field(&text, "File", instance->file ? instance->file : "-");
+        if (instance->pages_wanted > 0) {
+                add_field(&text, "Pages",
+                          arena_printf(arena, "%s of %s (%s)",
+                                       format_granted(arena, instance->pages_granted,
+                                                      instance->pages_wanted),
+                                       format_page_size(arena, instance->page_size_bytes),
+                                       size_of_pages(arena, instance->pages_wanted,
+                                                     instance->page_size_bytes)));
+                add_field(&text, "Nodes", format_nodes(arena, instance->nodes, instance->n_nodes));
+        }
+        add_field(&text, "Priority",
+                  arena_printf(arena, "%u, Shortage=%s", instance->priority,
+                               shortage_name(instance->shortage)));
+        if (instance->reason.text)
+                text_add_wrapped(&text, "    Reason: ", "            ", instance->reason.text,
+                                 width_of(options));
+        if (instance->reason.remedy)
+                text_add_wrapped(&text, "What to do: ", "            ", instance->reason.remedy,
+                                 width_of(options));
+        return text.string;
+}
+
+char *render_verdict(Arena *arena, const StatusInstance *instance) {
+        Text text = text_in(arena);
+
+        text_printf(&text, "%s: %s", instance->name, verdict_name(instance->verdict));
+        if (instance->pages_wanted > 0 && !instance->reason.text)
+                text_printf(
+                        &text, ": %s pages of %s (%s)",
+                        format_granted(arena, instance->pages_granted, instance->pages_wanted),
+                        format_page_size(arena, instance->page_size_bytes),
+                        size_of_pages(arena, instance->pages_wanted, instance->page_size_bytes));
+        if (instance->n_nodes > 0 && !instance->reason.text)
+                text_printf(&text, " on nodes %s",
+                            format_nodes(arena, instance->nodes, instance->n_nodes));
+        if (instance->reason.text)
+                text_printf(&text, ": %s", instance->reason.text);
+        if (instance->reason.remedy)
+                text_printf(&text, "; %s", instance->reason.remedy);
+        return text.string;
+}
+
+/* ---- plan ---- */
+
+static void add_plan_steps(Text *text, const Plan *plan, const RenderOptions *options) {
+        static const TableColumn columns[] = {
+                {"NODE", TABLE_RIGHT},   {"PAGE", TABLE_RIGHT},   {"FOUND", TABLE_RIGHT},
+                {"OTHERS", TABLE_RIGHT}, {"WANTED", TABLE_RIGHT}, {"FROM", TABLE_RIGHT},
+                {"TO", TABLE_RIGHT},     {"STEP", TABLE_RIGHT},
+        };
+        Arena *arena = text->arena;
+        Table *table = table_new(arena, columns, ARRAY_LEN(columns));
+
+        for (size_t i = 0; i < plan->n_pools; i++) {
+                const PlanPool *pool = &plan->pools[i];
+                bool is_growing = pool->to_pages > pool->from_pages;
+                uint64_t step = is_growing ? pool->to_pages - pool->from_pages
+                                           : pool->from_pages - pool->to_pages;
+
+                if (pool->from_pages == 0 && pool->to_pages == 0)
+                        continue;
+                table_printf(table, "%u", pool->node);
+                table_add(table, format_page_size(arena, pool->page_size_bytes));
+                table_add(table, format_count(arena, pool->found_pages));
+                table_add(table, format_count(arena, pool->foreign_pages));
+                table_add(table, format_count(arena, pool->granted_pages));
+                table_add(table, format_count(arena, pool->from_pages));
+                table_add(table, format_count(arena, pool->to_pages));
+                table_add(table, step == 0 ? "-"
+                                           : arena_printf(arena, "%c%s", is_growing ? '+' : '-',
+                                                          format_count(arena, step)));
+        }
+        text_add(text, "\n");
+        if (table_rows(table) == 0)
+                text_add(text, "No pool has or gets any pages.\n");
+        else
+                table_print(table, text, "", options->is_colored);
+}
+
+static void add_plan_instances(Text *text, const Plan *plan, const RenderOptions *options) {
+        static const TableColumn columns[] = {
+                {"VERDICT", TABLE_LEFT},       {"INSTANCE", TABLE_LEFT}, {"SIZE", TABLE_RIGHT},
+                {"PAGES", TABLE_RIGHT},        {"OF", TABLE_RIGHT},      {"NODES", TABLE_LEFT},
+                {"TABLES SAVED", TABLE_RIGHT},
+        };
+        Arena *arena = text->arena;
+        Table *table = table_new(arena, columns, ARRAY_LEN(columns));
+
+        for (size_t i = 0; i < plan->n_instances; i++) {
+                const PlanInstance *planned = &plan->instances[i];
+                Verdict verdict = plan_verdict(planned);
+
+                table_add_colored(table, verdict_name(verdict), verdict_looks[verdict].color);
+                table_add(table, planned->demand->config->name);
+                table_add(table,
+                          size_of_pages(arena, planned->pages_wanted, planned->page_size_bytes));
+                table_add(table,
+                          format_granted(arena, planned->pages_granted, planned->pages_wanted));
+                table_add(table, planned->page_size_bytes
+                                         ? format_page_size(arena, planned->page_size_bytes)
+                                         : "-");
+                table_add(table, format_nodes(arena, planned->grants, planned->n_grants));
+                table_add(table, planned->pages_granted > 0
+                                         ? format_size(arena, plan_page_tables_bytes(planned))
+                                         : "-");
+        }
+        if (table_rows(table) > 0)
+                table_print(table, text, "", options->is_colored);
+}
+
+static void add_plan_reasons(Text *text, const Plan *plan, const RenderOptions *options) {
+        for (size_t i = 0; i < plan->n_instances; i++) {
+                const PlanInstance *planned = &plan->instances[i];
+                const char *name = planned->demand->config->name;
+
+                if (planned->reason.kind == REASON_NONE)
+                        continue;
+                text_add(text, "\n");
+                text_add_wrapped(text, arena_printf(text->arena, "%s: ", name), "    ",
+                                 planned->reason.text, width_of(options));
+                if (planned->reason.remedy)
+                        text_add_wrapped(text, "    what to do: ", "    ", planned->reason.remedy,
+                                         width_of(options));
+        }
+}
+
+char *render_plan(Arena *arena, const Plan *plan, const Config *config,
+                  const RenderOptions *options) {
+        Text text = text_in(arena);
+        size_t n_steps = plan_count_steps(plan);
+
+        if (plan->n_instances == 0)
+                text_add(&text, "No instances are described in /etc/hugeplan.d.\n");
+        else if (n_steps == 0)
+                text_add(&text, "The host matches the plan: nothing to do.\n\n");
+        else
+                text_printf(&text, "%zu %s to be changed. Nothing was written.\n\n", n_steps,
+                            n_steps == 1 ? "pool is" : "pools are");
+        add_plan_instances(&text, plan, options);
+        if (plan->n_instances > 0)
+                add_plan_steps(&text, plan, options);
+        if (plan->n_instances > 0)
+                text_printf(
+                        &text,
+                        "\n%s of memory stays free for the host (KeepFree=%s of each node).\n"
+                        "TABLES SAVED: page tables per session that touches all of the segment.\n",
+                        format_size(arena, plan->keep_free_bytes),
+                        amount_format(arena, &config->host.keep_free));
+        add_plan_reasons(&text, plan, options);
+        return text.string;
+}
+
+/* ---- explain ---- */
+
+static void add_origins(Text *text, const InstanceConfig *config) {
+        static const TableColumn columns[] = {
+                {"SETTING", TABLE_LEFT}, {"VALUE", TABLE_LEFT}, {"FROM", TABLE_LEFT}};
+        Table *table = table_new(text->arena, columns, ARRAY_LEN(columns));
+
+        VEC_FOREACH(origin, &config->origins) {
+                table_printf(table, "%s=", origin->key);
+                table_add(table, origin->value);
+                table_printf(table, "%s:%u", origin->file, origin->line);
+        }
+        if (table_rows(table) > 0)
+                table_print(table, text, "  ", false);
+}
+
+static void add_sizing(Text *text, const Sizing *sizing, const RenderOptions *options) {
+        static const TableColumn columns[] = {{"BYTES", TABLE_RIGHT},
+                                              {"", TABLE_RIGHT},
+                                              {"WHAT", TABLE_LEFT},
+                                              {"HOW", TABLE_LEFT}};
+        Arena *arena = text->arena;
+        Table *table = table_new(arena, columns, ARRAY_LEN(columns));
+        uint64_t sum = 0;
+
+        VEC_FOREACH(step, &sizing->steps) {
+                table_add(table, format_count(arena, step->bytes));
+                table_add(table, format_size(arena, step->bytes));
+                table_add(table, step->what);
+                table_add(table, step->formula ? step->formula : "as given");
+                sum = add_saturated(sum, step->bytes);
+        }
+        if (table_rows(table) > 0) {
+                table_add(table, format_count(arena, sum));
+                table_add(table, format_size(arena, sum));
+                table_add(table, "in all");
+                table_add(table, "");
+                table_print(table, text, "  ", options->is_colored);
+                text_add(text, "\n");
+        }
+        text_printf(text, "  %s %s of %s = %s bytes (%s), %s\n", format_count(arena, sizing->pages),
+                    sizing->pages == 1 ? "page" : "pages",
+                    format_page_size(arena, sizing->page_size_bytes),
+                    format_count(arena, sizing->bytes), format_size(arena, sizing->bytes),
+                    sizing->is_exact ? "exact" : "an estimate");
+        if (sizing->caveat)
+                text_add_wrapped(text, "  ", "  ", sizing->caveat, width_of(options));
+}
+
+char *render_sizing(Arena *arena, const Sizing *sizing, const RenderOptions *options) {
+        Text text = text_in(arena);
+
+        add_sizing(&text, sizing, options);
+        return text.string;
+}
+
+char *render_explain(Arena *arena, const PlanInstance *planned, const Topology *topology,
+                     const RenderOptions *options) {
+        const DemandInstance *demand = planned->demand;
+        const InstanceConfig *config = demand->config;
+        Text text = text_in(arena);
+
+        text_printf(&text, "%s: %s (%s)\n\n", config->name, config->engine->title, config->file);
+        add_origins(&text, config);
+        for (size_t i = 0; i < demand->n_options; i++) {
+                text_printf(&text, "\nSize with pages of %s:\n",
+                            format_page_size(arena, demand->options[i].page_size_bytes));
+                add_sizing(&text, &demand->options[i].sizing, options);
+        }
+        if (demand->n_options > 0) {
+                text_printf(&text, "\nPlacement=%s on nodes %s: %s\n",
+                            placement_name(config->placement), id_set_format(arena, &demand->nodes),
+                            planned->n_grants > 0
+                                    ? format_nodes(arena, planned->grants, planned->n_grants)
+                                    : "nothing");
+                text_printf(
+                        &text,
+                        "Page tables: up to %s per session with pages of %s, next to nothing with huge pages\n",
+                        format_size(arena, plan_page_tables_bytes(planned)),
+                        format_size(arena, topology->base_page_bytes));
+        }
+        if (planned->reason.text)
+                text_add_wrapped(&text, "\nIt is short: ", "  ", planned->reason.text,
+                                 width_of(options));
+        if (planned->reason.remedy)
+                text_add_wrapped(&text, "What to do: ", "  ", planned->reason.remedy,
+                                 width_of(options));
+        return text.string;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* What people read: status, plan, problems and derivations as text. The verdict first, the remedy
+ * last. */
+
+#include "core/ledger.h"
+#include "core/status.h"
+
+typedef struct RenderOptions {
+        bool is_colored;
+        size_t width; /* columns; 0: 100 */
+} RenderOptions;
+
+/* The whole host. */
+char *render_status(Arena *arena, const Status *status, const RenderOptions *options);
+
+/* One instance with all that is known about it. */
+char *render_status_instance(Arena *arena, const Status *status, const StatusInstance *instance,
+                             const RenderOptions *options);
+
+char *render_plan(Arena *arena, const Plan *plan, const Config *config,
+                  const RenderOptions *options);
+
+/* "FILE:LINE: KEY: text; remedy", one to a line, errors first. */
+char *render_problems(Arena *arena, const Diags *problems, const RenderOptions *options);
+
+/* How the size of an instance came about, and where its pages go. */
+char *render_explain(Arena *arena, const PlanInstance *planned, const Topology *topology,
+                     const RenderOptions *options);
+
+/* A derivation alone, as `size` prints it. */
+char *render_sizing(Arena *arena, const Sizing *sizing, const RenderOptions *options);
+
+/* One line on an instance's verdict, for a gate's log: "pg-main: ready: 1,081 pages ...". */
+char *render_verdict(Arena *arena, const StatusInstance *instance);

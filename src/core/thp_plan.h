@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* Which transparent huge page policy the host gets, resolved over all instances. */
+
+#include "core/config.h"
+#include "core/topology.h"
+
+typedef struct ThpWrite {
+        const char *path;
+        const char *value;
+} ThpWrite;
+
+typedef struct ThpPlan {
+        ThpPolicy policy;     /* THP_KEEP: nothing is touched */
+        VEC(ThpWrite) writes; /* what has to be written for it, the global file first */
+} ThpPlan;
+
+/* [Host] auto: never, unless an instance or its engine declares that it needs more; then the
+ * weakest policy that serves all. Without any instance nothing is touched. "never" in the global
+ * file is not off: per-size files that say otherwise are part of the plan (transhuge.rst). Who is
+ * displeased is added to PROBLEMS by name. */
+ThpPlan thp_plan_make(Arena *arena, const Config *config, const Topology *topology,
+                      Diags *problems);
+
+/* What an instance wants: its TransparentHugePages=, else its engine's wish; THP_AUTO: nothing. */
+ThpPolicy thp_wish_of(const InstanceConfig *instance);

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/topology.h"
+
+#include "base/size.h"
+#include "base/text.h"
+
+const Node *topology_node(const Topology *topology, unsigned id) {
+        for (size_t i = 0; i < topology->n_nodes; i++)
+                if (topology->nodes[i].id == id)
+                        return &topology->nodes[i];
+        return NULL;
+}
+
+int topology_page_size_index(const Topology *topology, uint64_t page_size_bytes) {
+        for (size_t i = 0; i < topology->n_page_sizes; i++)
+                if (topology->page_sizes[i].bytes == page_size_bytes)
+                        return (int) i;
+        return -1;
+}
+
+const Pool *topology_pool(const Topology *topology, unsigned node_id, uint64_t page_size_bytes) {
+        const Node *node = topology_node(topology, node_id);
+        int i = topology_page_size_index(topology, page_size_bytes);
+
+        if (!node || i < 0 || !node->pools[i].exists)
+                return NULL;
+        return &node->pools[i];
+}
+
+/* Promises are dealt out node by node so that the parts add up: each node takes its share of the
+ * promises that the nodes from it on still have to take. */
+uint64_t topology_promised_pages(const Topology *topology, unsigned node_id,
+                                 uint64_t page_size_bytes) {
+        int i = topology_page_size_index(topology, page_size_bytes);
+
+        if (i < 0)
+                return 0;
+
+        uint64_t promised_left = topology->page_sizes[i].promised_pages, free_left = 0;
+
+        for (size_t k = 0; k < topology->n_nodes; k++)
+                free_left += topology->nodes[k].pools[i].free_pages;
+        for (size_t k = 0; k < topology->n_nodes && free_left > 0; k++) {
+                const Node *node = &topology->nodes[k];
+                uint64_t free_here = node->pools[i].free_pages;
+                uint64_t promised = MIN(promised_left, free_left);
+                uint64_t share = (uint64_t) ((unsigned __int128) promised * free_here / free_left);
+
+                if (node->id == node_id)
+                        return MIN(share, free_here);
+                promised_left -= share;
+                free_left -= free_here;
+        }
+        return 0;
+}
+
+bool topology_has_kernel_argument(const Topology *topology, const char *word) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const char *rest = topology->kernel_command_line;
+        char *argument;
+
+        while (rest && (argument = text_next_word(arena, &rest, " \t\n")))
+                if (text_equals(argument, word))
+                        return true;
+        return false;
+}
+
+IdSet topology_memory_nodes(const Topology *topology) {
+        IdSet nodes = {};
+
+        for (size_t i = 0; i < topology->n_nodes; i++)
+                if (topology->nodes[i].has_memory)
+                        id_set_add(&nodes, topology->nodes[i].id);
+        return nodes;
+}
+
+char *topology_page_size_names(Arena *arena, const Topology *topology) {
+        Text text = text_in(arena);
+
+        for (size_t i = topology->n_page_sizes; i > 0; i--)
+                text_printf(&text, "%s%s", text.length > 0 ? ", " : "",
+                            format_page_size(arena, topology->page_sizes[i - 1].bytes));
+        return arena_strdup(arena, text_string(&text));
+}
