@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "host/apply.h"
+
+#include "base/size.h"
+#include "base/text.h"
+#include "core/evidence.h"
+#include "core/names.h"
+#include "host/probe.h"
+
+#include <signal.h>
+#include <string.h>
+
+struct Apply {
+        Arena *arena;
+        const Root *root;
+        const HostConfig *host;
+        const Topology *topology;
+        ApplyResult *results;
+        size_t n_results;
+        size_t current;
+};
+
+static LadderOptions ladder_options(const HostConfig *host, const Node *node,
+                                    uint64_t deadline_usec) {
+        return (LadderOptions){
+                .may_compact = host->may_compact && node->can_compact,
+                .may_reclaim = host->may_reclaim && node->can_reclaim,
+                .may_drop_caches = host->may_drop_caches,
+                .deadline_usec = deadline_usec,
+        };
+}
+
+static void add_result(Apply *apply, const PlanPool *pool, uint64_t deadline_usec) {
+        const Node *node = topology_node(apply->topology, pool->node);
+        LadderOptions options = ladder_options(apply->host, node, deadline_usec);
+
+        apply->results[apply->n_results++] = (ApplyResult){
+                .pool = pool,
+                .reached_pages = pool->from_pages,
+                .ladder = ladder_new(apply->arena, pool->page_size_bytes, pool->to_pages, &options),
+        };
+}
+
+Apply *apply_new(Arena *arena, const Root *root, const HostConfig *host, const Topology *topology,
+                 const Plan *plan, uint64_t deadline_usec) {
+        Apply *apply = ARENA_NEW(arena, Apply);
+
+        *apply = (Apply){.arena = arena, .root = root, .host = host, .topology = topology};
+        apply->results = ARENA_ARRAY(arena, ApplyResult, plan->n_pools + 1);
+        for (size_t i = 0; i < plan->n_pools; i++)
+                if (plan->pools[i].to_pages < plan->pools[i].from_pages)
+                        add_result(apply, &plan->pools[i], deadline_usec);
+        for (size_t i = 0; i < plan->n_pools; i++)
+                if (plan->pools[i].to_pages > plan->pools[i].from_pages)
+                        add_result(apply, &plan->pools[i], deadline_usec);
+        return apply;
+}
+
+/* The room a node has at this moment, reckoned as the planner does. */
+static int look(const Apply *apply, ApplyResult *result, uint64_t now_usec, LadderView *ret) {
+        const PlanPool *pool = result->pool;
+        Node node = *topology_node(apply->topology, pool->node);
+        Pool now;
+        int r = probe_pool(apply->root, apply->topology, pool->node, pool->page_size_bytes, &now);
+
+        if (r < 0)
+                return r;
+        r = probe_node_memory(apply->root, apply->topology, &node);
+        if (r < 0)
+                return r;
+        result->reached_pages = pool_persistent_pages(&now);
+        *ret = (LadderView){
+                .persistent_pages = result->reached_pages,
+                .room_bytes = plan_node_room_bytes(apply->host, &node),
+                .free_bytes = node.free_bytes,
+                .now_usec = now_usec,
+        };
+        return 0;
+}
+
+static ApplyOperation make_operation(const Apply *apply, const ApplyResult *result,
+                                     const LadderMove *move) {
+        Arena *arena = apply->arena;
+        const PlanPool *pool = result->pool;
+        ApplyOperation operation = {
+                .move = *move,
+                .node = pool->node,
+                .page_size_bytes = pool->page_size_bytes,
+                .pages_before = result->reached_pages,
+        };
+
+        switch (move->action) {
+        case LADDER_WRITE:
+                operation.path = probe_pool_path(arena, apply->topology, pool->node,
+                                                 pool->page_size_bytes, "nr_hugepages");
+                operation.text = arena_printf(arena, "%" PRIu64 "\n", move->pages);
+                break;
+        case LADDER_RECLAIM:
+                operation.path = probe_node_path(arena, pool->node, "reclaim");
+                operation.text = arena_printf(arena, "%" PRIu64 " swappiness=0\n", move->bytes);
+                break;
+        case LADDER_COMPACT:
+                operation.path = apply->topology->is_numa
+                                         ? probe_node_path(arena, pool->node, "compact")
+                                         : PATH_COMPACT;
+                operation.text = "1";
+                break;
+        default:
+                operation.path = PATH_DROP_CACHES;
+                operation.text = "1";
+                break;
+        }
+        return operation;
+}
+
+bool apply_next(Apply *apply, uint64_t now_usec, ApplyOperation *ret) {
+        for (; apply->current < apply->n_results; apply->current++) {
+                ApplyResult *result = &apply->results[apply->current];
+                LadderView view;
+                int r = look(apply, result, now_usec, &view);
+
+                if (r < 0) {
+                        result->error = r;
+                        result->reached_pages = 0;
+                        result->is_finished = true;
+                        continue;
+                }
+                LadderMove move = ladder_next(&result->ladder, &view);
+
+                if (move.action != LADDER_DONE) {
+                        *ret = make_operation(apply, result, &move);
+                        return true;
+                }
+                result->error = result->ladder.write_error;
+                result->is_finished = true;
+        }
+        return false;
+}
+
+int apply_perform(const Root *root, const ApplyOperation *operation) {
+        sigset_t all, before;
+
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before);
+        int r = root_write_attribute(root, operation->path, operation->text);
+
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+        return r;
+}
+
+void apply_done(Apply *apply, const ApplyOperation *operation, int error, uint64_t usec) {
+        ApplyResult *result = &apply->results[apply->current];
+        const PlanPool *pool = result->pool;
+        Pool now;
+
+        if (probe_pool(apply->root, apply->topology, pool->node, pool->page_size_bytes, &now) == 0)
+                result->reached_pages = pool_persistent_pages(&now);
+        ladder_report(&result->ladder, &operation->move,
+                      &(LadderRecord){.action = operation->move.action,
+                                      .pages_before = operation->pages_before,
+                                      .pages_after = result->reached_pages,
+                                      .usec = usec,
+                                      .error = error});
+}
+
+void apply_hurry(Apply *apply) {
+        for (size_t i = apply->current; i < apply->n_results; i++)
+                apply->results[i].ladder.options.deadline_usec = 0;
+}
+
+const ApplyResult *apply_results(const Apply *apply, size_t *ret_n) {
+        *ret_n = apply->n_results;
+        return apply->results;
+}
+
+void apply_progress(const Apply *apply, uint64_t *ret_done_pages, uint64_t *ret_all_pages) {
+        *ret_done_pages = *ret_all_pages = 0;
+        for (size_t i = 0; i < apply->n_results; i++) {
+                const ApplyResult *result = &apply->results[i];
+
+                *ret_all_pages += sub_floored(result->pool->to_pages, result->pool->from_pages);
+                *ret_done_pages +=
+                        MIN(sub_floored(result->reached_pages, result->pool->from_pages),
+                            sub_floored(result->pool->to_pages, result->pool->from_pages));
+        }
+}
+
+PoolLimits apply_limits(Arena *arena, const Apply *apply, const Topology *now) {
+        PoolLimits limits = {};
+
+        for (size_t i = 0; i < apply->n_results; i++) {
+                const ApplyResult *result = &apply->results[i];
+                const PlanPool *pool = result->pool;
+
+                if (!result->is_finished || result->reached_pages >= pool->to_pages)
+                        continue;
+                *vec_push(arena, &limits) = (PoolLimit){
+                        .node = pool->node,
+                        .page_size_bytes = pool->page_size_bytes,
+                        .persistent_pages = result->reached_pages,
+                        .reason = evidence_of_shortfall(
+                                arena, now,
+                                &(Shortfall){.node = pool->node,
+                                             .page_size_bytes = pool->page_size_bytes,
+                                             .wanted_pages = pool->to_pages,
+                                             .reached_pages = result->reached_pages,
+                                             .error = result->error,
+                                             .is_clamped = result->ladder.is_clamped,
+                                             .n_rounds = result->ladder.n_rounds}),
+                };
+        }
+        return limits;
+}

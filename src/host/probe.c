@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "host/probe.h"
+
+#include "base/size.h"
+#include "base/text.h"
+#include "core/names.h"
+#include "core/thp.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct Probe {
+        const Root *root;
+        Arena *arena;
+        Topology *topology;
+} Probe;
+
+/* ---- paths ---- */
+
+char *probe_node_path(Arena *arena, unsigned node, const char *attribute) {
+        return arena_printf(arena, PATH_NODES "/node%u/%s", node, attribute);
+}
+
+char *probe_pool_path(Arena *arena, const Topology *topology, unsigned node,
+                      uint64_t page_size_bytes, const char *attribute) {
+        const char *base = topology->is_numa ? probe_node_path(arena, node, "hugepages")
+                                             : PATH_HUGEPAGES;
+
+        return arena_printf(arena, "%s/" NAME_HUGEPAGES_DIR "%" PRIu64 "kB/%s", base,
+                            page_size_bytes / KIB, attribute);
+}
+
+/* "hugepages-2048kB" -> 2 MiB; 0 for other names. */
+static uint64_t page_size_from_name(Arena *arena, const char *name) {
+        uint64_t kib;
+
+        if (!text_starts_with(name, NAME_HUGEPAGES_DIR) || !text_ends_with(name, "kB"))
+                return 0;
+        name += strlen(NAME_HUGEPAGES_DIR);
+        if (parse_u64(arena_strndup(arena, name, strlen(name) - 2), &kib) < 0 || kib == 0 ||
+            kib > UINT64_MAX / KIB)
+                return 0;
+        return kib * KIB;
+}
+
+static char *read_text(const Probe *probe, const char *path) {
+        char *text;
+
+        return root_read_attribute(probe->root, probe->arena, path, &text) < 0 ? NULL : text;
+}
+
+static uint64_t read_count(const Probe *probe, const char *path) {
+        uint64_t count = 0;
+
+        root_read_u64(probe->root, path, &count);
+        return count;
+}
+
+/* ---- page sizes ---- */
+
+static int compare_sizes_down(const void *a, const void *b) {
+        uint64_t first = ((const PageSize *) a)->bytes, second = ((const PageSize *) b)->bytes;
+
+        return first > second ? -1 : first < second;
+}
+
+static void probe_page_sizes(Probe *probe) {
+        Topology *topology = probe->topology;
+        VEC(PageSize) sizes = {};
+        Names names = {};
+
+        root_list(probe->root, probe->arena, PATH_HUGEPAGES, &names);
+        VEC_FOREACH(name, &names) {
+                uint64_t bytes = page_size_from_name(probe->arena, *name);
+                const char *base = arena_printf(probe->arena, PATH_HUGEPAGES "/%s/", *name);
+
+                if (bytes == 0)
+                        continue;
+                *vec_push(probe->arena, &sizes) = (PageSize){
+                        .bytes = bytes,
+                        .total_pages = read_count(
+                                probe, arena_printf(probe->arena, "%snr_hugepages", base)),
+                        .free_pages = read_count(
+                                probe, arena_printf(probe->arena, "%sfree_hugepages", base)),
+                        .surplus_pages = read_count(
+                                probe, arena_printf(probe->arena, "%ssurplus_hugepages", base)),
+                        .promised_pages = read_count(
+                                probe, arena_printf(probe->arena, "%sresv_hugepages", base)),
+                };
+        }
+        if (sizes.n > 0)
+                qsort(sizes.items, sizes.n, sizeof(PageSize), compare_sizes_down);
+        topology->page_sizes = sizes.items;
+        topology->n_page_sizes = sizes.n;
+}
+
+/* ---- meminfo: "Key:   123 kB", with "Node 0 " in front in the nodes' own files ---- */
+
+static bool meminfo_value(Arena *arena, const char *line, const char *key, uint64_t *ret_bytes) {
+        const char *found = strstr(line, key);
+        char *number;
+        uint64_t kib;
+
+        if (!found || (found > line && found[-1] != ' ') || found[strlen(key)] != ':')
+                return false;
+        found += strlen(key) + 1;
+        number = text_next_word(arena, &found, " \t");
+        if (!number || parse_u64(number, &kib) < 0)
+                return false;
+        *ret_bytes = mul_saturated(kib, KIB);
+        return true;
+}
+
+static uint64_t meminfo_get(Arena *arena, const char *text, const char *key) {
+        uint64_t bytes = 0;
+        char *line;
+
+        while ((line = text_next_word(arena, &text, "\n")))
+                if (meminfo_value(arena, line, key, &bytes))
+                        break;
+        return bytes;
+}
+
+static int read_node_memory(const Root *root, Arena *arena, const Topology *topology, Node *node) {
+        char *text;
+        int r = root_read_attribute(root, arena,
+                                    topology->is_numa ? probe_node_path(arena, node->id, "meminfo")
+                                                      : PATH_MEMINFO,
+                                    &text);
+
+        if (r < 0)
+                return r;
+        node->memory_bytes = meminfo_get(arena, text, "MemTotal");
+        node->free_bytes = meminfo_get(arena, text, "MemFree");
+        node->reclaimable_bytes = meminfo_get(arena, text, "Active(file)") +
+                                  meminfo_get(arena, text, "Inactive(file)") +
+                                  meminfo_get(arena, text, "SReclaimable");
+        return 0;
+}
+
+int probe_node_memory(const Root *root, const Topology *topology, Node *node) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+
+        return read_node_memory(root, arena, topology, node);
+}
+
+/* ---- pools ---- */
+
+int probe_pool(const Root *root, const Topology *topology, unsigned node, uint64_t page_size_bytes,
+               Pool *ret) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        Pool pool = {.page_size_bytes = page_size_bytes, .exists = true};
+        const struct {
+                const char *attribute;
+                uint64_t *count;
+        } files[] = {
+                {"nr_hugepages", &pool.total_pages},
+                {"free_hugepages", &pool.free_pages},
+                {"surplus_hugepages", &pool.surplus_pages},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+                int r = root_read_u64(
+                        root,
+                        probe_pool_path(arena, topology, node, page_size_bytes, files[i].attribute),
+                        files[i].count);
+
+                /* Only the count itself must be there. */
+                if (r < 0 && i == 0)
+                        return r;
+        }
+        *ret = pool;
+        return 0;
+}
+
+static void probe_pools(Probe *probe, Node *node) {
+        Topology *topology = probe->topology;
+
+        node->pools = ARENA_ARRAY(probe->arena, Pool, topology->n_page_sizes + 1);
+        for (size_t i = 0; i < topology->n_page_sizes; i++) {
+                uint64_t bytes = topology->page_sizes[i].bytes;
+
+                node->pools[i].page_size_bytes = bytes;
+                probe_pool(probe->root, topology, node->id, bytes, &node->pools[i]);
+        }
+}
+
+/* ---- nodes ---- */
+
+static bool read_id_set(const Probe *probe, const char *path, IdSet *ret) {
+        char *text = read_text(probe, path);
+
+        return text && id_set_parse(text, ret) == 0;
+}
+
+static void probe_node(Probe *probe, unsigned id, const IdSet *with_memory,
+                       const IdSet *with_cpus) {
+        Topology *topology = probe->topology;
+        Node *node = &topology->nodes[topology->n_nodes++];
+
+        node->id = id;
+        read_node_memory(probe->root, probe->arena, topology, node);
+        node->has_memory = with_memory ? id_set_has(with_memory, id) : node->memory_bytes > 0;
+        node->has_cpus = !with_cpus || id_set_has(with_cpus, id);
+        node->can_compact =
+                topology->is_numa
+                        ? root_exists(probe->root, probe_node_path(probe->arena, id, "compact"))
+                        : root_exists(probe->root, PATH_COMPACT);
+        node->can_reclaim = topology->is_numa &&
+                            root_exists(probe->root, probe_node_path(probe->arena, id, "reclaim"));
+        probe_pools(probe, node);
+}
+
+/* The directories nodeN: those that are online. */
+static IdSet list_nodes(const Probe *probe) {
+        IdSet nodes = {};
+        Names names = {};
+        uint64_t id;
+
+        root_list(probe->root, probe->arena, PATH_NODES, &names);
+        VEC_FOREACH(name, &names)
+                if (text_starts_with(*name, "node") &&
+                    parse_u64(*name + strlen("node"), &id) == 0 && id < ID_SET_MAX)
+                        id_set_add(&nodes, (unsigned) id);
+        return nodes;
+}
+
+static void probe_nodes(Probe *probe) {
+        Topology *topology = probe->topology;
+        IdSet nodes = list_nodes(probe), with_memory, with_cpus;
+        bool knows_memory = read_id_set(probe, PATH_NODES "/has_memory", &with_memory);
+        bool knows_cpus = read_id_set(probe, PATH_NODES "/has_cpu", &with_cpus);
+
+        topology->is_numa = !id_set_is_empty(&nodes);
+        if (!topology->is_numa)
+                id_set_add(&nodes, 0);
+        if (!read_id_set(probe, PATH_NODES "/possible", &topology->possible_nodes))
+                topology->possible_nodes = nodes;
+        topology->nodes = ARENA_ARRAY(probe->arena, Node, id_set_count(&nodes));
+        ID_SET_FOREACH(id, &nodes)
+        probe_node(probe, id, topology->is_numa && knows_memory ? &with_memory : NULL,
+                   topology->is_numa && knows_cpus ? &with_cpus : NULL);
+}
+
+/* "Node 0, zone   Normal   1 2 3 ...": free blocks by order, to be added up over the zones. */
+static void probe_free_blocks(Probe *probe) {
+        const char *text = read_text(probe, PATH_BUDDYINFO);
+        char *line;
+
+        while (text && (line = text_next_word(probe->arena, &text, "\n"))) {
+                const char *rest = line;
+                char *word = text_next_word(probe->arena, &rest, " ,");
+                uint64_t id, count;
+
+                if (!text_equals(word, "Node") ||
+                    !(word = text_next_word(probe->arena, &rest, " ,")) || parse_u64(word, &id) < 0)
+                        continue;
+                text_next_word(probe->arena, &rest, " ,"); /* "zone" */
+                text_next_word(probe->arena, &rest, " ,"); /* its name */
+                Node *node = (Node *) topology_node(probe->topology, (unsigned) id);
+
+                for (unsigned order = 0; node && order < BUDDY_ORDERS &&
+                                         (word = text_next_word(probe->arena, &rest, " "));
+                     order++)
+                        if (parse_u64(word, &count) == 0)
+                                node->free_blocks[order] += count;
+        }
+}
+
+/* ---- the rest ---- */
+
+static void probe_thp(Probe *probe) {
+        Topology *topology = probe->topology;
+        char *text = read_text(probe, PATH_THP_ENABLED);
+        Names names = {};
+
+        topology->thp_exists = text != NULL;
+        topology->thp_enabled = text ? thp_selected(probe->arena, text) : NULL;
+        root_list(probe->root, probe->arena, PATH_THP, &names);
+        VEC_FOREACH(name, &names) {
+                uint64_t bytes = page_size_from_name(probe->arena, *name);
+
+                if (bytes == 0)
+                        continue;
+                text = read_text(probe, arena_printf(probe->arena, PATH_THP "/%s/enabled", *name));
+                *vec_push(probe->arena, &topology->thp_sizes) =
+                        (ThpSize){bytes, text ? thp_selected(probe->arena, text) : NULL};
+        }
+}
+
+/* The kernel refuses pages outside the writer's cpuset, whatever hugetlbpage.rst says. */
+static void probe_allowed_nodes(Probe *probe) {
+        static const char key[] = "Mems_allowed_list:";
+        const char *text = read_text(probe, PATH_SELF_STATUS);
+        char *line;
+
+        for (unsigned id = 0; id < ID_SET_MAX; id++)
+                id_set_add(&probe->topology->allowed_nodes, id);
+        while (text && (line = text_next_word(probe->arena, &text, "\n")))
+                if (text_starts_with(line, key))
+                        id_set_parse(line + strlen(key), &probe->topology->allowed_nodes);
+}
+
+static void probe_default_page_size(Probe *probe) {
+        Topology *topology = probe->topology;
+        char *text = read_text(probe, PATH_MEMINFO);
+        uint64_t bytes = text ? meminfo_get(probe->arena, text, "Hugepagesize") : 0;
+
+        if (topology_page_size_index(topology, bytes) < 0)
+                bytes = topology->n_page_sizes > 0
+                                ? topology->page_sizes[topology->n_page_sizes - 1].bytes
+                                : 0;
+        topology->default_page_size_bytes = bytes;
+}
+
+Topology *probe_topology(const Root *root, Arena *arena) {
+        Topology *topology = ARENA_NEW(arena, Topology);
+        Probe probe = {root, arena, topology};
+
+        /* A captured host does not tell its base page size; only forecasts depend on it. */
+        topology->base_page_bytes = root_is_host(root) ? (uint64_t) sysconf(_SC_PAGESIZE) : 4 * KIB;
+        probe_page_sizes(&probe);
+        probe_nodes(&probe);
+        probe_free_blocks(&probe);
+        probe_default_page_size(&probe);
+        probe_thp(&probe);
+        probe_allowed_nodes(&probe);
+        topology->kernel_command_line = read_text(&probe, PATH_CMDLINE);
+        topology->kernel_release = read_text(&probe, PATH_OSRELEASE);
+        topology->boot_id = read_text(&probe, PATH_BOOT_ID);
+        if (!topology->boot_id)
+                topology->boot_id = "";
+        return topology;
+}

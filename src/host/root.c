@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "host/root.h"
+
+#include "base/size.h"
+#include "base/text.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { ATTRIBUTE_BYTES_MAX = 64 * 1024 };
+
+struct Root {
+        int fd;
+        char *path;
+};
+
+static void close_fd(const int *fd) {
+        if (*fd >= 0)
+                close(*fd);
+}
+
+int root_open(const char *path, Root **ret) {
+        Root *root = calloc(1, sizeof(Root));
+
+        if (!root)
+                return -ENOMEM;
+        root->path = realpath(path, NULL);
+        root->fd = root->path ? open(root->path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+        if (root->fd < 0) {
+                int r = -errno;
+
+                root_free(root);
+                return r;
+        }
+        *ret = root;
+        return 0;
+}
+
+Root *root_free(Root *root) {
+        if (!root)
+                return NULL;
+        close_fd(&root->fd);
+        free(root->path);
+        free(root);
+        return NULL;
+}
+
+void root_freep(Root **root) {
+        *root = root_free(*root);
+}
+
+bool root_is_host(const Root *root) {
+        return text_equals(root->path, "/");
+}
+
+char *root_path(Arena *arena, const Root *root, const char *path) {
+        return root_is_host(root) ? arena_strdup(arena, path)
+                                  : arena_printf(arena, "%s%s", root->path, path);
+}
+
+/* Kernels before 5.6 have no openat2(2): links of a captured host are then followed as they are. */
+static int open_below(const Root *root, const char *path, int flags, unsigned mode) {
+        const char *relative = path + strspn(path, "/");
+        struct open_how how = {
+                .flags = (uint64_t) (flags | O_CLOEXEC),
+                .mode = flags & O_CREAT ? mode : 0,
+                .resolve = RESOLVE_IN_ROOT,
+        };
+        int fd;
+
+        if (!*relative)
+                relative = ".";
+        if (!root_is_host(root)) {
+                fd = (int) syscall(SYS_openat2, root->fd, relative, &how, sizeof(how));
+                if (fd >= 0 || errno != ENOSYS)
+                        return fd >= 0 ? fd : -errno;
+        }
+        fd = openat(root->fd, relative, flags | O_CLOEXEC, mode);
+        return fd >= 0 ? fd : -errno;
+}
+
+/* The directory of PATH; *ret_name is what follows the last slash. */
+static int open_parent(const Root *root, const char *path, const char **ret_name) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const char *slash = strrchr(path, '/');
+
+        if (!slash || !slash[1])
+                return -EINVAL;
+        *ret_name = slash + 1;
+        return open_below(root, arena_strndup(arena, path, (size_t) (slash - path) + 1),
+                          O_PATH | O_DIRECTORY, 0);
+}
+
+/* Reads to the end of file, or -EFBIG. */
+static int read_all(Arena *arena, int fd, size_t max, char **ret, size_t *ret_size) {
+        Text text = text_in(arena);
+        char buffer[4096];
+
+        for (;;) {
+                ssize_t n = read(fd, buffer, sizeof(buffer));
+
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n < 0)
+                        return -errno;
+                if (n == 0)
+                        break;
+                if (text.length + (size_t) n > max)
+                        return -EFBIG;
+                text_add_n(&text, buffer, (size_t) n);
+        }
+        text_add(&text, "");
+        *ret = text.string;
+        if (ret_size)
+                *ret_size = text.length;
+        return 0;
+}
+
+int root_read_file(const Root *root, Arena *arena, const char *path, size_t max, char **ret,
+                   size_t *ret_size) {
+        /* O_NONBLOCK: opening a FIFO must not hang. */
+        CLEANUP(close_fd) int fd = open_below(root, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+        struct stat st;
+
+        if (fd < 0)
+                return fd;
+        if (fstat(fd, &st) < 0)
+                return -errno;
+        if (S_ISDIR(st.st_mode))
+                return -EISDIR;
+        if (!S_ISREG(st.st_mode))
+                return -EINVAL;
+        return read_all(arena, fd, max, ret, ret_size);
+}
+
+int root_read_attribute(const Root *root, Arena *arena, const char *path, char **ret) {
+        CLEANUP(close_fd) int fd = open_below(root, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+        size_t length;
+        char *text;
+
+        if (fd < 0)
+                return fd;
+        int r = read_all(arena, fd, ATTRIBUTE_BYTES_MAX, &text, &length);
+
+        if (r < 0)
+                return r;
+        while (length > 0 && strchr(" \t\n", text[length - 1]))
+                text[--length] = '\0';
+        *ret = text;
+        return 0;
+}
+
+int root_read_u64(const Root *root, const char *path, uint64_t *ret) {
+        CLEANUP(close_fd) int fd = open_below(root, path, O_RDONLY | O_NOCTTY, 0);
+        char buffer[64];
+
+        if (fd < 0)
+                return fd;
+        ssize_t n = read(fd, buffer, sizeof(buffer) - 1);
+
+        if (n < 0)
+                return -errno;
+        while (n > 0 && strchr(" \t\n", buffer[n - 1]))
+                n--;
+        buffer[n] = '\0';
+        return parse_u64(buffer, ret);
+}
+
+int root_write_attribute(const Root *root, const char *path, const char *text) {
+        /* Truncating matters for a captured host only, where attributes are plain files. */
+        CLEANUP(close_fd) int fd = open_below(root, path, O_WRONLY | O_TRUNC | O_NOCTTY, 0);
+
+        if (fd < 0)
+                return fd;
+        ssize_t n = write(fd, text, strlen(text));
+
+        if (n < 0)
+                return -errno;
+        return (size_t) n == strlen(text) ? 0 : -EIO;
+}
+
+int root_make_directory(const Root *root, const char *path) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+
+        for (const char *slash = strchr(path + 1, '/');; slash = strchr(slash + 1, '/')) {
+                char *part = slash ? arena_strndup(arena, path, (size_t) (slash - path))
+                                   : arena_strdup(arena, path);
+                const char *name;
+                CLEANUP(close_fd) int parent = open_parent(root, part, &name);
+
+                if (parent < 0)
+                        return parent;
+                if (mkdirat(parent, name, 0755) < 0 && errno != EEXIST)
+                        return -errno;
+                if (!slash)
+                        return 0;
+        }
+}
+
+static int write_whole(int fd, const char *text) {
+        size_t left = strlen(text);
+
+        while (left > 0) {
+                ssize_t n = write(fd, text, left);
+
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n < 0)
+                        return -errno;
+                text += n;
+                left -= (size_t) n;
+        }
+        return 0;
+}
+
+/* Into a file of another name beside it, which takes its place when it is complete. */
+static int replace_file(int directory, const char *name, const char *text, unsigned mode) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const char *draft = arena_printf(arena, ".#%s.%d", name, (int) getpid());
+        int fd = openat(directory, draft, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
+                        mode);
+
+        if (fd < 0)
+                return -errno;
+        int r = write_whole(fd, text);
+
+        if (r == 0 && fchmod(fd, mode) < 0) /* whatever the umask is */
+                r = -errno;
+        if (close(fd) < 0 && r == 0)
+                r = -errno;
+        if (r == 0 && renameat(directory, draft, directory, name) < 0)
+                r = -errno;
+        if (r < 0)
+                unlinkat(directory, draft, 0);
+        return r;
+}
+
+int root_write_file(const Root *root, const char *path, const char *text, unsigned mode) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const char *slash = strrchr(path, '/'), *name;
+
+        if (slash && slash > path) {
+                int r = root_make_directory(root,
+                                            arena_strndup(arena, path, (size_t) (slash - path)));
+
+                if (r < 0)
+                        return r;
+        }
+        CLEANUP(close_fd) int parent = open_parent(root, path, &name);
+
+        return parent < 0 ? parent : replace_file(parent, name, text, mode);
+}
+
+int root_remove(const Root *root, const char *path) {
+        const char *name;
+        CLEANUP(close_fd) int parent = open_parent(root, path, &name);
+
+        if (parent < 0)
+                return parent;
+        return unlinkat(parent, name, 0) < 0 ? -errno : 0;
+}
+
+int root_symlink(const Root *root, const char *target, const char *path) {
+        const char *name;
+        CLEANUP(close_fd) int parent = open_parent(root, path, &name);
+
+        if (parent < 0)
+                return parent;
+        if (symlinkat(target, parent, name) == 0)
+                return 0;
+        if (errno != EEXIST)
+                return -errno;
+        if (unlinkat(parent, name, 0) < 0 || symlinkat(target, parent, name) < 0)
+                return -errno;
+        return 0;
+}
+
+bool root_exists(const Root *root, const char *path) {
+        CLEANUP(close_fd) int fd = open_below(root, path, O_PATH, 0);
+
+        return fd >= 0;
+}
+
+bool root_is_directory(const Root *root, const char *path) {
+        CLEANUP(close_fd) int fd = open_below(root, path, O_PATH | O_DIRECTORY, 0);
+
+        return fd >= 0;
+}
+
+int root_read_link(const Root *root, Arena *arena, const char *path, char **ret) {
+        char target[4096];
+        const char *name;
+        CLEANUP(close_fd) int parent = open_parent(root, path, &name);
+
+        if (parent < 0)
+                return parent;
+        ssize_t n = readlinkat(parent, name, target, sizeof(target));
+
+        if (n < 0)
+                return -errno;
+        *ret = arena_strndup(arena, target, (size_t) n);
+        return 0;
+}
+
+static int compare_names(const void *a, const void *b) {
+        return strcmp(*(char *const *) a, *(char *const *) b);
+}
+
+int root_list(const Root *root, Arena *arena, const char *path, Names *ret) {
+        int fd = open_below(root, path, O_RDONLY | O_DIRECTORY, 0);
+        Names names = {};
+
+        if (fd < 0)
+                return fd;
+        DIR *directory = fdopendir(fd);
+
+        if (!directory) {
+                int r = -errno;
+
+                close(fd);
+                return r;
+        }
+        for (struct dirent *entry; (entry = readdir(directory));)
+                if (!text_equals(entry->d_name, ".") && !text_equals(entry->d_name, ".."))
+                        *vec_push(arena, &names) = arena_strdup(arena, entry->d_name);
+        closedir(directory);
+        if (names.n > 0)
+                qsort(names.items, names.n, sizeof(char *), compare_names);
+        *ret = names;
+        return 0;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* Root: the directory below which all files of a host are read and written.
+ *
+ * "/" is the running host; any other directory is a captured or made-up one. The one module that
+ * owns the file syscalls. Paths begin with "/" and are resolved below the root, links too
+ * (openat2(2), RESOLVE_IN_ROOT), so that a captured host cannot reach out of its directory. All
+ * functions return 0 or a negative errno. */
+
+#include "base/vec.h"
+
+typedef struct Root Root;
+
+typedef VEC(char *) Names;
+
+int root_open(const char *path, Root **ret);
+Root *root_free(Root *root); /* takes NULL, returns NULL */
+void root_freep(Root **root);
+
+/* True for "/". */
+bool root_is_host(const Root *root);
+
+/* The path as seen from outside: for sockets, and for messages about a captured host. */
+char *root_path(Arena *arena, const Root *root, const char *path);
+
+/* The whole of a regular file of at most MAX bytes (-EFBIG), NUL-terminated; *ret_size may be
+ * NULL. -EINVAL for what is no regular file. */
+int root_read_file(const Root *root, Arena *arena, const char *path, size_t max, char **ret,
+                   size_t *ret_size);
+
+/* A kernel attribute: one read of at most 64 KiB, blanks at the end taken off. */
+int root_read_attribute(const Root *root, Arena *arena, const char *path, char **ret);
+
+/* An attribute that is one decimal number. */
+int root_read_u64(const Root *root, const char *path, uint64_t *ret);
+
+/* One write(2) to an attribute that exists. Success says nothing about what the kernel did. */
+int root_write_attribute(const Root *root, const char *path, const char *text);
+
+/* Replaces a file atomically, making missing directories (mode 0755). */
+int root_write_file(const Root *root, const char *path, const char *text, unsigned mode);
+
+int root_make_directory(const Root *root, const char *path); /* with its parents */
+int root_remove(const Root *root, const char *path);
+int root_symlink(const Root *root, const char *target, const char *path); /* replaces a link */
+bool root_exists(const Root *root, const char *path);
+bool root_is_directory(const Root *root, const char *path);
+
+/* What a symbolic link holds; -EINVAL for what is none. */
+int root_read_link(const Root *root, Arena *arena, const char *path, char **ret);
+
+/* The names in a directory, sorted by bytes, without "." and "..". */
+int root_list(const Root *root, Arena *arena, const char *path, Names *ret);

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* The ledger on disk: /run/hugeplan/state.json. */
+
+#include "core/ledger.h"
+#include "host/root.h"
+
+/* The ledger of this boot. When there is none, or it is broken or of another boot, a new one is
+ * made; *ret_text then says why (NULL where nothing is wrong: it was read, or this is the first
+ * start in this boot). */
+Ledger *state_load(const Root *root, Arena *arena, const char *boot_id, const char **ret_text);
+
+/* Writes it atomically; negative errno. */
+int state_save(const Root *root, const Ledger *ledger);

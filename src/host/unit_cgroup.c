@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "host/unit_cgroup.h"
+
+#include "base/size.h"
+#include "base/text.h"
+#include "core/names.h"
+
+enum { SLICE_DEPTH_MAX = 8 };
+
+static bool has_process(const Root *root, Arena *arena, const char *group, pid_t pid) {
+        const char *rest;
+        char *text, *word;
+        uint64_t member;
+
+        if (root_read_attribute(root, arena, arena_printf(arena, "%s/cgroup.procs", group), &text) <
+            0)
+                return false;
+        rest = text;
+        while ((word = text_next_word(arena, &rest, "\n")))
+                if (parse_u64(word, &member) == 0 && member == (uint64_t) pid)
+                        return true;
+        return false;
+}
+
+/* The unit may be in this group, or in one of the slices below it. */
+static bool search_slice(const Root *root, Arena *arena, const char *slice, const char *unit,
+                         pid_t pid, unsigned depth) {
+        const char *group = arena_printf(arena, "%s/%s", slice, unit);
+        Names names = {};
+
+        if (root_is_directory(root, group))
+                return has_process(root, arena, group, pid) ||
+                       has_process(root, arena, arena_printf(arena, "%s/.control", group), pid);
+        if (depth == SLICE_DEPTH_MAX)
+                return false;
+        root_list(root, arena, slice, &names);
+        VEC_FOREACH(name, &names)
+                if (text_ends_with(*name, ".slice") &&
+                    search_slice(root, arena, arena_printf(arena, "%s/%s", slice, *name), unit, pid,
+                                 depth + 1))
+                        return true;
+        return false;
+}
+
+bool unit_cgroup_has_process(const Root *root, const char *unit, pid_t pid) {
+        /* Unified, hybrid and legacy hierarchies: systemd's own is one of these. */
+        static const char *const hierarchies[] = {
+                PATH_CGROUP,
+                PATH_CGROUP "/unified",
+                PATH_CGROUP "/systemd",
+        };
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+
+        for (size_t i = 0; i < ARRAY_LEN(hierarchies); i++)
+                if (search_slice(root, arena, hierarchies[i], unit, pid, 0))
+                        return true;
+        return false;
+}
