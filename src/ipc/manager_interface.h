@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* The Varlink interface of hugepland: its names, and its definition as clients can ask for it. The
+ * methods are the daemon's. The interface only ever grows: fields, methods and errors are added,
+ * never changed or removed. */
+
+#include "core/names.h"
+#include "ipc/varlink_server.h"
+
+#define MANAGER_INTERFACE NAME_SOCKET /* the socket is named after it */
+
+#define MANAGER_DESCRIBE MANAGER_INTERFACE ".Describe"
+#define MANAGER_WAIT     MANAGER_INTERFACE ".Wait"
+#define MANAGER_PLAN     MANAGER_INTERFACE ".Plan"
+#define MANAGER_RELOAD   MANAGER_INTERFACE ".Reload"
+
+#define MANAGER_ERROR_NO_SUCH_INSTANCE MANAGER_INTERFACE ".NoSuchInstance"
+#define MANAGER_ERROR_REFUSED          MANAGER_INTERFACE ".Refused"
+#define MANAGER_ERROR_TIMED_OUT        MANAGER_INTERFACE ".TimedOut"
+#define MANAGER_ERROR_CONFIG_INVALID   MANAGER_INTERFACE ".ConfigInvalid"
+
+/* In the interface definition language. */
+extern const char manager_interface_description[];
+
+/* For the methods' rows; the others take varlink_no_parameters. */
+extern const VarlinkParameter manager_wait_parameters[];

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "ipc/varlink_client.h"
+
+#include "base/size.h"
+#include "ipc/varlink_frame.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The server's own limits, seen from the other side. */
+#define REQUEST_BYTES_MAX (64 * KIB + 1)
+#define REPLY_BYTES_MAX   MIB
+
+typedef enum ClientState {
+        CLIENT_IDLE,
+        CLIENT_WAITING, /* for one reply */
+        CLIENT_STREAM,  /* replies follow until one is the last */
+        CLIENT_BROKEN,
+} ClientState;
+
+struct VarlinkClient {
+        int fd;
+        ClientState state;
+        VarlinkReader reader;
+        VarlinkWriter writer;
+};
+
+static uint64_t now_usec(void) {
+        struct timespec now;
+
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        return (uint64_t) now.tv_sec * USEC_PER_SEC + (uint64_t) now.tv_nsec / 1000;
+}
+
+/* Points in time; UINT64_MAX is never. */
+static uint64_t deadline_in(uint64_t timeout_usec) {
+        return add_saturated(now_usec(), timeout_usec);
+}
+
+static uint64_t deadline_left_usec(uint64_t deadline_usec) {
+        return deadline_usec == UINT64_MAX ? UINT64_MAX : sub_floored(deadline_usec, now_usec());
+}
+
+/* ---- connecting ---- */
+
+/* A path too long for an address is replaced by a link of /proc to *RET_FD, which stays open until
+ * the address was used; -1 where none is needed. connect(2) follows such links. */
+static int address_of_path(const char *path, struct sockaddr_un *ret, int *ret_fd) {
+        struct sockaddr_un address = {.sun_family = AF_UNIX};
+        int fd = -1;
+
+        if (path[0] == '\0')
+                return -ENOENT;
+        if (strlen(path) < sizeof(address.sun_path)) {
+                memcpy(address.sun_path, path, strlen(path) + 1);
+        } else {
+                fd = open(path, O_PATH | O_CLOEXEC);
+                if (fd < 0)
+                        return -errno;
+                snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d", fd);
+        }
+        *ret = address;
+        *ret_fd = fd;
+        return 0;
+}
+
+/* Connecting waits while the server's backlog is full; SO_SNDTIMEO bounds that, while poll(2) does
+ * not know of it. socket(7), unix(7). */
+static int limit_waiting(int fd, uint64_t left_usec) {
+        struct timeval left = {
+                .tv_sec = (time_t) (left_usec / USEC_PER_SEC),
+                .tv_usec = (suseconds_t) (left_usec % USEC_PER_SEC),
+        };
+
+        if (left_usec == UINT64_MAX)
+                return 0;
+        if (left_usec == 0)
+                return -ETIMEDOUT;
+        return setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &left, sizeof(left)) < 0 ? -errno : 0;
+}
+
+static int connect_until(int fd, const struct sockaddr_un *address, uint64_t deadline_usec) {
+        for (;;) {
+                int r = limit_waiting(fd, deadline_left_usec(deadline_usec));
+
+                if (r < 0)
+                        return r;
+                if (connect(fd, (const struct sockaddr *) address, sizeof(*address)) == 0)
+                        return 0;
+                if (errno != EINTR && errno != EAGAIN)
+                        return -errno;
+        }
+}
+
+static int open_connection(const char *path, uint64_t deadline_usec) {
+        struct sockaddr_un address;
+        int link_fd = -1, fd, r;
+
+        r = address_of_path(path, &address, &link_fd);
+        if (r < 0)
+                return r;
+        fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        r = fd < 0 ? -errno : connect_until(fd, &address, deadline_usec);
+        if (link_fd >= 0)
+                close(link_fd);
+        if (r < 0 && fd >= 0)
+                close(fd);
+        return r < 0 ? r : fd;
+}
+
+int varlink_client_connect(const char *path, uint64_t timeout_usec, VarlinkClient **ret) {
+        VarlinkClient *client;
+        int fd = open_connection(path, deadline_in(timeout_usec));
+
+        if (fd < 0)
+                return fd;
+        client = calloc(1, sizeof(*client));
+        if (!client) {
+                close(fd);
+                return -ENOMEM;
+        }
+        *client = (VarlinkClient){
+                .fd = fd,
+                .reader = varlink_reader_make(REPLY_BYTES_MAX),
+                .writer = varlink_writer_make(REQUEST_BYTES_MAX),
+        };
+        *ret = client;
+        return 0;
+}
+
+VarlinkClient *varlink_client_free(VarlinkClient *client) {
+        if (!client)
+                return NULL;
+        close(client->fd);
+        varlink_reader_done(&client->reader);
+        varlink_writer_done(&client->writer);
+        free(client);
+        return NULL;
+}
+
+void varlink_client_freep(VarlinkClient **client) {
+        *client = varlink_client_free(*client);
+}
+
+/* ---- calling ---- */
+
+/* What callers need to tell apart. */
+static int transport_error(int r) {
+        static const struct {
+                int from, to;
+        } map[] = {
+                {-EPIPE, -ECONNRESET},
+                {-EMSGSIZE, -EPROTO},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(map); i++)
+                if (map[i].from == r)
+                        return map[i].to;
+        return r;
+}
+
+static int client_fail(VarlinkClient *client, int r) {
+        client->state = CLIENT_BROKEN;
+        return transport_error(r);
+}
+
+static int client_wait(const VarlinkClient *client, short events, uint64_t deadline_usec) {
+        struct pollfd poll_fd = {.fd = client->fd, .events = events};
+
+        for (;;) {
+                uint64_t left_usec = deadline_left_usec(deadline_usec);
+                struct timespec left = {
+                        .tv_sec = (time_t) (left_usec / USEC_PER_SEC),
+                        .tv_nsec = (long) (left_usec % USEC_PER_SEC * 1000),
+                };
+                int n = ppoll(&poll_fd, 1, left_usec == UINT64_MAX ? NULL : &left, NULL);
+
+                if (n > 0)
+                        return 0;
+                if (n == 0)
+                        return -ETIMEDOUT;
+                if (errno != EINTR)
+                        return -errno;
+        }
+}
+
+static int client_send(VarlinkClient *client, uint64_t deadline_usec) {
+        int r;
+
+        while ((r = varlink_writer_send(&client->writer, client->fd)) == -EAGAIN) {
+                r = client_wait(client, POLLOUT, deadline_usec);
+                if (r < 0)
+                        return r;
+        }
+        return r;
+}
+
+/* Steals PARAMETERS. */
+static int client_request(VarlinkClient *client, const char *method, json_t *parameters, bool more,
+                          uint64_t deadline_usec) {
+        json_t *message = varlink_request_make(method, parameters, more);
+        int r = message ? varlink_writer_add(&client->writer, message) : -ENOMEM;
+
+        json_decref(message);
+        if (r == 0)
+                r = client_send(client, deadline_usec);
+        return r;
+}
+
+static int client_receive(VarlinkClient *client, uint64_t deadline_usec, VarlinkReply *ret) {
+        const char *bytes;
+        size_t length;
+        int r;
+
+        while ((r = varlink_reader_next(&client->reader, &bytes, &length)) == 0) {
+                ssize_t n = varlink_reader_receive(&client->reader, client->fd);
+
+                if (n == 0)
+                        return -ECONNRESET;
+                r = n == -EAGAIN ? client_wait(client, POLLIN, deadline_usec) : (int) MIN(n, 0);
+                if (r < 0)
+                        return r;
+        }
+        return r < 0 ? r : varlink_reply_parse(bytes, length, ret);
+}
+
+/* Frees the rest of REPLY. */
+static int reply_unpack(VarlinkReply *reply, json_t **ret_parameters, char **ret_error_name) {
+        char *error_name = NULL;
+        int r = 0;
+
+        if (reply->error) {
+                error_name = strdup(reply->error);
+                if (!error_name)
+                        r = -ENOMEM;
+        }
+        if (r == 0) {
+                *ret_parameters = json_incref(reply->parameters);
+                *ret_error_name = error_name;
+        }
+        varlink_reply_done(reply);
+        return r;
+}
+
+static int client_begin(VarlinkClient *client, json_t *parameters) {
+        static const int refusals[] = {
+                [CLIENT_IDLE] = 0,
+                [CLIENT_WAITING] = -EBUSY,
+                [CLIENT_STREAM] = -EBUSY,
+                [CLIENT_BROKEN] = -ENOTCONN,
+        };
+        int r = refusals[client->state];
+
+        if (r < 0)
+                json_decref(parameters);
+        return r;
+}
+
+int varlink_client_call(VarlinkClient *client, const char *method, json_t *parameters,
+                        uint64_t timeout_usec, json_t **ret_parameters, char **ret_error_name) {
+        uint64_t deadline_usec = deadline_in(timeout_usec);
+        VarlinkReply reply;
+        int r = client_begin(client, parameters);
+
+        if (r < 0)
+                return r;
+        client->state = CLIENT_WAITING;
+        r = client_request(client, method, parameters, false, deadline_usec);
+        if (r == 0)
+                r = client_receive(client, deadline_usec, &reply);
+        if (r == 0 && reply.continues) {
+                varlink_reply_done(&reply);
+                r = -EPROTO;
+        }
+        if (r == 0)
+                r = reply_unpack(&reply, ret_parameters, ret_error_name);
+        if (r < 0)
+                return client_fail(client, r);
+        client->state = CLIENT_IDLE;
+        return 0;
+}
+
+int varlink_client_call_more(VarlinkClient *client, const char *method, json_t *parameters,
+                             uint64_t timeout_usec) {
+        int r = client_begin(client, parameters);
+
+        if (r < 0)
+                return r;
+        r = client_request(client, method, parameters, true, deadline_in(timeout_usec));
+        if (r < 0)
+                return client_fail(client, r);
+        client->state = CLIENT_STREAM;
+        return 0;
+}
+
+int varlink_client_next(VarlinkClient *client, uint64_t timeout_usec, json_t **ret_parameters,
+                        char **ret_error_name) {
+        VarlinkReply reply;
+        bool continues;
+        int r;
+
+        if (client->state != CLIENT_STREAM)
+                return client->state == CLIENT_BROKEN ? -ENOTCONN : -ENODATA;
+        r = client_receive(client, deadline_in(timeout_usec), &reply);
+        if (r == -ETIMEDOUT)
+                return r;
+        if (r < 0)
+                return client_fail(client, r);
+        continues = reply.continues;
+        r = reply_unpack(&reply, ret_parameters, ret_error_name);
+        if (r < 0)
+                return client_fail(client, r);
+        client->state = continues ? CLIENT_STREAM : CLIENT_IDLE;
+        return continues;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* A blocking Varlink client: libc and jansson, nothing else.
+ *
+ * Timeouts are microseconds for the whole operation; UINT64_MAX waits for ever. Failures of the
+ * transport are negative errnos: -ENOENT, -ECONNREFUSED, -EACCES when nobody serves; -ETIMEDOUT;
+ * -ECONNRESET when the server hung up (also because it serves too many); -EPROTO when it does not
+ * speak Varlink. Outputs are untouched then, and but for a failed connect the client is of no
+ * further use: every call gives -ENOTCONN. Errors of Varlink are values, not failures. */
+
+#include "base/macros.h"
+
+#include <jansson.h>
+
+typedef struct VarlinkClient VarlinkClient;
+
+/* Connects to the AF_UNIX stream socket at PATH, of any length. */
+int varlink_client_connect(const char *path, uint64_t timeout_usec, VarlinkClient **ret);
+
+/* Takes NULL; returns NULL. */
+VarlinkClient *varlink_client_free(VarlinkClient *client);
+
+/* Calls METHOD (a full name) and waits for its answer; steals PARAMETERS, NULL for none. 0, with
+ * *ret_parameters an object that the caller frees, and *ret_error_name NULL, or, when the server
+ * answered with an error, its full name, which the caller frees; the parameters are then the
+ * error's. */
+int varlink_client_call(VarlinkClient *client, const char *method, json_t *parameters,
+                        uint64_t timeout_usec, json_t **ret_parameters, char **ret_error_name);
+
+/* Calls METHOD for several replies, to be fetched with varlink_client_next(); steals PARAMETERS. 0,
+ * or a negative errno; -EBUSY, and nothing is lost, while an earlier stream still runs. */
+int varlink_client_call_more(VarlinkClient *client, const char *method, json_t *parameters,
+                             uint64_t timeout_usec);
+
+/* Waits for the next reply, as above. 1 when more will follow, 0 when this was the last, -ENODATA
+ * when there was none to come. Running out of time loses nothing here: it can be called again. */
+int varlink_client_next(VarlinkClient *client, uint64_t timeout_usec, json_t **ret_parameters,
+                        char **ret_error_name);
+
+/* For CLEANUP(). */
+void varlink_client_freep(VarlinkClient **client);

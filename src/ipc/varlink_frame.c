@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "ipc/varlink_frame.h"
+
+#include "base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+enum { BUFFER_FIRST_BYTES = 4096 };
+
+/* JSON types as a set of bits. */
+enum {
+        IS_STRING = 1 << JSON_STRING,
+        IS_BOOLEAN = 1 << JSON_TRUE | 1 << JSON_FALSE,
+        IS_OBJECT = 1 << JSON_OBJECT,
+        IS_NULL = 1 << JSON_NULL,
+};
+
+typedef struct Key {
+        const char *name;
+        unsigned types;
+        bool required;
+} Key;
+
+static const Key request_keys[] = {
+        {"method", IS_STRING, true},    {"parameters", IS_OBJECT | IS_NULL, false},
+        {"more", IS_BOOLEAN, false},    {"oneway", IS_BOOLEAN, false},
+        {"upgrade", IS_BOOLEAN, false},
+};
+
+static const Key reply_keys[] = {
+        {"parameters", IS_OBJECT | IS_NULL, false},
+        {"continues", IS_BOOLEAN, false},
+        {"error", IS_STRING, false},
+};
+
+/* ---- the queue of bytes ---- */
+
+static size_t buffer_length(const VarlinkBuffer *buffer) {
+        return buffer->end - buffer->start;
+}
+
+static void buffer_free(VarlinkBuffer *buffer) {
+        free(buffer->bytes);
+        *buffer = (VarlinkBuffer){.limit = buffer->limit};
+}
+
+/* Moves the content to the front and makes room for MORE bytes behind it. -ENOBUFS over the limit,
+ * -ENOMEM. */
+static int buffer_reserve(VarlinkBuffer *buffer, size_t more) {
+        size_t length = buffer_length(buffer);
+
+        if (buffer->capacity - buffer->end >= more)
+                return 0;
+        if (more > buffer->limit - length)
+                return -ENOBUFS;
+        if (buffer->start > 0)
+                memmove(buffer->bytes, buffer->bytes + buffer->start, length);
+        buffer->start = 0;
+        buffer->end = length;
+        if (buffer->capacity - length >= more)
+                return 0;
+
+        size_t doubled = MAX(buffer->capacity * 2, (size_t) BUFFER_FIRST_BYTES);
+        size_t wanted = MAX(length + more, doubled);
+        size_t capacity = MIN(wanted, buffer->limit);
+        char *bytes = realloc(buffer->bytes, capacity);
+
+        if (!bytes)
+                return -ENOMEM;
+        buffer->bytes = bytes;
+        buffer->capacity = capacity;
+        return 0;
+}
+
+/* ---- reading ---- */
+
+VarlinkReader varlink_reader_make(size_t message_max) {
+        return (VarlinkReader){.buffer.limit = message_max + 1};
+}
+
+void varlink_reader_done(VarlinkReader *reader) {
+        buffer_free(&reader->buffer);
+        reader->scanned = 0;
+}
+
+int varlink_reader_space(VarlinkReader *reader, char **ret_bytes, size_t *ret_size) {
+        VarlinkBuffer *buffer = &reader->buffer;
+        size_t scanned = reader->scanned - buffer->start;
+        int r = buffer_reserve(buffer, 1);
+
+        if (r < 0)
+                return r == -ENOBUFS ? -EMSGSIZE : r;
+        reader->scanned = buffer->start + scanned;
+        *ret_bytes = buffer->bytes + buffer->end;
+        *ret_size = buffer->capacity - buffer->end;
+        return 0;
+}
+
+void varlink_reader_filled(VarlinkReader *reader, size_t size) {
+        reader->buffer.end += size;
+}
+
+ssize_t varlink_reader_receive(VarlinkReader *reader, int fd) {
+        char *bytes;
+        size_t size;
+        ssize_t n;
+        int r = varlink_reader_space(reader, &bytes, &size);
+
+        if (r < 0)
+                return r;
+        do
+                n = recv(fd, bytes, size, MSG_DONTWAIT);
+        while (n < 0 && errno == EINTR);
+        if (n < 0)
+                return -errno;
+        varlink_reader_filled(reader, (size_t) n);
+        return n;
+}
+
+bool varlink_reader_has_message(VarlinkReader *reader) {
+        const VarlinkBuffer *buffer = &reader->buffer;
+
+        if (reader->scanned == buffer->end)
+                return false;
+        const char *nul =
+                memchr(buffer->bytes + reader->scanned, '\0', buffer->end - reader->scanned);
+
+        reader->scanned = nul ? (size_t) (nul - buffer->bytes) : buffer->end;
+        return nul;
+}
+
+int varlink_reader_next(VarlinkReader *reader, const char **ret_bytes, size_t *ret_length) {
+        VarlinkBuffer *buffer = &reader->buffer;
+
+        if (!varlink_reader_has_message(reader))
+                return buffer_length(buffer) < buffer->limit ? 0 : -EMSGSIZE;
+        *ret_bytes = buffer->bytes + buffer->start;
+        *ret_length = reader->scanned - buffer->start;
+        buffer->start = ++reader->scanned;
+        return 1;
+}
+
+void varlink_reader_trim(VarlinkReader *reader) {
+        if (buffer_length(&reader->buffer) == 0)
+                varlink_reader_done(reader);
+}
+
+/* ---- writing ---- */
+
+VarlinkWriter varlink_writer_make(size_t output_max) {
+        return (VarlinkWriter){.buffer.limit = output_max};
+}
+
+void varlink_writer_done(VarlinkWriter *writer) {
+        buffer_free(&writer->buffer);
+}
+
+/* jansson tells that its callback failed, not how: the reason is kept aside. */
+typedef struct Append {
+        VarlinkBuffer *buffer;
+        int error;
+} Append;
+
+static int append_bytes(const char *bytes, size_t size, void *data) {
+        Append *append = data;
+        VarlinkBuffer *buffer = append->buffer;
+
+        append->error = buffer_reserve(buffer, size);
+        if (append->error < 0)
+                return append->error;
+        memcpy(buffer->bytes + buffer->end, bytes, size);
+        buffer->end += size;
+        return 0;
+}
+
+int varlink_writer_add(VarlinkWriter *writer, const json_t *message) {
+        Append append = {.buffer = &writer->buffer};
+        size_t length = buffer_length(&writer->buffer);
+
+        if (json_dump_callback(message, append_bytes, &append, JSON_COMPACT) == 0 &&
+            append_bytes("", 1, &append) == 0)
+                return 0;
+        writer->buffer.end = writer->buffer.start + length;
+        return append.error < 0 ? append.error : -ENOMEM;
+}
+
+size_t varlink_writer_unsent(const VarlinkWriter *writer) {
+        return buffer_length(&writer->buffer);
+}
+
+void varlink_writer_clear(VarlinkWriter *writer) {
+        buffer_free(&writer->buffer);
+}
+
+int varlink_writer_send(VarlinkWriter *writer, int fd) {
+        VarlinkBuffer *buffer = &writer->buffer;
+
+        while (buffer_length(buffer) > 0) {
+                ssize_t n = send(fd, buffer->bytes + buffer->start, buffer_length(buffer),
+                                 MSG_DONTWAIT | MSG_NOSIGNAL);
+
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n < 0)
+                        return -errno;
+                buffer->start += (size_t) n;
+        }
+        varlink_writer_clear(writer);
+        return 0;
+}
+
+/* ---- messages ---- */
+
+/* jansson recurses for every level, so nesting is counted before it sees the text. Brackets that do
+ * not match are left to jansson, which stops at the first. */
+static bool depth_is_bounded(const char *bytes, size_t length) {
+        bool in_string = false;
+        size_t depth = 0;
+
+        for (size_t i = 0; i < length; i++) {
+                char byte = bytes[i];
+
+                if (in_string && byte == '\\')
+                        i++;
+                else if (byte == '"')
+                        in_string = !in_string;
+                else if (in_string)
+                        continue;
+                else if (byte == '{' || byte == '[')
+                        depth++;
+                else if ((byte == '}' || byte == ']') && depth > 0)
+                        depth--;
+                if (depth > VARLINK_DEPTH_MAX)
+                        return false;
+        }
+        return true;
+}
+
+static bool has_only_keys(const json_t *message, const Key *keys, size_t n) {
+        size_t n_known = 0;
+
+        for (size_t i = 0; i < n; i++) {
+                const json_t *value = json_object_get(message, keys[i].name);
+
+                if (!value && keys[i].required)
+                        return false;
+                if (value && !(1U << json_typeof(value) & keys[i].types))
+                        return false;
+                n_known += value != NULL;
+        }
+        return n_known == json_object_size(message);
+}
+
+/* The object of BYTES with these KEYS only and with "parameters" present, or NULL. */
+static json_t *message_parse(const char *bytes, size_t length, const Key *keys, size_t n) {
+        json_t *message;
+
+        if (!text_is_utf8(bytes, length) || !depth_is_bounded(bytes, length))
+                return NULL;
+        message = json_loadb(bytes, length, JSON_REJECT_DUPLICATES, NULL);
+        if (!json_is_object(message) || !has_only_keys(message, keys, n))
+                goto fail;
+        if (!json_is_object(json_object_get(message, "parameters")) &&
+            json_object_set_new(message, "parameters", json_object()) < 0)
+                goto fail;
+        return message;
+
+fail:
+        json_decref(message);
+        return NULL;
+}
+
+static bool flag_is_set(const json_t *message, const char *key) {
+        return json_is_true(json_object_get(message, key));
+}
+
+int varlink_request_parse(const char *bytes, size_t length, VarlinkRequest *ret) {
+        json_t *message = message_parse(bytes, length, request_keys, ARRAY_LEN(request_keys));
+
+        if (!message)
+                return -EPROTO;
+        VarlinkRequest request = {
+                .message = message,
+                .method = json_string_value(json_object_get(message, "method")),
+                .parameters = json_object_get(message, "parameters"),
+                .more = flag_is_set(message, "more"),
+                .oneway = flag_is_set(message, "oneway"),
+                .upgrade = flag_is_set(message, "upgrade"),
+        };
+
+        if (request.more + request.oneway + request.upgrade > 1) {
+                json_decref(message);
+                return -EPROTO;
+        }
+        *ret = request;
+        return 0;
+}
+
+void varlink_request_done(VarlinkRequest *request) {
+        json_decref(request->message);
+        *request = (VarlinkRequest){0};
+}
+
+int varlink_reply_parse(const char *bytes, size_t length, VarlinkReply *ret) {
+        json_t *message = message_parse(bytes, length, reply_keys, ARRAY_LEN(reply_keys));
+
+        if (!message)
+                return -EPROTO;
+        VarlinkReply reply = {
+                .message = message,
+                .error = json_string_value(json_object_get(message, "error")),
+                .parameters = json_object_get(message, "parameters"),
+                .continues = flag_is_set(message, "continues"),
+        };
+
+        /* An error ends a stream. */
+        if (reply.error && reply.continues) {
+                json_decref(message);
+                return -EPROTO;
+        }
+        *ret = reply;
+        return 0;
+}
+
+void varlink_reply_done(VarlinkReply *reply) {
+        json_decref(reply->message);
+        *reply = (VarlinkReply){0};
+}
+
+/* Adds KEY to MESSAGE; steals VALUE. When either is missing, both are freed and NULL is given, so
+ * that calls can be nested and only the last result need be looked at. */
+static json_t *message_add(json_t *message, const char *key, json_t *value) {
+        if (message && json_object_set_new(message, key, value) == 0)
+                return message;
+        if (!message)
+                json_decref(value);
+        json_decref(message);
+        return NULL;
+}
+
+/* PARAMETERS may be NULL: sd-varlink then leaves the key out of requests, and sends an empty object
+ * in replies. */
+json_t *varlink_request_make(const char *method, json_t *parameters, bool more) {
+        json_t *message = message_add(json_object(), "method", json_string(method));
+
+        if (parameters)
+                message = message_add(message, "parameters", parameters);
+        return more ? message_add(message, "more", json_true()) : message;
+}
+
+json_t *varlink_reply_make(json_t *parameters, bool continues) {
+        json_t *message =
+                message_add(json_object(), "parameters", parameters ? parameters : json_object());
+
+        return continues ? message_add(message, "continues", json_true()) : message;
+}
+
+json_t *varlink_error_make(const char *error, json_t *parameters) {
+        json_t *message = message_add(json_object(), "error", json_string(error));
+
+        return message_add(message, "parameters", parameters ? parameters : json_object());
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* Varlink messages on a byte stream: one JSON object and one NUL byte each.
+ *
+ * https://varlink.org/Method-Call. Stricter than the text of the protocol, as sd-varlink is: unknown
+ * or repeated keys, wrong types, contradicting flags and deep nesting are refused, never ignored.
+ * All sizes are bytes. Nothing here blocks, and nothing grows beyond the limit it was made with. */
+
+#include "base/macros.h"
+
+#include <jansson.h>
+
+enum { VARLINK_DEPTH_MAX = 16 }; /* objects and arrays within each other, the message included */
+
+/* A bounded queue of bytes. */
+typedef struct VarlinkBuffer {
+        char *bytes;
+        size_t capacity;
+        size_t start, end; /* the bytes in the queue are [start, end) */
+        size_t limit;      /* capacity never exceeds it */
+} VarlinkBuffer;
+
+/* Cuts what arrives into messages. */
+typedef struct VarlinkReader {
+        VarlinkBuffer buffer;
+        size_t scanned; /* no NUL in [start, scanned): every byte is looked at once */
+} VarlinkReader;
+
+/* Keeps what is still to be sent. */
+typedef struct VarlinkWriter {
+        VarlinkBuffer buffer;
+} VarlinkWriter;
+
+/* {"method": ..., "parameters": ..., "more" | "oneway" | "upgrade": true} */
+typedef struct VarlinkRequest {
+        json_t *message; /* owns what the others point to */
+        const char *method;
+        json_t *parameters; /* an object; an empty one when they were left out or null */
+        bool more, oneway, upgrade;
+} VarlinkRequest;
+
+/* {"parameters": ..., "continues": true} or {"error": ..., "parameters": ...} */
+typedef struct VarlinkReply {
+        json_t *message;    /* owns what the others point to */
+        const char *error;  /* NULL: no error */
+        json_t *parameters; /* as above */
+        bool continues;
+} VarlinkReply;
+
+/* Reading. A message may have MESSAGE_MAX bytes, its NUL not counted. */
+VarlinkReader varlink_reader_make(size_t message_max);
+void varlink_reader_done(VarlinkReader *reader);
+
+/* Room for at least one more byte; then tell how many were put there. -ENOMEM; -EMSGSIZE when the
+ * message at hand is over the limit. */
+int varlink_reader_space(VarlinkReader *reader, char **ret_bytes, size_t *ret_size);
+void varlink_reader_filled(VarlinkReader *reader, size_t size);
+
+/* One recv(2) that does not wait. The number of bytes, 0 at the end of the stream, -EAGAIN, or
+ * another negative errno of recv(2) or varlink_reader_space(). */
+ssize_t varlink_reader_receive(VarlinkReader *reader, int fd);
+
+/* Whether varlink_reader_next() would give a message. */
+bool varlink_reader_has_message(VarlinkReader *reader);
+
+/* 1 and the next message without its NUL, valid until more is read; 0 when it is not complete yet;
+ * -EMSGSIZE when it is over the limit, from then on for ever. */
+int varlink_reader_next(VarlinkReader *reader, const char **ret_bytes, size_t *ret_length);
+
+/* Gives the memory back when nothing is held. */
+void varlink_reader_trim(VarlinkReader *reader);
+
+/* Writing. At most OUTPUT_MAX unsent bytes are kept. */
+VarlinkWriter varlink_writer_make(size_t output_max);
+void varlink_writer_done(VarlinkWriter *writer);
+
+/* Appends MESSAGE (borrowed) and its NUL: whole, or not at all. -ENOBUFS when the limit would be
+ * exceeded; -ENOMEM. */
+int varlink_writer_add(VarlinkWriter *writer, const json_t *message);
+
+size_t varlink_writer_unsent(const VarlinkWriter *writer);
+
+/* Sends what fits without waiting. 0 when all is sent, -EAGAIN when something is left, or another
+ * negative errno of send(2). Raises no SIGPIPE. */
+int varlink_writer_send(VarlinkWriter *writer, int fd);
+
+/* Drops what is unsent and gives the memory back. */
+void varlink_writer_clear(VarlinkWriter *writer);
+
+/* Messages. -EPROTO for what is none; *ret is then untouched. Free with ..._done(). */
+int varlink_request_parse(const char *bytes, size_t length, VarlinkRequest *ret);
+void varlink_request_done(VarlinkRequest *request);
+
+int varlink_reply_parse(const char *bytes, size_t length, VarlinkReply *ret);
+void varlink_reply_done(VarlinkReply *reply);
+
+/* A request as a new message; steals PARAMETERS, which may be NULL. NULL when out of memory, or when
+ * METHOD is not UTF-8. */
+json_t *varlink_request_make(const char *method, json_t *parameters, bool more);
+
+/* Likewise a reply, and an error. */
+json_t *varlink_reply_make(json_t *parameters, bool continues);
+json_t *varlink_error_make(const char *error, json_t *parameters);

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* A Varlink server behind one file descriptor.
+ *
+ * All its sockets live in an epoll set of its own; whoever runs the event loop watches
+ * varlink_server_fd() for input and calls varlink_server_dispatch(). Each call does a bounded amount
+ * of work, never blocks, and takes ready clients in turn, so that no client, silent, slow, flooding
+ * or malformed, delays the loop or the other clients. With no client connected it never wakes up.
+ *
+ * org.varlink.service is built in. A client that breaks the protocol loses its connection; one that
+ * merely asks for what there is not gets an error. Calls of one connection are answered in order: a
+ * call not yet answered holds back what the client sent after it. One thread only. */
+
+#include "base/macros.h"
+
+#include <jansson.h>
+#include <sys/types.h>
+
+typedef struct VarlinkServer VarlinkServer;
+
+/* A call taken from a client and not yet answered. */
+typedef struct VarlinkCall VarlinkCall;
+
+typedef enum VarlinkType {
+        VARLINK_BOOL,
+        VARLINK_INT,
+        VARLINK_FLOAT,
+        VARLINK_STRING,
+        VARLINK_ARRAY,
+        VARLINK_OBJECT,
+} VarlinkType;
+
+typedef struct VarlinkParameter {
+        const char *name; /* NULL ends a list of them */
+        VarlinkType type;
+        bool is_nullable; /* may be null or left out */
+} VarlinkParameter;
+
+typedef enum VarlinkMethodFlags {
+        VARLINK_ROOT_ONLY = 1 << 0, /* others get PermissionDenied */
+        VARLINK_MORE_ONLY = 1 << 1, /* calls without "more" get ExpectedMore */
+} VarlinkMethodFlags;
+
+/* Answers CALL at once, or keeps it, sets a closed handler and answers later; a handler that does
+ * neither is answered for with MethodNotImplemented. PARAMETERS, an object, is lent for the time of
+ * the call; USERDATA is the server's. */
+typedef void (*VarlinkHandler)(VarlinkCall *call, json_t *parameters, void *userdata);
+
+typedef struct VarlinkMethod {
+        const char *name;
+        VarlinkHandler handler; /* NULL: MethodNotImplemented */
+        unsigned flags;         /* VarlinkMethodFlags */
+        /* When given, the server checks that the parameters are these and no others
+         * (InvalidParameter); NULL: the handler does. */
+        const VarlinkParameter *parameters;
+} VarlinkMethod;
+
+typedef struct VarlinkInterface {
+        const char *name;
+        const char *description; /* in the interface definition language */
+        const VarlinkMethod *methods;
+        size_t n_methods;
+} VarlinkInterface;
+
+/* What GetInfo says. */
+typedef struct VarlinkServerInfo {
+        const char *vendor, *product, *version, *url;
+} VarlinkServerInfo;
+
+typedef struct VarlinkLimits {
+        size_t connections;         /* in all */
+        size_t kept_for_root;       /* of these */
+        size_t per_uid;             /* connections of one user other than root */
+        size_t message_bytes;       /* of one incoming message */
+        size_t output_bytes;        /* unsent to one client; beyond, it is disconnected */
+        uint64_t idle_usec;         /* a connection without a call in progress may last */
+        uint64_t accept_retry_usec; /* after accept(2) failed for want of file descriptors */
+} VarlinkLimits;
+
+/* For methods that take none. */
+extern const VarlinkParameter varlink_no_parameters[];
+
+/* ---- the server ---- */
+
+/* INTERFACES without org.varlink.service; they and INFO's strings must outlive the server. NULL with
+ * errno set. */
+VarlinkServer *varlink_server_new(const VarlinkInterface *const *interfaces, size_t n,
+                                  const VarlinkServerInfo *info, void *userdata);
+
+/* Closes everything; closed handlers are called. Takes NULL; returns NULL. Not to be called from a
+ * handler. */
+VarlinkServer *varlink_server_free(VarlinkServer *server);
+
+/* 256 connections, 32 of them kept for root, 64 per other user; 64 KiB in, 1 MiB out; 45 s idle. */
+VarlinkLimits varlink_limits_default(void);
+
+/* For connections from now on. */
+void varlink_server_set_limits(VarlinkServer *server, const VarlinkLimits *limits);
+
+/* A listening AF_UNIX stream socket bound to PATH (absolute, of any length) with MODE as its
+ * permissions, whatever the umask. A socket left behind by a dead process is replaced. Negative
+ * errno of socket(2), bind(2), listen(2); -EADDRINUSE when PATH is alive or no socket. */
+int varlink_bind_socket(const char *path, mode_t mode);
+
+/* Serves what connects to FD, a listening AF_UNIX stream socket, and owns it from then on. -ENOTSOCK,
+ * -EINVAL or another negative errno, FD is then still the caller's. */
+int varlink_server_listen_fd(VarlinkServer *server, int fd);
+
+/* To be watched for input; owned by the server. */
+int varlink_server_fd(const VarlinkServer *server);
+
+/* Serves what is ready, up to a bound; the descriptor stays readable while there is more. 0, or a
+ * negative errno of epoll_wait(2). */
+int varlink_server_dispatch(VarlinkServer *server);
+
+size_t varlink_server_n_connections(const VarlinkServer *server);
+
+/* ---- answering: each ends the call, which must not be touched afterwards ---- */
+
+/* PARAMETERS are stolen. NULL means that they could not be built: the client is disconnected, for it
+ * must not take nothing for an answer. */
+void varlink_call_reply(VarlinkCall *call, json_t *parameters);
+
+/* ERROR is a full name; PARAMETERS are stolen, NULL stands for none. */
+void varlink_call_error(VarlinkCall *call, const char *error, json_t *parameters);
+
+/* org.varlink.service.InvalidParameter. */
+void varlink_call_error_invalid_parameter(VarlinkCall *call, const char *name);
+
+/* ---- while it lasts ---- */
+
+/* One of several replies; PARAMETERS as for varlink_call_reply(). -ENOTSUP, and nothing is sent, when
+ * the client did not ask for more. Never ends the call: if the client is gone or takes too little,
+ * the closed handler is called later, from varlink_server_dispatch(). */
+int varlink_call_reply_continues(VarlinkCall *call, json_t *parameters);
+
+/* Whether the client asked for more than one reply. */
+bool varlink_call_wants_more(const VarlinkCall *call);
+
+/* Whether the client has not yet taken earlier replies. An owner that sends whole states skips one
+ * then, and sends the newest when the drained handler is called. */
+bool varlink_call_is_congested(const VarlinkCall *call);
+
+typedef void (*VarlinkCallHandler)(VarlinkCall *call, void *userdata);
+
+/* FUNCTION is called when the client is gone before the answer; the call ends with it and is not to
+ * be answered. Also for one-way calls: their replies are dropped, but they end like others. */
+void varlink_call_set_closed_handler(VarlinkCall *call, VarlinkCallHandler function,
+                                     void *userdata);
+
+/* FUNCTION is called whenever a congested client has taken everything. */
+void varlink_call_set_drained_handler(VarlinkCall *call, VarlinkCallHandler function,
+                                      void *userdata);
+
+/* The client as it was when it connected (SO_PEERCRED). */
+uid_t varlink_call_peer_uid(const VarlinkCall *call);
+pid_t varlink_call_peer_pid(const VarlinkCall *call);
+
+/* Root, or the server's own user where that is not root. */
+bool varlink_call_peer_is_privileged(const VarlinkCall *call);
+
+#define VARLINK_SERVICE                      "org.varlink.service"
+#define VARLINK_ERROR_INTERFACE_NOT_FOUND    VARLINK_SERVICE ".InterfaceNotFound"
+#define VARLINK_ERROR_METHOD_NOT_FOUND       VARLINK_SERVICE ".MethodNotFound"
+#define VARLINK_ERROR_METHOD_NOT_IMPLEMENTED VARLINK_SERVICE ".MethodNotImplemented"
+#define VARLINK_ERROR_INVALID_PARAMETER      VARLINK_SERVICE ".InvalidParameter"
+#define VARLINK_ERROR_PERMISSION_DENIED      VARLINK_SERVICE ".PermissionDenied"
+#define VARLINK_ERROR_EXPECTED_MORE          VARLINK_SERVICE ".ExpectedMore"
+
+/* For CLEANUP(). */
+void varlink_server_freep(VarlinkServer **server);
