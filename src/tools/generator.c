@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* hugeplan-generator: makes each database unit wait for its own reservation.
+ *
+ * systemd.generator(7): runs before any unit is loaded, beside the other generators, with nothing
+ * but the root file system; what it cannot do it must leave undone quietly, for its exit code is
+ * not acted on and since systemd 254 a crash takes the other generators' output along. It writes
+ * drop-ins only, each complete or not at all, and speaks in the kernel log. */
+#include "base/text.h"
+#include "core/dropin.h"
+#include "core/names.h"
+#include "host/config_dirs.h"
+#include "host/root.h"
+#include "tools/options.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <syslog.h>
+#include <unistd.h>
+
+/* The kernel log is all there is this early; on a terminal it is the terminal. */
+static void say(int level, const char *format, ...) PRINTF_LIKE(2, 3);
+
+static void say(int level, const char *format, ...) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        va_list arguments;
+
+        va_start(arguments, format);
+        const char *text = arena_vprintf(arena, format, arguments);
+
+        va_end(arguments);
+        int fd = isatty(STDERR_FILENO) ? -1 : open(PATH_KMSG, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+
+        if (fd < 0) {
+                fprintf(stderr, "hugeplan-generator: %s\n", text);
+                return;
+        }
+        dprintf(fd, "<%d>hugeplan-generator[%d]: %s\n", level | LOG_DAEMON, (int) getpid(), text);
+        close(fd);
+}
+
+/* Where the drop-ins would be of no use, or are not wanted. */
+static bool stands_aside(const Root *root) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const char *scope = getenv("SYSTEMD_SCOPE");
+        const char *in_initrd = getenv("SYSTEMD_IN_INITRD");
+        const char *virtualization = getenv("SYSTEMD_VIRTUALIZATION");
+        const char *rest;
+        char *command_line, *word;
+
+        if ((scope && !text_equals(scope, "system")) || text_equals(in_initrd, "1") ||
+            root_exists(root, PATH_INITRD_RELEASE) ||
+            (virtualization && text_starts_with(virtualization, "container:")))
+                return true;
+        if (root_read_attribute(root, arena, PATH_CMDLINE, &command_line) < 0)
+                return false;
+        rest = command_line;
+        while ((word = text_next_word(arena, &rest, " \t\n")))
+                if (text_equals(word, KERNEL_SWITCH_OFF))
+                        return true;
+        return false;
+}
+
+static void write_dropin(Arena *arena, const Root *output, const Dropin *dropin) {
+        const char *path = arena_printf(arena, "/%s.d/" NAME_DROPIN, dropin->unit);
+        int r = root_write_file(output, path, dropin->text, 0644);
+
+        if (r < 0)
+                say(LOG_ERR, "cannot write %s: %s", path, strerror(-r));
+}
+
+/* Mistakes are told here too: the daemon may never come to it. */
+static void say_problems(Arena *arena, const Diags *problems) {
+        VEC_FOREACH(problem, &problems->list)
+                if (problem->severity == SEVERITY_ERROR)
+                        say(LOG_ERR, "%s", diag_format(arena, problem));
+}
+
+static int generate(const Root *root, const Root *output) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        Diags unreadable = diags_in(arena);
+        const Config *config = config_parse(arena, config_dirs_read(root, arena, &unreadable));
+        Dropins dropins = dropins_make(arena, config, HUGEPLANCTL);
+
+        say_problems(arena, &unreadable);
+        say_problems(arena, &config->problems);
+        VEC_FOREACH(dropin, &dropins)
+                write_dropin(arena, output, dropin);
+        return EXIT_AS_WISHED;
+}
+
+static const char usage[] =
+        "hugeplan-generator [--root=DIR] NORMAL-DIR [EARLY-DIR LATE-DIR]\n"
+        "\n"
+        "Writes UNIT.d/" NAME_DROPIN " into NORMAL-DIR for every unit named in /etc/hugeplan.d,\n"
+        "so that the unit waits for its own huge pages. Called by systemd; see hugepland(8).";
+
+int main(int argc, char **argv) {
+        CLEANUP(root_freep) Root *root = NULL;
+        CLEANUP(root_freep) Root *output = NULL;
+        const char *root_name = "/";
+        int first = 1;
+
+        if (argc > 1 && text_starts_with(argv[1], "--root=")) {
+                root_name = argv[1] + strlen("--root=");
+                first = 2;
+        }
+        if (argc > 1 && (text_equals(argv[1], "--help") || text_equals(argv[1], "--version"))) {
+                puts(text_equals(argv[1], "--help") ? usage
+                                                    : "hugeplan-generator " HUGEPLAN_VERSION);
+                return EXIT_AS_WISHED;
+        }
+        if (argc - first != 1 && argc - first != 3) {
+                fprintf(stderr, "%s\n", usage);
+                return EXIT_USAGE;
+        }
+        umask(0022);
+        int r = root_open(root_name, &root);
+
+        if (r < 0) {
+                say(LOG_ERR, "cannot open %s: %s", root_name, strerror(-r));
+                return EXIT_FAILED;
+        }
+        if (stands_aside(root))
+                return EXIT_AS_WISHED;
+        r = root_open(argv[first], &output);
+        if (r < 0) {
+                say(LOG_ERR, "cannot open %s: %s", argv[first], strerror(-r));
+                return EXIT_FAILED;
+        }
+        return generate(root, output);
+}

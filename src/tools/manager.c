@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "tools/manager.h"
+
+#include "base/text.h"
+#include "core/names.h"
+#include "host/clock.h"
+#include "host/config_dirs.h"
+#include "host/probe.h"
+#include "host/state.h"
+#include "host/thp_apply.h"
+#include "tools/log.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+enum { REPLANS_MAX = 8 };
+
+static const uint64_t retry_delay_min_usec = 5 * USEC_PER_SEC;
+static const uint64_t retry_delay_max_usec = 60 * USEC_PER_SEC;
+/* What one operation may take before the service manager has to hear of progress again. */
+static const uint64_t operation_usec = 120 * USEC_PER_SEC;
+
+static void continue_round(Manager *manager);
+
+/* ---- telling the service manager ---- */
+
+static char *summary(Arena *arena, const Status *status) {
+        Text text = text_in(arena);
+        size_t n_start = 0;
+
+        for (size_t i = 0; i < status->n_instances; i++) {
+                const StatusInstance *instance = &status->instances[i];
+
+                if (verdict_lets_start(instance->verdict))
+                        n_start++;
+                if (instance->verdict != VERDICT_READY)
+                        text_printf(&text, "; %s %s", instance->name,
+                                    verdict_name(instance->verdict));
+        }
+        return arena_printf(arena, "%zu of %zu instances may start%s", n_start, status->n_instances,
+                            text_string(&text));
+}
+
+static void tell_progress(const Manager *manager) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        uint64_t done, all;
+
+        apply_progress(manager->apply, &done, &all);
+        sd_notifyf(0, "STATUS=Reserving: %s of %s pages\nEXTEND_TIMEOUT_USEC=%" PRIu64,
+                   format_count(arena, done), format_count(arena, all), operation_usec);
+}
+
+static void tell_ready(Manager *manager, const Status *status) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+
+        sd_notifyf(0, "READY=1\nSTATUS=%s", summary(arena, status));
+        manager->is_ready_sent = true;
+        manager->boot_timer = sd_event_source_disable_unref(manager->boot_timer);
+}
+
+/* ---- the ledger ---- */
+
+static void load_ledger(Manager *manager, Arena *arena) {
+        const char *text = NULL;
+
+        if (manager->ledger)
+                manager->ledger = ledger_copy(arena, manager->ledger);
+        else
+                manager->ledger =
+                        state_load(manager->root, arena, manager->topology->boot_id, &text);
+        if (text)
+                log_line(LOG_WARNING, "%s", text);
+        ledger_observe(arena, manager->ledger, manager->topology);
+}
+
+static void save_ledger(const Manager *manager) {
+        int r = state_save(manager->root, manager->ledger);
+
+        if (r < 0)
+                log_line(LOG_WARNING, "cannot write " PATH_STATE ": %s", strerror(-r));
+}
+
+/* What is about to be written stands in the ledger first: a daemon that is killed in between finds
+ * its own pages again and does not take them for another's. */
+static void record_intent(Manager *manager) {
+        plan_record(manager->round_arena, manager->plan, manager->ledger);
+        for (size_t i = 0; i < manager->plan->n_pools; i++) {
+                const PlanPool *pool = &manager->plan->pools[i];
+                LedgerPool *known = ledger_pool(manager->ledger, pool->node, pool->page_size_bytes);
+
+                if (known)
+                        known->set_pages = MAX(pool->from_pages, pool->to_pages);
+        }
+        save_ledger(manager);
+}
+
+static void record_outcome(Manager *manager, const Topology *now) {
+        for (size_t i = 0; i < manager->plan->n_pools; i++) {
+                const PlanPool *planned = &manager->plan->pools[i];
+                const Pool *pool = topology_pool(now, planned->node, planned->page_size_bytes);
+                LedgerPool *known =
+                        ledger_pool(manager->ledger, planned->node, planned->page_size_bytes);
+
+                if (known && pool && planned->from_pages != planned->to_pages)
+                        known->set_pages = MAX(pool_persistent_pages(pool), known->found_pages);
+        }
+        save_ledger(manager);
+}
+
+/* ---- one round ---- */
+
+static PlanInput plan_input(const Manager *manager, Arena *arena) {
+        return (PlanInput){
+                .host = &manager->config->host,
+                .demand = demand_compute(arena, manager->config, manager->topology),
+                .topology = manager->topology,
+                .ledger = manager->ledger,
+                .limits = &manager->limits,
+        };
+}
+
+static void set_thp(Manager *manager) {
+        const char *path = NULL;
+
+        manager->thp_problems = diags_in(manager->round_arena);
+        ThpPlan plan = thp_plan_make(manager->round_arena, manager->config, manager->topology,
+                                     &manager->thp_problems);
+        int r = thp_apply(manager->root, &plan, &path);
+
+        if (plan.writes.n > 0 && r == 0)
+                log_line(LOG_INFO, "transparent huge pages are now '%s'",
+                         thp_policy_name(plan.policy));
+        if (r < 0)
+                diags_add(
+                        &manager->thp_problems,
+                        &(Diag){.severity = SEVERITY_ERROR,
+                                .id = "thp-write",
+                                .text = arena_printf(
+                                        manager->round_arena,
+                                        "cannot set transparent huge pages to '%s': %s: %s",
+                                        thp_policy_name(plan.policy), path, strerror(-r)),
+                                .remedy =
+                                        "run hugepland as root with /sys writable, or write TransparentHugePages=keep"});
+}
+
+static void begin_apply(Manager *manager) {
+        manager->apply = apply_new(manager->round_arena, manager->root, &manager->config->host,
+                                   manager->topology, manager->plan, manager->effort_until_usec);
+        manager->phase = PHASE_RESERVING;
+        if (manager->is_reload_wanted)
+                apply_hurry(manager->apply);
+        continue_round(manager);
+}
+
+/* The old round's values are dropped once the new ones no longer refer to them. */
+static void begin_round(Manager *manager) {
+        Arena *arena = arena_new(), *old = manager->round_arena;
+
+        manager->retry_timer = sd_event_source_disable_unref(manager->retry_timer);
+        manager->round_arena = arena;
+        manager->limits = (PoolLimits){};
+        manager->n_replans = 0;
+        manager->topology = probe_topology(manager->root, arena);
+        load_ledger(manager, arena);
+        arena_free(old);
+        set_thp(manager);
+        PlanInput input = plan_input(manager, arena);
+
+        manager->plan = plan_make(arena, &input);
+        record_intent(manager);
+        begin_apply(manager);
+}
+
+void manager_begin_round(Manager *manager) {
+        if (manager->phase == PHASE_RESERVING)
+                return;
+        manager->retry_delay_usec = retry_delay_min_usec;
+        manager->effort_until_usec =
+                add_saturated(clock_now_usec(), manager->config->host.reserve_timeout_usec);
+        begin_round(manager);
+}
+
+static int on_retry(sd_event_source *source, uint64_t usec, void *userdata) {
+        Manager *manager = userdata;
+
+        (void) source;
+        (void) usec;
+        begin_round(manager);
+        return 0;
+}
+
+static bool is_short_of_pages(const Plan *plan) {
+        for (size_t i = 0; i < plan->n_instances; i++)
+                if (plan->instances[i].pages_granted < plan->instances[i].pages_wanted)
+                        return true;
+        return false;
+}
+
+/* Something is short: try again later, less and less often, until ReserveTimeout= is over. */
+static void schedule_retry(Manager *manager) {
+        uint64_t now = clock_now_usec(), delay = manager->retry_delay_usec;
+
+        if (!is_short_of_pages(manager->plan) ||
+            add_saturated(now, delay) >= manager->effort_until_usec)
+                return;
+        if (sd_event_add_time_relative(manager->event, &manager->retry_timer, CLOCK_BOOTTIME, delay,
+                                       USEC_PER_SEC, on_retry, manager) < 0)
+                return;
+        manager->retry_delay_usec = MIN(delay * 2, retry_delay_max_usec);
+        manager->phase = PHASE_RETRYING;
+}
+
+static void log_outcome(const Status *status) {
+        for (size_t i = 0; i < status->n_instances; i++) {
+                const StatusInstance *instance = &status->instances[i];
+                CLEANUP(arena_freep) Arena *arena = arena_new();
+
+                log_line(instance->verdict == VERDICT_READY ? LOG_INFO : LOG_WARNING, "%s: %s%s%s",
+                         instance->name, verdict_name(instance->verdict),
+                         instance->reason.text ? ": " : "",
+                         instance->reason.text ? instance->reason.text : "");
+        }
+}
+
+static void log_ladder(const ApplyResult *result) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+
+        VEC_FOREACH(record, &result->ladder.records)
+                log_line(record->error < 0 ? LOG_WARNING : LOG_INFO,
+                         "node %u, pages of %s: %s: %s -> %s pages in %s%s%s", result->pool->node,
+                         format_page_size(arena, result->pool->page_size_bytes),
+                         ladder_action_name(record->action),
+                         format_count(arena, record->pages_before),
+                         format_count(arena, record->pages_after),
+                         format_duration(arena, record->usec), record->error < 0 ? ": " : "",
+                         record->error < 0 ? strerror(-record->error) : "");
+}
+
+static void end_round(Manager *manager) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+
+        manager->apply = NULL;
+        manager->phase = PHASE_IDLE;
+        manager->round_ended_usec = clock_now_usec();
+        if (manager->is_reload_wanted) {
+                manager_reload(manager);
+                return;
+        }
+        schedule_retry(manager);
+        Status *status = manager_judge(manager, arena);
+
+        log_outcome(status);
+        tell_ready(manager, status);
+        manager_notify_clients(manager);
+}
+
+/* Pools that stayed short become limits, and the plan is made anew within them: an instance that
+ * cannot be whole gives its pages to the next. */
+static bool replan(Manager *manager, const PoolLimits *limits) {
+        Arena *arena = manager->round_arena;
+
+        if (limits->n == 0 || ++manager->n_replans > REPLANS_MAX)
+                return false;
+        VEC_FOREACH(limit, limits)
+                *vec_push(arena, &manager->limits) = *limit;
+        manager->topology = probe_topology(manager->root, arena);
+        ledger_observe(arena, manager->ledger, manager->topology);
+        PlanInput input = plan_input(manager, arena);
+
+        manager->plan = plan_make(arena, &input);
+        record_intent(manager);
+        return plan_count_steps(manager->plan) > 0;
+}
+
+static void finish_apply(Manager *manager) {
+        Topology *now = probe_topology(manager->root, manager->round_arena);
+        PoolLimits limits = apply_limits(manager->round_arena, manager->apply, now);
+        size_t n;
+        const ApplyResult *results = apply_results(manager->apply, &n);
+
+        for (size_t i = 0; i < n; i++)
+                log_ladder(&results[i]);
+        record_outcome(manager, now);
+        if (!manager->is_reload_wanted && replan(manager, &limits))
+                begin_apply(manager);
+        else
+                end_round(manager);
+}
+
+static void continue_round(Manager *manager) {
+        if (!apply_next(manager->apply, clock_now_usec(), &manager->operation)) {
+                finish_apply(manager);
+                return;
+        }
+        tell_progress(manager);
+        int r = write_worker_start(manager->worker, manager->root, &manager->operation);
+
+        if (r == 0)
+                return;
+        /* Without a thread the write is done here: clients wait, the database does not. */
+        uint64_t start = clock_now_usec();
+
+        r = apply_perform(manager->root, &manager->operation);
+        apply_done(manager->apply, &manager->operation, r, clock_now_usec() - start);
+        continue_round(manager);
+}
+
+static int on_worker(sd_event_source *source, int fd, uint32_t events, void *userdata) {
+        Manager *manager = userdata;
+        uint64_t usec;
+
+        (void) source;
+        (void) fd;
+        (void) events;
+        int r = write_worker_finish(manager->worker, &usec);
+
+        apply_done(manager->apply, &manager->operation, r, usec);
+        continue_round(manager);
+        return 0;
+}
+
+/* ---- configuration ---- */
+
+static void load_config(Manager *manager) {
+        Arena *arena = arena_new();
+        Diags problems = diags_in(arena);
+        Config *config = config_parse(arena, config_dirs_read(manager->root, arena, &problems));
+
+        VEC_FOREACH(problem, &problems.list)
+                diags_add(&config->problems, problem);
+        VEC_FOREACH(problem, &config->problems.list)
+                log_diag(problem);
+        /* The old plan refers to the old configuration. */
+        manager->plan = NULL;
+        arena_free(manager->config_arena);
+        manager->config_arena = arena;
+        manager->config = config;
+}
+
+static int on_boot_timeout(sd_event_source *source, uint64_t usec, void *userdata) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        Manager *manager = userdata;
+
+        (void) source;
+        (void) usec;
+        log_line(LOG_NOTICE,
+                 "BootTimeout= is used up; the rest is reserved while the boot goes on");
+        tell_ready(manager, manager_judge(manager, arena));
+        return 0;
+}
+
+void manager_start(Manager *manager) {
+        load_config(manager);
+        if (manager->config->host.boot_timeout_usec != UINT64_MAX)
+                sd_event_add_time_relative(manager->event, &manager->boot_timer, CLOCK_BOOTTIME,
+                                           manager->config->host.boot_timeout_usec, 0,
+                                           on_boot_timeout, manager);
+        manager_begin_round(manager);
+}
+
+void manager_reload(Manager *manager) {
+        if (manager->phase == PHASE_RESERVING) {
+                manager->is_reload_wanted = true;
+                apply_hurry(manager->apply);
+                return;
+        }
+        manager->is_reload_wanted = false;
+        sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRIu64, clock_read_usec(CLOCK_MONOTONIC));
+        load_config(manager);
+        manager_begin_round(manager);
+}
+
+Status *manager_judge(const Manager *manager, Arena *arena) {
+        static const char *const phases[] = {
+                [PHASE_IDLE] = "idle",
+                [PHASE_RESERVING] = "reserving",
+                [PHASE_RETRYING] = "retrying",
+        };
+        const StatusInput input = {
+                .config = manager->config,
+                .plan = manager->plan,
+                .topology = probe_topology(manager->root, arena),
+                .ledger = manager->ledger,
+                .phase = phases[manager->phase],
+                .is_working = manager->phase != PHASE_IDLE,
+        };
+        Status *status = status_judge(arena, &input);
+
+        VEC_FOREACH(problem, &manager->thp_problems.list)
+                diags_add(&status->problems, problem);
+        return status;
+}
+
+/* ---- sockets ---- */
+
+static int on_server(sd_event_source *source, int fd, uint32_t events, void *userdata) {
+        Manager *manager = userdata;
+
+        (void) source;
+        (void) fd;
+        (void) events;
+        return varlink_server_dispatch(manager->server);
+}
+
+/* Without systemd's socket unit: the same socket, and the same link in the registry. */
+static int bind_socket(Manager *manager) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        int r = root_make_directory(manager->root, PATH_RUNTIME);
+
+        if (r < 0)
+                return r;
+        int fd = varlink_bind_socket(root_path(arena, manager->root, PATH_SOCKET), 0666);
+
+        manager->is_socket_ours = fd >= 0;
+        if (fd >= 0 && root_make_directory(manager->root, PATH_VARLINK_REGISTRY) == 0)
+                root_symlink(manager->root, PATH_SOCKET, PATH_VARLINK_LINK);
+        return fd;
+}
+
+static void remove_socket(const Manager *manager) {
+        if (!manager->is_socket_ours)
+                return;
+        root_remove(manager->root, PATH_SOCKET);
+        root_remove(manager->root, PATH_VARLINK_LINK);
+}
+
+int manager_listen(Manager *manager, int fd) {
+        if (fd < 0)
+                fd = bind_socket(manager);
+        if (fd < 0)
+                return fd;
+        int r = varlink_server_listen_fd(manager->server, fd);
+
+        if (r < 0)
+                close(fd);
+        return r;
+}
+
+int manager_new(const Root *root, sd_event *event, Manager **ret) {
+        static const VarlinkInterface *const interfaces[] = {&manager_interface};
+        static const VarlinkServerInfo info = {
+                .vendor = "The hugeplan project",
+                .product = "hugeplan",
+                .version = HUGEPLAN_VERSION,
+                .url = "",
+        };
+        CLEANUP(manager_freep) Manager *manager = calloc(1, sizeof(Manager));
+
+        if (!manager)
+                return -ENOMEM;
+        manager->root = root;
+        manager->event = event;
+        manager->started_usec = clock_now_usec();
+        manager->server = varlink_server_new(interfaces, ARRAY_LEN(interfaces), &info, manager);
+        manager->worker = write_worker_new();
+        if (!manager->server || !manager->worker)
+                return -errno;
+        int r = sd_event_add_io(event, &manager->server_source, varlink_server_fd(manager->server),
+                                EPOLLIN, on_server, manager);
+
+        if (r >= 0)
+                r = sd_event_add_io(event, &manager->worker_source,
+                                    write_worker_fd(manager->worker), EPOLLIN, on_worker, manager);
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(manager);
+        return 0;
+}
+
+Manager *manager_free(Manager *manager) {
+        if (!manager)
+                return NULL;
+        sd_event_source_disable_unref(manager->server_source);
+        sd_event_source_disable_unref(manager->worker_source);
+        sd_event_source_disable_unref(manager->boot_timer);
+        sd_event_source_disable_unref(manager->retry_timer);
+        manager_drop_clients(manager);
+        remove_socket(manager);
+        varlink_server_free(manager->server);
+        write_worker_free(manager->worker);
+        arena_free(manager->round_arena);
+        arena_free(manager->config_arena);
+        free(manager);
+        return NULL;
+}
+
+void manager_freep(Manager **manager) {
+        *manager = manager_free(*manager);
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* The manager: the daemon's state and the loop of its work.
+ *
+ * A round is: probe, plan, write, read back, judge. It begins at start, on reload, when a gate finds
+ * the pools short of the plan, and again after a while when something stayed short. Between two
+ * writes, and while one runs in the worker's thread, clients are served. */
+
+#include "core/status.h"
+#include "core/thp_plan.h"
+#include "host/apply.h"
+#include "host/write_worker.h"
+#include "ipc/varlink_server.h"
+
+#include <systemd/sd-event.h>
+
+typedef struct Manager Manager;
+typedef struct Client Client;
+
+typedef enum Phase {
+        PHASE_IDLE,
+        PHASE_RESERVING, /* a round is under way */
+        PHASE_RETRYING,  /* something stayed short; another round will come */
+} Phase;
+
+/* A client that waits for an answer: a gate, a reload, or one that wants every change. */
+struct Client {
+        Client *next;
+        Manager *manager;
+        VarlinkCall *call;
+        enum { CLIENT_GATE, CLIENT_RELOAD, CLIENT_SUBSCRIBER } kind;
+        char *instance;   /* of a gate */
+        bool is_starting; /* the gate of the unit itself: its pages must be free now */
+        bool has_tried;   /* a round was run for this gate */
+        sd_event_source *timer;
+};
+
+struct Manager {
+        const Root *root;
+        sd_event *event;
+        VarlinkServer *server;
+        bool is_socket_ours; /* bound by us, not by systemd */
+        WriteWorker *worker;
+        sd_event_source *worker_source, *server_source, *boot_timer, *retry_timer;
+
+        Arena *config_arena; /* lives from one reload to the next */
+        const Config *config;
+        Arena *round_arena; /* lives from one round to the next */
+        Topology *topology;
+        Ledger *ledger;
+        Plan *plan;
+        PoolLimits limits;
+        Diags thp_problems;
+        Apply *apply;
+        ApplyOperation operation; /* under way in the worker */
+        unsigned n_replans;
+
+        Phase phase;
+        bool is_ready_sent;
+        bool is_reload_wanted;
+        uint64_t started_usec;      /* when this daemon began */
+        uint64_t effort_until_usec; /* when to stop trying harder */
+        uint64_t round_ended_usec;
+        uint64_t retry_delay_usec;
+        Client *clients;
+};
+
+/* EVENT and ROOT must outlive it. Negative errno. */
+int manager_new(const Root *root, sd_event *event, Manager **ret);
+Manager *manager_free(Manager *manager); /* takes NULL; returns NULL */
+void manager_freep(Manager **manager);
+
+/* Serves FD (a listening socket, owned from now on), or binds the socket itself where FD is -1. */
+int manager_listen(Manager *manager, int fd);
+
+/* Reads the configuration and begins the first round. */
+void manager_start(Manager *manager);
+
+/* Reads the configuration anew and begins a round, after the one under way if there is one. */
+void manager_reload(Manager *manager);
+
+/* Begins a round on the present configuration, with fresh effort. No-op while one is under way. */
+void manager_begin_round(Manager *manager);
+
+/* What is true now, from fresh counts; in ARENA. */
+Status *manager_judge(const Manager *manager, Arena *arena);
+
+/* ---- for the methods (manager_methods.c) ---- */
+
+extern const VarlinkInterface manager_interface;
+
+/* Called when something has changed: answers who can be answered. */
+void manager_notify_clients(Manager *manager);
+
+/* Ends all clients without an answer, when the daemon stops. */
+void manager_drop_clients(Manager *manager);

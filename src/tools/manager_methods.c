@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The methods of org.hugeplan.Manager, and the clients that wait for their answers. */
+#include "base/text.h"
+#include "core/status_json.h"
+#include "host/clock.h"
+#include "host/probe.h"
+#include "host/unit_cgroup.h"
+#include "ipc/manager_interface.h"
+#include "tools/log.h"
+#include "tools/manager.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A gate may start a round on a host that has settled, but not one after the other: the method is
+ * everyone's to call. */
+static const uint64_t gate_round_pause_usec = 10 * USEC_PER_SEC;
+
+/* ---- clients ---- */
+
+static void client_unlink(Client *client) {
+        Client **at = &client->manager->clients;
+
+        while (*at && *at != client)
+                at = &(*at)->next;
+        if (*at)
+                *at = client->next;
+}
+
+/* Forgets the client; its call must have been answered or be gone. */
+static void client_end(Client *client) {
+        client_unlink(client);
+        sd_event_source_disable_unref(client->timer);
+        free(client->instance);
+        free(client);
+}
+
+static void on_closed(VarlinkCall *call, void *userdata) {
+        (void) call;
+        client_end(userdata);
+}
+
+/* NULL, and the call is answered, when there is no memory for it. */
+static Client *client_new(Manager *manager, VarlinkCall *call) {
+        Client *client = calloc(1, sizeof(Client));
+
+        if (!client) {
+                varlink_call_reply(call, NULL);
+                return NULL;
+        }
+        client->manager = manager;
+        client->call = call;
+        client->next = manager->clients;
+        manager->clients = client;
+        varlink_call_set_closed_handler(call, on_closed, client);
+        return client;
+}
+
+void manager_drop_clients(Manager *manager) {
+        while (manager->clients) {
+                Client *client = manager->clients;
+
+                varlink_call_set_closed_handler(client->call, NULL, NULL);
+                client_end(client);
+        }
+}
+
+/* ---- Describe ---- */
+
+static json_t *describe(const Manager *manager) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+
+        return status_to_json(manager_judge(manager, arena));
+}
+
+static void on_drained(VarlinkCall *call, void *userdata) {
+        const Client *client = userdata;
+
+        varlink_call_reply_continues(call, describe(client->manager));
+}
+
+static void method_describe(VarlinkCall *call, json_t *parameters, void *userdata) {
+        Manager *manager = userdata;
+
+        (void) parameters;
+        if (!varlink_call_wants_more(call)) {
+                varlink_call_reply(call, describe(manager));
+                return;
+        }
+        Client *client = client_new(manager, call);
+
+        if (!client)
+                return;
+        client->kind = CLIENT_SUBSCRIBER;
+        varlink_call_reply_continues(call, describe(manager));
+}
+
+static void notify_subscriber(Client *client) {
+        if (varlink_call_is_congested(client->call))
+                varlink_call_set_drained_handler(client->call, on_drained, client);
+        else
+                varlink_call_reply_continues(client->call, describe(client->manager));
+}
+
+/* ---- Wait ---- */
+
+static void answer_gate(Client *client, const StatusInstance *instance, const Reason *reason) {
+        VarlinkCall *call = client->call;
+        LedgerInstance *held = ledger_instance(client->manager->ledger, instance->name);
+        bool lets_start = verdict_lets_start(instance->verdict) &&
+                          (reason->kind == REASON_NONE || instance->shortage == SHORTAGE_DEGRADE);
+
+        if (lets_start && client->is_starting && held)
+                held->is_held = true;
+        client_end(client);
+        if (lets_start)
+                varlink_call_reply(
+                        call, json_pack("{so}", "instance", status_instance_to_json(instance)));
+        else
+                varlink_call_error(
+                        call, MANAGER_ERROR_REFUSED,
+                        json_pack("{ss ss? ss?}", "instance", instance->name, "reason",
+                                  reason->text ? reason->text : instance->reason.text, "remedy",
+                                  reason->text ? reason->remedy : instance->reason.remedy));
+}
+
+static int on_gate_timeout(sd_event_source *source, uint64_t usec, void *userdata) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        Client *client = userdata;
+        const Status *status = manager_judge(client->manager, arena);
+        const StatusInstance *instance = status_find(status, client->instance);
+        VarlinkCall *call = client->call;
+        json_t *parameters = json_pack("{ss ss?}", "instance", client->instance, "reason",
+                                       instance ? instance->reason.text : NULL);
+
+        (void) source;
+        (void) usec;
+        client_end(client);
+        varlink_call_error(call, MANAGER_ERROR_TIMED_OUT, parameters);
+        return 0;
+}
+
+/* The unit is about to start, so nobody but others can hold its pages: what is missing is noted in
+ * the ledger as theirs, so that the next round makes up for it. */
+static void note_taken(Manager *manager, const PlanInstance *planned, uint64_t missing) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const Topology *now = probe_topology(manager->root, arena);
+
+        for (size_t i = 0; i < planned->n_grants && missing > 0; i++) {
+                const NodePages *grant = &planned->grants[i];
+                const Pool *pool = topology_pool(now, grant->node, planned->page_size_bytes);
+                const PlanPool *plan =
+                        plan_pool(manager->plan, grant->node, planned->page_size_bytes);
+                LedgerPool *known =
+                        ledger_pool(manager->ledger, grant->node, planned->page_size_bytes);
+                uint64_t promised =
+                        topology_promised_pages(now, grant->node, planned->page_size_bytes);
+
+                if (!pool || !plan || !known)
+                        continue;
+                uint64_t lacking =
+                        MIN(missing,
+                            sub_floored(grant->pages, sub_floored(pool->free_pages, promised)));
+
+                known->foreign_pages =
+                        sub_floored(pool_persistent_pages(pool) + lacking, plan->granted_pages);
+                missing -= lacking;
+        }
+}
+
+static Reason taken_reason(Arena *arena, const PlanInstance *planned, uint64_t missing) {
+        return (Reason){
+                REASON_TAKEN,
+                arena_printf(
+                        arena, "others hold %s of its %s pages of %s, and no more can be reserved",
+                        format_count(arena, missing), format_count(arena, planned->pages_granted),
+                        format_page_size(arena, planned->page_size_bytes)),
+                "find who maps huge pages beside it (hugetlb in /proc/PID/smaps) and describe them in /etc/hugeplan.d too"};
+}
+
+static bool may_begin_round(const Manager *manager) {
+        return clock_now_usec() - manager->round_ended_usec >= gate_round_pause_usec;
+}
+
+/* Looks whether the gate can be answered. False while it has to wait; the client lives on then. */
+static bool try_gate(Client *client) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        Manager *manager = client->manager;
+        const Status *status = manager_judge(manager, arena);
+        const StatusInstance *instance = status_find(status, client->instance);
+        const PlanInstance *planned = plan_find(manager->plan, client->instance);
+        Reason reason = {};
+
+        if (!instance || !planned) { /* a reload has removed it */
+                VarlinkCall *call = client->call;
+                json_t *parameters = json_pack("{ss}", "instance", client->instance);
+
+                client_end(client);
+                varlink_call_error(call, MANAGER_ERROR_NO_SUCH_INSTANCE, parameters);
+                return true;
+        }
+        if (instance->verdict == VERDICT_PENDING)
+                return false;
+
+        uint64_t missing =
+                client->is_starting && verdict_lets_start(instance->verdict)
+                        ? status_missing_for_start(probe_topology(manager->root, arena), planned)
+                        : 0;
+
+        if (missing > 0 || !verdict_lets_start(instance->verdict)) {
+                if (missing > 0)
+                        note_taken(manager, planned, missing);
+                if (!client->has_tried && instance->verdict != VERDICT_INVALID &&
+                    manager->config->host.on_drift == DRIFT_REPAIR)
+                        return false;
+                if (missing > 0)
+                        reason = taken_reason(arena, planned, missing);
+        }
+        answer_gate(client, instance, &reason);
+        return true;
+}
+
+static void method_wait(VarlinkCall *call, json_t *parameters, void *userdata) {
+        Manager *manager = userdata;
+        const char *name = json_string_value(json_object_get(parameters, "instance"));
+        json_t *timeout = json_object_get(parameters, "timeoutUSec");
+        const InstanceConfig *config = config_find(manager->config, name);
+
+        if (!config) {
+                varlink_call_error(call, MANAGER_ERROR_NO_SUCH_INSTANCE,
+                                   json_pack("{ss}", "instance", name));
+                return;
+        }
+        if (json_is_integer(timeout) && json_integer_value(timeout) < 0) {
+                varlink_call_error_invalid_parameter(call, "timeoutUSec");
+                return;
+        }
+        Client *client = client_new(manager, call);
+
+        if (!client)
+                return;
+        client->kind = CLIENT_GATE;
+        client->instance = strdup(name);
+        client->is_starting = config->unit && unit_cgroup_has_process(manager->root, config->unit,
+                                                                      varlink_call_peer_pid(call));
+        uint64_t usec = json_is_integer(timeout) ? (uint64_t) json_integer_value(timeout)
+                                                 : config->wait_timeout_usec;
+
+        /* What a round cannot change, or was tried just now, is answered without one. */
+        client->has_tried = !client->is_starting && manager->phase != PHASE_RESERVING &&
+                            !may_begin_round(manager);
+        if (try_gate(client))
+                return;
+        if (usec != UINT64_MAX)
+                sd_event_add_time_relative(manager->event, &client->timer, CLOCK_BOOTTIME, usec, 0,
+                                           on_gate_timeout, client);
+        manager_begin_round(manager);
+}
+
+/* ---- Plan ---- */
+
+static void method_plan(VarlinkCall *call, json_t *parameters, void *userdata) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        Manager *manager = userdata;
+        const Topology *topology = probe_topology(manager->root, arena);
+        Ledger *ledger = ledger_copy(arena, manager->ledger);
+        const PlanInput input = {
+                .host = &manager->config->host,
+                .demand = demand_compute(arena, manager->config, topology),
+                .topology = topology,
+                .ledger = ledger,
+        };
+
+        (void) parameters;
+        ledger_observe(arena, ledger, topology);
+        varlink_call_reply(call, plan_to_json(plan_make(arena, &input)));
+}
+
+/* ---- Reload ---- */
+
+static void answer_reload(Client *client) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const Status *status = manager_judge(client->manager, arena);
+        const Diags *problems = &client->manager->config->problems;
+        VarlinkCall *call = client->call;
+        json_t *json = status_to_json(status), *reply;
+
+        client_end(client);
+        if (diags_count(problems, SEVERITY_ERROR) > 0) {
+                varlink_call_error(call, MANAGER_ERROR_CONFIG_INVALID,
+                                   json_pack("{so}", "problems", problems_to_json(problems)));
+        } else {
+                reply = json_pack("{sO sO}", "instances", json_object_get(json, "instances"),
+                                  "problems", json_object_get(json, "problems"));
+                varlink_call_reply(call, reply);
+        }
+        json_decref(json);
+}
+
+static void method_reload(VarlinkCall *call, json_t *parameters, void *userdata) {
+        Manager *manager = userdata;
+        Client *client = client_new(manager, call);
+
+        (void) parameters;
+        if (!client)
+                return;
+        client->kind = CLIENT_RELOAD;
+        manager_reload(manager);
+}
+
+/* ---- when something has changed ---- */
+
+/* A round has ended: every gate that waited for it has had its try. */
+static void notify_client(Client *client) {
+        switch (client->kind) {
+        case CLIENT_GATE:
+                client->has_tried = true;
+                try_gate(client);
+                break;
+        case CLIENT_RELOAD:
+                answer_reload(client);
+                break;
+        case CLIENT_SUBSCRIBER:
+                notify_subscriber(client);
+                break;
+        }
+}
+
+void manager_notify_clients(Manager *manager) {
+        for (Client *client = manager->clients, *next; client; client = next) {
+                next = client->next;
+                notify_client(client);
+        }
+}
+
+const VarlinkInterface manager_interface = {
+        .name = MANAGER_INTERFACE,
+        .description = manager_interface_description,
+        .methods =
+                (const VarlinkMethod[]){
+                        {"Describe", method_describe, 0, varlink_no_parameters},
+                        {"Wait", method_wait, 0, manager_wait_parameters},
+                        {"Plan", method_plan, 0, varlink_no_parameters},
+                        {"Reload", method_reload, VARLINK_ROOT_ONLY, varlink_no_parameters},
+                },
+        .n_methods = 4,
+};

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The gate: lets a database start when its pages stand.
+ *
+ * Runs as ExecStartPre= of the database's unit, as the unit's own user. It asks the daemon; when
+ * that cannot be reached it looks at the files itself, for a database must not stay down because
+ * hugeplan is broken. */
+#include "base/text.h"
+#include "core/names.h"
+#include "core/status_json.h"
+#include "host/unit_cgroup.h"
+#include "ipc/manager_interface.h"
+#include "tools/log.h"
+#include "tools/options.h"
+#include "tools/verbs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What the daemon gets on top of the time-out to answer that it is over. */
+static const uint64_t grace_usec = 3 * USEC_PER_SEC;
+
+static int exit_code_of(const StatusInstance *instance) {
+        return verdict_lets_start(instance->verdict) ? EXIT_AS_WISHED : EXIT_FAILED;
+}
+
+/* The verdict, in the log of whoever runs the gate. */
+static int tell(Command *command, const StatusInstance *instance) {
+        const char *line = render_verdict(command->arena, instance);
+
+        if (command->json != JSON_OFF)
+                print_json(command, status_instance_to_json(instance));
+        else if (instance->verdict == VERDICT_READY)
+                puts(line);
+        if (instance->verdict != VERDICT_READY)
+                log_line(verdict_lets_start(instance->verdict) ? LOG_WARNING : LOG_ERR, "%s", line);
+        return exit_code_of(instance);
+}
+
+/* ---- without the daemon ---- */
+
+/* The unit is about to start, so its own pages must be free, whoever reserved them. */
+static void judge_start(Command *command, const Local *local, StatusInstance *instance) {
+        const PlanInstance *planned = plan_find(local->plan, instance->name);
+        uint64_t missing;
+
+        if (!instance->unit || !unit_cgroup_has_process(command->root, instance->unit, getpid()) ||
+            instance->pages_wanted == 0)
+                return;
+        PlanInstance wanted = *planned;
+
+        wanted.pages_granted = planned->pages_wanted;
+        missing = status_missing_for_start(local->topology, &wanted);
+        if (missing == 0) {
+                instance->verdict = VERDICT_READY;
+                instance->reason = (Reason){};
+                return;
+        }
+        instance->verdict = instance->shortage == SHORTAGE_DEGRADE ? VERDICT_DEGRADED
+                                                                   : VERDICT_REFUSED;
+        instance->reason = (Reason){REASON_TAKEN,
+                                    arena_printf(command->arena, "%s of its pages are not free",
+                                                 format_count(command->arena, missing)),
+                                    "start hugeplan.service, which reserves them"};
+}
+
+static int decide_alone(Command *command, const char *name, const char *why) {
+        Local local = local_load(command);
+        Status *status = local_status(command, &local, "no daemon");
+        const StatusInstance *found = status_find(status, name);
+
+        if (!found)
+                return fail_no_instance(command, name, local.config);
+        log_line(LOG_WARNING, "hugepland cannot be reached (%s); looking at the files instead",
+                 why);
+        StatusInstance instance = *found;
+
+        if (instance.verdict != VERDICT_INVALID)
+                judge_start(command, &local, &instance);
+        return tell(command, &instance);
+}
+
+/* ---- with the daemon ---- */
+
+/* How long the instance's gate waits: --timeout=, else its WaitTimeout= as far as it can be read. */
+static uint64_t wait_usec(Command *command, const char *name) {
+        if (command->has_timeout)
+                return command->timeout_usec;
+        Local local = local_load(command);
+        const InstanceConfig *config = config_find(local.config, name);
+
+        return config ? config->wait_timeout_usec : 90 * USEC_PER_SEC;
+}
+
+static const char *get_string(Command *command, const json_t *reply, const char *key) {
+        return arena_strdup(command->arena, json_string_value(json_object_get(reply, key)));
+}
+
+static int tell_refused(Command *command, const char *name, const json_t *reply) {
+        StatusInstance instance = {
+                .name = name,
+                .verdict = VERDICT_REFUSED,
+                .reason = {.text = get_string(command, reply, "reason"),
+                           .remedy = get_string(command, reply, "remedy")},
+        };
+        char *error_name = NULL;
+        json_t *status = NULL;
+
+        /* The verdict may be "invalid" or "lost"; the status tells, and has the figures. */
+        if (daemon_call(command, MANAGER_DESCRIBE, NULL, grace_usec, &status, &error_name) == 0 &&
+            !error_name) {
+                const Status *now = status_from_json(command->arena, status);
+                const StatusInstance *known = now ? status_find(now, name) : NULL;
+
+                if (known && !verdict_lets_start(known->verdict))
+                        instance = *known;
+        }
+        free(error_name);
+        json_decref(status);
+        return tell(command, &instance);
+}
+
+static int tell_error(Command *command, const char *name, const char *error_name,
+                      const json_t *reply) {
+        if (text_equals(error_name, MANAGER_ERROR_REFUSED))
+                return tell_refused(command, name, reply);
+        if (text_equals(error_name, MANAGER_ERROR_NO_SUCH_INSTANCE)) {
+                log_line(LOG_ERR, "no instance is called '%s'; see hugeplanctl status", name);
+                return EXIT_NO_INSTANCE;
+        }
+        if (text_equals(error_name, MANAGER_ERROR_TIMED_OUT)) {
+                const char *reason = get_string(command, reply, "reason");
+
+                log_line(
+                        LOG_ERR,
+                        "%s: timed out while its pages are still being reserved%s%s; see hugeplanctl status %s",
+                        name, reason ? ": " : "", reason ? reason : "", name);
+                return EXIT_TIMED_OUT;
+        }
+        return decide_alone(command, name, error_name);
+}
+
+static int wait_for(Command *command, const char *name) {
+        uint64_t usec = wait_usec(command, name);
+        json_t *parameters = json_pack("{ss}", "instance", name), *reply = NULL;
+        StatusInstance instance;
+        char *error_name = NULL;
+        int code;
+
+        if (command->has_timeout && usec != UINT64_MAX)
+                json_object_set_new(parameters, "timeoutUSec", json_integer((json_int_t) usec));
+        int r = daemon_call(command, MANAGER_WAIT, parameters, add_saturated(usec, grace_usec),
+                            &reply, &error_name);
+
+        if (r < 0)
+                code = decide_alone(command, name, strerror(-r));
+        else if (error_name)
+                code = tell_error(command, name, error_name, reply);
+        else if (status_instance_from_json(command->arena, json_object_get(reply, "instance"),
+                                           &instance) < 0)
+                code = decide_alone(command, name, "its answer makes no sense");
+        else
+                code = tell(command, &instance);
+        free(error_name);
+        json_decref(reply);
+        return code;
+}
+
+/* Every instance; the exit code is the first that is not 0. */
+static int wait_for_all(Command *command) {
+        Local local = local_load(command);
+        int first = EXIT_AS_WISHED;
+
+        for (size_t i = 0; i < local.config->n_instances; i++) {
+                int code = wait_for(command, local.config->instances[i].name);
+
+                if (first == EXIT_AS_WISHED)
+                        first = code;
+        }
+        return first;
+}
+
+int verb_wait(Command *command) {
+        if (command->is_all == (command->n_arguments == 1)) {
+                log_line(LOG_ERR, "wait takes the name of an instance, or --all");
+                return EXIT_USAGE;
+        }
+        if (is_switched_off(command))
+                return EXIT_AS_WISHED;
+        return command->is_all ? wait_for_all(command) : wait_for(command, command->arguments[0]);
+}

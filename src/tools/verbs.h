@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* The verbs of hugeplanctl: one row and one function each. */
+
+#include "base/diag.h"
+#include "base/size.h"
+#include "core/render.h"
+#include "core/status.h"
+#include "host/root.h"
+#include "ipc/varlink_client.h"
+
+typedef enum JsonMode { JSON_OFF, JSON_SHORT, JSON_PRETTY } JsonMode;
+
+typedef struct Command {
+        Arena *arena;
+        const Root *root;
+        JsonMode json;
+        RenderOptions render;
+        char **arguments; /* after the verb */
+        size_t n_arguments;
+        VEC(const char *) settings; /* -c NAME=VALUE */
+        const char *page_size;      /* --page-size= */
+        const char *engine_version; /* --engine-version= */
+        bool has_timeout;           /* --timeout= */
+        uint64_t timeout_usec;
+        bool is_all;      /* --all */
+        bool is_watching; /* --watch */
+} Command;
+
+typedef struct Verb {
+        const char *name;
+        const char *synopsis;         /* what follows the name */
+        size_t n_min, n_max;          /* arguments */
+        int (*run)(Command *command); /* gives the exit code */
+        const char *help;
+} Verb;
+
+extern const Verb verbs[];
+extern const size_t n_verbs;
+
+int verb_wait(Command *command);
+
+/* ---- shared by the verbs ---- */
+
+/* What hugeplanctl works out by itself, from the same files and with the same code as the daemon. */
+typedef struct Local {
+        const Config *config;
+        const Topology *topology;
+        const Ledger *ledger;
+        const Plan *plan;
+} Local;
+
+/* Reads configuration, host and ledger and makes the plan; writes nothing. */
+Local local_load(Command *command);
+
+/* The status as it is without a daemon. */
+Status *local_status(Command *command, const Local *local, const char *phase);
+
+/* Calls METHOD of the daemon; see varlink_client_call(). *RET_ERROR_NAME and the parameters are the
+ * caller's; PARAMETERS are stolen. Negative errno when the daemon cannot be reached. */
+int daemon_call(Command *command, const char *method, json_t *parameters, uint64_t timeout_usec,
+                json_t **ret_parameters, char **ret_error_name);
+
+/* Prints JSON (stolen) in the mode the command asks for. */
+void print_json(const Command *command, json_t *json);
+
+/* "no instance is called 'x'; there are: a, b" on standard error; gives EXIT_NO_INSTANCE. */
+int fail_no_instance(Command *command, const char *name, const Config *config);
+
+/* True, with a sentence on standard error, when hugeplan=off is on the kernel command line. */
+bool is_switched_off(Command *command);
