@@ -281,7 +281,7 @@ static const char *add_node_memory(KeyTarget *target, unsigned node, uint64_t by
 
 static const char *set_one_node_memory(KeyTarget *target, const char *word) {
         const char *colon = strchr(word, ':');
-        uint64_t node, bytes;
+        uint64_t node, bytes = 0;
 
         if (!colon ||
             parse_u64(arena_strndup(target->arena, word, (size_t) (colon - word)), &node) < 0 ||

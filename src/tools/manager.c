@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "core/names.h"
+#include "core/render.h"
 #include "host/clock.h"
 #include "host/config_dirs.h"
 #include "host/probe.h"
@@ -212,16 +213,31 @@ static void schedule_retry(Manager *manager) {
         manager->phase = PHASE_RETRYING;
 }
 
-static void log_outcome(const Status *status) {
+/* What was said of an instance already is not said again, round after round. */
+static bool was_said(const Manager *manager, const StatusInstance *instance) {
+        VEC_FOREACH(said, &manager->said)
+                if (text_equals(said->instance, instance->name))
+                        return said->verdict == instance->verdict &&
+                               said->reason == instance->reason.kind;
+        return false;
+}
+
+static void log_outcome(Manager *manager, const Status *status) {
+        Arena *arena = arena_new();
+        typeof(manager->said) said = {};
+
         for (size_t i = 0; i < status->n_instances; i++) {
                 const StatusInstance *instance = &status->instances[i];
-                CLEANUP(arena_freep) Arena *arena = arena_new();
 
-                log_line(instance->verdict == VERDICT_READY ? LOG_INFO : LOG_WARNING, "%s: %s%s%s",
-                         instance->name, verdict_name(instance->verdict),
-                         instance->reason.text ? ": " : "",
-                         instance->reason.text ? instance->reason.text : "");
+                if (!was_said(manager, instance))
+                        log_line(instance->verdict == VERDICT_READY ? LOG_INFO : LOG_WARNING, "%s",
+                                 render_verdict(arena, instance));
+                *vec_push(arena, &said) = (Said){arena_strdup(arena, instance->name),
+                                                 instance->verdict, instance->reason.kind};
         }
+        arena_free(manager->said_arena);
+        manager->said_arena = arena;
+        manager->said = said;
 }
 
 static void log_ladder(const ApplyResult *result) {
@@ -249,9 +265,10 @@ static void end_round(Manager *manager) {
                 return;
         }
         schedule_retry(manager);
+        manager_watch_refresh(manager);
         Status *status = manager_judge(manager, arena);
 
-        log_outcome(status);
+        log_outcome(manager, status);
         tell_ready(manager, status);
         manager_notify_clients(manager);
 }
@@ -317,13 +334,16 @@ static int on_worker(sd_event_source *source, int fd, uint32_t events, void *use
         int r = write_worker_finish(manager->worker, &usec);
 
         apply_done(manager->apply, &manager->operation, r, usec);
+        manager_notify_gates(manager);
         continue_round(manager);
         return 0;
 }
 
 /* ---- configuration ---- */
 
-static void load_config(Manager *manager) {
+/* Reads the configuration. At start, files with mistakes are refused and the others apply; once a
+ * plan stands, mistakes leave it standing, and false is returned. */
+static bool load_config(Manager *manager) {
         Arena *arena = arena_new();
         Diags problems = diags_in(arena);
         Config *config = config_parse(arena, config_dirs_read(manager->root, arena, &problems));
@@ -332,11 +352,21 @@ static void load_config(Manager *manager) {
                 diags_add(&config->problems, problem);
         VEC_FOREACH(problem, &config->problems.list)
                 log_diag(problem);
+        if (manager->config && diags_count(&config->problems, SEVERITY_ERROR) > 0) {
+                arena_free(manager->rejected_arena);
+                manager->rejected_arena = arena;
+                manager->rejected = &config->problems;
+                log_line(LOG_ERR, "the configuration has mistakes; the plan stays as it was");
+                return false;
+        }
+        manager->rejected_arena = arena_free(manager->rejected_arena);
+        manager->rejected = NULL;
         /* The old plan refers to the old configuration. */
         manager->plan = NULL;
         arena_free(manager->config_arena);
         manager->config_arena = arena;
         manager->config = config;
+        return true;
 }
 
 static int on_boot_timeout(sd_event_source *source, uint64_t usec, void *userdata) {
@@ -353,6 +383,7 @@ static int on_boot_timeout(sd_event_source *source, uint64_t usec, void *userdat
 
 void manager_start(Manager *manager) {
         load_config(manager);
+        manager_watch_start(manager);
         if (manager->config->host.boot_timeout_usec != UINT64_MAX)
                 sd_event_add_time_relative(manager->event, &manager->boot_timer, CLOCK_BOOTTIME,
                                            manager->config->host.boot_timeout_usec, 0,
@@ -370,6 +401,19 @@ void manager_reload(Manager *manager) {
         sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRIu64, clock_read_usec(CLOCK_MONOTONIC));
         load_config(manager);
         manager_begin_round(manager);
+}
+
+/* Mistakes that a reload found on disk, while the plan of before stands. */
+static void add_rejected(const Manager *manager, Diags *problems) {
+        if (!manager->rejected)
+                return;
+        VEC_FOREACH(problem, &manager->rejected->list)
+                diags_add(problems, problem);
+        diags_add(problems,
+                  &(Diag){.severity = SEVERITY_WARNING,
+                          .id = "config-rejected",
+                          .text = "the last reload found mistakes; the plan of before stands",
+                          .remedy = "mend the files and run 'hugeplanctl reload'"});
 }
 
 Status *manager_judge(const Manager *manager, Arena *arena) {
@@ -390,6 +434,7 @@ Status *manager_judge(const Manager *manager, Arena *arena) {
 
         VEC_FOREACH(problem, &manager->thp_problems.list)
                 diags_add(&status->problems, problem);
+        add_rejected(manager, &status->problems);
         return status;
 }
 
@@ -476,12 +521,15 @@ Manager *manager_free(Manager *manager) {
         sd_event_source_disable_unref(manager->worker_source);
         sd_event_source_disable_unref(manager->boot_timer);
         sd_event_source_disable_unref(manager->retry_timer);
+        manager_watch_stop(manager);
         manager_drop_clients(manager);
         remove_socket(manager);
         varlink_server_free(manager->server);
         write_worker_free(manager->worker);
         arena_free(manager->round_arena);
         arena_free(manager->config_arena);
+        arena_free(manager->said_arena);
+        arena_free(manager->rejected_arena);
         free(manager);
         return NULL;
 }

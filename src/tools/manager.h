@@ -36,6 +36,24 @@ struct Client {
         sd_event_source *timer;
 };
 
+/* What the log has said of an instance last. */
+typedef struct Said {
+        const char *instance;
+        Verdict verdict;
+        ReasonKind reason;
+} Said;
+
+/* What keeps the plan true after it was applied (manager_watch.c). */
+typedef struct Watch {
+        sd_event_source *files[256];
+        size_t n_files;
+        IdSet nodes; /* the nodes whose files are watched */
+        sd_event_source *uevents, *settle_timer, *slow_timer;
+        bool has_hotplug;
+        uint64_t repaired_usec;
+        uint64_t repair_pause_usec;
+} Watch;
+
 struct Manager {
         const Root *root;
         sd_event *event;
@@ -46,6 +64,8 @@ struct Manager {
 
         Arena *config_arena; /* lives from one reload to the next */
         const Config *config;
+        Arena *rejected_arena; /* of a reload that found mistakes */
+        const Diags *rejected;
         Arena *round_arena; /* lives from one round to the next */
         Topology *topology;
         Ledger *ledger;
@@ -64,6 +84,9 @@ struct Manager {
         uint64_t round_ended_usec;
         uint64_t retry_delay_usec;
         Client *clients;
+        Watch watch;
+        Arena *said_arena;
+        VEC(Said) said;
 };
 
 /* EVENT and ROOT must outlive it. Negative errno. */
@@ -86,12 +109,29 @@ void manager_begin_round(Manager *manager);
 /* What is true now, from fresh counts; in ARENA. */
 Status *manager_judge(const Manager *manager, Arena *arena);
 
+/* ---- keeping it true (manager_watch.c) ---- */
+
+void manager_watch_start(Manager *manager);
+void manager_watch_stop(Manager *manager);
+
+/* After a round: watches the files of the nodes there are now. */
+void manager_watch_refresh(Manager *manager);
+
+/* Looks whether the host is still as the plan left it, and repairs what is not. */
+void manager_verify(Manager *manager);
+
 /* ---- for the methods (manager_methods.c) ---- */
 
 extern const VarlinkInterface manager_interface;
 
 /* Called when something has changed: answers who can be answered. */
 void manager_notify_clients(Manager *manager);
+
+/* Tells only those who want every change. */
+void manager_notify_subscribers(Manager *manager);
+
+/* Between two writes: lets those gates through whose instance is whole already. */
+void manager_notify_gates(Manager *manager);
 
 /* Ends all clients without an answer, when the daemon stops. */
 void manager_drop_clients(Manager *manager);

@@ -281,14 +281,14 @@ static void method_plan(VarlinkCall *call, json_t *parameters, void *userdata) {
 static void answer_reload(Client *client) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const Status *status = manager_judge(client->manager, arena);
-        const Diags *problems = &client->manager->config->problems;
+        const Diags *rejected = client->manager->rejected;
         VarlinkCall *call = client->call;
         json_t *json = status_to_json(status), *reply;
 
         client_end(client);
-        if (diags_count(problems, SEVERITY_ERROR) > 0) {
+        if (rejected) {
                 varlink_call_error(call, MANAGER_ERROR_CONFIG_INVALID,
-                                   json_pack("{so}", "problems", problems_to_json(problems)));
+                                   json_pack("{so}", "problems", problems_to_json(rejected)));
         } else {
                 reply = json_pack("{sO sO}", "instances", json_object_get(json, "instances"),
                                   "problems", json_object_get(json, "problems"));
@@ -330,6 +330,20 @@ void manager_notify_clients(Manager *manager) {
         for (Client *client = manager->clients, *next; client; client = next) {
                 next = client->next;
                 notify_client(client);
+        }
+}
+
+void manager_notify_subscribers(Manager *manager) {
+        for (Client *client = manager->clients; client; client = client->next)
+                if (client->kind == CLIENT_SUBSCRIBER)
+                        notify_subscriber(client);
+}
+
+void manager_notify_gates(Manager *manager) {
+        for (Client *client = manager->clients, *next; client; client = next) {
+                next = client->next;
+                if (client->kind == CLIENT_GATE)
+                        try_gate(client);
         }
 }
 

@@ -456,7 +456,7 @@ static int fail_reload(Command *command, const char *error_name, json_t *reply) 
         if (command->json != JSON_OFF)
                 print_json(command, json_incref(reply));
         fputs(render_problems(command->arena, &problems, &command->render), stderr);
-        log_line(LOG_ERR, "files with mistakes were refused; the others are in force");
+        log_line(LOG_ERR, "the configuration has mistakes; the plan stays as it was");
         return EXIT_FAILED;
 }
 

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Keeps the plan true: others write to the same files, and memory comes and goes.
+ *
+ * The kernel has no event for a pool's size. inotify tells of writers in the same /sys and /proc
+ * (sysctl, systemd-sysctl, tuned, echo), kernel uevents of memory that is plugged or pulled, and a
+ * slow timer finds what neither tells (soft-offlined pages, writers in other mount namespaces).
+ * Whatever it was, the answer is the same: look again, and repair upwards. */
+#include "core/drift.h"
+#include "core/names.h"
+#include "core/thp_plan.h"
+#include "host/clock.h"
+#include "host/probe.h"
+#include "tools/log.h"
+#include "tools/manager.h"
+
+#include <linux/netlink.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* Events come in bursts: one sysctl run writes several files, one DIMM has many blocks. */
+static const uint64_t settle_usec = 200 * USEC_PER_MSEC;
+static const uint64_t hotplug_settle_usec = USEC_PER_SEC;
+static const uint64_t slow_usec = 600 * USEC_PER_SEC;
+static const uint64_t slow_slack_usec = 120 * USEC_PER_SEC;
+/* Who fights over a pool must not be fought without end. */
+static const uint64_t repair_pause_min_usec = USEC_PER_SEC;
+static const uint64_t repair_pause_max_usec = 300 * USEC_PER_SEC;
+
+/* ---- looking again ---- */
+
+static bool may_repair(Manager *manager) {
+        Watch *watch = &manager->watch;
+        uint64_t now = clock_now_usec(), since = now - watch->repaired_usec;
+
+        if (watch->repaired_usec > 0 && since < watch->repair_pause_usec)
+                return false;
+        if (watch->repaired_usec == 0 || since > repair_pause_max_usec * 2)
+                watch->repair_pause_usec = repair_pause_min_usec;
+        else
+                watch->repair_pause_usec = MIN(watch->repair_pause_usec * 2, repair_pause_max_usec);
+        watch->repaired_usec = now;
+        return true;
+}
+
+static size_t tell_drifts(Arena *arena, const Drifts *drifts) {
+        size_t n_repairable = 0;
+
+        VEC_FOREACH(drift, drifts) {
+                n_repairable += drift_wants_repair(drift);
+                log_line(drift_wants_repair(drift) ? LOG_WARNING : LOG_NOTICE, "drift: %s",
+                         drift_format(arena, drift));
+        }
+        return n_repairable;
+}
+
+/* Pages that others have added are noted as found, so that they are never lowered. */
+static void note_raised(Manager *manager, const Topology *now) {
+        ledger_observe(manager->round_arena, manager->ledger, now);
+}
+
+static bool is_short(const Manager *manager) {
+        for (size_t i = 0; i < manager->plan->n_instances; i++)
+                if (manager->plan->instances[i].pages_granted <
+                    manager->plan->instances[i].pages_wanted)
+                        return true;
+        return false;
+}
+
+static void arm_settle(Manager *manager, uint64_t delay_usec);
+
+void manager_verify(Manager *manager) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        Watch *watch = &manager->watch;
+        Diags ignored = diags_in(arena);
+
+        if (manager->phase == PHASE_RESERVING)
+                return; /* the round looks by itself when it ends */
+
+        const Topology *now = probe_topology(manager->root, arena);
+        ThpPlan thp = thp_plan_make(arena, manager->config, now, &ignored);
+        Drifts drifts = drift_find(arena, manager->plan, manager->ledger, now, &thp);
+        size_t n_repairable = tell_drifts(arena, &drifts);
+        bool has_new_memory = watch->has_hotplug && is_short(manager);
+
+        watch->has_hotplug = false;
+        note_raised(manager, now);
+        if (drifts.n > 0)
+                manager_notify_subscribers(manager); /* "lost" is seen at once */
+        if (n_repairable == 0 && !has_new_memory)
+                return;
+        if (n_repairable > 0 && manager->config->host.on_drift == DRIFT_REPORT)
+                return;
+        if (has_new_memory || may_repair(manager))
+                manager_begin_round(manager);
+        else
+                arm_settle(manager, watch->repair_pause_usec);
+}
+
+static int on_settled(sd_event_source *source, uint64_t usec, void *userdata) {
+        Manager *manager = userdata;
+
+        (void) source;
+        (void) usec;
+        manager->watch.settle_timer = sd_event_source_disable_unref(manager->watch.settle_timer);
+        manager_verify(manager);
+        return 0;
+}
+
+static void arm_settle(Manager *manager, uint64_t delay_usec) {
+        if (!manager->watch.settle_timer)
+                sd_event_add_time_relative(manager->event, &manager->watch.settle_timer,
+                                           CLOCK_BOOTTIME, delay_usec, 0, on_settled, manager);
+}
+
+/* ---- files ---- */
+
+static int on_written(sd_event_source *source, const struct inotify_event *event, void *userdata) {
+        (void) source;
+        (void) event;
+        arm_settle(userdata, settle_usec);
+        return 0;
+}
+
+static void watch_file(Manager *manager, Arena *arena, const char *path) {
+        Watch *watch = &manager->watch;
+        sd_event_source *source;
+
+        if (watch->n_files == ARRAY_LEN(watch->files) || !root_exists(manager->root, path))
+                return;
+        if (sd_event_add_inotify(manager->event, &source, root_path(arena, manager->root, path),
+                                 IN_MODIFY, on_written, manager) >= 0)
+                watch->files[watch->n_files++] = source;
+}
+
+static void unwatch_files(Watch *watch) {
+        while (watch->n_files > 0)
+                sd_event_source_disable_unref(watch->files[--watch->n_files]);
+}
+
+static IdSet node_set(const Topology *topology) {
+        IdSet nodes = {};
+
+        for (size_t i = 0; i < topology->n_nodes; i++)
+                id_set_add(&nodes, topology->nodes[i].id);
+        return nodes;
+}
+
+/* Every file through which a pool or the policy can be changed: a write to one does not show on
+ * the others. */
+static void watch_files(Manager *manager, const Topology *topology) {
+        static const char *const host_files[] = {PATH_NR_HUGEPAGES, PATH_NR_HUGEPAGES_MEMPOLICY,
+                                                 PATH_THP_ENABLED};
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+
+        for (size_t i = 0; i < ARRAY_LEN(host_files); i++)
+                watch_file(manager, arena, host_files[i]);
+        for (size_t k = 0; k < topology->n_page_sizes; k++) {
+                uint64_t bytes = topology->page_sizes[k].bytes;
+
+                watch_file(manager, arena,
+                           arena_printf(arena,
+                                        PATH_HUGEPAGES "/" NAME_HUGEPAGES_DIR "%" PRIu64
+                                                       "kB/nr_hugepages",
+                                        bytes / KIB));
+                for (size_t i = 0; i < topology->n_nodes && topology->is_numa; i++)
+                        watch_file(manager, arena,
+                                   probe_pool_path(arena, topology, topology->nodes[i].id, bytes,
+                                                   "nr_hugepages"));
+        }
+        VEC_FOREACH(size, &topology->thp_sizes)
+                watch_file(manager, arena,
+                           arena_printf(arena,
+                                        PATH_THP "/" NAME_HUGEPAGES_DIR "%" PRIu64 "kB/enabled",
+                                        size->bytes / KIB));
+}
+
+void manager_watch_refresh(Manager *manager) {
+        Watch *watch = &manager->watch;
+        IdSet nodes = node_set(manager->topology);
+
+        if (watch->n_files > 0 && memcmp(&nodes, &watch->nodes, sizeof(nodes)) == 0)
+                return;
+        unwatch_files(watch);
+        watch->nodes = nodes;
+        watch_files(manager, manager->topology);
+}
+
+/* ---- memory that comes and goes ---- */
+
+/* "ACTION@PATH" and then "KEY=VALUE", each ended by NUL; kobject_uevent.c. */
+static bool is_memory_event(const char *message, size_t size) {
+        for (const char *at = message; at < message + size; at += strlen(at) + 1)
+                if (strcmp(at, "SUBSYSTEM=memory") == 0 || strcmp(at, "SUBSYSTEM=node") == 0)
+                        return true;
+        return false;
+}
+
+static int on_uevent(sd_event_source *source, int fd, uint32_t events, void *userdata) {
+        Manager *manager = userdata;
+        struct sockaddr_nl sender;
+        socklen_t sender_size = sizeof(sender);
+        char message[8192];
+        ssize_t size = recvfrom(fd, message, sizeof(message) - 1, MSG_DONTWAIT,
+                                (struct sockaddr *) &sender, &sender_size);
+
+        (void) source;
+        (void) events;
+        if (size <= 0 || sender_size < sizeof(sender) || sender.nl_pid != 0)
+                return 0; /* only the kernel is believed */
+        message[size] = '\0';
+        if (is_memory_event(message, (size_t) size)) {
+                manager->watch.has_hotplug = true;
+                arm_settle(manager, hotplug_settle_usec);
+        }
+        return 0;
+}
+
+static void watch_uevents(Manager *manager) {
+        const struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_groups = 1};
+        int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+                        NETLINK_KOBJECT_UEVENT);
+
+        if (fd < 0)
+                return;
+        if (bind(fd, (const struct sockaddr *) &address, sizeof(address)) < 0 ||
+            sd_event_add_io(manager->event, &manager->watch.uevents, fd, EPOLLIN, on_uevent,
+                            manager) < 0) {
+                close(fd);
+                return;
+        }
+        sd_event_source_set_io_fd_own(manager->watch.uevents, true);
+}
+
+/* ---- the slow timer ---- */
+
+static int on_slow(sd_event_source *source, uint64_t usec, void *userdata) {
+        (void) usec;
+        manager_verify(userdata);
+        sd_event_source_set_time_relative(source, slow_usec);
+        sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+        return 0;
+}
+
+void manager_watch_start(Manager *manager) {
+        sd_event_add_time_relative(manager->event, &manager->watch.slow_timer, CLOCK_BOOTTIME,
+                                   slow_usec, slow_slack_usec, on_slow, manager);
+        if (root_is_host(manager->root))
+                watch_uevents(manager);
+}
+
+void manager_watch_stop(Manager *manager) {
+        unwatch_files(&manager->watch);
+        sd_event_source_disable_unref(manager->watch.settle_timer);
+        sd_event_source_disable_unref(manager->watch.slow_timer);
+        sd_event_source_disable_unref(manager->watch.uevents);
+}
