@@ -77,6 +77,25 @@ Ledger *ledger_copy(Arena *arena, const Ledger *ledger) {
         return copy;
 }
 
+void ledger_release(Arena *arena, Ledger *ledger, const char *instance) {
+        LedgerInstance *known = ledger_instance(ledger, instance);
+
+        if (!known) {
+                known = vec_push(arena, &ledger->instances);
+                known->name = arena_strdup(arena, instance);
+        }
+        known->is_released = true;
+        known->is_held = false;
+        known->grants.n = 0;
+}
+
+void ledger_want_again(Ledger *ledger, const char *instance) {
+        LedgerInstance *known = ledger_instance(ledger, instance);
+
+        if (known)
+                known->is_released = false;
+}
+
 /* ---- JSON ---- */
 
 static json_t *pool_to_json(const LedgerPool *pool) {
@@ -92,11 +111,11 @@ static json_t *instance_to_json(const LedgerInstance *instance) {
         VEC_FOREACH(grant, &instance->grants)
                 json_array_append_new(grants, json_pack("{si sI}", "node", (int) grant->node,
                                                         "pages", (json_int_t) grant->pages));
-        return json_pack("{ss sI sI ss sb so}", "name", instance->name, "pageSizeBytes",
+        return json_pack("{ss sI sI ss sb sb so}", "name", instance->name, "pageSizeBytes",
                          (json_int_t) instance->page_size_bytes, "pagesWanted",
                          (json_int_t) instance->pages_wanted, "placement",
-                         placement_name(instance->placement), "held", instance->is_held, "nodes",
-                         grants);
+                         placement_name(instance->placement), "held", instance->is_held, "released",
+                         instance->is_released, "nodes", grants);
 }
 
 json_t *ledger_to_json(const Ledger *ledger) {
@@ -157,13 +176,13 @@ static bool read_instance(Arena *arena, Ledger *ledger, const json_t *json) {
         json_int_t size, wanted;
         json_t *grants, *grant;
         size_t i;
-        int held;
+        int held, released;
 
-        if (json_unpack((json_t *) json, "{ss sI sI ss sb so !}", "name", &name, "pageSizeBytes",
+        if (json_unpack((json_t *) json, "{ss sI sI ss sb sb so !}", "name", &name, "pageSizeBytes",
                         &size, "pagesWanted", &wanted, "placement", &placement, "held", &held,
-                        "nodes", &grants) < 0)
+                        "released", &released, "nodes", &grants) < 0)
                 return false;
-        if (size <= 0 || wanted < 0 || placement_from_name(placement) < 0 ||
+        if (size < 0 || wanted < 0 || placement_from_name(placement) < 0 ||
             !json_is_array(grants) || config_check_instance_name(name) ||
             ledger_instance(ledger, name))
                 return false;
@@ -176,6 +195,7 @@ static bool read_instance(Arena *arena, Ledger *ledger, const json_t *json) {
                 .pages_wanted = (uint64_t) wanted,
                 .placement = (Placement) placement_from_name(placement),
                 .is_held = held,
+                .is_released = released,
         };
         json_array_foreach(grants, i, grant)
                 if (!read_grant(arena, instance, grant))

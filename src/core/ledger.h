@@ -33,7 +33,8 @@ typedef struct LedgerInstance {
         uint64_t page_size_bytes;
         uint64_t pages_wanted;
         Placement placement;
-        bool is_held; /* its gate was passed in this boot: it may be using its pages */
+        bool is_held;     /* its gate was passed in this boot: it may be using its pages */
+        bool is_released; /* given back by hand: nothing until the next reload or start of its unit */
         VEC(LedgerGrant) grants;
 } LedgerInstance;
 
@@ -55,6 +56,10 @@ LedgerPool *ledger_pool(const Ledger *ledger, unsigned node, uint64_t page_size_
 LedgerInstance *ledger_instance(const Ledger *ledger, const char *name);
 
 uint64_t ledger_granted_pages(const LedgerInstance *instance);
+
+/* Notes that INSTANCE is given back, or is wanted again. */
+void ledger_release(Arena *arena, Ledger *ledger, const char *instance);
+void ledger_want_again(Ledger *ledger, const char *instance);
 
 /* As JSON and back. From JSON: NULL unless it is a ledger of BOOT_ID in every detail. */
 json_t *ledger_to_json(const Ledger *ledger);

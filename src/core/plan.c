@@ -348,8 +348,8 @@ static void serve_whole(Planner *planner, PlanInstance *instance) {
 static void serve_part(Planner *planner, PlanInstance *instance) {
         const DemandInstance *demand = instance->demand;
 
-        if (instance->reason.kind == REASON_NONE || demand->n_options == 0 ||
-            demand->config->shortage != SHORTAGE_DEGRADE)
+        if (instance->reason.kind == REASON_NONE || instance->reason.kind == REASON_RELEASED ||
+            demand->n_options == 0 || demand->config->shortage != SHORTAGE_DEGRADE)
                 return;
         const DemandOption *option = &demand->options[0];
         Candidate candidate = candidate_new(planner, demand, option->page_size_bytes);
@@ -395,6 +395,24 @@ static PlanInstance *find_instance(const Plan *plan, const char *name) {
         return NULL;
 }
 
+static bool is_released(const Planner *planner, const PlanInstance *instance) {
+        const LedgerInstance *before =
+                ledger_instance(planner->input->ledger, instance->demand->config->name);
+
+        return before && before->is_released;
+}
+
+/* Given back by hand: it wants what it wants, but gets nothing for now. */
+static void leave_released(PlanInstance *instance) {
+        const DemandOption *option = &instance->demand->options[0];
+
+        instance->page_size_bytes = option->page_size_bytes;
+        instance->pages_wanted = option->pages;
+        instance->reason = (Reason){
+                REASON_RELEASED, "its pages were given back by 'hugeplanctl release'",
+                "run 'hugeplanctl reload', or start its unit, to have them reserved again"};
+}
+
 static bool is_held(const Planner *planner, const PlanInstance *instance) {
         const LedgerInstance *before =
                 ledger_instance(planner->input->ledger, instance->demand->config->name);
@@ -416,7 +434,9 @@ static void serve_all(Planner *planner) {
                 for (size_t i = 0; i < plan->n_instances; i++) {
                         PlanInstance *instance = find_instance(plan, order[i]->name);
 
-                        if (is_held(planner, instance) == held)
+                        if (is_released(planner, instance) && instance->demand->n_options > 0)
+                                leave_released(instance);
+                        else if (is_held(planner, instance) == held)
                                 serve_whole(planner, instance);
                 }
         for (size_t i = 0; i < plan->n_instances; i++)
@@ -536,6 +556,17 @@ const PlanPool *plan_pool(const Plan *plan, unsigned node, uint64_t page_size_by
         return find_pool(plan, node, page_size_bytes);
 }
 
+bool plan_is_short(const Plan *plan) {
+        for (size_t i = 0; i < plan->n_instances; i++) {
+                const PlanInstance *instance = &plan->instances[i];
+
+                if (instance->pages_granted < instance->pages_wanted &&
+                    instance->reason.kind != REASON_RELEASED)
+                        return true;
+        }
+        return false;
+}
+
 uint64_t plan_page_tables_bytes(const PlanInstance *instance) {
         return mul_saturated(instance->pages_wanted, instance->page_size_bytes) / 512;
 }
@@ -561,7 +592,9 @@ void plan_record(Arena *arena, const Plan *plan, Ledger *ledger) {
                 const InstanceConfig *config = instance->demand->config;
                 const LedgerInstance *before = ledger_instance(ledger, config->name);
 
-                if (instance->pages_granted == 0)
+                bool was_released = before && before->is_released;
+
+                if (instance->pages_granted == 0 && !was_released)
                         continue;
                 LedgerInstance *after = vec_push(arena, &recorded);
 
@@ -572,6 +605,7 @@ void plan_record(Arena *arena, const Plan *plan, Ledger *ledger) {
                         .placement = config->refusal && before ? before->placement
                                                                : config->placement,
                         .is_held = before && before->is_held && is_same_demand(before, instance),
+                        .is_released = was_released,
                 };
                 for (size_t k = 0; k < instance->n_grants; k++)
                         *vec_push(arena, &after->grants) =

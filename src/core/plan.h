@@ -70,6 +70,9 @@ const PlanPool *plan_pool(const Plan *plan, unsigned node, uint64_t page_size_by
  * up where that is allowed, less KeepFree=. */
 uint64_t plan_node_room_bytes(const HostConfig *host, const Node *node);
 
+/* Whether an instance has less than it wants, and might have more another time. */
+bool plan_is_short(const Plan *plan);
+
 /* Page tables that one session needs to touch all of the instance's memory in 4 KiB pages: 8 bytes
  * for each, 1/512 of the segment. What huge pages save, per session, in the worst case. */
 uint64_t plan_page_tables_bytes(const PlanInstance *instance);

@@ -16,7 +16,7 @@ static const char *const reason_ids[] = {
         [REASON_WRITE_FAILED] = "write-failed",
         [REASON_TAKEN] = "taken",
         [REASON_POOL_SHRANK] = "pool-shrank",
-        [REASON_SWITCHED_OFF] = "switched-off",
+        [REASON_RELEASED] = "released",
 };
 
 const char *reason_id(ReasonKind kind) {

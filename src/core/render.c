@@ -193,14 +193,34 @@ char *render_status(Arena *arena, const Status *status, const RenderOptions *opt
 }
 
 static void add_field(Text *text, const char *label, const char *value) {
-        text_printf(text, "%10s: %s\n", label, value);
+        text_printf(text, "%10s%c %s\n", label, *label ? ':' : ' ', value);
+}
+
+static bool is_of_instance(const StatusInstance *instance, const Effort *effort) {
+        if (effort->page_size_bytes != instance->page_size_bytes)
+                return false;
+        for (size_t i = 0; i < instance->n_nodes; i++)
+                if (instance->nodes[i].node == effort->node)
+                        return true;
+        return instance->n_nodes == 0;
+}
+
+/* What was done for the pools that serve the instance. */
+static void add_efforts(Text *text, const Status *status, const StatusInstance *instance) {
+        bool is_first = true;
+
+        VEC_FOREACH(effort, &status->efforts) {
+                if (!is_of_instance(instance, effort))
+                        continue;
+                add_field(text, is_first ? "Done" : "", effort_format(text->arena, effort));
+                is_first = false;
+        }
 }
 
 char *render_status_instance(Arena *arena, const Status *status, const StatusInstance *instance,
                              const RenderOptions *options) {
         Text text = text_in(arena);
 
-        (void) status;
         add_colored(&text, options, verdict_looks[instance->verdict].color,
                     arena_printf(arena, "%s %s", verdict_looks[instance->verdict].mark,
                                  verdict_name(instance->verdict)));
@@ -229,6 +249,7 @@ char *render_status_instance(Arena *arena, const Status *status, const StatusIns
         if (instance->reason.remedy)
                 text_add_wrapped(&text, "What to do: ", "            ", instance->reason.remedy,
                                  width_of(options));
+        add_efforts(&text, status, instance);
         return text.string;
 }
 

@@ -274,6 +274,9 @@ Status *status_judge(Arena *arena, const StatusInput *input) {
                         sub_floored(status->pools[i].total_pages, status->pools[i].owned_pages);
         add_problems(&judge);
         status->verdict = worst_verdict(&judge);
+        if (input->efforts)
+                VEC_FOREACH(effort, input->efforts)
+                        *vec_push(arena, &status->efforts) = *effort;
         return status;
 }
 

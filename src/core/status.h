@@ -7,6 +7,7 @@
  * the socket, written by --json and drawn as tables, from this one value. */
 
 #include "base/diag.h"
+#include "core/effort.h"
 #include "core/plan.h"
 
 typedef enum Verdict {
@@ -55,6 +56,7 @@ typedef struct Status {
         StatusInstance *instances;
         size_t n_instances;
         Diags problems;
+        Efforts efforts; /* what was done for the pools last, in this order */
 } Status;
 
 typedef struct StatusInput {
@@ -65,6 +67,7 @@ typedef struct StatusInput {
         const char *phase;
         /* What is short may still come: its verdict is pending, not refused. */
         bool is_working;
+        const Efforts *efforts; /* NULL: none are known */
 } StatusInput;
 
 /* PROBLEMS of the configuration are taken over, one for each instance in trouble is added. */

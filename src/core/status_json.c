@@ -62,17 +62,20 @@ json_t *problems_to_json(const Diags *problems) {
 }
 
 json_t *status_to_json(const Status *status) {
-        json_t *pools = json_array(), *instances = json_array();
+        json_t *pools = json_array(), *instances = json_array(), *efforts = json_array();
 
         for (size_t i = 0; i < status->n_pools; i++)
                 json_array_append_new(pools, pool_to_json(&status->pools[i]));
         for (size_t i = 0; i < status->n_instances; i++)
                 json_array_append_new(instances, status_instance_to_json(&status->instances[i]));
-        return json_pack("{s{ss ss? ss? ss? ss} so so so}", "host", "verdict",
+        VEC_FOREACH(effort, &status->efforts)
+                json_array_append_new(efforts, effort_to_json(effort));
+        return json_pack("{s{ss ss? ss? ss? ss} so so so so}", "host", "verdict",
                          verdict_name(status->verdict), "transparentHugePages", status->thp,
                          "bootId", status->boot_id && *status->boot_id ? status->boot_id : NULL,
                          "phase", status->phase, "version", HUGEPLAN_VERSION, "pools", pools,
-                         "instances", instances, "problems", problems_to_json(&status->problems));
+                         "instances", instances, "problems", problems_to_json(&status->problems),
+                         "efforts", efforts);
 }
 
 /* A plan shows instances as they would be if it were applied. */
@@ -204,6 +207,16 @@ Diags problems_from_json(Arena *arena, const json_t *json) {
         return problems;
 }
 
+static Efforts efforts_from_json(Arena *arena, const json_t *json) {
+        Efforts efforts = {};
+        Effort effort;
+
+        for (size_t i = 0; i < json_array_size(json); i++)
+                if (effort_from_json(json_array_get(json, i), &effort) == 0)
+                        *vec_push(arena, &efforts) = effort;
+        return efforts;
+}
+
 Status *status_from_json(Arena *arena, const json_t *json) {
         const json_t *host = json_object_get(json, "host");
         const json_t *pools = json_object_get(json, "pools");
@@ -228,5 +241,6 @@ Status *status_from_json(Arena *arena, const json_t *json) {
                                               &status->instances[i]) < 0)
                         return NULL;
         status->problems = problems_from_json(arena, problems);
+        status->efforts = efforts_from_json(arena, json_object_get(json, "efforts"));
         return status;
 }

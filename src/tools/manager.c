@@ -16,7 +16,7 @@
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
-enum { REPLANS_MAX = 8 };
+enum { REPLANS_MAX = 8, EFFORTS_MAX = 200 };
 
 static const uint64_t retry_delay_min_usec = 5 * USEC_PER_SEC;
 static const uint64_t retry_delay_max_usec = 60 * USEC_PER_SEC;
@@ -150,8 +150,6 @@ static void begin_apply(Manager *manager) {
         manager->apply = apply_new(manager->round_arena, manager->root, &manager->config->host,
                                    manager->topology, manager->plan, manager->effort_until_usec);
         manager->phase = PHASE_RESERVING;
-        if (manager->is_reload_wanted)
-                apply_hurry(manager->apply);
         continue_round(manager);
 }
 
@@ -183,6 +181,15 @@ void manager_begin_round(Manager *manager) {
         begin_round(manager);
 }
 
+void manager_begin_round_after(Manager *manager) {
+        if (manager->phase != PHASE_RESERVING) {
+                manager_begin_round(manager);
+                return;
+        }
+        manager->is_round_wanted = true;
+        apply_hurry(manager->apply);
+}
+
 static int on_retry(sd_event_source *source, uint64_t usec, void *userdata) {
         Manager *manager = userdata;
 
@@ -192,18 +199,11 @@ static int on_retry(sd_event_source *source, uint64_t usec, void *userdata) {
         return 0;
 }
 
-static bool is_short_of_pages(const Plan *plan) {
-        for (size_t i = 0; i < plan->n_instances; i++)
-                if (plan->instances[i].pages_granted < plan->instances[i].pages_wanted)
-                        return true;
-        return false;
-}
-
 /* Something is short: try again later, less and less often, until ReserveTimeout= is over. */
 static void schedule_retry(Manager *manager) {
         uint64_t now = clock_now_usec(), delay = manager->retry_delay_usec;
 
-        if (!is_short_of_pages(manager->plan) ||
+        if (!plan_is_short(manager->plan) ||
             add_saturated(now, delay) >= manager->effort_until_usec)
                 return;
         if (sd_event_add_time_relative(manager->event, &manager->retry_timer, CLOCK_BOOTTIME, delay,
@@ -240,18 +240,25 @@ static void log_outcome(Manager *manager, const Status *status) {
         manager->said = said;
 }
 
-static void log_ladder(const ApplyResult *result) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
+/* For the log, and for `hugeplanctl status NAME`; the last ones are kept. */
+static void note_efforts(Manager *manager, const ApplyResult *result) {
+        VEC_FOREACH(record, &result->ladder.records) {
+                CLEANUP(arena_freep) Arena *arena = arena_new();
+                const Effort effort = {result->pool->node, result->pool->page_size_bytes, *record};
 
-        VEC_FOREACH(record, &result->ladder.records)
-                log_line(record->error < 0 ? LOG_WARNING : LOG_INFO,
-                         "node %u, pages of %s: %s: %s -> %s pages in %s%s%s", result->pool->node,
-                         format_page_size(arena, result->pool->page_size_bytes),
-                         ladder_action_name(record->action),
-                         format_count(arena, record->pages_before),
-                         format_count(arena, record->pages_after),
-                         format_duration(arena, record->usec), record->error < 0 ? ": " : "",
-                         record->error < 0 ? strerror(-record->error) : "");
+                log_line(record->error < 0 ? LOG_WARNING : LOG_INFO, "%s",
+                         effort_format(arena, &effort));
+                if (manager->efforts.n == EFFORTS_MAX)
+                        memmove(manager->efforts.items, manager->efforts.items + 1,
+                                --manager->efforts.n * sizeof(Effort));
+                *vec_push(manager->efforts_arena, &manager->efforts) = effort;
+        }
+}
+
+static void forget_efforts(Manager *manager) {
+        arena_free(manager->efforts_arena);
+        manager->efforts_arena = arena_new();
+        manager->efforts = (Efforts){};
 }
 
 static void end_round(Manager *manager) {
@@ -262,6 +269,11 @@ static void end_round(Manager *manager) {
         manager->round_ended_usec = clock_now_usec();
         if (manager->is_reload_wanted) {
                 manager_reload(manager);
+                return;
+        }
+        if (manager->is_round_wanted) {
+                manager->is_round_wanted = false;
+                manager_begin_round(manager);
                 return;
         }
         schedule_retry(manager);
@@ -297,10 +309,12 @@ static void finish_apply(Manager *manager) {
         size_t n;
         const ApplyResult *results = apply_results(manager->apply, &n);
 
+        if (manager->n_replans == 0 && n > 0)
+                forget_efforts(manager);
         for (size_t i = 0; i < n; i++)
-                log_ladder(&results[i]);
+                note_efforts(manager, &results[i]);
         record_outcome(manager, now);
-        if (!manager->is_reload_wanted && replan(manager, &limits))
+        if (!manager->is_reload_wanted && !manager->is_round_wanted && replan(manager, &limits))
                 begin_apply(manager);
         else
                 end_round(manager);
@@ -398,8 +412,13 @@ void manager_reload(Manager *manager) {
                 return;
         }
         manager->is_reload_wanted = false;
+        arena_free(manager->before_arena);
+        manager->before_arena = arena_new();
+        manager->before = ledger_copy(manager->before_arena, manager->ledger);
         sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRIu64, clock_read_usec(CLOCK_MONOTONIC));
-        load_config(manager);
+        if (load_config(manager))
+                VEC_FOREACH(instance, &manager->ledger->instances)
+                        instance->is_released = false;
         manager_begin_round(manager);
 }
 
@@ -429,6 +448,7 @@ Status *manager_judge(const Manager *manager, Arena *arena) {
                 .ledger = manager->ledger,
                 .phase = phases[manager->phase],
                 .is_working = manager->phase != PHASE_IDLE,
+                .efforts = &manager->efforts,
         };
         Status *status = status_judge(arena, &input);
 
@@ -530,6 +550,8 @@ Manager *manager_free(Manager *manager) {
         arena_free(manager->config_arena);
         arena_free(manager->said_arena);
         arena_free(manager->rejected_arena);
+        arena_free(manager->efforts_arena);
+        arena_free(manager->before_arena);
         free(manager);
         return NULL;
 }

@@ -29,8 +29,8 @@ struct Client {
         Client *next;
         Manager *manager;
         VarlinkCall *call;
-        enum { CLIENT_GATE, CLIENT_RELOAD, CLIENT_SUBSCRIBER } kind;
-        char *instance;   /* of a gate */
+        enum { CLIENT_GATE, CLIENT_RELOAD, CLIENT_RELEASE, CLIENT_SUBSCRIBER } kind;
+        char *instance;   /* of a gate or a release */
         bool is_starting; /* the gate of the unit itself: its pages must be free now */
         bool has_tried;   /* a round was run for this gate */
         sd_event_source *timer;
@@ -72,13 +72,18 @@ struct Manager {
         Plan *plan;
         PoolLimits limits;
         Diags thp_problems;
+        Arena *efforts_arena; /* what was done in the last round that did anything */
+        Efforts efforts;
+        Arena *before_arena; /* who had what when the last reload began */
+        const Ledger *before;
         Apply *apply;
         ApplyOperation operation; /* under way in the worker */
         unsigned n_replans;
 
         Phase phase;
         bool is_ready_sent;
-        bool is_reload_wanted;
+        bool is_reload_wanted;      /* after the round under way */
+        bool is_round_wanted;       /* likewise, on the same configuration */
         uint64_t started_usec;      /* when this daemon began */
         uint64_t effort_until_usec; /* when to stop trying harder */
         uint64_t round_ended_usec;
@@ -105,6 +110,9 @@ void manager_reload(Manager *manager);
 
 /* Begins a round on the present configuration, with fresh effort. No-op while one is under way. */
 void manager_begin_round(Manager *manager);
+
+/* The same, but after the round under way where there is one. */
+void manager_begin_round_after(Manager *manager);
 
 /* What is true now, from fresh counts; in ARENA. */
 Status *manager_judge(const Manager *manager, Arena *arena);

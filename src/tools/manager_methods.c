@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The methods of org.hugeplan.Manager, and the clients that wait for their answers. */
 #include "base/text.h"
+#include "core/changes.h"
 #include "core/status_json.h"
 #include "host/clock.h"
 #include "host/probe.h"
@@ -243,6 +244,8 @@ static void method_wait(VarlinkCall *call, json_t *parameters, void *userdata) {
         client->instance = strdup(name);
         client->is_starting = config->unit && unit_cgroup_has_process(manager->root, config->unit,
                                                                       varlink_call_peer_pid(call));
+        if (client->is_starting) /* released by hand, but wanted after all */
+                ledger_want_again(manager->ledger, name);
         uint64_t usec = json_is_integer(timeout) ? (uint64_t) json_integer_value(timeout)
                                                  : config->wait_timeout_usec;
 
@@ -284,14 +287,17 @@ static void answer_reload(Client *client) {
         const Diags *rejected = client->manager->rejected;
         VarlinkCall *call = client->call;
         json_t *json = status_to_json(status), *reply;
+        const Changes changes =
+                changes_between(arena, client->manager->before, client->manager->ledger);
 
         client_end(client);
         if (rejected) {
                 varlink_call_error(call, MANAGER_ERROR_CONFIG_INVALID,
                                    json_pack("{so}", "problems", problems_to_json(rejected)));
         } else {
-                reply = json_pack("{sO sO}", "instances", json_object_get(json, "instances"),
-                                  "problems", json_object_get(json, "problems"));
+                reply = json_pack("{sO sO so}", "instances", json_object_get(json, "instances"),
+                                  "problems", json_object_get(json, "problems"), "changes",
+                                  changes_to_json(&changes));
                 varlink_call_reply(call, reply);
         }
         json_decref(json);
@@ -308,6 +314,41 @@ static void method_reload(VarlinkCall *call, json_t *parameters, void *userdata)
         manager_reload(manager);
 }
 
+/* ---- Release ---- */
+
+static void answer_release(Client *client) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const Status *status = manager_judge(client->manager, arena);
+        const StatusInstance *instance = status_find(status, client->instance);
+        VarlinkCall *call = client->call;
+
+        client_end(client);
+        if (instance)
+                varlink_call_reply(
+                        call, json_pack("{so}", "instance", status_instance_to_json(instance)));
+        else
+                varlink_call_error(call, MANAGER_ERROR_NO_SUCH_INSTANCE, NULL);
+}
+
+static void method_release(VarlinkCall *call, json_t *parameters, void *userdata) {
+        Manager *manager = userdata;
+        const char *name = json_string_value(json_object_get(parameters, "instance"));
+
+        if (!config_find(manager->config, name)) {
+                varlink_call_error(call, MANAGER_ERROR_NO_SUCH_INSTANCE,
+                                   json_pack("{ss}", "instance", name));
+                return;
+        }
+        Client *client = client_new(manager, call);
+
+        if (!client)
+                return;
+        client->kind = CLIENT_RELEASE;
+        client->instance = strdup(name);
+        ledger_release(manager->round_arena, manager->ledger, name);
+        manager_begin_round_after(manager);
+}
+
 /* ---- when something has changed ---- */
 
 /* A round has ended: every gate that waited for it has had its try. */
@@ -319,6 +360,9 @@ static void notify_client(Client *client) {
                 break;
         case CLIENT_RELOAD:
                 answer_reload(client);
+                break;
+        case CLIENT_RELEASE:
+                answer_release(client);
                 break;
         case CLIENT_SUBSCRIBER:
                 notify_subscriber(client);
@@ -356,6 +400,7 @@ const VarlinkInterface manager_interface = {
                         {"Wait", method_wait, 0, manager_wait_parameters},
                         {"Plan", method_plan, 0, varlink_no_parameters},
                         {"Reload", method_reload, VARLINK_ROOT_ONLY, varlink_no_parameters},
+                        {"Release", method_release, VARLINK_ROOT_ONLY, manager_release_parameters},
                 },
-        .n_methods = 4,
+        .n_methods = 5,
 };

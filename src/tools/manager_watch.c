@@ -61,14 +61,6 @@ static void note_raised(Manager *manager, const Topology *now) {
         ledger_observe(manager->round_arena, manager->ledger, now);
 }
 
-static bool is_short(const Manager *manager) {
-        for (size_t i = 0; i < manager->plan->n_instances; i++)
-                if (manager->plan->instances[i].pages_granted <
-                    manager->plan->instances[i].pages_wanted)
-                        return true;
-        return false;
-}
-
 static void arm_settle(Manager *manager, uint64_t delay_usec);
 
 void manager_verify(Manager *manager) {
@@ -83,7 +75,7 @@ void manager_verify(Manager *manager) {
         ThpPlan thp = thp_plan_make(arena, manager->config, now, &ignored);
         Drifts drifts = drift_find(arena, manager->plan, manager->ledger, now, &thp);
         size_t n_repairable = tell_drifts(arena, &drifts);
-        bool has_new_memory = watch->has_hotplug && is_short(manager);
+        bool has_new_memory = watch->has_hotplug && plan_is_short(manager->plan);
 
         watch->has_hotplug = false;
         note_raised(manager, now);

@@ -2,6 +2,7 @@
 #include "tools/verbs.h"
 
 #include "base/text.h"
+#include "core/changes.h"
 #include "core/names.h"
 #include "core/status_json.h"
 #include "core/thp_plan.h"
@@ -427,16 +428,22 @@ static int verb_size(Command *command) {
 
 static int print_reload(Command *command, json_t *reply) {
         const json_t *instances = json_object_get(reply, "instances"), *item;
+        const json_t *changes = json_object_get(reply, "changes");
+        Change change;
         size_t i;
 
         if (command->json != JSON_OFF) {
                 print_json(command, json_incref(reply));
                 return EXIT_AS_WISHED;
         }
+        json_array_foreach(changes, i, item)
+                if (change_from_json(command->arena, item, &change) == 0)
+                        puts(change_format(command->arena, &change));
         json_array_foreach(instances, i, item) {
                 StatusInstance instance;
 
-                if (status_instance_from_json(command->arena, item, &instance) == 0)
+                if (status_instance_from_json(command->arena, item, &instance) == 0 &&
+                    instance.verdict != VERDICT_READY)
                         puts(render_verdict(command->arena, &instance));
         }
         return EXIT_AS_WISHED;
@@ -460,19 +467,59 @@ static int fail_reload(Command *command, const char *error_name, json_t *reply) 
         return EXIT_FAILED;
 }
 
+static int fail_unreachable(int error) {
+        log_line(LOG_ERR, "hugepland cannot be reached: %s; is hugeplan.service running?",
+                 strerror(-error));
+        return EXIT_FAILED;
+}
+
 static int verb_reload(Command *command) {
         char *error_name = NULL;
         json_t *reply = NULL;
         int r = daemon_call(command, MANAGER_RELOAD, NULL, UINT64_MAX, &reply, &error_name);
 
-        if (r < 0) {
-                log_line(LOG_ERR, "hugepland cannot be reached: %s; is hugeplan.service running?",
-                         strerror(-r));
-                return EXIT_FAILED;
-        }
+        if (r < 0)
+                return fail_unreachable(r);
         int code = error_name ? fail_reload(command, error_name, reply)
                               : print_reload(command, reply);
 
+        free(error_name);
+        json_decref(reply);
+        return code;
+}
+
+/* ---- release ---- */
+
+static int print_release(Command *command, const json_t *reply) {
+        StatusInstance instance;
+
+        if (command->json != JSON_OFF)
+                print_json(command, json_incref(json_object_get(reply, "instance")));
+        else if (status_instance_from_json(command->arena, json_object_get(reply, "instance"),
+                                           &instance) == 0)
+                printf("%s: its free pages were given back; 'hugeplanctl reload' reserves them again\n",
+                       instance.name);
+        return EXIT_AS_WISHED;
+}
+
+static int verb_release(Command *command) {
+        char *error_name = NULL;
+        json_t *reply = NULL;
+        int code = EXIT_FAILED;
+        int r = daemon_call(command, MANAGER_RELEASE,
+                            json_pack("{ss}", "instance", command->arguments[0]), UINT64_MAX,
+                            &reply, &error_name);
+
+        if (r < 0)
+                return fail_unreachable(r);
+        if (!error_name)
+                code = print_release(command, reply);
+        else if (text_equals(error_name, MANAGER_ERROR_NO_SUCH_INSTANCE))
+                code = fail_no_instance(command, command->arguments[0], read_config(command));
+        else if (text_equals(error_name, VARLINK_ERROR_PERMISSION_DENIED))
+                log_line(LOG_ERR, "only root may release pages");
+        else
+                log_line(LOG_ERR, "hugepland answers %s", error_name);
         free(error_name);
         json_decref(reply);
         return code;
@@ -512,6 +559,8 @@ const Verb verbs[] = {
         {"wait", "NAME", 0, 1, verb_wait,
          "Wait until an instance (--all: every one) has its pages; the gate of database units"},
         {"reload", "", 0, 0, verb_reload, "Read the configuration anew and apply the difference"},
+        {"release", "NAME", 1, 1, verb_release,
+         "Give back an instance's own free pages until the next reload or start"},
         {"cat-config", "", 0, 0, verb_cat_config, "Print the configuration files that count"},
 };
 const size_t n_verbs = ARRAY_LEN(verbs);
