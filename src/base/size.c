@@ -37,6 +37,25 @@ int parse_u64(const char *string, uint64_t *ret) {
         return 0;
 }
 
+int parse_hex_u64(const char *string, uint64_t *ret) {
+        static const char digits[] = "0123456789abcdef";
+        uint64_t value = 0;
+
+        if (!*string)
+                return -EINVAL;
+        for (; *string; string++) {
+                const char *digit = strchr(digits, *string | 0x20);
+
+                if (!digit || (*string < 'A' && !is_digit(*string)))
+                        return -EINVAL;
+                if (value > UINT64_MAX >> 4)
+                        return -ERANGE;
+                value = value << 4 | (uint64_t) (digit - digits);
+        }
+        *ret = value;
+        return 0;
+}
+
 /* A decimal number as a whole and a fraction in millionths; further decimals are refused. */
 static int take_decimal(const char **at, uint64_t *ret_whole, uint64_t *ret_millionths) {
         uint64_t scale = 100000;

@@ -20,6 +20,9 @@
 /* Decimal digits only: no sign, no blanks, no leading "0x". */
 int parse_u64(const char *string, uint64_t *ret);
 
+/* Hexadecimal digits only, of either case, as in the kernel's lists of addresses. */
+int parse_hex_u64(const char *string, uint64_t *ret);
+
 /* Bytes: digits, optionally a fraction, optionally one of K M G T P E (either case) and then
  * optionally "B" or "iB". A fraction needs a suffix; what is below a byte is cut off. */
 int parse_size_bytes(const char *string, uint64_t *ret_bytes);

@@ -141,6 +141,15 @@ static const ConfigOrigin *find_origin(const InstanceConfig *instance, const cha
         return NULL;
 }
 
+/* The file that brought a value in: the instance's own, or one that extends it. */
+static ParsedFile *find_origin_file(const Assembler *assembler, const ConfigOrigin *origin,
+                                    ParsedFile *main_file) {
+        VEC_FOREACH(item, &assembler->parsed)
+                if (origin && text_equals((*item)->file->path, origin->file))
+                        return *item;
+        return main_file;
+}
+
 static void check_instance(Assembler *assembler, InstanceConfig *instance, ParsedFile *parsed) {
         static bool (*const checks[])(Arena *, const InstanceConfig *, Mistake *) = {
                 find_memory_mistake,
@@ -154,14 +163,15 @@ static void check_instance(Assembler *assembler, InstanceConfig *instance, Parse
                         continue;
                 const ConfigOrigin *origin = mistake.key ? find_origin(instance, mistake.key)
                                                          : NULL;
+                ParsedFile *blamed = find_origin_file(assembler, origin, parsed);
 
-                config_file_refuse(assembler->arena, parsed, &assembler->config->problems,
+                config_file_refuse(assembler->arena, blamed, &assembler->config->problems,
                                    &(Diag){.id = "config-contradiction",
                                            .line = origin ? origin->line : 0,
                                            .key = mistake.key,
                                            .text = mistake.text,
                                            .remedy = mistake.remedy});
-                instance->refusal = parsed->refusal;
+                instance->refusal = blamed->refusal;
         }
 }
 
@@ -239,24 +249,36 @@ static void refuse_second(Assembler *assembler, InstanceConfig *instance, Parsed
         instance->refusal = parsed->refusal;
         instance->name = arena_strndup(arena, parsed->file->name,
                                        strlen(parsed->file->name) - strlen(NAME_CONFIG_SUFFIX));
+        while (find_instance(&assembler->instances, instance->name))
+                instance->name = arena_printf(arena, "%s.2", instance->name);
+}
+
+static bool is_extended_to_instance(const Assembler *assembler, const ParsedFile *main_file) {
+        VEC_FOREACH(item, &assembler->parsed)
+                if (text_equals((*item)->file->extends, main_file->file->name) &&
+                    (*item)->has_instance)
+                        return true;
+        return false;
 }
 
 /* A refused file is taken for an instance unless it says that it is something else. */
-static bool is_instance_file(const ParsedFile *parsed) {
+static bool is_instance_file(const Assembler *assembler, const ParsedFile *parsed) {
         if (parsed->file->extends || parsed->is_empty)
                 return false;
-        return parsed->has_instance || (parsed->refusal && !parsed->has_host);
+        return parsed->has_instance || (parsed->refusal && !parsed->has_host) ||
+               is_extended_to_instance(assembler, parsed);
 }
 
 static void assemble_instance(Assembler *assembler, ParsedFile *parsed) {
         Arena *arena = assembler->arena;
-        InstanceConfig instance = {.file = parsed->file->path,
-                                   .name = name_from_file(arena, parsed->file->name)};
+        InstanceConfig instance = {.file = parsed->file->path};
         KeyTarget target = {.arena = arena, .instance = &instance};
 
         config_keys_set_defaults(&target, SECTION_INSTANCE);
         apply_file(assembler, &instance, parsed);
         apply_extensions(assembler, &instance, parsed);
+        if (!instance.name)
+                instance.name = name_from_file(arena, parsed->file->name);
         if (!instance.unit)
                 instance.unit = instance.engine->default_unit;
         if (instance.n_page_sizes == 0)
@@ -331,7 +353,7 @@ Config *config_parse(Arena *arena, const ConfigFiles *files) {
                         config_file_parse(arena, file, &config->problems);
         assemble_host(&assembler, &config->problems);
         VEC_FOREACH(item, &assembler.parsed)
-                if (is_instance_file(*item))
+                if (is_instance_file(&assembler, *item))
                         assemble_instance(&assembler, *item);
         assemble_host(&assembler, &(Diags){.arena = arena});
         warn_of_orphans(&assembler);

@@ -213,17 +213,31 @@ static const char *add_page_size(KeyTarget *target, const char *word) {
         return NULL;
 }
 
-static const char *set_page_size(KeyTarget *target, const char *value) {
-        const char *wrong = NULL;
+/* Every word of a list; a list without any is none. */
+static const char *set_words(KeyTarget *target, const char *value, KeySetter set_word) {
+        const char *rest = value, *wrong = not_valid(target, value);
         char *word;
 
-        while (!wrong && (word = text_next_word(target->arena, &value, ", ")))
-                wrong = add_page_size(target, word);
+        while ((word = text_next_word(target->arena, &rest, ", "))) {
+                wrong = set_word(target, word);
+                if (wrong)
+                        break;
+        }
         return wrong;
+}
+
+static const char *set_page_size(KeyTarget *target, const char *value) {
+        return set_words(target, value, add_page_size);
 }
 
 static void reset_page_size(InstanceConfig *instance) {
         instance->n_page_sizes = 0;
+        memset(instance->page_sizes, 0, sizeof(instance->page_sizes));
+}
+
+static void reset_nodes(InstanceConfig *instance) {
+        instance->has_nodes = false;
+        instance->nodes = (IdSet){};
 }
 
 static const char *set_nodes(KeyTarget *target, const char *value) {
@@ -231,7 +245,7 @@ static const char *set_nodes(KeyTarget *target, const char *value) {
         IdSet nodes;
 
         if (text_equals(value, "all")) {
-                instance->has_nodes = false;
+                reset_nodes(instance);
                 return NULL;
         }
         if (id_set_parse(value, &nodes) < 0)
@@ -240,11 +254,6 @@ static const char *set_nodes(KeyTarget *target, const char *value) {
         ID_SET_FOREACH(node, &nodes)
         id_set_add(&instance->nodes, node);
         return NULL;
-}
-
-static void reset_nodes(InstanceConfig *instance) {
-        instance->has_nodes = false;
-        instance->nodes = (IdSet){};
 }
 
 static const char *set_placement(KeyTarget *target, const char *value) {
@@ -293,12 +302,7 @@ static const char *set_one_node_memory(KeyTarget *target, const char *word) {
 }
 
 static const char *set_node_memory(KeyTarget *target, const char *value) {
-        const char *wrong = NULL;
-        char *word;
-
-        while (!wrong && (word = text_next_word(target->arena, &value, ", ")))
-                wrong = set_one_node_memory(target, word);
-        return wrong;
+        return set_words(target, value, set_one_node_memory);
 }
 
 static void reset_node_memory(InstanceConfig *instance) {
@@ -500,6 +504,8 @@ static void reset_key(const ConfigKey *key, KeyTarget *target) {
                 key->reset(target->instance);
         else if (key->default_value)
                 key->set(target, key->default_value);
+        else if (text_equals(key->name, "Name"))
+                target->instance->name = NULL;
         else if (text_equals(key->name, "Unit"))
                 target->instance->unit = NULL;
         else if (text_equals(key->name, "Memory"))
@@ -512,6 +518,26 @@ void config_keys_set_defaults(KeyTarget *target, Section section) {
         for (size_t i = 0; i < n_config_keys; i++)
                 if (config_keys[i].section == section && config_keys[i].default_value)
                         config_keys[i].set(target, config_keys[i].default_value);
+}
+
+/* Takes the origins of a value off that no longer counts. */
+static void forget_origins(InstanceConfig *instance, const char *key) {
+        size_t n = 0;
+
+        VEC_FOREACH(origin, &instance->origins)
+                if (!text_equals(origin->key, key))
+                        instance->origins.items[n++] = *origin;
+        instance->origins.n = n;
+}
+
+static void note_origin(KeyTarget *target, const ConfigKey *key, const Assignment *assignment,
+                        const ParsedFile *parsed) {
+        InstanceConfig *instance = target->instance;
+
+        if (!key->is_list)
+                forget_origins(instance, key->name);
+        *vec_push(target->arena, &instance->origins) =
+                (ConfigOrigin){key->name, assignment->value, parsed->file->path, assignment->line};
 }
 
 /* The line of an earlier, non-empty assignment of the same key in this file; 0 if there is none. */
@@ -538,6 +564,8 @@ static void apply_one(KeyTarget *target, Section section, const Assignment *assi
         }
         if (*assignment->value == '\0') {
                 reset_key(key, target);
+                if (target->instance)
+                        forget_origins(target->instance, key->name);
                 return;
         }
 
@@ -556,8 +584,7 @@ static void apply_one(KeyTarget *target, Section section, const Assignment *assi
                                                                 assignment->value),
                                            .remedy = "leave the key out"});
         else if (target->instance)
-                *vec_push(arena, &target->instance->origins) = (ConfigOrigin){
-                        key->name, assignment->value, parsed->file->path, assignment->line};
+                note_origin(target, key, assignment, parsed);
 }
 
 void config_keys_apply(KeyTarget *target, Section section, ParsedFile *parsed, Diags *problems) {

@@ -41,6 +41,7 @@
 #define PATH_MIN_FREE               "/proc/sys/vm/min_free_kbytes"
 #define PATH_COMPACT                "/proc/sys/vm/compact_memory"
 #define PATH_DROP_CACHES            "/proc/sys/vm/drop_caches"
+#define PATH_CGROUP_RECLAIM "/sys/fs/cgroup/memory.reclaim"
 #define PATH_CGROUP                 "/sys/fs/cgroup"
 #define PATH_KMSG                   "/dev/kmsg"
 #define NAME_HUGEPAGES_DIR          "hugepages-" /* followed by the size in kB and "kB" */

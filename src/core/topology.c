@@ -65,6 +65,25 @@ bool topology_has_kernel_argument(const Topology *topology, const char *word) {
         return false;
 }
 
+bool topology_is_rescue(const Topology *topology) {
+        static const char *const arguments[] = {
+                "rescue",
+                "emergency",
+                "single",
+                "s",
+                "S",
+                "1",
+                "-b",
+                "systemd.unit=rescue.target",
+                "systemd.unit=emergency.target",
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(arguments); i++)
+                if (topology_has_kernel_argument(topology, arguments[i]))
+                        return true;
+        return false;
+}
+
 IdSet topology_memory_nodes(const Topology *topology) {
         IdSet nodes = {};
 

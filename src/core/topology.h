@@ -56,6 +56,8 @@ typedef struct Topology {
         size_t n_page_sizes;
         uint64_t default_page_size_bytes; /* 0: no hugetlb in this kernel */
         uint64_t base_page_bytes;         /* 4K on x86 */
+        uint64_t swap_bytes;              /* SwapTotal */
+        bool can_reclaim;                 /* the root cgroup's memory.reclaim is there */
         bool is_numa;                     /* false: no node directories; node 0 is the host */
         IdSet possible_nodes;             /* online or not */
         IdSet allowed_nodes;              /* our own cpuset: others give nothing, silently */
@@ -93,6 +95,9 @@ uint64_t topology_promised_pages(const Topology *topology, unsigned node, uint64
 
 /* The words of the kernel command line; true when WORD is one of them. */
 bool topology_has_kernel_argument(const Topology *topology, const char *word);
+
+/* Whether the boot leads to a rescue or emergency shell: kernel-command-line(7). */
+bool topology_is_rescue(const Topology *topology);
 
 /* "0-1", "0,2" : the online nodes that have memory. */
 IdSet topology_memory_nodes(const Topology *topology);

@@ -20,11 +20,11 @@ struct Apply {
         size_t current;
 };
 
-static LadderOptions ladder_options(const HostConfig *host, const Node *node,
-                                    uint64_t deadline_usec) {
+static LadderOptions ladder_options(const HostConfig *host, const Topology *topology,
+                                    const Node *node, uint64_t deadline_usec) {
         return (LadderOptions){
                 .may_compact = host->may_compact && node->can_compact,
-                .may_reclaim = host->may_reclaim && node->can_reclaim,
+                .may_reclaim = host->may_reclaim && (node->can_reclaim || topology->can_reclaim),
                 .may_drop_caches = host->may_drop_caches,
                 .deadline_usec = deadline_usec,
         };
@@ -32,7 +32,7 @@ static LadderOptions ladder_options(const HostConfig *host, const Node *node,
 
 static void add_result(Apply *apply, const PlanPool *pool, uint64_t deadline_usec) {
         const Node *node = topology_node(apply->topology, pool->node);
-        LadderOptions options = ladder_options(apply->host, node, deadline_usec);
+        LadderOptions options = ladder_options(apply->host, apply->topology, node, deadline_usec);
 
         apply->results[apply->n_results++] = (ApplyResult){
                 .pool = pool,
@@ -78,6 +78,23 @@ static int look(const Apply *apply, ApplyResult *result, uint64_t now_usec, Ladd
         return 0;
 }
 
+/* The node's own file where the kernel has it (since 6.17), else the root cgroup's. */
+static char *reclaim_path(const Apply *apply, unsigned node) {
+        return topology_node(apply->topology, node)->can_reclaim
+                       ? probe_node_path(apply->arena, node, "reclaim")
+                       : arena_strdup(apply->arena, PATH_CGROUP_RECLAIM);
+}
+
+/* Nothing is to be swapped. Older kernels do not know swappiness= and refuse the write; it is left
+ * out where there is no swap. */
+static char *reclaim_text(const Apply *apply, unsigned node, uint64_t bytes) {
+        bool says_swappiness = topology_node(apply->topology, node)->can_reclaim ||
+                               apply->topology->swap_bytes > 0;
+
+        return arena_printf(apply->arena, "%" PRIu64 "%s\n", bytes,
+                            says_swappiness ? " swappiness=0" : "");
+}
+
 static ApplyOperation make_operation(const Apply *apply, const ApplyResult *result,
                                      const LadderMove *move) {
         Arena *arena = apply->arena;
@@ -96,8 +113,8 @@ static ApplyOperation make_operation(const Apply *apply, const ApplyResult *resu
                 operation.text = arena_printf(arena, "%" PRIu64 "\n", move->pages);
                 break;
         case LADDER_RECLAIM:
-                operation.path = probe_node_path(arena, pool->node, "reclaim");
-                operation.text = arena_printf(arena, "%" PRIu64 " swappiness=0\n", move->bytes);
+                operation.path = reclaim_path(apply, pool->node);
+                operation.text = reclaim_text(apply, pool->node, move->bytes);
                 break;
         case LADDER_COMPACT:
                 operation.path = apply->topology->is_numa

@@ -302,7 +302,7 @@ static void probe_allowed_nodes(Probe *probe) {
                         id_set_parse(line + strlen(key), &probe->topology->allowed_nodes);
 }
 
-static void probe_default_page_size(Probe *probe) {
+static void probe_host_memory(Probe *probe) {
         Topology *topology = probe->topology;
         char *text = read_text(probe, PATH_MEMINFO);
         uint64_t bytes = text ? meminfo_get(probe->arena, text, "Hugepagesize") : 0;
@@ -312,6 +312,8 @@ static void probe_default_page_size(Probe *probe) {
                                 ? topology->page_sizes[topology->n_page_sizes - 1].bytes
                                 : 0;
         topology->default_page_size_bytes = bytes;
+        topology->swap_bytes = text ? meminfo_get(probe->arena, text, "SwapTotal") : 0;
+        topology->can_reclaim = root_exists(probe->root, PATH_CGROUP_RECLAIM);
 }
 
 Topology *probe_topology(const Root *root, Arena *arena) {
@@ -323,7 +325,7 @@ Topology *probe_topology(const Root *root, Arena *arena) {
         probe_page_sizes(&probe);
         probe_nodes(&probe);
         probe_free_blocks(&probe);
-        probe_default_page_size(&probe);
+        probe_host_memory(&probe);
         probe_thp(&probe);
         probe_allowed_nodes(&probe);
         topology->kernel_command_line = read_text(&probe, PATH_CMDLINE);

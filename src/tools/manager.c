@@ -125,7 +125,6 @@ static PlanInput plan_input(const Manager *manager, Arena *arena) {
 static void set_thp(Manager *manager) {
         const char *path = NULL;
 
-        manager->thp_problems = diags_in(manager->round_arena);
         ThpPlan plan = thp_plan_make(manager->round_arena, manager->config, manager->topology,
                                      &manager->thp_problems);
         int r = thp_apply(manager->root, &plan, &path);
@@ -153,23 +152,42 @@ static void begin_apply(Manager *manager) {
         continue_round(manager);
 }
 
-/* The old round's values are dropped once the new ones no longer refer to them. */
-static void begin_round(Manager *manager) {
+/* Looks at the host and plans. The old round's values are dropped once the new ones no longer refer
+ * to them. */
+static void make_plan(Manager *manager) {
         Arena *arena = arena_new(), *old = manager->round_arena;
 
-        manager->retry_timer = sd_event_source_disable_unref(manager->retry_timer);
         manager->round_arena = arena;
         manager->limits = (PoolLimits){};
         manager->n_replans = 0;
+        manager->thp_problems = diags_in(arena);
         manager->topology = probe_topology(manager->root, arena);
         load_ledger(manager, arena);
         arena_free(old);
-        set_thp(manager);
         PlanInput input = plan_input(manager, arena);
 
         manager->plan = plan_make(arena, &input);
+}
+
+static void begin_round(Manager *manager) {
+        manager->retry_timer = sd_event_source_disable_unref(manager->retry_timer);
+        manager->is_held_back = false;
+        make_plan(manager);
+        set_thp(manager);
         record_intent(manager);
         begin_apply(manager);
+}
+
+/* In a rescue shell memory is for the administrator: nothing is reserved before somebody asks for it,
+ * by a reload or by starting a database. */
+static void hold_back(Manager *manager) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+
+        manager->is_held_back = true;
+        make_plan(manager);
+        log_line(LOG_NOTICE,
+                 "rescue mode: nothing is reserved before a reload, or the start of a database");
+        tell_ready(manager, manager_judge(manager, arena));
 }
 
 void manager_begin_round(Manager *manager) {
@@ -375,7 +393,7 @@ static bool load_config(Manager *manager) {
         }
         manager->rejected_arena = arena_free(manager->rejected_arena);
         manager->rejected = NULL;
-        /* The old plan refers to the old configuration. */
+        /* The old plan refers to the old configuration; a round follows at once. */
         manager->plan = NULL;
         arena_free(manager->config_arena);
         manager->config_arena = arena;
@@ -402,7 +420,10 @@ void manager_start(Manager *manager) {
                 sd_event_add_time_relative(manager->event, &manager->boot_timer, CLOCK_BOOTTIME,
                                            manager->config->host.boot_timeout_usec, 0,
                                            on_boot_timeout, manager);
-        manager_begin_round(manager);
+        if (topology_is_rescue(probe_topology(manager->root, manager->config_arena)))
+                hold_back(manager);
+        else
+                manager_begin_round(manager);
 }
 
 void manager_reload(Manager *manager) {
@@ -446,7 +467,7 @@ Status *manager_judge(const Manager *manager, Arena *arena) {
                 .plan = manager->plan,
                 .topology = probe_topology(manager->root, arena),
                 .ledger = manager->ledger,
-                .phase = phases[manager->phase],
+                .phase = manager->is_held_back ? "held back (rescue mode)" : phases[manager->phase],
                 .is_working = manager->phase != PHASE_IDLE,
                 .efforts = &manager->efforts,
         };

@@ -82,6 +82,7 @@ struct Manager {
 
         Phase phase;
         bool is_ready_sent;
+        bool is_held_back;          /* rescue mode: nothing was reserved */
         bool is_reload_wanted;      /* after the round under way */
         bool is_round_wanted;       /* likewise, on the same configuration */
         uint64_t started_usec;      /* when this daemon began */

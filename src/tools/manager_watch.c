@@ -68,8 +68,8 @@ void manager_verify(Manager *manager) {
         Watch *watch = &manager->watch;
         Diags ignored = diags_in(arena);
 
-        if (manager->phase == PHASE_RESERVING)
-                return; /* the round looks by itself when it ends */
+        if (manager->phase == PHASE_RESERVING || manager->is_held_back)
+                return; /* a round looks by itself when it ends */
 
         const Topology *now = probe_topology(manager->root, arena);
         ThpPlan thp = thp_plan_make(arena, manager->config, now, &ignored);
