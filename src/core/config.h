@@ -10,6 +10,7 @@
 
 #include "base/diag.h"
 #include "base/id_set.h"
+#include "base/size.h"
 #include "core/engine.h"
 #include "core/thp.h"
 
@@ -71,6 +72,11 @@ typedef struct ConfigOrigin {
 } ConfigOrigin;
 
 typedef enum MemoryKind { MEMORY_UNSET, MEMORY_AUTO, MEMORY_BYTES } MemoryKind;
+
+/* WaitTimeout= where it is not set: below the 90 s that systemd gives a starting service, so that the
+ * gate can still say why. */
+#define CONFIG_WAIT_TIMEOUT      "85s"
+#define CONFIG_WAIT_TIMEOUT_USEC (85 * USEC_PER_SEC)
 
 enum { PAGE_SIZES_MAX = 8, PRIORITY_MAX = 100, PRIORITY_DEFAULT = 50 };
 

@@ -448,7 +448,7 @@ const ConfigKey config_keys[] = {
          "write one of auto, never, madvise, always"},
         {SECTION_INSTANCE, "Isolate", set_isolate, "auto", "write auto, yes or no",
          .is_unsupported = is_isolated},
-        {SECTION_INSTANCE, "WaitTimeout", set_wait_timeout, "85s", expects_duration},
+        {SECTION_INSTANCE, "WaitTimeout", set_wait_timeout, CONFIG_WAIT_TIMEOUT, expects_duration},
 };
 const size_t n_config_keys = ARRAY_LEN(config_keys);
 

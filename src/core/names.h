@@ -43,6 +43,9 @@
 #define PATH_DROP_CACHES            "/proc/sys/vm/drop_caches"
 #define PATH_CGROUP_RECLAIM "/sys/fs/cgroup/memory.reclaim"
 #define PATH_CGROUP                 "/sys/fs/cgroup"
+#define PATH_PROC           "/proc"
+#define PATH_SELF_MOUNTINFO "/proc/self/mountinfo"
+#define PATH_SYSV_SHM       "/proc/sysvipc/shm"
 #define PATH_KMSG                   "/dev/kmsg"
 #define NAME_HUGEPAGES_DIR          "hugepages-" /* followed by the size in kB and "kB" */
 #define PATH_INITRD_RELEASE         "/etc/initrd-release"

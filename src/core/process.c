@@ -42,6 +42,12 @@ static char *printable(Arena *arena, const char *string) {
         return copy;
 }
 
+int process_compare_units(const Process *a, const Process *b) {
+        if (!a->unit || !b->unit)
+                return (a->unit != NULL) - (b->unit != NULL);
+        return strcmp(a->unit, b->unit);
+}
+
 /* ---- status ---- */
 
 int process_parse_status(Arena *arena, const char *text, Process *ret) {
@@ -197,6 +203,7 @@ HugeMappings process_parse_numa_maps(Arena *arena, const char *text) {
 
 typedef struct MapsLine {
         uint64_t start, end, offset, device, inode;
+        bool is_private;
         const char *path;
 } MapsLine;
 
@@ -215,10 +222,11 @@ static int parse_device(Arena *arena, const char *word, int (*parse)(const char 
 
 /* "7f6957600000-7f6958600000 rw-s 00000000 00:11 454962     /anon_hugepage (deleted)". */
 static bool parse_maps_line(Arena *arena, const char *line, MapsLine *ret) {
-        const char *start = text_next_word(arena, &line, "-"), *end, *offset, *device, *inode;
+        const char *start = text_next_word(arena, &line, "-"), *end, *rights, *offset, *device,
+                   *inode;
 
         end = text_next_word(arena, &line, "- ");
-        text_next_word(arena, &line, " "); /* rights */
+        rights = text_next_word(arena, &line, " ");
         offset = text_next_word(arena, &line, " ");
         device = text_next_word(arena, &line, " ");
         inode = text_next_word(arena, &line, " ");
@@ -227,6 +235,7 @@ static bool parse_maps_line(Arena *arena, const char *line, MapsLine *ret) {
             parse_device(arena, device, parse_hex_u64, &ret->device) < 0 ||
             parse_u64(inode, &ret->inode) < 0 || ret->end <= ret->start)
                 return false;
+        ret->is_private = text_ends_with(rights, "p");
         ret->path = line + strspn(line, " ");
         return true;
 }
@@ -248,28 +257,28 @@ void process_add_maps(Arena *arena, const char *text, HugeMappings *mappings) {
                 mappings->items[i].inode = maps.inode;
                 mappings->items[i].offset_bytes = maps.offset;
                 mappings->items[i].length_bytes = maps.end - maps.start;
+                mappings->items[i].is_private = maps.is_private;
         }
 }
 
-static bool may_be_huge(const MapsLine *maps, const uint64_t *devices, size_t n_devices) {
+static bool may_be_huge(const MapsLine *maps, const Devices *devices) {
         static const char *const names[] = {"/anon_hugepage", "/SYSV", "/memfd:"};
 
         for (size_t i = 0; i < ARRAY_LEN(names); i++)
                 if (text_starts_with(maps->path, names[i]))
                         return true;
-        for (size_t i = 0; i < n_devices; i++)
-                if (maps->device == devices[i])
+        VEC_FOREACH(device, devices)
+                if (maps->device == *device)
                         return true;
         return false;
 }
 
-bool process_maps_may_be_huge(Arena *arena, const char *text, const uint64_t *devices,
-                              size_t n_devices) {
+bool process_maps_may_be_huge(Arena *arena, const char *text, const Devices *devices) {
         MapsLine maps;
         char *line;
 
         while ((line = text_next_word(arena, &text, "\n")))
-                if (parse_maps_line(arena, line, &maps) && may_be_huge(&maps, devices, n_devices))
+                if (parse_maps_line(arena, line, &maps) && may_be_huge(&maps, devices))
                         return true;
         return false;
 }
@@ -326,7 +335,8 @@ int process_parse_numa_stat(Arena *arena, const char *text, uint64_t page_size_b
         text = arena_strndup(arena, second ? second : text, strcspn(second ? second : text, "\n"));
         word = text_next_word(arena, &text, " ");
         total = word ? strchr(word, '=') : NULL;
-        if (!total || !text_ends_with(arena_strndup(arena, word, (size_t) (total - word)), "total") ||
+        if (!total ||
+            !text_ends_with(arena_strndup(arena, word, (size_t) (total - word)), "total") ||
             parse_u64(total + 1, &bytes) < 0 || page_size_bytes == 0)
                 return -EINVAL;
         while ((word = text_next_word(arena, &text, " ")))

@@ -23,15 +23,18 @@ typedef struct HugeMapping {
         uint64_t inode;
         uint64_t offset_bytes;
         uint64_t length_bytes;
+        bool is_private; /* nobody else adds pages to it */
 } HugeMapping;
 
 typedef VEC(HugeMapping) HugeMappings;
+
+typedef VEC(uint64_t) Devices;
 
 typedef struct Process {
         uint64_t pid;
         uint64_t parent_pid;
         const char *command;
-        const char *unit; /* of the host's manager; NULL: none */
+        const char *unit;          /* of the host's manager; NULL: none */
         const char *unit_group;    /* path of the unit's control group in the unified hierarchy, */
         const char *hugetlb_group; /* and in that of the hugetlb controller (v1); NULL: none */
         /* As the kernel counts them for the process. With shared page tables (segments of 1 GiB and
@@ -41,6 +44,9 @@ typedef struct Process {
         bool is_detailed; /* its mappings are known */
         HugeMappings mappings;
 } Process;
+
+/* By unit; processes without one come first, and each is for itself. */
+int process_compare_units(const Process *a, const Process *b);
 
 /* /proc/PID/status into command, parent and bytes; -EINVAL for what is none. */
 int process_parse_status(Arena *arena, const char *text, Process *ret);
@@ -62,11 +68,9 @@ void process_add_maps(Arena *arena, const char *text, HugeMappings *mappings);
 /* Whether maps shows anything that can be of huge pages: an anonymous mapping of them, a System V
  * segment, a memfd, or a file on one of DEVICES. Cheap, where numa_maps takes a walk over all pages
  * of the process. */
-bool process_maps_may_be_huge(Arena *arena, const char *text, const uint64_t *devices,
-                              size_t n_devices);
+bool process_maps_may_be_huge(Arena *arena, const char *text, const Devices *devices);
 
 /* The devices of hugetlbfs mounts in /proc/PID/mountinfo. */
-typedef VEC(uint64_t) Devices;
 Devices process_parse_hugetlbfs(Arena *arena, const char *text);
 
 /* Shared_Hugetlb and Private_Hugetlb of /proc/PID/smaps_rollup, which is right where HugetlbPages of

@@ -179,12 +179,54 @@ char *render_problems(Arena *arena, const Diags *problems, const RenderOptions *
         return arena_strdup(arena, text_string(&text));
 }
 
+/* "198", "198+" where there may be more; "-" where pages cannot be told from bytes. */
+static char *format_held(Arena *arena, const Holder *holder) {
+        return holder->page_size_bytes == 0
+                       ? arena_strdup(arena, "-")
+                       : arena_printf(arena, "%s%s", format_count(arena, holder->pages),
+                                      holder->is_lower_bound ? "+" : "");
+}
+
+static void add_holder(Table *table, Arena *arena, const Status *status, const Holder *holder) {
+        const StatusInstance *instance = status_find_unit(status, holder->unit);
+
+        table_add(table, holder->unit ? holder->unit : holder->pid == 0 ? holder->command : NULL);
+        table_add(table, holder->pid > 0 ? arena_printf(arena, "%" PRIu64, holder->pid) : NULL);
+        table_add(table, holder->pid > 0 ? holder->command : NULL);
+        table_add(table, format_held(arena, holder));
+        table_add(table,
+                  holder->mapped_pages > 0 ? format_count(arena, holder->mapped_pages) : NULL);
+        table_add(table, holder->page_size_bytes > 0
+                                 ? format_page_size(arena, holder->page_size_bytes)
+                                 : NULL);
+        table_add(table, format_size(arena, holder_kept_bytes(holder)));
+        table_add(table, format_nodes(arena, holder->nodes, holder->n_nodes));
+        table_add(table, instance ? instance->name : NULL);
+}
+
+static void add_holders(Text *text, const Status *status, const RenderOptions *options) {
+        static const TableColumn columns[] = {
+                {"HOLDER", TABLE_LEFT}, {"PID", TABLE_RIGHT},    {"COMMAND", TABLE_LEFT},
+                {"PAGES", TABLE_RIGHT}, {"MAPPED", TABLE_RIGHT}, {"OF", TABLE_RIGHT},
+                {"SIZE", TABLE_RIGHT},  {"NODES", TABLE_LEFT},   {"INSTANCE", TABLE_LEFT},
+        };
+        Table *table = table_new(text->arena, columns, ARRAY_LEN(columns));
+
+        if (!status->holders || status->holders->list.n == 0)
+                return;
+        VEC_FOREACH(holder, &status->holders->list)
+                add_holder(table, text->arena, status, holder);
+        text_add(text, "\n");
+        table_print(table, text, "", options->is_colored);
+}
+
 char *render_status(Arena *arena, const Status *status, const RenderOptions *options) {
         Text text = text_in(arena);
 
         add_headline(&text, status, options);
         add_instances(&text, status, options);
         add_pools(&text, status, options);
+        add_holders(&text, status, options);
         if (status->problems.list.n > 0) {
                 text_add(&text, "\n");
                 text_add(&text, render_problems(arena, &status->problems, options));
@@ -217,6 +259,23 @@ static void add_efforts(Text *text, const Status *status, const StatusInstance *
         }
 }
 
+/* What its own unit holds. */
+static void add_held(Text *text, const Status *status, const StatusInstance *instance) {
+        bool is_first = true;
+
+        if (!status->holders || !instance->unit || instance->pages_wanted == 0)
+                return;
+        VEC_FOREACH(holder, &status->holders->list) {
+                if (!text_equals(holder->unit, instance->unit))
+                        continue;
+                add_field(text, is_first ? "Held by" : "", holder_format_use(text->arena, holder));
+                is_first = false;
+        }
+        if (is_first)
+                add_field(text, "Held by",
+                          status->holders->is_complete ? "not mapped yet" : "no page in use yet");
+}
+
 char *render_status_instance(Arena *arena, const Status *status, const StatusInstance *instance,
                              const RenderOptions *options) {
         Text text = text_in(arena);
@@ -240,6 +299,7 @@ char *render_status_instance(Arena *arena, const Status *status, const StatusIns
                                                      instance->page_size_bytes)));
                 add_field(&text, "Nodes", format_nodes(arena, instance->nodes, instance->n_nodes));
         }
+        add_held(&text, status, instance);
         add_field(&text, "Priority",
                   arena_printf(arena, "%u, Shortage=%s", instance->priority,
                                shortage_name(instance->shortage)));

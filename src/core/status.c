@@ -287,6 +287,13 @@ const StatusInstance *status_find(const Status *status, const char *instance) {
         return NULL;
 }
 
+const StatusInstance *status_find_unit(const Status *status, const char *unit) {
+        for (size_t i = 0; unit && i < status->n_instances; i++)
+                if (text_equals(status->instances[i].unit, unit))
+                        return &status->instances[i];
+        return NULL;
+}
+
 uint64_t status_missing_for_start(const Topology *topology, const PlanInstance *instance) {
         bool is_bound = instance->demand->config->placement == PLACEMENT_BIND;
         int k = topology_page_size_index(topology, instance->page_size_bytes);

@@ -8,6 +8,7 @@
 
 #include "base/diag.h"
 #include "core/effort.h"
+#include "core/holders.h"
 #include "core/plan.h"
 
 typedef enum Verdict {
@@ -57,6 +58,7 @@ typedef struct Status {
         size_t n_instances;
         Diags problems;
         Efforts efforts; /* what was done for the pools last, in this order */
+        const Holders *holders; /* NULL: nobody has looked (the daemon, in its sandbox, does not) */
 } Status;
 
 typedef struct StatusInput {
@@ -74,6 +76,9 @@ typedef struct StatusInput {
 Status *status_judge(Arena *arena, const StatusInput *input);
 
 const StatusInstance *status_find(const Status *status, const char *instance);
+
+/* The instance whose Unit= this is; NULL for none, and for a unit of NULL. */
+const StatusInstance *status_find_unit(const Status *status, const char *unit);
 
 /* What an instance's verdict will be once the plan is applied in full. */
 Verdict plan_verdict(const PlanInstance *planned);

@@ -61,6 +61,18 @@ json_t *problems_to_json(const Diags *problems) {
         return array;
 }
 
+static json_t *holders_to_json(const Status *status) {
+        json_t *array = json_array();
+
+        VEC_FOREACH(holder, &status->holders->list) {
+                const StatusInstance *instance = status_find_unit(status, holder->unit);
+
+                json_array_append_new(array,
+                                      holder_to_json(holder, instance ? instance->name : NULL));
+        }
+        return array;
+}
+
 json_t *status_to_json(const Status *status) {
         json_t *pools = json_array(), *instances = json_array(), *efforts = json_array();
 
@@ -70,12 +82,16 @@ json_t *status_to_json(const Status *status) {
                 json_array_append_new(instances, status_instance_to_json(&status->instances[i]));
         VEC_FOREACH(effort, &status->efforts)
                 json_array_append_new(efforts, effort_to_json(effort));
-        return json_pack("{s{ss ss? ss? ss? ss} so so so so}", "host", "verdict",
-                         verdict_name(status->verdict), "transparentHugePages", status->thp,
-                         "bootId", status->boot_id && *status->boot_id ? status->boot_id : NULL,
-                         "phase", status->phase, "version", HUGEPLAN_VERSION, "pools", pools,
-                         "instances", instances, "problems", problems_to_json(&status->problems),
-                         "efforts", efforts);
+        json_t *json = json_pack(
+                "{s{ss ss? ss? ss? ss} so so so so}", "host", "verdict",
+                verdict_name(status->verdict), "transparentHugePages", status->thp, "bootId",
+                status->boot_id && *status->boot_id ? status->boot_id : NULL, "phase",
+                status->phase, "version", HUGEPLAN_VERSION, "pools", pools, "instances", instances,
+                "problems", problems_to_json(&status->problems), "efforts", efforts);
+
+        if (status->holders)
+                json_object_set_new(json, "holders", holders_to_json(status));
+        return json;
 }
 
 /* A plan shows instances as they would be if it were applied. */
@@ -217,6 +233,16 @@ static Efforts efforts_from_json(Arena *arena, const json_t *json) {
         return efforts;
 }
 
+static const Holders *holders_from_json(Arena *arena, const json_t *json) {
+        Holders *holders = json_is_array(json) ? ARENA_NEW(arena, Holders) : NULL;
+        Holder holder;
+
+        for (size_t i = 0; holders && i < json_array_size(json); i++)
+                if (holder_from_json(arena, json_array_get(json, i), &holder) == 0)
+                        *vec_push(arena, &holders->list) = holder;
+        return holders;
+}
+
 Status *status_from_json(Arena *arena, const json_t *json) {
         const json_t *host = json_object_get(json, "host");
         const json_t *pools = json_object_get(json, "pools");
@@ -242,5 +268,6 @@ Status *status_from_json(Arena *arena, const json_t *json) {
                         return NULL;
         status->problems = problems_from_json(arena, problems);
         status->efforts = efforts_from_json(arena, json_object_get(json, "efforts"));
+        status->holders = holders_from_json(arena, json_object_get(json, "holders"));
         return status;
 }

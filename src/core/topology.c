@@ -65,6 +65,20 @@ bool topology_has_kernel_argument(const Topology *topology, const char *word) {
         return false;
 }
 
+bool topology_kernel_is_older(const Topology *topology, uint64_t major, uint64_t minor) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const char *rest = topology->kernel_release;
+        char *words[2] = {};
+        uint64_t numbers[2];
+
+        for (size_t i = 0; i < ARRAY_LEN(words) && rest; i++) {
+                words[i] = text_next_word(arena, &rest, ".-+");
+                if (!words[i] || parse_u64(words[i], &numbers[i]) < 0)
+                        return false;
+        }
+        return words[1] && (numbers[0] < major || (numbers[0] == major && numbers[1] < minor));
+}
+
 bool topology_is_rescue(const Topology *topology) {
         static const char *const arguments[] = {
                 "rescue",

@@ -96,6 +96,9 @@ uint64_t topology_promised_pages(const Topology *topology, unsigned node, uint64
 /* The words of the kernel command line; true when WORD is one of them. */
 bool topology_has_kernel_argument(const Topology *topology, const char *word);
 
+/* Whether the running kernel is known to be older than MAJOR.MINOR. */
+bool topology_kernel_is_older(const Topology *topology, uint64_t major, uint64_t minor);
+
 /* Whether the boot leads to a rescue or emergency shell: kernel-command-line(7). */
 bool topology_is_rescue(const Topology *topology);
 

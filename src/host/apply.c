@@ -18,6 +18,9 @@ struct Apply {
         ApplyResult *results;
         size_t n_results;
         size_t current;
+        /* Before 6.7 (and the stable kernels that took the fix), a write to a node's file that grows
+         * its pool adds the surplus pages of the other nodes on top. */
+        bool adds_surplus;
 };
 
 static LadderOptions ladder_options(const HostConfig *host, const Topology *topology,
@@ -45,7 +48,11 @@ Apply *apply_new(Arena *arena, const Root *root, const HostConfig *host, const T
                  const Plan *plan, uint64_t deadline_usec) {
         Apply *apply = ARENA_NEW(arena, Apply);
 
-        *apply = (Apply){.arena = arena, .root = root, .host = host, .topology = topology};
+        *apply = (Apply){.arena = arena,
+                         .root = root,
+                         .host = host,
+                         .topology = topology,
+                         .adds_surplus = topology_kernel_is_older(topology, 6, 7)};
         apply->results = ARENA_ARRAY(arena, ApplyResult, plan->n_pools + 1);
         for (size_t i = 0; i < plan->n_pools; i++)
                 if (plan->pools[i].to_pages < plan->pools[i].from_pages)
@@ -95,6 +102,21 @@ static char *reclaim_text(const Apply *apply, unsigned node, uint64_t bytes) {
                             says_swappiness ? " swappiness=0" : "");
 }
 
+/* What the kernel would add of itself, to be taken off what is written. */
+static uint64_t surplus_elsewhere(const Apply *apply, const PlanPool *pool) {
+        uint64_t surplus = 0;
+        Pool now;
+
+        for (size_t i = 0; i < apply->topology->n_nodes && apply->adds_surplus; i++) {
+                unsigned node = apply->topology->nodes[i].id;
+
+                if (node != pool->node && probe_pool(apply->root, apply->topology, node,
+                                                     pool->page_size_bytes, &now) == 0)
+                        surplus += now.surplus_pages;
+        }
+        return surplus;
+}
+
 static ApplyOperation make_operation(const Apply *apply, const ApplyResult *result,
                                      const LadderMove *move) {
         Arena *arena = apply->arena;
@@ -110,7 +132,10 @@ static ApplyOperation make_operation(const Apply *apply, const ApplyResult *resu
         case LADDER_WRITE:
                 operation.path = probe_pool_path(arena, apply->topology, pool->node,
                                                  pool->page_size_bytes, "nr_hugepages");
-                operation.text = arena_printf(arena, "%" PRIu64 "\n", move->pages);
+                if (move->pages > result->reached_pages)
+                        operation.surplus_pages = MIN(surplus_elsewhere(apply, pool), move->pages);
+                operation.text =
+                        arena_printf(arena, "%" PRIu64 "\n", move->pages - operation.surplus_pages);
                 break;
         case LADDER_RECLAIM:
                 operation.path = reclaim_path(apply, pool->node);
@@ -172,6 +197,11 @@ void apply_done(Apply *apply, const ApplyOperation *operation, int error, uint64
 
         if (probe_pool(apply->root, apply->topology, pool->node, pool->page_size_bytes, &now) == 0)
                 result->reached_pages = pool_persistent_pages(&now);
+        /* Exactly the surplus is missing: this kernel has the fix, and is asked for all next time. */
+        if (operation->surplus_pages > 0 && result->reached_pages < operation->move.pages) {
+                apply->adds_surplus = false;
+                return;
+        }
         ladder_report(&result->ladder, &operation->move,
                       &(LadderRecord){.action = operation->move.action,
                                       .pages_before = operation->pages_before,

@@ -7,6 +7,8 @@
 #include "base/text.h"
 #include "core/names.h"
 #include "core/status_json.h"
+#include "host/holders.h"
+#include "host/probe.h"
 #include "host/unit_cgroup.h"
 #include "ipc/manager_interface.h"
 #include "tools/log.h"
@@ -36,6 +38,46 @@ static int tell(Command *command, const StatusInstance *instance) {
         if (instance->verdict != VERDICT_READY)
                 log_line(verdict_lets_start(instance->verdict) ? LOG_WARNING : LOG_ERR, "%s", line);
         return exit_code_of(instance);
+}
+
+/* ---- who is in the way ---- */
+
+static const size_t n_named_max = 8;
+
+/* Other instances may hold what was reserved for them; more than that is somebody else's. */
+static bool is_in_the_way(const Status *status, const StatusInstance *instance,
+                          const Holder *holder) {
+        const StatusInstance *of = status_find_unit(status, holder->unit);
+
+        if (of && (text_equals(of->unit, instance->unit) ||
+                   holder_kept_pages(holder) <= of->pages_granted))
+                return false;
+        return holder->page_size_bytes == 0 || instance->page_size_bytes == 0 ||
+               holder->page_size_bytes == instance->page_size_bytes;
+}
+
+static bool is_taken(const StatusInstance *instance) {
+        return !verdict_lets_start(instance->verdict) &&
+               (instance->verdict == VERDICT_LOST || instance->reason.kind == REASON_TAKEN ||
+                instance->reason.kind == REASON_POOL_SHRANK);
+}
+
+/* The verdict; where pages were taken, those who hold some, in the log too. */
+static int tell_with_holders(Command *command, const Status *status,
+                             const StatusInstance *instance) {
+        int code = tell(command, instance);
+        size_t n = 0;
+
+        if (!status || !is_taken(instance))
+                return code;
+        const Holders *holders = holders_find(command->root, command->arena,
+                                              probe_topology(command->root, command->arena));
+
+        VEC_FOREACH(holder, &holders->list)
+                if (is_in_the_way(status, instance, holder) && n++ < n_named_max)
+                        log_line(LOG_NOTICE, "%s: held by %s", instance->name,
+                                 holder_format(command->arena, holder));
+        return code;
 }
 
 /* ---- without the daemon ---- */
@@ -78,7 +120,7 @@ static int decide_alone(Command *command, const char *name, const char *why) {
 
         if (instance.verdict != VERDICT_INVALID)
                 judge_start(command, &local, &instance);
-        return tell(command, &instance);
+        return tell_with_holders(command, status, &instance);
 }
 
 /* ---- with the daemon ---- */
@@ -90,7 +132,7 @@ static uint64_t wait_usec(Command *command, const char *name) {
         Local local = local_load(command);
         const InstanceConfig *config = config_find(local.config, name);
 
-        return config ? config->wait_timeout_usec : 90 * USEC_PER_SEC;
+        return config ? config->wait_timeout_usec : CONFIG_WAIT_TIMEOUT_USEC;
 }
 
 static const char *get_string(Command *command, const json_t *reply, const char *key) {

@@ -7,6 +7,7 @@
 #include "core/status_json.h"
 #include "core/thp_plan.h"
 #include "host/config_dirs.h"
+#include "host/holders.h"
 #include "host/probe.h"
 #include "host/state.h"
 #include "ipc/manager_interface.h"
@@ -218,6 +219,8 @@ static int verb_status(Command *command) {
                 return watch_status(command);
         Status *status = find_status(command, &config);
 
+        status->holders = holders_find(command->root, command->arena,
+                                       probe_topology(command->root, command->arena));
         return print_status(command, status, config);
 }
 
