@@ -167,6 +167,9 @@ static bool read_grant(Arena *arena, LedgerInstance *instance, const json_t *jso
         if (json_unpack((json_t *) json, "{si sI !}", "node", &node, "pages", &pages) < 0 ||
             !is_node(node) || pages <= 0)
                 return false;
+        VEC_FOREACH(earlier, &instance->grants)
+                if (earlier->node == (unsigned) node)
+                        return false;
         *vec_push(arena, &instance->grants) = (LedgerGrant){(unsigned) node, (uint64_t) pages};
         return true;
 }
@@ -183,8 +186,8 @@ static bool read_instance(Arena *arena, Ledger *ledger, const json_t *json) {
                         "released", &released, "nodes", &grants) < 0)
                 return false;
         if (size < 0 || wanted < 0 || placement_from_name(placement) < 0 ||
-            !json_is_array(grants) || config_check_instance_name(name) ||
-            ledger_instance(ledger, name))
+            !json_is_array(grants) || (size == 0 && json_array_size(grants) > 0) ||
+            config_check_instance_name(name) || ledger_instance(ledger, name))
                 return false;
 
         LedgerInstance *instance = vec_push(arena, &ledger->instances);

@@ -5,13 +5,15 @@
  * them below the root directory it was given. */
 
 /* Our own files. */
-#define NAME_SOCKET           "org.hugeplan.Manager"
-#define PATH_RUNTIME          "/run/hugeplan"
-#define PATH_SOCKET           PATH_RUNTIME "/" NAME_SOCKET
+#define NAME_CONFIG_DIR "hugeplan.d"
+#define NAME_SOCKET     "org.hugeplan.Manager"
+#define PATH_RUNTIME    "/run/hugeplan"
+#define PATH_SOCKET     PATH_RUNTIME "/" NAME_SOCKET
+/* Hidden, so that it is no configuration; on the root file system, for early boot has no other. */
+#define PATH_BOOT_GUARD       "/etc/" NAME_CONFIG_DIR "/.boots.json"
 #define PATH_STATE            PATH_RUNTIME "/state.json"
 #define PATH_VARLINK_REGISTRY "/run/varlink/registry"
 #define PATH_VARLINK_LINK     PATH_VARLINK_REGISTRY "/" NAME_SOCKET
-#define NAME_CONFIG_DIR       "hugeplan.d"
 #define NAME_CONFIG_SUFFIX    ".conf"
 #define NAME_EXTEND_SUFFIX    ".conf.d"
 #define NAME_UNIT             "hugeplan.service"
@@ -41,11 +43,20 @@
 #define PATH_MIN_FREE               "/proc/sys/vm/min_free_kbytes"
 #define PATH_COMPACT                "/proc/sys/vm/compact_memory"
 #define PATH_DROP_CACHES            "/proc/sys/vm/drop_caches"
-#define PATH_CGROUP_RECLAIM "/sys/fs/cgroup/memory.reclaim"
+#define PATH_CGROUP_RECLAIM         "/sys/fs/cgroup/memory.reclaim"
 #define PATH_CGROUP                 "/sys/fs/cgroup"
-#define PATH_PROC           "/proc"
-#define PATH_SELF_MOUNTINFO "/proc/self/mountinfo"
-#define PATH_SYSV_SHM       "/proc/sysvipc/shm"
+#define PATH_PROC                   "/proc"
+#define PATH_SELF_MOUNTINFO         "/proc/self/mountinfo"
+#define PATH_SYSV_SHM               "/proc/sysvipc/shm"
 #define PATH_KMSG                   "/dev/kmsg"
 #define NAME_HUGEPAGES_DIR          "hugepages-" /* followed by the size in kB and "kB" */
 #define PATH_INITRD_RELEASE         "/etc/initrd-release"
+
+/* Configuration of other programs that sets what we manage, and our guard among it. */
+#define NAME_SYSCTL_DIR         "sysctl.d"
+#define NAME_TMPFILES_DIR       "tmpfiles.d"
+#define PATH_SYSCTL_CONF        "/etc/sysctl.conf"
+#define PATH_GUARD              "/run/" NAME_SYSCTL_DIR "/zz-hugeplan.conf"
+#define PATH_TUNED_PROFILE      "/etc/tuned/active_profile"
+#define PATH_TUNED_POST_PROFILE "/etc/tuned/post_loaded_profile"
+#define NAME_TUNED_FILE         "tuned.conf"

@@ -16,6 +16,7 @@ static const char *const reason_ids[] = {
         [REASON_WRITE_FAILED] = "write-failed",
         [REASON_TAKEN] = "taken",
         [REASON_POOL_SHRANK] = "pool-shrank",
+        [REASON_BOOT_GUARD] = "boot-guard",
         [REASON_RELEASED] = "released",
 };
 

@@ -18,6 +18,7 @@ typedef enum ReasonKind {
         REASON_WRITE_FAILED,      /* the kernel refused the write */
         REASON_TAKEN,             /* others took pages that were reserved */
         REASON_POOL_SHRANK,       /* the pool no longer holds what was reserved */
+        REASON_BOOT_GUARD,        /* boots in a row have failed */
         REASON_RELEASED,          /* given back by hand */
 } ReasonKind;
 

@@ -31,7 +31,9 @@ static void print_help(void) {
              "\n"
              "Verbs:");
         for (size_t i = 0; i < n_verbs; i++)
-                printf("  %-10s %-9s  %s\n", verbs[i].name, verbs[i].synopsis, verbs[i].help);
+                if (verbs[i].help)
+                        printf("  %-10s %-9s  %s\n", verbs[i].name, verbs[i].synopsis,
+                               verbs[i].help);
         puts("\n"
              "Options:\n"
              "  --json=pretty|short|off  JSON instead of tables\n"

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "core/names.h"
 #include "core/render.h"
+#include "host/boot_guard_file.h"
 #include "host/clock.h"
 #include "host/config_dirs.h"
 #include "host/probe.h"
@@ -92,7 +93,8 @@ static void record_intent(Manager *manager) {
                 LedgerPool *known = ledger_pool(manager->ledger, pool->node, pool->page_size_bytes);
 
                 if (known)
-                        known->set_pages = MAX(pool->from_pages, pool->to_pages);
+                        known->set_pages =
+                                MAX(MAX(pool->from_pages, pool->to_pages), known->found_pages);
         }
         save_ledger(manager);
 }
@@ -112,10 +114,16 @@ static void record_outcome(Manager *manager, const Topology *now) {
 
 /* ---- one round ---- */
 
-static PlanInput plan_input(const Manager *manager, Arena *arena) {
+static PlanInput plan_input(Manager *manager, Arena *arena) {
+        Demand *demand = demand_compute(arena, manager->config, manager->topology);
+
+        manager->guard_problems = diags_in(arena);
+        if (manager->is_guarded)
+                boot_guard_limit(arena, boot_guard_load(manager->root, arena), demand,
+                                 &manager->guard_problems);
         return (PlanInput){
                 .host = &manager->config->host,
-                .demand = demand_compute(arena, manager->config, manager->topology),
+                .demand = demand,
                 .topology = manager->topology,
                 .ledger = manager->ledger,
                 .limits = &manager->limits,
@@ -161,6 +169,7 @@ static void make_plan(Manager *manager) {
         manager->limits = (PoolLimits){};
         manager->n_replans = 0;
         manager->thp_problems = diags_in(arena);
+        manager->guard_problems = diags_in(arena);
         manager->topology = probe_topology(manager->root, arena);
         load_ledger(manager, arena);
         arena_free(old);
@@ -176,6 +185,21 @@ static void begin_round(Manager *manager) {
         set_thp(manager);
         record_intent(manager);
         begin_apply(manager);
+}
+
+/* After boots that failed in a row, this one gets only what is proven; a reload opens the guard. */
+static void look_at_boot_guard(Manager *manager) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const Topology *topology = probe_topology(manager->root, arena);
+        const BootGuard *guard = boot_guard_load(manager->root, arena);
+
+        manager->is_guarded = boot_guard_is_closed(guard, topology->boot_id);
+        if (manager->is_guarded)
+                log_line(
+                        LOG_ALERT,
+                        "%" PRIu64
+                        " boots in a row have failed: only what the last good boot reserved is planned; 'hugeplanctl reload' plans everything again",
+                        guard->failed_boots);
 }
 
 /* In a rescue shell memory is for the administrator: nothing is reserved before somebody asks for it,
@@ -420,6 +444,7 @@ void manager_start(Manager *manager) {
                 sd_event_add_time_relative(manager->event, &manager->boot_timer, CLOCK_BOOTTIME,
                                            manager->config->host.boot_timeout_usec, 0,
                                            on_boot_timeout, manager);
+        look_at_boot_guard(manager);
         if (topology_is_rescue(probe_topology(manager->root, manager->config_arena)))
                 hold_back(manager);
         else
@@ -437,6 +462,7 @@ void manager_reload(Manager *manager) {
         manager->before_arena = arena_new();
         manager->before = ledger_copy(manager->before_arena, manager->ledger);
         sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRIu64, clock_read_usec(CLOCK_MONOTONIC));
+        manager->is_guarded = false;
         if (load_config(manager))
                 VEC_FOREACH(instance, &manager->ledger->instances)
                         instance->is_released = false;
@@ -474,6 +500,8 @@ Status *manager_judge(const Manager *manager, Arena *arena) {
         Status *status = status_judge(arena, &input);
 
         VEC_FOREACH(problem, &manager->thp_problems.list)
+                diags_add(&status->problems, problem);
+        VEC_FOREACH(problem, &manager->guard_problems.list)
                 diags_add(&status->problems, problem);
         add_rejected(manager, &status->problems);
         return status;

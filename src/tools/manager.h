@@ -72,6 +72,7 @@ struct Manager {
         Plan *plan;
         PoolLimits limits;
         Diags thp_problems;
+        Diags guard_problems;
         Arena *efforts_arena; /* what was done in the last round that did anything */
         Efforts efforts;
         Arena *before_arena; /* who had what when the last reload began */
@@ -82,6 +83,7 @@ struct Manager {
 
         Phase phase;
         bool is_ready_sent;
+        bool is_guarded;            /* boots in a row have failed: only what is proven is planned */
         bool is_held_back;          /* rescue mode: nothing was reserved */
         bool is_reload_wanted;      /* after the round under way */
         bool is_round_wanted;       /* likewise, on the same configuration */

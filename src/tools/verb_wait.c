@@ -139,6 +139,18 @@ static const char *get_string(Command *command, const json_t *reply, const char 
         return arena_strdup(command->arena, json_string_value(json_object_get(reply, key)));
 }
 
+static void take_known(const StatusInstance *known, StatusInstance *instance) {
+        Reason reason = instance->reason;
+
+        *instance = *known;
+        if (!verdict_lets_start(known->verdict))
+                return;
+        /* Its pages stand, and yet the gate refuses: they are not free for it to take. */
+        reason.kind = REASON_TAKEN;
+        instance->verdict = VERDICT_REFUSED;
+        instance->reason = reason;
+}
+
 static int tell_refused(Command *command, const char *name, const json_t *reply) {
         StatusInstance instance = {
                 .name = name,
@@ -146,21 +158,22 @@ static int tell_refused(Command *command, const char *name, const json_t *reply)
                 .reason = {.text = get_string(command, reply, "reason"),
                            .remedy = get_string(command, reply, "remedy")},
         };
+        const Status *now = NULL;
         char *error_name = NULL;
         json_t *status = NULL;
 
         /* The verdict may be "invalid" or "lost"; the status tells, and has the figures. */
         if (daemon_call(command, MANAGER_DESCRIBE, NULL, grace_usec, &status, &error_name) == 0 &&
             !error_name) {
-                const Status *now = status_from_json(command->arena, status);
+                now = status_from_json(command->arena, status);
                 const StatusInstance *known = now ? status_find(now, name) : NULL;
 
-                if (known && !verdict_lets_start(known->verdict))
-                        instance = *known;
+                if (known)
+                        take_known(known, &instance);
         }
         free(error_name);
         json_decref(status);
-        return tell(command, &instance);
+        return tell_with_holders(command, now, &instance);
 }
 
 static int tell_error(Command *command, const char *name, const char *error_name,

@@ -14,9 +14,11 @@
 #include "tools/log.h"
 #include "tools/options.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const uint64_t answer_usec = 10 * USEC_PER_SEC;
 
@@ -290,6 +292,15 @@ static int print_problems(Command *command, const Diags *problems, size_t n_hurt
         return n_hurting > 0 ? EXIT_NOT_READY : EXIT_AS_WISHED;
 }
 
+/* A path as the user means it: below the working directory, as long as the root is that of the host. */
+static const char *absolute_path(const Command *command, const char *path) {
+        char directory[PATH_MAX];
+
+        if (*path == '/' || !root_is_host(command->root) || !getcwd(directory, sizeof(directory)))
+                return path;
+        return arena_printf(command->arena, "%s/%s", directory, path);
+}
+
 static int verb_check(Command *command) {
         Diags problems = diags_in(command->arena);
 
@@ -306,7 +317,8 @@ static int verb_check(Command *command) {
         for (size_t i = 0; i < command->n_arguments; i++) {
                 const Config *config = config_parse(
                         command->arena,
-                        config_dirs_read_one(command->root, command->arena, command->arguments[i]));
+                        config_dirs_read_one(command->root, command->arena,
+                                             absolute_path(command, command->arguments[i])));
 
                 VEC_FOREACH(problem, &config->problems.list)
                         diags_add(&problems, problem);
@@ -564,6 +576,8 @@ const Verb verbs[] = {
         {"reload", "", 0, 0, verb_reload, "Read the configuration anew and apply the difference"},
         {"release", "NAME", 1, 1, verb_release,
          "Give back an instance's own free pages until the next reload or start"},
+        /* For hugeplan-boot.service and hugeplan-boot-good.service only. */
+        {"boot-guard", "begin|good", 1, 1, verb_boot_guard, NULL},
         {"cat-config", "", 0, 0, verb_cat_config, "Print the configuration files that count"},
 };
 const size_t n_verbs = ARRAY_LEN(verbs);

@@ -33,12 +33,13 @@ typedef struct Verb {
         const char *synopsis;         /* what follows the name */
         size_t n_min, n_max;          /* arguments */
         int (*run)(Command *command); /* gives the exit code */
-        const char *help;
+        const char *help;             /* NULL: not for people */
 } Verb;
 
 extern const Verb verbs[];
 extern const size_t n_verbs;
 
+int verb_boot_guard(Command *command);
 int verb_wait(Command *command);
 
 /* ---- shared by the verbs ---- */

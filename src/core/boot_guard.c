@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/boot_guard.h"
+
+#include "base/text.h"
+
+enum { BOOT_GUARD_VERSION = 1 };
+
+json_t *boot_guard_to_json(const BootGuard *guard) {
+        json_t *proven = json_array();
+
+        VEC_FOREACH(instance, &guard->proven)
+                json_array_append_new(proven, json_pack("{ss sI sI}", "name", instance->name,
+                                                        "pageSizeBytes",
+                                                        (json_int_t) instance->page_size_bytes,
+                                                        "pages", (json_int_t) instance->pages));
+        return json_pack("{si sI ss so}", "version", BOOT_GUARD_VERSION, "failedBoots",
+                         (json_int_t) guard->failed_boots, "bootId", guard->boot_id, "proven",
+                         proven);
+}
+
+static bool read_proven(Arena *arena, BootGuard *guard, const json_t *json) {
+        json_int_t size, pages;
+        const char *name;
+
+        if (json_unpack((json_t *) json, "{ss sI sI !}", "name", &name, "pageSizeBytes", &size,
+                        "pages", &pages) < 0 ||
+            size <= 0 || pages <= 0)
+                return false;
+        *vec_push(arena, &guard->proven) =
+                (ProvenInstance){arena_strdup(arena, name), (uint64_t) size, (uint64_t) pages};
+        return true;
+}
+
+BootGuard *boot_guard_from_json(Arena *arena, const json_t *json) {
+        BootGuard *guard = ARENA_NEW(arena, BootGuard);
+        const char *boot_id;
+        json_int_t failed;
+        json_t *proven, *item;
+        int version;
+        size_t i;
+
+        if (json_unpack((json_t *) json, "{si sI ss so !}", "version", &version, "failedBoots",
+                        &failed, "bootId", &boot_id, "proven", &proven) < 0 ||
+            version != BOOT_GUARD_VERSION || failed < 0 || !json_is_array(proven))
+                return NULL;
+        guard->failed_boots = (uint64_t) failed;
+        guard->boot_id = arena_strdup(arena, boot_id);
+        json_array_foreach(proven, i, item)
+                if (!read_proven(arena, guard, item))
+                        return NULL;
+        return guard;
+}
+
+void boot_guard_begin(Arena *arena, BootGuard *guard, const char *boot_id) {
+        if (text_equals(guard->boot_id, boot_id))
+                return;
+        guard->failed_boots++;
+        guard->boot_id = arena_strdup(arena, boot_id);
+}
+
+void boot_guard_succeed(Arena *arena, BootGuard *guard, const Ledger *ledger) {
+        guard->failed_boots = 0;
+        guard->boot_id = arena_strdup(arena, ledger->boot_id);
+        guard->proven = (typeof(guard->proven)){};
+        VEC_FOREACH(instance, &ledger->instances)
+                if (ledger_granted_pages(instance) > 0)
+                        *vec_push(arena, &guard->proven) = (ProvenInstance){
+                                arena_strdup(arena, instance->name), instance->page_size_bytes,
+                                ledger_granted_pages(instance)};
+}
+
+/* The present boot may have been counted already (the daemon was restarted) or not yet. */
+bool boot_guard_is_closed(const BootGuard *guard, const char *boot_id) {
+        uint64_t before = guard->failed_boots;
+
+        if (text_equals(guard->boot_id, boot_id) && before > 0)
+                before--;
+        return before >= BOOT_GUARD_FAILURES;
+}
+
+static bool is_proven(const BootGuard *guard, const DemandInstance *demand) {
+        VEC_FOREACH(instance, &guard->proven) {
+                if (!text_equals(instance->name, demand->config->name))
+                        continue;
+                for (size_t i = 0; i < demand->n_options; i++)
+                        if (demand->options[i].page_size_bytes == instance->page_size_bytes)
+                                return demand->options[i].pages <= instance->pages;
+        }
+        return false;
+}
+
+void boot_guard_limit(Arena *arena, const BootGuard *guard, Demand *demand, Diags *problems) {
+        diags_add(
+                problems,
+                &(Diag){.severity = SEVERITY_WARNING,
+                        .id = "boot-guard",
+                        .text = arena_printf(
+                                arena,
+                                "%" PRIu64
+                                " boots in a row have failed; only what the last good boot reserved is planned",
+                                guard->failed_boots),
+                        .remedy =
+                                "find out why they failed, then run 'hugeplanctl reload' to plan everything again"});
+        for (size_t i = 0; i < demand->n_instances; i++) {
+                DemandInstance *instance = &demand->instances[i];
+
+                if (instance->n_options == 0 || is_proven(guard, instance))
+                        continue;
+                instance->n_options = 0;
+                instance->reason = (Reason){
+                        REASON_BOOT_GUARD,
+                        "boots in a row have failed, and it was not reserved like this in the last good one",
+                        "find out why they failed, then run 'hugeplanctl reload'"};
+        }
+}

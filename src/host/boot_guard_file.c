@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "host/boot_guard_file.h"
+
+#include "core/names.h"
+#include "host/json_file.h"
+
+BootGuard *boot_guard_load(const Root *root, Arena *arena) {
+        json_t *json = NULL;
+        BootGuard *guard = NULL;
+
+        if (json_file_read(root, arena, PATH_BOOT_GUARD, &json) == 0)
+                guard = boot_guard_from_json(arena, json);
+        json_decref(json);
+        if (!guard) {
+                guard = ARENA_NEW(arena, BootGuard);
+                guard->boot_id = "";
+        }
+        return guard;
+}
+
+int boot_guard_save(const Root *root, const BootGuard *guard) {
+        return json_file_write(root, PATH_BOOT_GUARD, boot_guard_to_json(guard), 0644);
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* The boot guard on disk: on the root file system, for early boot has no other. */
+
+#include "core/boot_guard.h"
+#include "host/root.h"
+
+/* An open guard where there is none, or it is broken. */
+BootGuard *boot_guard_load(const Root *root, Arena *arena);
+
+/* Negative errno. */
+int boot_guard_save(const Root *root, const BootGuard *guard);
