@@ -25,7 +25,8 @@ void text_repeat(Text *text, char byte, size_t n);
 const char *text_string(const Text *text);
 
 /* Breaks PARAGRAPH at spaces so that no line is wider than WIDTH columns. The first line starts
- * with FIRST, every other with INDENT; every line ends with a newline. */
+ * with FIRST, every other with INDENT; every line ends with a newline. What stands in the line
+ * already counts. */
 void text_add_wrapped(Text *text, const char *first, const char *indent, const char *paragraph,
                       size_t width);
 

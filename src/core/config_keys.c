@@ -570,10 +570,17 @@ static void apply_one(KeyTarget *target, Section section, const Assignment *assi
         }
 
         unsigned earlier = key->is_list ? 0 : earlier_line(parsed, assignment);
-        const char *wrong = earlier > 0 ? arena_printf(arena, "is set in line %u already", earlier)
-                                        : key->set(target, assignment->value);
+        const char *wrong = earlier > 0 ? NULL : key->set(target, assignment->value);
 
-        if (wrong)
+        if (earlier > 0)
+                config_file_refuse(
+                        arena, parsed, problems,
+                        &(Diag){.id = "config-set-twice",
+                                .line = assignment->line,
+                                .key = key->name,
+                                .text = arena_printf(arena, "is set in line %u already", earlier),
+                                .remedy = "keep one of the lines"});
+        else if (wrong)
                 refuse_value(arena, key, assignment, wrong, parsed, problems);
         else if (key->is_unsupported && key->is_unsupported(target))
                 config_file_refuse(arena, parsed, problems,

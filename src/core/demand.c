@@ -110,43 +110,54 @@ static Reason fill_option(Arena *arena, const InstanceConfig *config, DemandOpti
         const char *wrong = size_by_engine(arena, config, memory_bytes, option);
 
         if (wrong)
-                return refuse(REASON_ENGINE_SIZE, wrong, "give the number by Pages=");
+                return refuse(REASON_ENGINE_SIZE, wrong, "mend it, or give the number by Pages=");
         option->pages = option->sizing.pages;
         if (config->n_node_memory > 0)
                 split_pages(arena, config, memory_bytes, option);
         return (Reason){};
 }
 
-/* The page sizes of the instance that the host has. */
+/* One page size, if the host has it and the engine can use it; else why not. */
+static Reason try_option(Arena *arena, const InstanceConfig *config, const Topology *topology,
+                         uint64_t page_size_bytes, DemandOption *option) {
+        const char *size = format_page_size(arena, page_size_bytes);
+
+        *option = (DemandOption){.page_size_bytes = page_size_bytes};
+        if (topology_page_size_index(topology, page_size_bytes) < 0)
+                return refuse(
+                        REASON_NO_PAGE_SIZE,
+                        arena_printf(arena,
+                                     "this kernel and CPU have no huge pages of %s (they have %s)",
+                                     size, topology_page_size_names(arena, topology)),
+                        "write a size that is there in PageSize=, or boot with hugepagesz= where the CPU has the size");
+        if (config->engine->uses_default_size &&
+            page_size_bytes != topology->default_page_size_bytes)
+                return refuse(
+                        REASON_ENGINE_SIZE,
+                        arena_printf(arena, "%s uses the host's default page size only, not %s",
+                                     config->engine->title, size),
+                        "write PageSize=default, or change default_hugepagesz= on the kernel command line");
+        return fill_option(arena, config, option);
+}
+
+/* The page sizes that are of use, in order of preference; a reason only when there is none. */
 static Reason fill_options(Arena *arena, const InstanceConfig *config, const Topology *topology,
                            DemandInstance *instance) {
-        Text missing = text_in(arena);
+        Reason first = {};
 
         instance->options = ARENA_ARRAY(arena, DemandOption, config->n_page_sizes);
         for (size_t i = 0; i < config->n_page_sizes; i++) {
                 uint64_t bytes = config->page_sizes[i] ? config->page_sizes[i]
                                                        : topology->default_page_size_bytes;
-                DemandOption *option = &instance->options[instance->n_options];
+                Reason reason = try_option(arena, config, topology, bytes,
+                                           &instance->options[instance->n_options]);
 
-                if (topology_page_size_index(topology, bytes) < 0) {
-                        text_printf(&missing, "%s%s", missing.length > 0 ? ", " : "",
-                                    format_page_size(arena, bytes));
-                        continue;
-                }
-                option->page_size_bytes = bytes;
-                Reason reason = fill_option(arena, config, option);
-
-                if (reason.kind != REASON_NONE)
-                        return reason;
-                instance->n_options++;
+                if (reason.kind == REASON_NONE)
+                        instance->n_options++;
+                else if (first.kind == REASON_NONE)
+                        first = reason;
         }
-        if (instance->n_options > 0)
-                return (Reason){};
-        return refuse(
-                REASON_NO_PAGE_SIZE,
-                arena_printf(arena, "this kernel and CPU have no huge pages of %s (they have %s)",
-                             text_string(&missing), topology_page_size_names(arena, topology)),
-                "write a size that is there in PageSize=, or boot with hugepagesz= where the CPU has the size");
+        return instance->n_options > 0 ? (Reason){} : first;
 }
 
 static Reason compute_instance(Arena *arena, const InstanceConfig *config, const Topology *topology,

@@ -41,6 +41,7 @@ typedef struct Engine {
         const char *default_unit; /* where it is the same everywhere, else NULL */
         ThpPolicy thp_wish;       /* THP_AUTO: none */
         bool reserves;            /* false: it has a THP wish only */
+        bool uses_default_size;   /* it maps pages of the host's default size only */
         /* The setting that Memory= stands for; NULL: plain bytes ("memory"). */
         const char *memory_setting;
         /* The pages of PAGE_SIZE_BYTES (not 0) that SETTINGS need; what they leave out is the

@@ -146,6 +146,7 @@ const Engine engine_mysql = {
         .title = "MySQL",
         .thp_wish = THP_AUTO,
         .reserves = true,
+        .uses_default_size = true,
         .memory_setting = "innodb_buffer_pool_size",
         .size = size_mysql,
 };

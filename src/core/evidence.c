@@ -69,14 +69,19 @@ static Reason reason_of_memory(Arena *arena, const Topology *now, const Shortfal
                                      what, format_size(arena, free_bytes),
                                      format_size(arena, missing)),
                         "free memory on that node, allow more nodes, or reserve at boot before it fills"};
+        const char *tried = shortfall->n_rounds > 0
+                                    ? arena_printf(arena, "%u %s of compaction",
+                                                   shortfall->n_rounds,
+                                                   shortfall->n_rounds == 1 ? "round" : "rounds")
+                                    : "compaction was switched off, or there was no time for it";
+
         return (Reason){
                 REASON_FRAGMENTED,
                 arena_printf(
                         arena,
-                        "%s: %s is free but fragmented (blocks for %s more, largest block %s; %u %s of compaction)",
+                        "%s: %s is free but fragmented (blocks for %s more, largest block %s; %s)",
                         what, format_size(arena, free_bytes), format_count(arena, ready),
-                        format_size(arena, largest), shortfall->n_rounds,
-                        shortfall->n_rounds == 1 ? "round" : "rounds"),
+                        format_size(arena, largest), tried),
                 "reboot so that the pages are reserved before memory fragments"};
 }
 

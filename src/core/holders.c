@@ -12,6 +12,8 @@ typedef struct DeviceSize {
         uint64_t page_size_bytes;
 } DeviceSize;
 
+enum { FAMILY_DEPTH_MAX = 64 };
+
 typedef struct Maker {
         Arena *arena;
         const HoldersInput *input;
@@ -189,25 +191,74 @@ static int compare_pieces(const void *a, const void *b) {
 
 /* ---- groups ---- */
 
-/* The processes of one unit, or one process without a unit. */
+/* The processes of one unit, or a family without one; by pid. */
 typedef struct Group {
         const Process **processes;
         size_t n;
 } Group;
 
-static int compare_processes(const void *a, const void *b) {
+/* A process and, where it has no unit, its eldest ancestor among those that have none either. */
+typedef struct Member {
+        const Process *process;
+        uint64_t family;
+} Member;
+
+static int compare_members(const void *a, const void *b) {
+        const Member *first = a, *second = b;
+        int r = process_compare_units(first->process, second->process);
+
+        if (r == 0)
+                r = compare_u64(first->family, second->family);
+        return r != 0 ? r : compare_u64(first->process->pid, second->process->pid);
+}
+
+static const Process *find_process(const Member *members, size_t n, uint64_t pid) {
+        const Process wanted = {.pid = pid};
+        const Member key = {&wanted, 0}, *found;
+
+        found = bsearch(&key, members, n, sizeof(Member), compare_members);
+        return found ? found->process : NULL;
+}
+
+static uint64_t eldest_ancestor(const Member *members, size_t n, const Process *process) {
+        const Process *parent = process;
+
+        for (int depth = 0; parent && depth < FAMILY_DEPTH_MAX; depth++) {
+                process = parent;
+                parent = find_process(members, n, process->parent_pid);
+        }
+        return process->pid;
+}
+
+/* All processes in the order of their groups. */
+static Member *sort_members(const Maker *maker) {
+        const HoldersInput *input = maker->input;
+        Member *members = ARENA_ARRAY(maker->arena, Member, input->n_processes + 1);
+        uint64_t *families = ARENA_ARRAY(maker->arena, uint64_t, input->n_processes + 1);
+
+        for (size_t i = 0; i < input->n_processes; i++)
+                members[i].process = &input->processes[i];
+        if (input->n_processes > 0)
+                qsort(members, input->n_processes, sizeof(Member), compare_members);
+        for (size_t i = 0; i < input->n_processes && !members[i].process->unit; i++)
+                families[i] = eldest_ancestor(members, input->n_processes, members[i].process);
+        for (size_t i = 0; i < input->n_processes; i++)
+                members[i].family = families[i];
+        if (input->n_processes > 0)
+                qsort(members, input->n_processes, sizeof(Member), compare_members);
+        return members;
+}
+
+static int compare_pids(const void *a, const void *b) {
         const Process *first = *(const Process *const *) a, *second = *(const Process *const *) b;
 
-        int r = process_compare_units(first, second);
-
-        return r != 0 ? r : compare_u64(first->pid, second->pid);
+        return compare_u64(first->pid, second->pid);
 }
 
 static bool has_process(const Group *group, uint64_t pid) {
-        const Process wanted = {.pid = pid, .unit = group->processes[0]->unit}, *key = &wanted;
+        const Process wanted = {.pid = pid}, *key = &wanted;
 
-        return bsearch(&key, group->processes, group->n, sizeof(*group->processes),
-                       compare_processes);
+        return bsearch(&key, group->processes, group->n, sizeof(*group->processes), compare_pids);
 }
 
 /* The first process: no child of another, and of several such the one with the most pages. */
@@ -263,6 +314,15 @@ static Holder *add_row(Maker *maker, const Process *leader, uint64_t page_size_b
         return holder;
 }
 
+static void add_held(Maker *maker, uint64_t page_size_bytes, uint64_t pages) {
+        VEC_FOREACH(held, &maker->holders->held)
+                if (held->page_size_bytes == page_size_bytes) {
+                        held->pages = add_saturated(held->pages, pages);
+                        return;
+                }
+        *vec_push(maker->arena, &maker->holders->held) = (HeldPages){page_size_bytes, pages};
+}
+
 /* A group whose processes show no mappings: all that is known is what each has touched first. */
 static void add_plain_row(Maker *maker, const Group *group, const Process *leader) {
         uint64_t page_size_bytes = only_page_size(maker->input->topology), bytes = 0;
@@ -276,6 +336,7 @@ static void add_plain_row(Maker *maker, const Group *group, const Process *leade
         holder->bytes = bytes;
         holder->pages = page_size_bytes > 0 ? bytes / page_size_bytes : 0;
         holder->is_lower_bound = true;
+        add_held(maker, page_size_bytes, holder->pages);
 }
 
 static bool has_hidden_process(const Group *group) {
@@ -309,6 +370,18 @@ static void add_rows(Maker *maker, const Group *group, const Process *leader,
         }
 }
 
+/* All processes as one group, so that a segment counts once. */
+static void count_all(Maker *maker, const Group *all) {
+        Pieces pieces = group_pieces(maker, all);
+
+        for (size_t at = 0; at < pieces.n;) {
+                uint64_t page_size_bytes = pieces.items[at].page_size_bytes;
+                Count count = count_segment(maker->arena, &pieces, &at);
+
+                add_held(maker, page_size_bytes, MAX(count.pages, count.mapped_pages));
+        }
+}
+
 static void add_group(Maker *maker, const Group *group) {
         const Process *leader = group_leader(group);
         Pieces pieces = group_pieces(maker, group);
@@ -320,24 +393,21 @@ static void add_group(Maker *maker, const Group *group) {
 }
 
 static void add_groups(Maker *maker) {
-        const HoldersInput *input = maker->input;
-        const Process **order = ARENA_ARRAY(maker->arena, const Process *, input->n_processes + 1);
+        size_t n = maker->input->n_processes;
+        const Member *members = sort_members(maker);
+        const Process **order = ARENA_ARRAY(maker->arena, const Process *, n + 1);
         Group group = {order, 0};
 
-        for (size_t i = 0; i < input->n_processes; i++)
-                order[i] = &input->processes[i];
-        if (input->n_processes > 0)
-                qsort(order, input->n_processes, sizeof(*order), compare_processes);
-        for (size_t i = 0; i < input->n_processes; i++) {
-                bool is_last = i + 1 == input->n_processes || !order[i]->unit ||
-                               !text_equals(order[i]->unit, order[i + 1]->unit);
-
+        for (size_t i = 0; i < n; i++) {
+                order[i] = members[i].process;
                 group.n++;
-                if (is_last) {
-                        add_group(maker, &group);
-                        group = (Group){order + i + 1, 0};
-                }
+                if (i + 1 < n && members[i].family == members[i + 1].family &&
+                    process_compare_units(members[i].process, members[i + 1].process) == 0)
+                        continue;
+                add_group(maker, &group);
+                group = (Group){order + i + 1, 0};
         }
+        count_all(maker, &(Group){order, n});
 }
 
 /* ---- control groups ---- */
@@ -371,6 +441,7 @@ static const Holder *find_unit(const Holders *holders, const char *unit) {
 static void add_charge(Maker *maker, const HolderCharge *charge) {
         Holder *row = find_row(maker, charge->unit, charge->page_size_bytes);
         const Holder *other = find_unit(maker->holders, charge->unit);
+        uint64_t kept_pages;
 
         if (charge->pages == 0 && charge->reserved_pages == 0)
                 return;
@@ -384,7 +455,9 @@ static void add_charge(Maker *maker, const HolderCharge *charge) {
 
                 row = add_row(maker, &leader, charge->page_size_bytes);
         }
+        kept_pages = holder_kept_pages(row);
         take_charge(row, charge);
+        add_held(maker, row->page_size_bytes, holder_kept_pages(row) - kept_pages);
 }
 
 /* ---- what no process holds ---- */
@@ -399,9 +472,9 @@ uint64_t holders_unseen_pages(const Holders *holders, const Topology *topology,
         unseen = add_saturated(sub_floored(topology->page_sizes[i].total_pages,
                                            topology->page_sizes[i].free_pages),
                                topology->page_sizes[i].promised_pages);
-        VEC_FOREACH(holder, &holders->list)
-                if (holder->page_size_bytes == page_size_bytes)
-                        unseen = sub_floored(unseen, holder_kept_pages(holder));
+        VEC_FOREACH(held, &holders->held)
+                if (held->page_size_bytes == page_size_bytes)
+                        unseen = sub_floored(unseen, held->pages);
         return unseen;
 }
 
@@ -413,6 +486,7 @@ static void add_ownerless(Maker *maker, const char *what, uint64_t page_size_byt
         holder->pages = pages;
         holder->mapped_pages = pages;
         holder->bytes = mul_saturated(pages, page_size_bytes);
+        add_held(maker, page_size_bytes, pages);
 }
 
 typedef struct Segment {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Holders: who holds huge pages now, one row for each unit (or process without one) and page size.
+/* Holders: who holds huge pages now, one row for each unit and page size. Processes without a unit
+ * are taken together with their children.
  *
  * No source tells all, and each errs in its own way:
  *  - HugetlbPages of a process counts what it touched first, for shared segments too: a sum over
@@ -31,8 +32,16 @@ typedef struct Holder {
         bool is_lower_bound; /* there may be more in use */
 } Holder;
 
+/* Pages of a size that are accounted for by the rows. Segments that several of them share count
+ * once, so that this may be less than their sum. */
+typedef struct HeldPages {
+        uint64_t page_size_bytes;
+        uint64_t pages;
+} HeldPages;
+
 typedef struct Holders {
         VEC(Holder) list;
+        VEC(HeldPages) held;
         /* All processes could be looked into: what is in no row is held by no process that lives. */
         bool is_complete;
 } Holders;
@@ -61,7 +70,7 @@ typedef struct HoldersInput {
  * without a process, and the rest. */
 Holders *holders_make(Arena *arena, const HoldersInput *input);
 
-/* Pages of a size that are in use or promised, but not in the rows. */
+/* Pages of a size that are in use or promised, but not by what is in the rows. */
 uint64_t holders_unseen_pages(const Holders *holders, const Topology *topology,
                               uint64_t page_size_bytes);
 

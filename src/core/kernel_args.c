@@ -118,8 +118,7 @@ static void fill_pools(Adviser *adviser) {
                                 .present_pages =
                                         asked_pages(adviser->present, topology, node, bytes),
                                 .next_pages = asked_pages(adviser->next, topology, node, bytes),
-                                .found_pages =
-                                        pool_persistent_pages(&topology->nodes[i].pools[k]),
+                                .found_pages = pool_persistent_pages(&topology->nodes[i].pools[k]),
                         };
                 }
         }
@@ -243,8 +242,8 @@ static PoolCount choose_count(const Adviser *adviser, const KernelLine *line,
 
 /* The first phrase of this size becomes what is wanted; what else there is of it goes. */
 static void change_size(Adviser *adviser, const KernelLine *line, uint64_t page_size_bytes) {
-        const char *to =
-                format_pages(adviser, page_size_bytes, choose_count(adviser, line, page_size_bytes));
+        const char *to = format_pages(adviser, page_size_bytes,
+                                      choose_count(adviser, line, page_size_bytes));
 
         VEC_FOREACH(phrase, &line->phrases) {
                 if (phrase_bytes(line, *phrase) != page_size_bytes)
@@ -476,8 +475,8 @@ KernelAdvice *kernel_args_advise(Arena *arena, const KernelArgsInput *input) {
 
         adviser.present = kernel_line_read(arena, line ? line : "", PATH_CMDLINE, input->topology);
         if (input->next_line)
-                adviser.next =
-                        kernel_line_read(arena, input->next_line, input->next_file, input->topology);
+                adviser.next = kernel_line_read(arena, input->next_line, input->next_file,
+                                                input->topology);
         advice->problems = diags_in(arena);
         fill_pools(&adviser);
         advice->wanted = join_wanted(&adviser);

@@ -29,10 +29,10 @@ typedef struct KernelPool {
 
 typedef struct KernelArgsInput {
         const Config *config;
-        const Topology *topology;    /* as it is now, with the present command line */
-        const Plan *plan;            /* made for kernel_args_boot_topology() */
-        const char *next_line;       /* of the entry that will boot next; NULL: not known */
-        const char *next_file;       /* where that stands */
+        const Topology *topology; /* as it is now, with the present command line */
+        const Plan *plan;         /* made for kernel_args_boot_topology() */
+        const char *next_line;    /* of the entry that will boot next; NULL: not known */
+        const char *next_file;    /* where that stands */
 } KernelArgsInput;
 
 typedef struct KernelAdvice {

@@ -319,9 +319,8 @@ static void take_size(Reader *reader, const KernelArgument *argument) {
         reader->is_size_valid = false;
         if ((bytes = judge_size(reader, argument)) == 0)
                 return;
-        if (is_size_seen(reader, bytes) && !(reader->has_default &&
-                                             bytes == reader->default_bytes &&
-                                             !has_pages(reader, bytes))) {
+        if (is_size_seen(reader, bytes) &&
+            !(reader->has_default && bytes == reader->default_bytes && !has_pages(reader, bytes))) {
                 add_problem(reader, SEVERITY_ERROR, "cmdline-duplicate", argument->word,
                             "this size is named twice; the kernel ignores the second, and the "
                             "hugepages= which follows it",
@@ -484,8 +483,8 @@ static void take_pages(Reader *reader, const KernelArgument *argument) {
         };
 
         if (reader->size_phrase)
-                pages.words = arena_printf(reader->arena, "%s %s", reader->size_phrase,
-                                           argument->word);
+                pages.words =
+                        arena_printf(reader->arena, "%s %s", reader->size_phrase, argument->word);
         reader->size_phrase = NULL;
         add_phrase(reader, pages.words);
         if (!reader->is_size_valid) {

@@ -42,10 +42,11 @@ typedef VEC(KernelChange) KernelChanges;
 /* A command line, understood. */
 typedef struct KernelLine {
         KernelArguments arguments;
-        VEC(KernelPages) pages;  /* what the kernel takes; what it drops is in `problems` */
-        VEC(const char *) phrases; /* all that matters here: "hugepagesz=1G hugepages=4", "numa=off" */
-        Diags problems;            /* `key` holds the words in question */
-        KernelChanges repairs;     /* of what is an error */
+        VEC(KernelPages) pages; /* what the kernel takes; what it drops is in `problems` */
+        VEC(const char *)
+        phrases;               /* all that matters here: "hugepagesz=1G hugepages=4", "numa=off" */
+        Diags problems;        /* `key` holds the words in question */
+        KernelChanges repairs; /* of what is an error */
 } KernelLine;
 
 /* Words of LINE, up to "--": what follows is for init. */

@@ -311,10 +311,12 @@ static Reason explain_shortage(const Planner *planner, const DemandInstance *dem
                              id_set_format(arena, &demand->nodes), format_count(arena, capacity),
                              format_size(arena, mul_saturated(capacity, option->page_size_bytes)),
                              keep_free),
-                arena_printf(
-                        arena,
-                        "ask for at most %s pages, allow more nodes, raise its Priority= or add memory",
-                        format_count(arena, capacity))};
+                capacity > 0
+                        ? arena_printf(
+                                  arena,
+                                  "ask for at most %s pages, allow more nodes, raise its Priority= or add memory",
+                                  format_count(arena, capacity))
+                        : "allow more nodes, raise its Priority= or add memory"};
 }
 
 /* ---- serving all ---- */

@@ -45,7 +45,7 @@ typedef struct Process {
         HugeMappings mappings;
 } Process;
 
-/* By unit; processes without one come first, and each is for itself. */
+/* By unit; processes without one come first. */
 int process_compare_units(const Process *a, const Process *b);
 
 /* /proc/PID/status into command, parent and bytes; -EINVAL for what is none. */

@@ -337,9 +337,9 @@ char *render_verdict(Arena *arena, const StatusInstance *instance) {
 
 static void add_plan_steps(Text *text, const Plan *plan, const RenderOptions *options) {
         static const TableColumn columns[] = {
-                {"NODE", TABLE_RIGHT},   {"PAGE", TABLE_RIGHT},   {"FOUND", TABLE_RIGHT},
-                {"OTHERS", TABLE_RIGHT}, {"WANTED", TABLE_RIGHT}, {"FROM", TABLE_RIGHT},
-                {"TO", TABLE_RIGHT},     {"STEP", TABLE_RIGHT},
+                {"NODE", TABLE_RIGHT},  {"PAGE", TABLE_RIGHT},   {"FOUND", TABLE_RIGHT},
+                {"TAKEN", TABLE_RIGHT}, {"WANTED", TABLE_RIGHT}, {"FROM", TABLE_RIGHT},
+                {"TO", TABLE_RIGHT},    {"STEP", TABLE_RIGHT},
         };
         Arena *arena = text->arena;
         Table *table = table_new(arena, columns, ARRAY_LEN(columns));

@@ -95,8 +95,9 @@ static void judge_pools(Judge *judge) {
 
 /* ---- instances ---- */
 
-/* Takes the instance's pages out of what the pools hold; how many are not there. */
-static uint64_t claim_pages(Judge *judge, const PlanInstance *planned, unsigned *ret_node) {
+/* Takes the instance's pages out of what the pools hold; how many are not there, and on which
+ * nodes. */
+static uint64_t claim_pages(Judge *judge, const PlanInstance *planned, IdSet *nodes) {
         uint64_t missing = 0;
 
         for (size_t i = 0; i < planned->n_grants; i++) {
@@ -110,7 +111,7 @@ static uint64_t claim_pages(Judge *judge, const PlanInstance *planned, unsigned 
                         judge->status->pools[k].owned_pages += there;
                 }
                 if (there < wanted)
-                        *ret_node = planned->grants[i].node;
+                        id_set_add(nodes, planned->grants[i].node);
                 missing += wanted - there;
         }
         return missing;
@@ -128,7 +129,7 @@ static bool may_still_come(const Judge *judge, ReasonKind kind) {
 }
 
 static void judge_missing(const Judge *judge, StatusInstance *instance, uint64_t missing,
-                          unsigned node) {
+                          const IdSet *nodes) {
         Arena *arena = judge->arena;
 
         instance->pages_granted = sub_floored(instance->pages_granted, missing);
@@ -145,9 +146,10 @@ static void judge_missing(const Judge *judge, StatusInstance *instance, uint64_t
         instance->reason = (Reason){
                 REASON_POOL_SHRANK,
                 arena_printf(arena,
-                             is_lost ? "the pool on node %u no longer holds %s of its pages"
-                                     : "on node %u, %s of its pages are not reserved",
-                             node, format_count(arena, missing)),
+                             is_lost ? "the pools of node%s %s no longer hold %s of its pages"
+                                     : "on node%s %s, %s of its pages are not reserved",
+                             id_set_count(nodes) == 1 ? "" : "s", id_set_format(arena, nodes),
+                             format_count(arena, missing)),
                 is_lost ? "run 'hugeplanctl reload' to reserve them again, and look for what lowered vm.nr_hugepages"
                         : "start hugeplan.service, or run 'hugeplanctl reload'"};
         if (instance->shortage == SHORTAGE_DEGRADE)
@@ -158,8 +160,8 @@ static void judge_missing(const Judge *judge, StatusInstance *instance, uint64_t
 
 static void judge_instance(Judge *judge, const PlanInstance *planned, StatusInstance *instance) {
         const InstanceConfig *config = planned->demand->config;
-        unsigned node = 0;
-        uint64_t missing = claim_pages(judge, planned, &node);
+        IdSet nodes = {};
+        uint64_t missing = claim_pages(judge, planned, &nodes);
 
         *instance = (StatusInstance){
                 .name = config->name,
@@ -176,12 +178,13 @@ static void judge_instance(Judge *judge, const PlanInstance *planned, StatusInst
                 .shortage = config->shortage,
                 .reason = planned->reason,
         };
-        if (planned->reason.kind != REASON_NONE)
-                instance->verdict = may_still_come(judge, planned->reason.kind)
-                                            ? VERDICT_PENDING
-                                            : plan_verdict(planned);
+        if (may_still_come(judge, planned->reason.kind)) {
+                instance->verdict = VERDICT_PENDING;
+                instance->reason.remedy = "wait; it is tried again until ReserveTimeout= is over";
+        } else if (planned->reason.kind != REASON_NONE)
+                instance->verdict = plan_verdict(planned);
         else if (missing > 0)
-                judge_missing(judge, instance, missing, node);
+                judge_missing(judge, instance, missing, &nodes);
 }
 
 /* The most important instance claims first, so that the least important one is the one lost. */
@@ -205,14 +208,19 @@ static void judge_instances(Judge *judge) {
 
 /* ---- problems ---- */
 
+static Severity problem_severity(const StatusInstance *instance) {
+        if (instance->reason.kind == REASON_RELEASED) /* as somebody wished */
+                return SEVERITY_NOTICE;
+        return instance->verdict == VERDICT_DEGRADED ? SEVERITY_WARNING : SEVERITY_ERROR;
+}
+
 static void add_instance_problem(Judge *judge, const StatusInstance *instance) {
         /* An invalid file stands among the problems of the configuration already. */
         if (instance->verdict == VERDICT_READY || instance->verdict == VERDICT_PENDING ||
             instance->verdict == VERDICT_INVALID)
                 return;
         diags_add(&judge->status->problems,
-                  &(Diag){.severity = instance->verdict == VERDICT_DEGRADED ? SEVERITY_WARNING
-                                                                            : SEVERITY_ERROR,
+                  &(Diag){.severity = problem_severity(instance),
                           .id = reason_id(instance->reason.kind),
                           .file = instance->file,
                           .text = arena_printf(judge->arena, "%s is %s: %s", instance->name,

@@ -57,7 +57,7 @@ typedef struct Status {
         StatusInstance *instances;
         size_t n_instances;
         Diags problems;
-        Efforts efforts; /* what was done for the pools last, in this order */
+        Efforts efforts;        /* what was done for the pools last, in this order */
         const Holders *holders; /* NULL: nobody has looked (the daemon, in its sandbox, does not) */
 } Status;
 
