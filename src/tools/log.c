@@ -17,14 +17,3 @@ void log_line(int level, const char *format, ...) {
         else
                 fprintf(stderr, "%s: %s\n", program_invocation_short_name, text);
 }
-
-void log_diag(const Diag *diag) {
-        static const int levels[] = {
-                [SEVERITY_ERROR] = LOG_ERR,
-                [SEVERITY_WARNING] = LOG_WARNING,
-                [SEVERITY_NOTICE] = LOG_NOTICE,
-        };
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-
-        log_line(levels[diag->severity], "%s", diag_format(arena, diag));
-}

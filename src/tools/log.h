@@ -4,12 +4,9 @@
 /* What the programs say on standard error: with a priority in front for the journal
  * (sd-daemon(3)), with the program's name on a terminal. */
 
-#include "base/diag.h"
+#include "base/arena.h"
 
 #include <syslog.h>
 
 /* LEVEL is a priority of syslog(3). */
 void log_line(int level, const char *format, ...) PRINTF_LIKE(2, 3);
-
-/* A diagnostic with the priority of its severity. */
-void log_diag(const Diag *diag);

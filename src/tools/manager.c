@@ -3,13 +3,13 @@
 
 #include "base/text.h"
 #include "core/names.h"
-#include "core/render.h"
 #include "host/boot_guard_file.h"
 #include "host/clock.h"
 #include "host/config_dirs.h"
 #include "host/probe.h"
 #include "host/state.h"
 #include "host/thp_apply.h"
+#include "tools/journal.h"
 #include "tools/log.h"
 
 #include <stdlib.h>
@@ -195,11 +195,13 @@ static void look_at_boot_guard(Manager *manager) {
 
         manager->is_guarded = boot_guard_is_closed(guard, topology->boot_id);
         if (manager->is_guarded)
-                log_line(
-                        LOG_ALERT,
-                        "%" PRIu64
-                        " boots in a row have failed: only what the last good boot reserved is planned; 'hugeplanctl reload' plans everything again",
-                        guard->failed_boots);
+                journal_event(
+                        LOG_ALERT, "boot-guard", NULL,
+                        arena_printf(
+                                arena,
+                                "%" PRIu64
+                                " boots in a row have failed: only what the last good boot reserved is planned; 'hugeplanctl reload' plans everything again",
+                                guard->failed_boots));
 }
 
 /* In a rescue shell memory is for the administrator: nothing is reserved before somebody asks for it,
@@ -209,8 +211,9 @@ static void hold_back(Manager *manager) {
 
         manager->is_held_back = true;
         make_plan(manager);
-        log_line(LOG_NOTICE,
-                 "rescue mode: nothing is reserved before a reload, or the start of a database");
+        journal_event(
+                LOG_NOTICE, "held-back", NULL,
+                "rescue mode: nothing is reserved before a reload, or the start of a database");
         tell_ready(manager, manager_judge(manager, arena));
 }
 
@@ -272,8 +275,7 @@ static void log_outcome(Manager *manager, const Status *status) {
                 const StatusInstance *instance = &status->instances[i];
 
                 if (!was_said(manager, instance))
-                        log_line(instance->verdict == VERDICT_READY ? LOG_INFO : LOG_WARNING, "%s",
-                                 render_verdict(arena, instance));
+                        journal_verdict(instance);
                 *vec_push(arena, &said) = (Said){arena_strdup(arena, instance->name),
                                                  instance->verdict, instance->reason.kind};
         }
@@ -407,7 +409,7 @@ static bool load_config(Manager *manager) {
         VEC_FOREACH(problem, &problems.list)
                 diags_add(&config->problems, problem);
         VEC_FOREACH(problem, &config->problems.list)
-                log_diag(problem);
+                journal_diag(problem);
         if (manager->config && diags_count(&config->problems, SEVERITY_ERROR) > 0) {
                 arena_free(manager->rejected_arena);
                 manager->rejected_arena = arena;

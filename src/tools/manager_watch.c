@@ -10,7 +10,7 @@
 #include "core/thp_plan.h"
 #include "host/clock.h"
 #include "host/probe.h"
-#include "tools/log.h"
+#include "tools/journal.h"
 #include "tools/manager.h"
 
 #include <linux/netlink.h>
@@ -50,8 +50,8 @@ static size_t tell_drifts(Arena *arena, const Drifts *drifts) {
 
         VEC_FOREACH(drift, drifts) {
                 n_repairable += drift_wants_repair(drift);
-                log_line(drift_wants_repair(drift) ? LOG_WARNING : LOG_NOTICE, "drift: %s",
-                         drift_format(arena, drift));
+                journal_event(drift_wants_repair(drift) ? LOG_WARNING : LOG_NOTICE, "drift", NULL,
+                              arena_printf(arena, "drift: %s", drift_format(arena, drift)));
         }
         return n_repairable;
 }
