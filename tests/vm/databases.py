@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Databases for scenarios: the files that set one up, and the checks that it is well."""
+
+from __future__ import annotations
+
+import os
+
+from guestlib import (
+    DEFAULT_PAGE_BYTES,
+    MIB,
+    Mapping,
+    check,
+    check_equal,
+    hugetlb_mappings,
+    mappings,
+    output,
+    said,
+    sh,
+    unit,
+    used_nodes,
+    wait_for,
+)
+from scenario import Content
+
+
+def postgresql_unit(version: int) -> str:
+    return f"postgresql@{version}-main.service"
+
+
+def postgresql_files(version: int, shared_buffers: str) -> dict[str, Content]:
+    """Debian's own cluster, started at boot, that has huge pages or does not start."""
+    etc = f"/etc/postgresql/{version}/main"
+    return {
+        f"{etc}/start.conf": "auto\n",
+        f"{etc}/conf.d/hugeplan-vm.conf": (
+            f"huge_pages = on\nshared_buffers = {shared_buffers}\nfsync = off\n"
+        ),
+    }
+
+
+def check_postgresql(version: int, shared_bytes: int, nodes: set[int]) -> None:
+    """It runs, answers, and has its shared memory on huge pages of these nodes."""
+    name = postgresql_unit(version)
+    wait_for(lambda: unit(name) != "activating", 60)
+    if not check_equal(unit(name), "active", "PostgreSQL runs"):
+        return
+    fill = "CREATE TABLE t AS SELECT n FROM generate_series(1, 50000) n"
+    answer = sh(psql(f"{fill}; SELECT count(*) FROM t"))
+    check(answer.stdout.split()[-1:] == ["50000"], "PostgreSQL answers a query", said(answer))
+    pid = unit(name, "MainPID")
+    shared = [one for one in hugetlb_mappings(pid) if one.sizes["Size"] >= shared_bytes]
+    if check(shared, "PostgreSQL's shared memory is hugetlb", large(pid)):
+        page_bytes = shared[0].sizes["KernelPageSize"]
+        check_equal(page_bytes, DEFAULT_PAGE_BYTES, "PostgreSQL's pages are of 2 MiB")
+        used = used_nodes(shared)
+        check(used and used <= nodes, "PostgreSQL's pages lie on planned nodes", used)
+
+
+def large(pid: str) -> list[Mapping]:
+    return [one for one in mappings(pid) if one.sizes["Size"] >= 16 * MIB]
+
+
+def psql(statement: str) -> str:
+    return f'runuser -u postgres -- psql -XAtqc "{statement}"'
+
+
+def drop_in(name: str) -> str:
+    """The text of the drop-in that hugeplan's generator wrote for a unit; "" if it wrote none."""
+    path = f"/run/systemd/generator/{name}.d/10-hugeplan.conf"
+    return output(f"cat '{path}'") if os.path.exists(path) else ""

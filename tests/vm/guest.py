@@ -1,0 +1,338 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""One boot of a guest in qemu, and the disk that is kept from boot to boot.
+
+The guest sees three NVMe namespaces, told apart by their ids because Linux scans them in any
+order: 1 its root disk, 2 the payload (a tar), 3 room for the results (a tar). It speaks over its
+second serial port, one JSON object a line; its console only goes into a log.
+
+Every temporary file is unlinked as soon as it is open, and qemu dies with this process, so nothing
+is left behind however a run ends.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tarfile
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from image import ROOT_DEVICE, Image
+from scenario import Node, Scenario
+
+# From power-on to the test's first word. A boot takes 5 to 15 s; a gate may hold it up for 90 s.
+BEGIN_LIMIT_SEC = 180
+POWER_OFF_LIMIT_SEC = 60
+QMP_LIMIT_SEC = 30
+RESULTS_BYTES = 64 << 20
+MIB = 1 << 20
+
+# Emulation wherever we run: a nested KVM is often there and often broken.
+ACCELERATOR = os.environ.get("HUGEPLAN_VM_ACCEL", "tcg,thread=multi")
+
+# Without cmpxchg16b: qemu 7.2's emulation of it corrupts the flags register when an interrupt falls
+# into it, and one boot in twenty of kernel 6.12, which allocates with it, ends in a panic.
+CPU = "max,cx16=off"
+
+# Not "tsc=reliable": on a busy host the kernel may calibrate the counter to a seventh of its rate,
+# and the guest's clock then runs seven times too fast. The HPET's rate needs no calibration.
+KERNEL_ARGS = (
+    f"root={ROOT_DEVICE} rootfstype=ext4 ro init=/usr/sbin/hugeplan-vm-init console=ttyS0 "
+    "loglevel=4 panic=-1 mitigations=off edd=off raid=noautodetect audit=0 net.ifnames=0 "
+    "tsc=unstable systemd.show_status=auto"
+)
+# The second attempt at a boot that never reached its test tells what it does.
+LOUD_KERNEL_ARGS = (
+    "systemd.show_status=1 systemd.journald.forward_to_console=1 "
+    "systemd.journald.max_level_console=info"
+)
+
+_libc = ctypes.CDLL(None)
+PR_SET_PDEATHSIG = 1
+
+
+class NotBegun(Exception):
+    """The guest panicked, hung or died before its test began: no verdict on what is tested."""
+
+
+class Interrupted(Exception):
+    """The guest panicked, hung or died while its test ran: the test has failed."""
+
+
+class QmpError(Exception):
+    pass
+
+
+class Disk:
+    """A copy-on-write chain over an image: one layer for each boot.
+
+    A layer is thrown away when its boot has to be done again, so a second attempt starts from the
+    same state as the first.
+    """
+
+    def __init__(self, image: Image, directory: Path, is_kept: bool = False) -> None:
+        self._directory = directory
+        self._is_kept = is_kept
+        self._bytes = image.disk.stat().st_size
+        self._layers: list[int] = []
+        self._names = [str(image.disk)]
+        self._formats = ["raw"]
+
+    @property
+    def name(self) -> str:
+        return self._names[-1]
+
+    @property
+    def descriptors(self) -> list[int]:
+        """What a child needs to open `name` and all that is below it."""
+        return self._layers
+
+    def add_layer(self) -> None:
+        path = self._directory / f"disk-{len(self._layers)}.qcow2"
+        below = ["-F", self._formats[-1], "-b", self._names[-1]]
+        subprocess.run(
+            ["qemu-img", "create", "-q", "-u", "-f", "qcow2", *below, str(path), str(self._bytes)],
+            check=True,
+        )
+        descriptor = os.open(path, os.O_RDWR)
+        self._layers.append(descriptor)
+        self._formats.append("qcow2")
+        if self._is_kept:
+            self._names.append(str(path))
+        else:
+            path.unlink()
+            self._names.append(f"/proc/self/fd/{descriptor}")
+
+    def drop_layer(self) -> None:
+        name = self._names.pop()
+        self._formats.pop()
+        os.close(self._layers.pop())
+        if self._is_kept:
+            Path(name).unlink()
+
+    def __enter__(self) -> Disk:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        while self._layers:
+            os.close(self._layers.pop())
+
+
+class Guest:
+    """A running guest. Closing it kills qemu, if that has not ended by itself."""
+
+    def __init__(
+        self,
+        image: Image,
+        disk: Disk,
+        scenario: Scenario,
+        payload: BinaryIO,
+        log_prefix: Path,
+        kernel_args: str,
+        limit_sec: int,
+    ) -> None:
+        self._log_prefix = log_prefix
+        self._powered_on = time.monotonic()
+        self._deadline = self._powered_on + limit_sec
+        self._begin_deadline = self._powered_on + min(BEGIN_LIMIT_SEC, limit_sec)
+        self._began = False
+        self._lines = b""
+        self._monitor_lines: BinaryIO | None = None
+        self._results = tempfile.TemporaryFile()
+        self._results.truncate(RESULTS_BYTES)
+        self._control, control = socket.socketpair()
+        self._monitor, monitor = socket.socketpair()
+        self._monitor.settimeout(QMP_LIMIT_SEC)
+        passed = [control.fileno(), monitor.fileno(), payload.fileno(), self._results.fileno()]
+        command = [
+            "qemu-system-x86_64",
+            *_machine_args(scenario),
+            *_disk_args(disk.name, _descriptor_name(payload), _descriptor_name(self._results)),
+            *("-kernel", str(image.kernel), "-append", kernel_args),
+            *("-chardev", f"file,id=console,path={log_prefix}.console.log"),
+            *("-serial", "chardev:console"),
+            *("-chardev", f"socket,id=control,fd={control.fileno()}"),
+            *("-serial", "chardev:control"),
+            *("-chardev", f"socket,id=monitor,fd={monitor.fileno()}"),
+            *("-mon", "chardev=monitor,mode=control"),
+            *scenario.qemu_args,
+        ]
+        with open(f"{log_prefix}.qemu.log", "w") as log:
+            log.write(" ".join(command) + "\n")
+            log.flush()
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                pass_fds=[*passed, *disk.descriptors],
+                preexec_fn=_die_with_parent,
+            )
+        control.close()
+        monitor.close()
+
+    def __enter__(self) -> Guest:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._process.poll() is None:
+            self._process.kill()
+        self._process.wait()
+        for end in (self._control, self._monitor, self._results):
+            end.close()
+
+    def messages(self) -> Iterator[dict[str, Any]]:
+        """What the guest says, from its first word to its last and then until it is off."""
+        while True:
+            message = self._receive()
+            if message["event"] == "begin":
+                self._began = True
+                yield self._time_note("the test begins")
+            elif message["event"] == "done":
+                yield self._time_note("the test has ended")
+                self._wait_for_power_off()
+                yield self._time_note("the guest is off")
+                return
+            else:
+                yield message
+
+    def answer(self, value: Any) -> None:
+        self._control.sendall(json.dumps(value).encode() + b"\n")
+
+    def qmp(self, command: str, **arguments: Any) -> Any:
+        """Runs a command of qemu's monitor: hot-plug, reset, and whatever else it knows."""
+        if self._monitor_lines is None:
+            self._monitor_lines = self._monitor.makefile("rb")
+            self._monitor_lines.readline()  # the greeting
+            self.qmp("qmp_capabilities")
+        self._monitor.sendall(json.dumps({"execute": command, "arguments": arguments}).encode())
+        while line := self._monitor_lines.readline():
+            reply = json.loads(line)
+            if "error" in reply:
+                raise QmpError(f"{command}: {reply['error']['desc']}")
+            if "return" in reply:
+                return reply["return"]
+        raise QmpError(f"{command}: qemu is gone")
+
+    def unpack_results(self, directory: Path) -> None:
+        """The guest's evidence, as files; nothing where the guest could not leave any."""
+        self._results.seek(0)
+        with (
+            contextlib.suppress(tarfile.TarError),
+            tarfile.open(fileobj=self._results, mode="r:") as results,
+        ):
+            for member in results:
+                if source := results.extractfile(member):
+                    with (directory / Path(member.name).name).open("wb") as file:
+                        shutil.copyfileobj(source, file)
+
+    def _time_note(self, what: str) -> dict[str, Any]:
+        return {"event": "note", "text": f"{time.monotonic() - self._powered_on:.1f} s: {what}"}
+
+    def _receive(self) -> dict[str, Any]:
+        while b"\n" not in self._lines:
+            deadline = self._deadline if self._began else self._begin_deadline
+            try:
+                self._control.settimeout(max(deadline - time.monotonic(), 0.001))
+                data = self._control.recv(65536)
+            except TimeoutError:
+                self._log_processors()
+                raise self._ended("hung") from None
+            if not data:
+                raise self._ended("panicked or powered off")
+            self._lines += data
+        line, self._lines = self._lines.split(b"\n", 1)
+        # Whatever else gets onto the line is not for us.
+        with contextlib.suppress(ValueError):
+            message = json.loads(line)
+            if isinstance(message, dict) and "event" in message:
+                return message
+        return {"event": "note", "text": line.decode(errors="replace")}
+
+    def _ended(self, how: str) -> Exception:
+        if self._began:
+            return Interrupted(f"the guest {how} while its test ran")
+        return NotBegun(f"the guest {how} before its test began")
+
+    def _log_processors(self) -> None:
+        """Where a guest that hangs is: HLT=1 means idle and waiting, else it is busy at RIP."""
+        with contextlib.suppress(QmpError, OSError):
+            registers = self.qmp("human-monitor-command", **{"command-line": "info registers -a"})
+            Path(f"{self._log_prefix}.processors.log").write_text(registers)
+
+    def _wait_for_power_off(self) -> None:
+        try:
+            self._process.wait(POWER_OFF_LIMIT_SEC)
+        except subprocess.TimeoutExpired:
+            raise Interrupted(f"the guest was not off after {POWER_OFF_LIMIT_SEC} s") from None
+
+
+def _die_with_parent() -> None:
+    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _descriptor_name(file: BinaryIO) -> str:
+    return f"/proc/self/fd/{file.fileno()}"
+
+
+def _machine_args(scenario: Scenario) -> list[str]:
+    total = sum(_bytes(node.memory) for node in scenario.nodes if node.memory)
+    memory = f"{total // MIB}M" + (f",{scenario.hotplug}" if scenario.hotplug else "")
+    return [
+        *("-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"),
+        *("-machine", "q35", "-accel", ACCELERATOR, "-cpu", CPU),
+        *("-smp", _processors(scenario.nodes)),
+        *("-m", memory),
+        *_numa_args(scenario.nodes),
+    ]
+
+
+def _processors(nodes: tuple[Node, ...]) -> str:
+    """A socket for each node that has CPUs, or Linux orders them anew."""
+    cpus = [node.cpus for node in nodes if node.cpus]
+    sockets = len(cpus) if len(set(cpus)) == 1 else sum(cpus)
+    return f"{sum(cpus)},sockets={sockets},cores={sum(cpus) // sockets},threads=1"
+
+
+def _numa_args(nodes: tuple[Node, ...]) -> list[str]:
+    arguments = []
+    next_cpu = 0
+    for number, node in enumerate(nodes):
+        numa = f"node,nodeid={number}"
+        if node.memory:
+            # Not reserved: a guest may be larger than this host, as long as nobody touches it all.
+            backend = f"memory-backend-ram,id=memory{number},size={node.memory},reserve=off"
+            arguments += ["-object", backend]
+            numa += f",memdev=memory{number}"
+        if node.cpus:
+            numa += f",cpus={next_cpu}-{next_cpu + node.cpus - 1}"
+            next_cpu += node.cpus
+        arguments += ["-numa", numa]
+    return arguments
+
+
+def _disk_args(disk: str, payload: str, results: str) -> list[str]:
+    # Nobody misses these disks after a crash of the host.
+    common = "if=none,cache=unsafe,discard=unmap"
+    return [
+        *("-drive", f"{common},id=root,format=qcow2,file={disk}"),
+        *("-drive", f"{common},id=payload,format=raw,read-only=on,file={payload}"),
+        *("-drive", f"{common},id=results,format=raw,file={results}"),
+        *("-device", "nvme,id=nvme,serial=hugeplan"),
+        *("-device", "nvme-ns,bus=nvme,nsid=1,drive=root"),
+        *("-device", "nvme-ns,bus=nvme,nsid=2,drive=payload"),
+        *("-device", "nvme-ns,bus=nvme,nsid=3,drive=results"),
+    ]
+
+
+def _bytes(size: str) -> int:
+    return int(size[:-1]) * {"M": MIB, "G": 1024 * MIB}[size[-1]]

@@ -1,0 +1,334 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Builds and caches the guest's disk: a small Debian with systemd and databases.
+
+An image is a directory holding `disk.img` (raw; an MBR and one ext4 partition, never written to
+after it was made) and `vmlinuz`. It is named by a hash of everything that made it, so a change
+here makes a new image and nobody ever has to clean one by hand.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+SUITES = ("bookworm", "trixie")
+
+# What the host needs, for scripts/run-tests.
+APT_PACKAGES = (
+    "e2fsprogs",
+    "mmdebstrap",
+    "qemu-system-x86",
+    "qemu-utils",
+    "tar",
+)
+
+# What the guest gets, besides Debian's minimal base.
+GUEST_PACKAGES = (
+    "dbus",
+    "kmod",
+    "libinih1",
+    "libjansson4",
+    "libsystemd0",
+    "mariadb-server",
+    "numactl",
+    "postgresql",
+    "procps",
+    "python3",  # not python3-minimal: the checks want json and mmap
+    "systemd",
+    "systemd-sysv",
+    "udev",
+)
+
+# Unpacked only: its maintainer scripts would build an initrd, which nobody boots.
+KERNEL_PACKAGE = "linux-image-cloud-amd64"
+
+# Nothing a test looks at, and each of them costs time under emulation.
+MASKED_UNITS = (
+    "apt-daily-upgrade.timer",
+    "apt-daily.timer",
+    "cryptsetup.target",
+    "dpkg-db-backup.timer",
+    "e2scrub_all.timer",
+    "e2scrub_reap.service",
+    "fstrim.timer",
+    "getty.target",
+    "integritysetup.target",
+    "kmod-static-nodes.service",
+    "modprobe@.service",
+    "proc-sys-fs-binfmt_misc.automount",
+    "sys-fs-fuse-connections.mount",
+    "sys-kernel-config.mount",
+    "sys-kernel-debug.mount",
+    "sys-kernel-tracing.mount",
+    "systemd-ask-password-console.path",
+    "systemd-ask-password-wall.path",
+    "systemd-binfmt.service",
+    "systemd-firstboot.service",
+    "systemd-initctl.socket",
+    "systemd-logind.service",
+    "systemd-network-generator.service",
+    "systemd-networkd-wait-online.service",
+    "systemd-pcrphase-sysinit.service",
+    "systemd-pcrphase.service",
+    "systemd-pstore.service",
+    "systemd-random-seed.service",
+    "systemd-tmpfiles-clean.timer",
+    "systemd-tpm2-setup-early.service",
+    "systemd-tpm2-setup.service",
+    "systemd-udev-load-credentials.service",
+    "systemd-update-utmp-runlevel.service",
+    "systemd-update-utmp.service",
+    "veritysetup.target",
+)
+
+# The rest of systemd's generators: disks, consoles and boot loaders that the guest has not got.
+KEPT_GENERATORS = ("postgresql-generator", "systemd-fstab-generator")
+
+# Installed for the scenarios that ask for them; no boot starts them by itself.
+DISABLED_UNITS = ("mariadb.service", "mariadb.socket")
+
+# Loaded for devices and processor features, and nothing here uses them.
+BLACKLISTED_MODULES = (
+    "aesni_intel",
+    "button",
+    "crc32_pclmul",
+    "crct10dif_pclmul",
+    "evdev",
+    "ghash_clmulni_intel",
+    "i2c_i801",
+    "iTCO_wdt",
+    "lpc_ich",
+    "pcspkr",
+    "polyval_clmulni",
+    "psmouse",
+    "serio_raw",
+    "sha1_ssse3",
+    "sha256_ssse3",
+    "sha512_ssse3",
+)
+
+UNWANTED_PATHS = (
+    "/usr/share/doc/*",
+    "/usr/share/info/*",
+    "/usr/share/locale/*",
+    "/usr/share/man/*",
+)
+
+# The names by which apt is told how to reach its mirrors.
+APT_TRANSPORT_OPTION = re.compile(r"Acquire::(https?|Check-|Retries|ForceIPv)[^ ]*")
+
+DISK_SIGNATURE = 0x68756765
+ROOT_DEVICE = f"PARTUUID={DISK_SIGNATURE:08x}-01"
+SECTOR = 512
+PARTITION_START = 2048 * SECTOR
+FREE_SPACE = 2 << 30
+UNUSED_IMAGE_SEC = 14 * 24 * 3600
+
+HERE = Path(__file__).resolve().parent
+
+
+class ImageError(Exception):
+    """The image could not be built; the text says which step failed and how."""
+
+
+@dataclass(frozen=True)
+class Image:
+    suite: str
+    disk: Path
+    kernel: Path
+
+
+def cached_image(suite: str) -> Image:
+    """The image of a suite, built first where the cache does not have it."""
+    if suite not in SUITES:
+        raise ImageError(f"no such suite: {suite}; one of {', '.join(SUITES)}")
+    cache = _cache_directory()
+    cache.mkdir(parents=True, exist_ok=True)
+    directory = cache / f"{suite}-{_fingerprint(suite)}"
+    with _locked(cache / "lock"):
+        if not directory.exists():
+            _build(suite, directory)
+        os.utime(directory)
+        _prune(cache)
+    return Image(suite, directory / "disk.img", directory / "vmlinuz")
+
+
+def _cache_directory() -> Path:
+    explicit = os.environ.get("HUGEPLAN_VM_CACHE")
+    if explicit:
+        return Path(explicit)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "hugeplan-vm"
+
+
+def _fingerprint(suite: str) -> str:
+    digest = hashlib.sha256(suite.encode())
+    for source in (Path(__file__), HERE / "init.sh"):
+        digest.update(source.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    with path.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _prune(cache: Path) -> None:
+    """Forgets the images, and halves of images, that no run has wanted for a long time."""
+    oldest = time.time() - UNUSED_IMAGE_SEC
+    for entry in cache.iterdir():
+        if entry.is_dir() and entry.stat().st_mtime < oldest:
+            shutil.rmtree(entry, ignore_errors=True)
+
+
+def _build(suite: str, destination: Path) -> None:
+    if os.geteuid() != 0:
+        raise ImageError("building a guest image needs root")
+    print(f"# building the {suite} image in {destination}", file=sys.stderr, flush=True)
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix=".building-", dir=destination.parent) as temporary:
+        work = Path(temporary)
+        tree = work / "tree"
+        _bootstrap(suite, tree, work)
+        (work / "image").mkdir()
+        _install_kernel(tree, work, work / "image" / "vmlinuz")
+        _configure(tree)
+        _write_disk(tree, work / "image" / "disk.img")
+        (work / "image").rename(destination)
+    print(f"# built in {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+
+
+def _bootstrap(suite: str, tree: Path, work: Path) -> None:
+    """Debian's packages into `tree`, and the kernel's package file into `work`/kernel."""
+    (work / "kernel").mkdir()
+    # The metapackage's first dependency is the kernel it stands for.
+    fetch_kernel = (
+        "export APT_CONFIG=$MMDEBSTRAP_APT_CONFIG; "
+        f"name=$(apt-cache depends {KERNEL_PACKAGE} | "
+        "sed -n 's/^ *Depends: \\(linux-image-[0-9]\\)/\\1/p'); "
+        f"cd '{work}/kernel' && apt-get download $name"
+    )
+    command = [
+        "mmdebstrap",
+        "--quiet",
+        "--mode=root",
+        "--variant=minbase",
+        f"--include={','.join(GUEST_PACKAGES)}",
+        "--dpkgopt=force-unsafe-io",
+        *(f"--dpkgopt=path-exclude={path}" for path in UNWANTED_PATHS),
+        *(f"--aptopt={option}" for option in _host_apt_options()),
+        f"--customize-hook={fetch_kernel}",
+        suite,
+        str(tree),
+        *_host_mirror(suite),
+    ]
+    _run(command)
+
+
+def _host_apt_options() -> list[str]:
+    """How this host reaches its mirrors (proxies and the like), as it told apt."""
+    lines = _run(["apt-config", "dump"]).splitlines()
+    return [line for line in lines if APT_TRANSPORT_OPTION.match(line)]
+
+
+def _host_mirror(suite: str) -> list[str]:
+    """The mirror this host takes Debian from, for another suite; none: mmdebstrap's own choice."""
+    wanted = "$(ORIGIN) $(COMPONENT) $(CODENAME) $(REPO_URI)"
+    targets = _run(["apt-get", "indextargets", "--format", wanted, "Created-By: Packages"])
+    for line in targets.splitlines():
+        origin, component, codename, uri = line.split(maxsplit=3)
+        # Debian's other archives (updates, security) carry a suffix to their code name.
+        if origin == "Debian" and component == "main" and codename.isalpha():
+            return [f"deb {uri} {suite} main"]
+    return []
+
+
+def _install_kernel(tree: Path, work: Path, kernel: Path) -> None:
+    (package,) = (work / "kernel").glob("linux-image-*.deb")
+    unpacked = work / "kernel" / "unpacked"
+    _run(["dpkg-deb", "-x", str(package), str(unpacked)])
+    (image,) = unpacked.glob("boot/vmlinuz-*")
+    shutil.copyfile(image, kernel)
+    (config,) = unpacked.glob("boot/config-*")
+    shutil.copyfile(config, tree / "boot" / config.name)
+    # /lib/modules or /usr/lib/modules, as the suite has it; one place in a merged tree.
+    (modules,) = (*unpacked.glob("lib/modules/*"), *unpacked.glob("usr/lib/modules/*"))
+    shutil.copytree(modules, tree / "usr/lib/modules" / modules.name, symlinks=True)
+    _run(["chroot", str(tree), "depmod", modules.name])
+
+
+def _configure(tree: Path) -> None:
+    units = tree / "etc/systemd/system"
+    for unit in MASKED_UNITS:
+        (units / unit).unlink(missing_ok=True)
+        (units / unit).symlink_to("/dev/null")
+    generators = tree / "etc/systemd/system-generators"
+    generators.mkdir(exist_ok=True)
+    for generator in (tree / "usr/lib/systemd/system-generators").iterdir():
+        if generator.name not in KEPT_GENERATORS:
+            (generators / generator.name).symlink_to("/dev/null")
+    _run(["chroot", str(tree), "systemctl", "--quiet", "disable", *DISABLED_UNITS])
+    # The cluster that the package created: there for scenarios, started by none of its own.
+    for start in tree.glob("etc/postgresql/*/main/start.conf"):
+        start.write_text("manual\n")
+    blacklist = "".join(f"blacklist {module}\n" for module in BLACKLISTED_MODULES)
+    (tree / "etc/modprobe.d/hugeplan-vm.conf").write_text(blacklist)
+    (tree / "etc/apt/apt.conf.d/99mmdebstrap").unlink(missing_ok=True)
+    (tree / "etc/fstab").write_text(f"{ROOT_DEVICE} / ext4 defaults 0 0\n")
+    (tree / "etc/hostname").write_text("hugeplan-vm\n")
+    (tree / "etc/hosts").write_text("127.0.0.1 localhost hugeplan-vm\n")
+    (tree / "etc/resolv.conf").unlink(missing_ok=True)
+    # Set, or systemd takes every boot for the first one.
+    (tree / "etc/machine-id").write_text(hashlib.md5(b"hugeplan-vm").hexdigest() + "\n")
+    init = tree / "usr/sbin/hugeplan-vm-init"
+    shutil.copyfile(HERE / "init.sh", init)
+    init.chmod(0o755)
+    for stamp in ("etc/.updated", "var/.updated"):
+        (tree / stamp).touch()
+
+
+def _write_disk(tree: Path, disk: Path) -> None:
+    used = int(_run(["du", "-s", "-B1", str(tree)]).split()[0])
+    sectors = (used + FREE_SPACE) // (1 << 20) * (1 << 20) // SECTOR
+    with disk.open("wb") as file:
+        file.write(_partition_table(sectors))
+        file.truncate(PARTITION_START + sectors * SECTOR)
+    options = f"offset={PARTITION_START},lazy_itable_init=1,lazy_journal_init=1,nodiscard"
+    size = f"{sectors * SECTOR // 1024}k"
+    _run(["mke2fs", "-q", "-F", "-t", "ext4", "-E", options, "-d", str(tree), str(disk), size])
+
+
+def _partition_table(sectors: int) -> bytes:
+    """An MBR with one Linux partition: the kernel can be told to find it by its signature."""
+    linux, no_chs = 0x83, b"\0\0\0"
+    entry = struct.pack("<B3sB3sII", 0, no_chs, linux, no_chs, PARTITION_START // SECTOR, sectors)
+    table = bytearray(SECTOR)
+    table[440:444] = struct.pack("<I", DISK_SIGNATURE)
+    table[446 : 446 + len(entry)] = entry
+    table[510:512] = b"\x55\xaa"
+    return bytes(table)
+
+
+def _run(command: list[str]) -> str:
+    environment = {**os.environ, "LC_ALL": "C", "PATH": f"{os.environ['PATH']}:/usr/sbin:/sbin"}
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    except FileNotFoundError:
+        needed = " ".join(APT_PACKAGES)
+        raise ImageError(f"{command[0]} is not installed; apt-get install {needed}") from None
+    if done.returncode != 0:
+        raise ImageError(f"{command[0]} exited {done.returncode}:\n{done.stderr or done.stdout}")
+    return done.stdout

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The tar that is laid into the guest's root file system before systemd starts."""
+
+from __future__ import annotations
+
+import io
+import json
+import stat
+import tarfile
+from pathlib import Path
+from typing import BinaryIO
+
+from scenario import Content, Scenario
+
+HERE = Path(__file__).resolve().parent
+GUEST_HOME = "/vm"
+GUEST_MODULES = ("databases.py", "guestlib.py", "scenario.py")
+
+# Enabled as their own [Install] sections say, wherever a DESTDIR brings them.
+HUGEPLAN_UNITS = ("hugeplan.socket", "hugeplan.service", "hugeplan-check.service")
+
+TEST_TARGET = "hugeplan-vm-test.target"
+
+TEST_UNITS = {
+    f"/etc/systemd/system/{TEST_TARGET}": """\
+[Unit]
+Description=Boot Test
+Requires=basic.target
+Wants=multi-user.target hugeplan-vm-test.service
+After=multi-user.target
+AllowIsolate=yes
+""",
+    "/etc/systemd/system/hugeplan-vm-test.service": f"""\
+[Unit]
+Description=Boot Test Checks
+After=multi-user.target
+
+[Service]
+Type=oneshot
+WorkingDirectory={GUEST_HOME}
+ExecStart=/usr/bin/python3 -c "import guestlib; guestlib.main()"
+""",
+}
+
+
+def write_payload(
+    file: BinaryIO, destdir: Path, scenario: Scenario, scenario_file: Path, boot_number: int
+) -> None:
+    """Everything for one boot. What an earlier boot laid down is still there."""
+    boot = scenario.boots[boot_number]
+    is_first = boot_number == 0
+    files: dict[str, Content] = dict(boot.files)
+    enable = list(boot.enable)
+    if is_first:
+        files = {**TEST_UNITS, **_guest_modules(scenario_file), **scenario.files, **files}
+        enable = [*_units_to_enable(destdir), *scenario.enable, *enable]
+    files[f"{GUEST_HOME}/boot.json"] = json.dumps(
+        {
+            "scenario": scenario_file.stem,
+            "number": boot_number,
+            "isRebooted": boot_number + 1 < len(scenario.boots),
+            "limitSec": boot.limit_sec * 2 // 3,
+        }
+    )
+    files[f"{GUEST_HOME}/prepare"] = _prepare_script(enable)
+    with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        if is_first:
+            tar.add(destdir, arcname=".", filter=_as_root)
+        for path, content in files.items():
+            _add(tar, path, content)
+
+
+def _guest_modules(scenario_file: Path) -> dict[str, Content]:
+    sources = [*(HERE / name for name in GUEST_MODULES), scenario_file]
+    return {f"{GUEST_HOME}/{source.name}": source.read_text() for source in sources}
+
+
+def _units_to_enable(destdir: Path) -> list[str]:
+    return [unit for unit in HUGEPLAN_UNITS if any(destdir.rglob(f"systemd/system/{unit}"))]
+
+
+def _prepare_script(enable: list[str]) -> str:
+    if not enable:
+        return ":\n"
+    return f"SYSTEMD_OFFLINE=1 systemctl --quiet enable {' '.join(enable)}\n"
+
+
+def _as_root(member: tarfile.TarInfo) -> tarfile.TarInfo:
+    member.uid = member.gid = 0
+    member.uname = member.gname = "root"
+    return member
+
+
+def _add(tar: tarfile.TarFile, path: str, content: Content) -> None:
+    mode, text = content if isinstance(content, tuple) else (0o644, content)
+    member = tarfile.TarInfo(path.lstrip("/"))
+    if stat.S_ISLNK(mode):
+        member.type, member.linkname = tarfile.SYMTYPE, text
+        tar.addfile(member)
+        return
+    data = text.encode()
+    member.mode, member.size = mode, len(data)
+    tar.addfile(member, io.BytesIO(data))

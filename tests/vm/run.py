@@ -1,0 +1,272 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Boots hugeplan for real: each scenario in a guest of its own, every check a line.
+
+    tests/vm/run.py --destdir DIR [--suite SUITE] [--logs DIR] [--keep] [--verbose] [SCENARIO...]
+
+DIR is what `meson install --destdir DIR` wrote; it is never changed. See README.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import re
+import shutil
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+# Said before the imports: no __pycache__ in the source tree.
+sys.dont_write_bytecode = True
+
+from guest import KERNEL_ARGS, LOUD_KERNEL_ARGS, Disk, Guest, Interrupted, NotBegun  # noqa: E402
+from image import SUITES, Image, ImageError, cached_image  # noqa: E402
+from payload import TEST_TARGET, write_payload  # noqa: E402
+from scenario import Boot, Scenario  # noqa: E402
+
+SCENARIOS = Path(__file__).resolve().parent / "scenarios"
+ATTEMPTS = 2
+SHOWN_LINES = 60
+
+# What in the journal is worth a look whatever the scenario; the units it names are added.
+RELEVANT = (
+    "hugeplan(?!-vm)",
+    "Failed to start",
+    "Kernel panic",
+    "Out of memory",
+    "oom-kill",
+    "segfault",
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A scenario on a suite."""
+
+    name: str
+    suite: str
+    file: Path
+    scenario: Scenario
+
+
+class Report:
+    """Prints the result as it comes, and counts."""
+
+    def __init__(self, is_verbose: bool) -> None:
+        self._is_verbose = is_verbose
+        self.passed = self.failed = self.skipped = 0
+
+    def check(self, is_ok: bool, name: str, text: str, detail: str | None = None) -> None:
+        if is_ok:
+            self.passed += 1
+        else:
+            self.failed += 1
+        print(f"{'ok' if is_ok else 'not ok'} {self._number()} - {name}: {text}", flush=True)
+        if detail:
+            self.remark(detail)
+
+    def skip(self, name: str, text: str, reason: str) -> None:
+        self.skipped += 1
+        print(f"ok {self._number()} - {name}: {text} # SKIP {reason}", flush=True)
+
+    def note(self, text: str) -> None:
+        if self._is_verbose:
+            self.remark(text)
+
+    def remark(self, text: str) -> None:
+        for line in text.splitlines():
+            print(f"#   {line}", flush=True)
+
+    def finish(self) -> int:
+        skipped = f", {self.skipped} skipped" if self.skipped else ""
+        print(f"{self.passed} passed, {self.failed} failed{skipped}", flush=True)
+        return 1 if self.failed else 0
+
+    def _number(self) -> int:
+        return self.passed + self.failed + self.skipped
+
+
+def main() -> int:
+    options = _parse_arguments()
+    logs = options.logs or Path(tempfile.mkdtemp(prefix="hugeplan-vm-logs-"))
+    report = Report(options.verbose)
+    for file in _scenario_files(options.scenarios):
+        scenario = _load(file)
+        suites = [one for one in scenario.suites if options.suite in (None, one)]
+        for suite in suites:
+            _run_case(Case(file.stem, suite, file, scenario), options, logs, report)
+        if options.scenarios and not suites:
+            report.skip(file.stem, "runs", f"not a scenario for {options.suite}")
+    if report.failed or options.logs or options.keep:
+        print(f"# logs: {logs}", flush=True)
+    else:
+        shutil.rmtree(logs)
+    return report.finish()
+
+
+def _parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Boot tests of hugeplan in QEMU guests.")
+    parser.add_argument("--destdir", type=_existing_directory, required=True)
+    parser.add_argument("--suite", choices=SUITES, help="default: all that a scenario is for")
+    parser.add_argument("--logs", type=Path, help="default: a new directory in /tmp")
+    parser.add_argument("--keep", action="store_true", help="keep logs and the guests' disks")
+    parser.add_argument("--verbose", action="store_true", help="show what the checks remark")
+    parser.add_argument("scenarios", nargs="*", metavar="SCENARIO", help="a name or a file")
+    return parser.parse_args()
+
+
+def _existing_directory(text: str) -> Path:
+    path = Path(text)
+    if not path.is_dir():
+        raise argparse.ArgumentTypeError(f"{text} is no directory")
+    return path
+
+
+def _scenario_files(names: list[str]) -> list[Path]:
+    if not names:
+        return sorted(SCENARIOS.glob("*.py"))
+    files = [Path(name) if name.endswith(".py") else SCENARIOS / f"{name}.py" for name in names]
+    for file in files:
+        if not file.exists():
+            sys.exit(f"no such scenario: {file}")
+    return files
+
+
+def _load(file: Path) -> Scenario:
+    specification = importlib.util.spec_from_file_location(file.stem, file)
+    assert specification and specification.loader
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module.SCENARIO
+
+
+def _run_case(case: Case, options: argparse.Namespace, logs: Path, report: Report) -> None:
+    began = time.monotonic()
+    print(f"# {case.name} on {case.suite}", flush=True)
+    directory = logs / f"{case.name}-{case.suite}"
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir(parents=True)
+    try:
+        image = cached_image(case.suite)
+    except ImageError as error:
+        report.check(False, case.name, f"there is a {case.suite} image", str(error))
+        return
+    with Disk(image, directory, options.keep) as disk:
+        CaseRun(case, image, disk, options.destdir, directory, report).run()
+    print(f"# {case.name} on {case.suite}: {time.monotonic() - began:.0f} s", flush=True)
+
+
+@dataclass(frozen=True)
+class CaseRun:
+    """The boots of a scenario, one after the other, on one disk."""
+
+    case: Case
+    image: Image
+    disk: Disk
+    destdir: Path
+    directory: Path
+    report: Report
+
+    def run(self) -> None:
+        for number, boot in enumerate(self.case.scenario.boots):
+            failed_before = self.report.failed
+            try:
+                self._boot_with_retry(number, boot)
+            except (NotBegun, Interrupted) as error:
+                # What comes after would start from a disk that nobody can vouch for.
+                text = f"boot {number + 1} runs to its end"
+                self.report.check(False, self.case.name, text, str(error))
+                return
+            if self.report.failed > failed_before:
+                self._show_journal(number)
+
+    def _boot_with_retry(self, number: int, boot: Boot) -> None:
+        """A guest that dies before its test began gets another chance, loudly; no other does."""
+        for attempt in range(1, ATTEMPTS + 1):
+            log_prefix = self.directory / f"boot-{number + 1}.attempt-{attempt}"
+            arguments = f"{KERNEL_ARGS} systemd.unit={TEST_TARGET} {boot.kernel_args}"
+            if attempt > 1:
+                arguments += f" {LOUD_KERNEL_ARGS}"
+            self.disk.add_layer()
+            try:
+                self._boot(number, boot, log_prefix, arguments)
+                return
+            except Interrupted:
+                self._show_console(log_prefix)
+                raise
+            except NotBegun as error:
+                self.disk.drop_layer()
+                which = f"{self.case.name}, boot {number + 1}, attempt {attempt} of {ATTEMPTS}"
+                print(f"#\n# !!! {which}: {error}\n#", flush=True)
+                self._show_console(log_prefix)
+                if attempt == ATTEMPTS:
+                    raise
+
+    def _boot(self, number: int, boot: Boot, log_prefix: Path, arguments: str) -> None:
+        with tempfile.TemporaryFile() as payload:
+            write_payload(payload, self.destdir, self.case.scenario, self.case.file, number)
+            payload.flush()
+            with Guest(
+                self.image,
+                self.disk,
+                self.case.scenario,
+                payload,
+                log_prefix,
+                arguments,
+                boot.limit_sec,
+            ) as guest:
+                try:
+                    self._follow(guest, boot)
+                finally:
+                    guest.unpack_results(self._results(number))
+
+    def _follow(self, guest: Guest, boot: Boot) -> None:
+        for message in guest.messages():
+            match message["event"]:
+                case "check":
+                    name, text = self.case.name, message["text"]
+                    self.report.check(message["ok"], name, text, message["detail"])
+                case "skip":
+                    self.report.skip(self.case.name, message["text"], message["detail"])
+                case "note":
+                    self.report.note(message["text"])
+                case "request":
+                    guest.answer(boot.on_request[message["name"]](guest))
+
+    def _results(self, number: int) -> Path:
+        directory = self.directory / f"boot-{number + 1}"
+        directory.mkdir(exist_ok=True)
+        return directory
+
+    def _show_journal(self, number: int) -> None:
+        results = self._results(number)
+        self.report.remark(f"the journal of boot {number + 1}, whole in {results}:")
+        self.report.remark(_relevant_journal(results, self.case.scenario))
+
+    def _show_console(self, log_prefix: Path) -> None:
+        for what in ("console", "qemu"):
+            log = Path(f"{log_prefix}.{what}.log")
+            lines = log.read_text(errors="replace").splitlines() if log.exists() else []
+            self.report.remark(f"{log}:")
+            self.report.remark("\n".join(lines[-SHOWN_LINES:]) or "(nothing)")
+
+
+def _relevant_journal(results: Path, scenario: Scenario) -> str:
+    journal = results / "journal.txt"
+    if not journal.exists():
+        return "(the guest could not leave its journal)"
+    units = {Path(path).name for path in scenario.files if path.endswith(".service")}
+    units.update(re.findall(r"^Unit=(\S+)", "\n".join(map(str, scenario.files.values())), re.M))
+    pattern = re.compile("|".join([*RELEVANT, *map(re.escape, sorted(units))]))
+    lines = journal.read_text(errors="replace").splitlines()
+    chosen = [line for line in lines if pattern.search(line)]
+    left_out = len(chosen) - SHOWN_LINES
+    head = [f"({left_out} earlier lines left out)"] if left_out > 0 else []
+    return "\n".join([*head, *chosen[-SHOWN_LINES:]])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

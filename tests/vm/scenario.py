@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What a scenario says: a machine, the files laid into it, and what is checked at each boot.
+
+A scenario's file is read on the host, for these values, and again inside the guest, where only its
+check functions are called. So neither this module nor a scenario does anything when imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+# The text of a file, or its mode and its text; a mode of 0o120000 makes `text` a link's target.
+Content = str | tuple[int, str]
+
+SYMLINK = 0o120000
+
+
+@dataclass(frozen=True)
+class Node:
+    """One NUMA node of the guest."""
+
+    memory: str | None  # as qemu takes it ("1536M", "1G"); None: a node without memory
+    cpus: int = 1  # 0: a node without CPUs
+
+
+@dataclass(frozen=True)
+class Boot:
+    """One boot, from power-on to power-off; the disk is kept from one boot to the next."""
+
+    check: Callable[[], None]  # runs inside the guest once multi-user.target has been reached
+    kernel_args: str = ""
+    files: Mapping[str, Content] = field(default_factory=dict)
+    enable: tuple[str, ...] = ()  # units enabled before this boot, as `systemctl enable` would
+    limit_sec: int = 300  # of wall time, all in all
+    # What the checks may ask of the machine itself with guestlib.ask_host(NAME): each gets the
+    # running guest.Guest (its `qmp` plugs memory), and what it returns goes back, as JSON.
+    on_request: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Scenario:
+    boots: tuple[Boot, ...]
+    nodes: tuple[Node, ...]
+    suites: tuple[str, ...] = ("bookworm",)
+    files: Mapping[str, Content] = field(default_factory=dict)  # path in the guest -> content
+    enable: tuple[str, ...] = ()
+    hotplug: str = ""  # room for memory added later, as qemu's -m takes it: "slots=4,maxmem=32G"
+    qemu_args: tuple[str, ...] = ()

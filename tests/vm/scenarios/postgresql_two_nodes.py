@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The whole promise on one host: two unequal nodes, a PostgreSQL that fits and one that never can.
+
+Booted twice: as it is meant to be, and with hugeplan=off on the kernel command line.
+"""
+
+import os
+import re
+
+from databases import (
+    check_postgresql,
+    drop_in,
+    postgresql_files,
+    postgresql_unit,
+    psql,
+)
+from guestlib import (
+    MIB,
+    active_since,
+    check,
+    check_equal,
+    failed_units,
+    instance,
+    instance_nodes,
+    kernel_thp_default,
+    output,
+    pools,
+    said,
+    sh,
+    status_pools,
+    thp,
+    timed,
+    unit,
+    wait_for,
+)
+from scenario import Boot, Node, Scenario
+
+VERSION = 15
+POSTGRESQL = postgresql_unit(VERSION)
+SHARED_BUFFERS = 256  # MiB; PostgreSQL 15 asks for 140 pages
+PAGES = 160
+PLANNED = {0: 80, 1: 80}
+POOLS = "/sys/devices/system/node/node*/hugepages/hugepages-2048kB/nr_hugepages"
+HOST_CONF = "/etc/hugeplan.d/00-host.conf"
+
+FILES = {
+    HOST_CONF: "[Host]\nTransparentHugePages=never\n",
+    "/etc/hugeplan.d/20-pg-main.conf": f"""\
+[Instance]
+Engine=postgresql
+Unit={POSTGRESQL}
+Pages={PAGES}
+""",
+    "/etc/hugeplan.d/30-too-big.conf": "[Instance]\nUnit=big.service\nPages=4000\n",
+    "/etc/systemd/system/big.service": """\
+[Service]
+ExecStart=/bin/sh -c 'touch /run/big-started; exec sleep infinity'
+[Install]
+WantedBy=multi-user.target
+""",
+    # What anything ordered after sysinit.target will find.
+    "/etc/systemd/system/witness.service": f"""\
+[Unit]
+DefaultDependencies=no
+After=hugeplan.service
+Before=sysinit.target
+[Service]
+Type=oneshot
+ExecStart=/bin/sh -c 'cat {POOLS} >/run/witness'
+[Install]
+WantedBy=sysinit.target
+""",
+    **postgresql_files(VERSION, f"{SHARED_BUFFERS}MB"),
+}
+
+
+def as_planned() -> None:
+    reserved_early()
+    check_postgresql(VERSION, SHARED_BUFFERS * MIB, set(PLANNED))
+    gates()
+    status_is_true()
+    refused_alone()
+    survives_service_changes()
+    reloads()
+    units_are_sound()
+
+
+def reserved_early() -> None:
+    times = [active_since(one) for one in ("hugeplan.service", "sysinit.target", POSTGRESQL)]
+    check(all(times) and times == sorted(times), "order: hugeplan, sysinit, PostgreSQL", times)
+    seen = [int(count) for count in output("cat /run/witness").split()]
+    check_equal(seen, list(PLANNED.values()), "the pages stood there before sysinit.target")
+    check_equal(pools(), PLANNED, "the pages stand on their nodes")
+    check_equal(unit("hugeplan.service", "NRestarts"), "0", "hugeplan started at the first try")
+    check_equal(thp(), "never", "transparent huge pages are off")
+
+
+def gates() -> None:
+    text = drop_in(POSTGRESQL)
+    check(re.search(r"^Wants=hugeplan\.service$", text, re.M), "drop-in: Wants=", text)
+    check(re.search(r"^After=hugeplan\.service$", text, re.M), "drop-in: After=", text)
+    gate = r"^ExecStartPre=\S*hugeplanctl wait pg-main$"
+    check(re.search(gate, text, re.M), "drop-in: ExecStartPre=", text)
+    forbidden = r"^(Requires|Requisite|BindsTo|PartOf)="
+    check(text and not re.search(forbidden, text, re.M), "drop-in: nothing that binds", text)
+    done, seconds = timed(lambda: sh("hugeplanctl wait nosuch"))
+    check_equal(done.returncode, 4, "waiting for an unknown instance exits 4")
+    check(seconds < 5, "and does so at once", f"{seconds:.1f} s")
+
+
+def status_is_true() -> None:
+    granted = instance("pg-main")
+    check_equal(granted["verdict"], "ready", "pg-main is ready")
+    check_equal(granted["pagesGranted"], PAGES, "pg-main has all its pages")
+    check_equal(instance_nodes("pg-main"), PLANNED, "pg-main's pages are spread evenly")
+    check_equal(status_pools(), pools(), "status knows the kernel's pools")
+    check_equal(status_pools(count="free"), pools("free_hugepages"), "and what is free of them")
+
+
+def refused_alone() -> None:
+    big = instance("too-big")
+    check_equal(big["verdict"], "refused", "too-big is refused")
+    check(big["reason"], "and told why", big)
+    check_equal(unit("big.service"), "failed", "too-big's unit has failed")
+    check(not os.path.exists("/run/big-started"), "and never started")
+    check("hugeplan-check.service" in failed_units(), "the shortage shows in systemctl --failed")
+    check_equal(unit("hugeplan.service"), "active", "hugeplan itself has not failed")
+
+
+def survives_service_changes() -> None:
+    pid = unit(POSTGRESQL, "MainPID")
+    for verb in ("restart", "stop"):
+        done = sh(f"systemctl {verb} hugeplan.service")
+        check(done.returncode == 0, f"{verb}: hugeplan.service obeys", said(done))
+        check_equal(unit(POSTGRESQL, "MainPID"), pid, f"{verb}: PostgreSQL does not notice")
+        check_equal(pools(), PLANNED, f"{verb}: the pools stay")
+    sh("systemctl start hugeplan.service")
+    ready = wait_for(lambda: instance("pg-main")["verdict"] == "ready")
+    check(ready, "started again, it finds pg-main ready")
+    check_equal(sh(psql("SELECT 1")).stdout.strip(), "1", "PostgreSQL still answers")
+
+
+def reloads() -> None:
+    original = output(f"cat {HOST_CONF}")
+    for wish in ("madvise", "never"):
+        with open(HOST_CONF, "w") as file:
+            file.write(original.replace("never", wish))
+        done = sh("systemctl reload hugeplan.service")
+        check(done.returncode == 0, f"reload succeeds ({wish})", said(done))
+        check_equal(thp(), wish, f"reload applies what has changed ({wish})")
+    check_equal(pools(), PLANNED, "reload leaves the pools alone")
+
+
+def units_are_sound() -> None:
+    units = "hugeplan.service hugeplan.socket hugeplan-check.service"
+    done = sh(f"systemd-analyze verify --man=no --recursive-errors=no {units}")
+    silent = done.returncode == 0 and not (done.stdout + done.stderr).strip()
+    check(silent, "systemd-analyze verify has nothing to say", said(done))
+    done = sh("systemd-analyze security --no-pager hugeplan.service")
+    exposure = re.search(r"exposure level for hugeplan\.service: ([\d.]+)", done.stdout)
+    weak = [line for line in done.stdout.splitlines() if "✗" in line or "→" in line]
+    check(exposure and float(exposure[1]) <= 0.8, "its exposure is 0.8 or less", "\n".join(weak))
+
+
+def switched_off() -> None:
+    check_equal(set(pools().values()), {0}, "off: no pages")
+    check_equal(thp(), kernel_thp_default(), "off: THP as the kernel has it")
+    check_equal(unit("hugeplan.service"), "inactive", "off: no daemon")
+    check(not drop_in(POSTGRESQL) and not drop_in("big.service"), "off: no drop-ins")
+    check("hugeplan-check.service" not in failed_units(), "off: nothing complains")
+    check_equal(unit("big.service"), "active", "off: every unit may start")
+    check(os.path.exists("/run/big-started"), "off: and has started")
+
+
+SCENARIO = Scenario(
+    nodes=(Node("1536M"), Node("1G")),
+    files=FILES,
+    enable=("big.service", "witness.service"),
+    boots=(Boot(as_planned), Boot(switched_off, kernel_args="hugeplan=off")),
+)

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""systemd's own Varlink client against ours, on a systemd that has one; PostgreSQL 17 beside it."""
+
+import json
+
+from databases import check_postgresql, drop_in, postgresql_files, postgresql_unit
+from guestlib import (
+    MIB,
+    active_since,
+    check,
+    check_equal,
+    pools,
+    said,
+    sh,
+    status,
+    thp,
+)
+from scenario import Boot, Node, Scenario
+
+VERSION = 17
+POSTGRESQL = postgresql_unit(VERSION)
+SHARED_BUFFERS = 256  # MiB
+PAGES = 160
+PLANNED = {0: 80, 1: 80}
+
+INTERFACE = "org.hugeplan.Manager"
+SOCKET = f"/run/hugeplan/{INTERFACE}"
+REGISTERED = f"/run/varlink/registry/{INTERFACE}"
+AS_NOBODY = "runuser -u nobody --"
+
+
+def talk() -> None:
+    describes_itself()
+    answers()
+    refuses()
+    times = [active_since(one) for one in ("hugeplan.service", "sysinit.target", POSTGRESQL)]
+    check(all(times) and times == sorted(times), "order: hugeplan, sysinit, PostgreSQL", times)
+    check_equal(pools(), PLANNED, "the pages stand on their nodes")
+    check_equal(thp(), "never", "transparent huge pages are off")
+    check("hugeplanctl wait pg-main" in drop_in(POSTGRESQL), "PostgreSQL has its gate")
+    check_postgresql(VERSION, SHARED_BUFFERS * MIB, set(PLANNED))
+
+
+def describes_itself() -> None:
+    for command, expected in (
+        (f"info {SOCKET}", INTERFACE),
+        (f"info {REGISTERED}", INTERFACE),
+        (f"introspect {SOCKET} {INTERFACE}", f"interface {INTERFACE}"),
+        (f"introspect {SOCKET} org.varlink.service", "interface org.varlink.service"),
+        (f"list-interfaces {SOCKET}", INTERFACE),
+    ):
+        done = sh(f"varlinkctl {command}")
+        check(done.returncode == 0 and expected in done.stdout, f"varlinkctl {command}", said(done))
+    done = sh(f"varlinkctl introspect {SOCKET} {INTERFACE} | varlinkctl validate-idl /dev/stdin")
+    check(done.returncode == 0, "the description is valid", said(done))
+    done = sh(f"varlinkctl list-methods {SOCKET}")
+    for method in ("Describe", "Wait", "Plan", "Reload"):
+        check(f"{INTERFACE}.{method}" in done.stdout.split(), f"{method} is listed", said(done))
+
+
+def answers() -> None:
+    described = call("Describe")
+    check_equal(described["pools"], status()["pools"], "Describe and hugeplanctl status agree")
+    waited = call("Wait", {"instance": "pg-main"})
+    check("ready" in json.dumps(waited), "Wait says that pg-main is ready", waited)
+    check("instances" in call("Plan"), "Plan answers")
+    call("Reload")
+    check_equal(pools(), PLANNED, "Reload of an unchanged plan changes nothing")
+    done = sh(f"timeout 3 varlinkctl --json=short --more call {SOCKET} {INTERFACE}.Describe '{{}}'")
+    check('"instances"' in done.stdout, "Describe with more answers at once", said(done))
+    done = sh(f"{AS_NOBODY} varlinkctl call {SOCKET} {INTERFACE}.Describe '{{}}'")
+    check(done.returncode == 0, "everyone may read", said(done))
+
+
+def refuses() -> None:
+    for who, method, parameters, error in (
+        ("", "Wait", {"instance": "nosuch"}, f"{INTERFACE}.NoSuchInstance"),
+        ("", "Wait", {"instance": 5}, "org.varlink.service.InvalidParameter"),
+        ("", "NoSuchMethod", {}, "org.varlink.service.MethodNotFound"),
+        (AS_NOBODY, "Reload", {}, "org.varlink.service.PermissionDenied"),
+    ):
+        command = f"{who} varlinkctl call {SOCKET} {INTERFACE}.{method} '{json.dumps(parameters)}'"
+        done = sh(command)
+        is_refused = done.returncode != 0 and error in done.stderr
+        check(is_refused, f"{method} {parameters} {who}: {error}", said(done))
+
+
+def call(method: str, parameters: dict | None = None) -> dict:
+    arguments = json.dumps(parameters or {})
+    done = sh(f"varlinkctl --json=short call {SOCKET} {INTERFACE}.{method} '{arguments}'")
+    check(done.returncode == 0, f"varlinkctl call {method}", said(done))
+    return json.loads(done.stdout or "{}")
+
+
+SCENARIO = Scenario(
+    suites=("trixie",),
+    nodes=(Node("1536M"), Node("1G")),
+    files={
+        "/etc/hugeplan.d/00-host.conf": "[Host]\nTransparentHugePages=never\n",
+        "/etc/hugeplan.d/20-pg-main.conf": (
+            f"[Instance]\nEngine=postgresql\nUnit={POSTGRESQL}\nPages={PAGES}\n"
+        ),
+        **postgresql_files(VERSION, f"{SHARED_BUFFERS}MB"),
+    },
+    boots=(Boot(talk),),
+)
