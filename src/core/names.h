@@ -18,6 +18,8 @@
 #define NAME_EXTEND_SUFFIX    ".conf.d"
 #define NAME_UNIT             "hugeplan.service"
 #define NAME_DROPIN           "10-hugeplan.conf"
+#define PATH_SYSTEMD_RUNS     "/run/systemd/system" /* sd_booted(3) */
+#define PATH_UNITS_ETC        "/etc/systemd/system"
 #define PATH_GENERATOR_DIR    "/run/systemd/generator"
 #define KERNEL_SWITCH_OFF     "hugeplan=off"
 
@@ -56,7 +58,7 @@
 #define NAME_SYSCTL_DIR         "sysctl.d"
 #define NAME_TMPFILES_DIR       "tmpfiles.d"
 #define PATH_SYSCTL_CONF        "/etc/sysctl.conf"
-#define PATH_GUARD              "/run/" NAME_SYSCTL_DIR "/zz-hugeplan.conf"
+#define PATH_SYSCTL_GUARD       "/run/" NAME_SYSCTL_DIR "/zz-hugeplan.conf"
 #define PATH_TUNED_PROFILE      "/etc/tuned/active_profile"
 #define PATH_TUNED_POST_PROFILE "/etc/tuned/post_loaded_profile"
 #define NAME_TUNED_FILE         "tuned.conf"

@@ -6,6 +6,7 @@
 #include "host/boot_guard_file.h"
 #include "host/clock.h"
 #include "host/config_dirs.h"
+#include "host/dropin_check.h"
 #include "host/probe.h"
 #include "host/state.h"
 #include "host/thp_apply.h"
@@ -506,6 +507,9 @@ Status *manager_judge(const Manager *manager, Arena *arena) {
         VEC_FOREACH(problem, &manager->guard_problems.list)
                 diags_add(&status->problems, problem);
         add_rejected(manager, &status->problems);
+        Dropins dropins = dropins_make(arena, manager->config, HUGEPLANCTL);
+
+        dropin_check(manager->root, &dropins, &status->problems);
         return status;
 }
 

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* Whether systemd has the gates: generators fail silently, and drop-ins of a new configuration are
+ * there only after `systemctl daemon-reload`. */
+
+#include "core/dropin.h"
+#include "host/root.h"
+
+/* Adds a warning for every unit of DROPINS whose generated file is missing or says something else.
+ * An administrator's file of that name in /etc takes its place and is fine. Nothing is said where
+ * systemd does not run. */
+void dropin_check(const Root *root, const Dropins *dropins, Diags *problems);
