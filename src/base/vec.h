@@ -30,6 +30,9 @@
                 &push_vec_->items[push_vec_->n++];                                                \
         })
 
-/* Walks a vector: VEC_FOREACH(item, vec) { item is a pointer to the element }. */
-#define VEC_FOREACH(item, vec) \
-        for (typeof(*(vec)->items) *item = (vec)->items; item < (vec)->items + (vec)->n; item++)
+/* Walks a vector: VEC_FOREACH(item, vec) { item is a pointer to the element }. The vector must not
+ * grow meanwhile. */
+#define VEC_FOREACH(item, vec)                                                                     \
+        for (typeof(*(vec)->items) *item = (vec)->items,                                           \
+                                   *item##_end_ = (vec)->n > 0 ? item + (vec)->n : item;           \
+             item < item##_end_; item++)

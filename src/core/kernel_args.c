@@ -260,6 +260,8 @@ static void add_changes(Adviser *adviser) {
         const KernelLine *line = adviser->next ? adviser->next : adviser->present;
         const Topology *topology = adviser->input->topology;
 
+        VEC_FOREACH(phrase, &line->phrases)
+                *vec_push(adviser->arena, &adviser->advice->next_phrases) = *phrase;
         for (size_t k = 0; k < topology->n_page_sizes; k++) {
                 uint64_t bytes = topology->page_sizes[k].bytes;
                 bool is_short = false;
@@ -329,11 +331,19 @@ static const InstanceConfig *find_node_wish(const Config *config) {
         return NULL;
 }
 
+static bool has_problem(const KernelLine *line, const char *id) {
+        VEC_FOREACH(problem, &line->problems.list)
+                if (text_equals(problem->id, id))
+                        return true;
+        return false;
+}
+
 static void judge_numa(Adviser *adviser, const KernelLine *line) {
         const InstanceConfig *wish = find_node_wish(adviser->input->config);
         const KernelArgument *numa = kernel_argument_find(&line->arguments, "numa");
 
-        if (!wish || !numa || !text_equals(numa->value, "off"))
+        if (!wish || !numa || !text_equals(numa->value, "off") ||
+            has_problem(line, "cmdline-numa-off"))
                 return;
         add_change(adviser, &(KernelChange){.from = numa->word});
         add_problem(adviser, SEVERITY_ERROR, "cmdline-numa-off", numa->word,

@@ -41,6 +41,7 @@ typedef struct KernelAdvice {
         const char *present; /* the phrases of the present line */
         const char *next;    /* of the next; NULL: not known */
         VEC(KernelPool) pools;
+        VEC(const char *) next_phrases; /* of the line that is to be changed */
         KernelChanges changes; /* to the next line, or the present one where that is not known */
         Diags problems;
 } KernelAdvice;

@@ -270,7 +270,7 @@ static uint64_t parse_memory(const char *value) {
 
         if (!value || kernel_number_parse(value, &bytes, &rest) < 0)
                 return 0;
-        suffix = *rest ? strchr(suffixes, *rest & ~0x20) : NULL;
+        suffix = *rest & ~0x20 ? strchr(suffixes, *rest & ~0x20) : NULL;
         return suffix ? mul_saturated(bytes, UINT64_C(1) << 10 * (suffix - suffixes + 1)) : bytes;
 }
 

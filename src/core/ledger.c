@@ -49,7 +49,11 @@ static void observe_pool(Arena *arena, Ledger *ledger, unsigned node, const Pool
         } else if (persistent > known->set_pages) {
                 known->found_pages += persistent - known->set_pages;
                 known->set_pages = persistent;
+        } else if (persistent < known->found_pages) {
+                known->found_pages = known->set_pages = persistent;
         }
+        if (known)
+                known->foreign_pages = MIN(known->foreign_pages, persistent);
 }
 
 void ledger_observe(Arena *arena, Ledger *ledger, const Topology *topology) {

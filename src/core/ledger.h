@@ -48,7 +48,8 @@ typedef struct Ledger {
 Ledger *ledger_new(Arena *arena, const char *boot_id);
 
 /* Notes what TOPOLOGY shows: new pools are found as they are; pages that others have added to a
- * known pool since were found too. A pool that others have lowered keeps its record. */
+ * known pool since were found too. A pool that others have lowered keeps its record as long as what
+ * was found is still there; below that, what is left was found, and nobody can hold more of it. */
 void ledger_observe(Arena *arena, Ledger *ledger, const Topology *topology);
 
 /* NULL where the ledger knows no such pool or instance. */

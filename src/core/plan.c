@@ -117,26 +117,47 @@ static uint64_t candidate_capacity(const Candidate *candidate) {
         return sum;
 }
 
+static size_t count_open(const Candidate *candidate) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < candidate->n; i++)
+                n += candidate->pages[i] < candidate->capacity[i];
+        return n;
+}
+
+/* Takes all of the nodes that have no more than SHARE left; how many pages that is. */
+static uint64_t fill_small_nodes(Candidate *candidate, uint64_t share) {
+        uint64_t given = 0;
+
+        for (size_t i = 0; i < candidate->n; i++) {
+                uint64_t left = candidate->capacity[i] - candidate->pages[i];
+
+                if (left > share)
+                        continue;
+                candidate->pages[i] += left;
+                given += left;
+        }
+        return given;
+}
+
 /* Evenly; what a node cannot take goes to the others in equal parts; the odd pages go to the nodes
  * with the lowest numbers. PAGES fit in all. */
 static void place_spread(Candidate *candidate, uint64_t pages) {
         while (pages > 0) {
-                uint64_t n_open = 0;
-
-                for (size_t i = 0; i < candidate->n; i++)
-                        n_open += candidate->pages[i] < candidate->capacity[i];
+                size_t n_open = count_open(candidate);
                 uint64_t share = pages / n_open, odd = pages % n_open;
+                uint64_t given = fill_small_nodes(candidate, share);
 
+                pages -= given;
+                if (given > 0)
+                        continue;
                 for (size_t i = 0; i < candidate->n; i++) {
                         if (candidate->pages[i] == candidate->capacity[i])
                                 continue;
-                        uint64_t wanted = share + (odd > 0);
-                        uint64_t given = MIN(wanted, candidate->capacity[i] - candidate->pages[i]);
-
+                        candidate->pages[i] += share + (odd > 0);
                         odd -= odd > 0;
-                        candidate->pages[i] += given;
-                        pages -= given;
                 }
+                return;
         }
 }
 
@@ -330,18 +351,50 @@ static void refuse(Planner *planner, PlanInstance *instance) {
         instance->reason = explain_shortage(planner, instance->demand, option, &candidate);
 }
 
+/* The option that the instance was served by before; NULL if its demand is another one now. */
+static const DemandOption *find_option_before(const Planner *planner,
+                                              const DemandInstance *demand) {
+        const LedgerInstance *before =
+                ledger_instance(planner->input->ledger, demand->config->name);
+
+        for (size_t i = 0; before && i < demand->n_options; i++)
+                if (demand->options[i].page_size_bytes == before->page_size_bytes &&
+                    demand->options[i].pages == before->pages_wanted)
+                        return &demand->options[i];
+        return NULL;
+}
+
+/* Its gate was passed for this very demand: it may be using its pages. */
+static bool is_held(const Planner *planner, const PlanInstance *instance) {
+        const LedgerInstance *before =
+                ledger_instance(planner->input->ledger, instance->demand->config->name);
+
+        return before && before->is_held && find_option_before(planner, instance->demand);
+}
+
+static bool serve_option(Planner *planner, PlanInstance *instance, const DemandOption *option) {
+        Candidate candidate = candidate_new(planner, instance->demand, option->page_size_bytes);
+
+        if (!place_whole(planner, instance->demand, option, &candidate))
+                return false;
+        commit(planner, instance, option, &candidate);
+        return true;
+}
+
+/* Who holds pages of one size does not change to another; if they are no longer to be had, it takes
+ * its turn. */
+static void serve_held(Planner *planner, PlanInstance *instance) {
+        if (is_held(planner, instance))
+                serve_option(planner, instance, find_option_before(planner, instance->demand));
+}
+
+/* By the first option that fits. */
 static void serve_whole(Planner *planner, PlanInstance *instance) {
         const DemandInstance *demand = instance->demand;
 
-        for (size_t i = 0; i < demand->n_options; i++) {
-                const DemandOption *option = &demand->options[i];
-                Candidate candidate = candidate_new(planner, demand, option->page_size_bytes);
-
-                if (!place_whole(planner, demand, option, &candidate))
-                        continue;
-                commit(planner, instance, option, &candidate);
-                return;
-        }
+        for (size_t i = 0; i < demand->n_options; i++)
+                if (serve_option(planner, instance, &demand->options[i]))
+                        return;
         if (demand->n_options > 0)
                 refuse(planner, instance);
 }
@@ -415,13 +468,6 @@ static void leave_released(PlanInstance *instance) {
                 "run 'hugeplanctl reload', or start its unit, to have them reserved again"};
 }
 
-static bool is_held(const Planner *planner, const PlanInstance *instance) {
-        const LedgerInstance *before =
-                ledger_instance(planner->input->ledger, instance->demand->config->name);
-
-        return before && before->is_held;
-}
-
 static void serve_all(Planner *planner) {
         Plan *plan = planner->plan;
         const InstanceConfig **order =
@@ -431,16 +477,17 @@ static void serve_all(Planner *planner) {
                 order[i] = plan->instances[i].demand->config;
         qsort(order, plan->n_instances, sizeof(*order), plan_compare_priority);
         for (size_t i = 0; i < plan->n_instances; i++)
-                keep_reserved(planner, &plan->instances[i]);
-        for (int held = 1; held >= 0; held--)
-                for (size_t i = 0; i < plan->n_instances; i++) {
-                        PlanInstance *instance = find_instance(plan, order[i]->name);
+                keep_reserved(planner, find_instance(plan, order[i]->name));
+        for (size_t i = 0; i < plan->n_instances; i++)
+                serve_held(planner, find_instance(plan, order[i]->name));
+        for (size_t i = 0; i < plan->n_instances; i++) {
+                PlanInstance *instance = find_instance(plan, order[i]->name);
 
-                        if (is_released(planner, instance) && instance->demand->n_options > 0)
-                                leave_released(instance);
-                        else if (is_held(planner, instance) == held)
-                                serve_whole(planner, instance);
-                }
+                if (is_released(planner, instance) && instance->demand->n_options > 0)
+                        leave_released(instance);
+                else if (instance->pages_granted == 0)
+                        serve_whole(planner, instance);
+        }
         for (size_t i = 0; i < plan->n_instances; i++)
                 serve_part(planner, find_instance(plan, order[i]->name));
 }
@@ -522,16 +569,6 @@ static void set_targets(Planner *planner) {
         }
 }
 
-/* A pool that was found larger than it is now (others have lowered it) is not raised for its own
- * sake: only grants are served. */
-static void forget_lost_pages(Planner *planner) {
-        for (size_t i = 0; i < planner->plan->n_pools; i++) {
-                PlanPool *pool = &planner->plan->pools[i];
-
-                pool->found_pages = MIN(pool->found_pages, pool->from_pages);
-        }
-}
-
 Plan *plan_make(Arena *arena, const PlanInput *input) {
         Plan *plan = ARENA_NEW(arena, Plan);
         Planner planner = {.arena = arena, .input = input, .plan = plan};
@@ -543,7 +580,6 @@ Plan *plan_make(Arena *arena, const PlanInput *input) {
                 plan->instances[i].reason = input->demand->instances[i].reason;
         }
         add_pools(&planner);
-        forget_lost_pages(&planner);
         measure_room(&planner);
         serve_all(&planner);
         set_targets(&planner);

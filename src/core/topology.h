@@ -85,6 +85,11 @@ static inline uint64_t pool_persistent_pages(const Pool *pool) {
                                                        : 0;
 }
 
+static inline uint64_t page_size_persistent_pages(const PageSize *size) {
+        return size->total_pages > size->surplus_pages ? size->total_pages - size->surplus_pages
+                                                       : 0;
+}
+
 static inline uint64_t pool_used_pages(const Pool *pool) {
         return pool->total_pages > pool->free_pages ? pool->total_pages - pool->free_pages : 0;
 }

@@ -7,6 +7,7 @@
 #include "host/clock.h"
 #include "host/config_dirs.h"
 #include "host/dropin_check.h"
+#include "host/guard.h"
 #include "host/probe.h"
 #include "host/state.h"
 #include "host/thp_apply.h"
@@ -306,6 +307,25 @@ static void forget_efforts(Manager *manager) {
         manager->efforts = (Efforts){};
 }
 
+/* Where instances have pages of the default size, keeps systemd-sysctl from moving them. */
+static void guard_pool(const Manager *manager, Arena *arena) {
+        const Topology *now = probe_topology(manager->root, arena);
+        int i = topology_page_size_index(now, now->default_page_size_bytes);
+        bool is_used = false;
+
+        for (size_t k = 0; k < manager->plan->n_pools; k++)
+                is_used = is_used ||
+                          (manager->plan->pools[k].granted_pages > 0 &&
+                           manager->plan->pools[k].page_size_bytes == now->default_page_size_bytes);
+        int r = is_used && i >= 0 ? guard_write(manager->root,
+                                                page_size_persistent_pages(&now->page_sizes[i]))
+                                  : guard_remove(manager->root);
+
+        if (r < 0)
+                log_line(LOG_WARNING, "cannot keep " PATH_SYSCTL_GUARD " up to date: %s",
+                         strerror(-r));
+}
+
 static void end_round(Manager *manager) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
 
@@ -323,6 +343,7 @@ static void end_round(Manager *manager) {
         }
         schedule_retry(manager);
         manager_watch_refresh(manager);
+        guard_pool(manager, arena);
         Status *status = manager_judge(manager, arena);
 
         log_outcome(manager, status);

@@ -176,7 +176,7 @@ static Reason taken_reason(Arena *arena, const PlanInstance *planned, uint64_t m
                         arena, "others hold %s of its %s pages of %s, and no more can be reserved",
                         format_count(arena, missing), format_count(arena, planned->pages_granted),
                         format_page_size(arena, planned->page_size_bytes)),
-                "find who maps huge pages beside it (grep -lw huge /proc/[0-9]*/numa_maps) and describe them in /etc/hugeplan.d too"};
+                "see who holds huge pages in 'hugeplanctl status', and describe that program in /etc/hugeplan.d too"};
 }
 
 static bool may_begin_round(const Manager *manager) {

@@ -5,10 +5,12 @@
  * (sysctl, systemd-sysctl, tuned, echo), kernel uevents of memory that is plugged or pulled, and a
  * slow timer finds what neither tells (soft-offlined pages, writers in other mount namespaces).
  * Whatever it was, the answer is the same: look again, and repair upwards. */
+#include "base/text.h"
 #include "core/drift.h"
 #include "core/names.h"
 #include "core/thp_plan.h"
 #include "host/clock.h"
+#include "host/culprits.h"
 #include "host/probe.h"
 #include "tools/journal.h"
 #include "tools/manager.h"
@@ -45,13 +47,35 @@ static bool may_repair(Manager *manager) {
         return true;
 }
 
-static size_t tell_drifts(Arena *arena, const Drifts *drifts) {
+/* Who may have done it; NULL when nothing on this host sets that file. */
+static const Culprit *suspect(const Culprits *culprits, const Topology *now, const Drift *drift) {
+        const char *observed =
+                drift->path && text_equals(drift->path, PATH_THP_ENABLED) ? now->thp_enabled : NULL;
+
+        if (drift->kind == DRIFT_THP)
+                return culprit_for_path(culprits, drift->path, observed);
+        return culprit_for_pool(culprits, now, drift->node, drift->page_size_bytes);
+}
+
+static void tell_drift(const Drift *drift, const Culprit *culprit) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const char *text = drift_format(arena, drift);
+
+        journal_event(drift_wants_repair(drift) ? LOG_WARNING : LOG_NOTICE, "drift", NULL,
+                      culprit ? arena_printf(arena, "drift: %s; likely because of %s", text,
+                                             culprit_format(arena, culprit))
+                              : arena_printf(arena, "drift: %s", text));
+}
+
+/* How many there are to repair. */
+static size_t tell_drifts(const Manager *manager, Arena *arena, const Drifts *drifts,
+                          const Topology *now) {
+        const Culprits *culprits = drifts->n > 0 ? culprits_find(manager->root, arena, now) : NULL;
         size_t n_repairable = 0;
 
         VEC_FOREACH(drift, drifts) {
                 n_repairable += drift_wants_repair(drift);
-                journal_event(drift_wants_repair(drift) ? LOG_WARNING : LOG_NOTICE, "drift", NULL,
-                              arena_printf(arena, "drift: %s", drift_format(arena, drift)));
+                tell_drift(drift, suspect(culprits, now, drift));
         }
         return n_repairable;
 }
@@ -74,7 +98,7 @@ void manager_verify(Manager *manager) {
         const Topology *now = probe_topology(manager->root, arena);
         ThpPlan thp = thp_plan_make(arena, manager->config, now, &ignored);
         Drifts drifts = drift_find(arena, manager->plan, manager->ledger, now, &thp);
-        size_t n_repairable = tell_drifts(arena, &drifts);
+        size_t n_repairable = tell_drifts(manager, arena, &drifts, now);
         bool has_new_memory = watch->has_hotplug && plan_is_short(manager->plan);
 
         watch->has_hotplug = false;

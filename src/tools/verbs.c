@@ -3,10 +3,12 @@
 
 #include "base/text.h"
 #include "core/changes.h"
+#include "core/conflict.h"
 #include "core/names.h"
 #include "core/status_json.h"
 #include "core/thp_plan.h"
 #include "host/config_dirs.h"
+#include "host/culprits.h"
 #include "host/holders.h"
 #include "host/probe.h"
 #include "host/state.h"
@@ -301,6 +303,20 @@ static const char *absolute_path(const Command *command, const char *path) {
         return arena_printf(command->arena, "%s/%s", directory, path);
 }
 
+/* What other programs set against the plan. */
+static void add_conflicts(Command *command, const Local *local, const ThpPlan *thp,
+                          Diags *problems) {
+        const ConflictInput input = {
+                .config = local->config,
+                .topology = local->topology,
+                .plan = local->plan,
+                .thp = thp,
+                .culprits = culprits_find(command->root, command->arena, local->topology),
+        };
+
+        conflicts_add(command->arena, &input, problems);
+}
+
 static int verb_check(Command *command) {
         Diags problems = diags_in(command->arena);
 
@@ -309,8 +325,11 @@ static int verb_check(Command *command) {
 
                 VEC_FOREACH(problem, &local.config->problems.list)
                         diags_add(&problems, problem);
-                thp_plan_make(command->arena, local.config, local.topology, &problems);
+                ThpPlan thp =
+                        thp_plan_make(command->arena, local.config, local.topology, &problems);
                 size_t n_hurting = add_host_problems(&local, &problems);
+
+                add_conflicts(command, &local, &thp, &problems);
 
                 return print_problems(command, &problems, n_hurting);
         }
@@ -569,6 +588,8 @@ const Verb verbs[] = {
         {"plan", "", 0, 0, verb_plan, "What would be written; writes nothing"},
         {"check", "[FILE...]", 0, SIZE_MAX, verb_check,
          "Look for mistakes in the configuration, or in files"},
+        {"cmdline", "", 0, 0, verb_cmdline,
+         "What the kernel command line should say for gigantic pages, and what is wrong with it"},
         {"explain", "NAME", 1, 1, verb_explain, "How an instance's size comes about"},
         {"size", "ENGINE", 1, 1, verb_size, "What-if: pages for settings given by -c NAME=VALUE"},
         {"wait", "NAME", 0, 1, verb_wait,

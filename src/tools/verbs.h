@@ -40,6 +40,7 @@ extern const Verb verbs[];
 extern const size_t n_verbs;
 
 int verb_boot_guard(Command *command);
+int verb_cmdline(Command *command);
 int verb_wait(Command *command);
 
 /* ---- shared by the verbs ---- */
