@@ -39,8 +39,8 @@ MIB = 1 << 20
 # Emulation wherever we run: a nested KVM is often there and often broken.
 ACCELERATOR = os.environ.get("HUGEPLAN_VM_ACCEL", "tcg,thread=multi")
 
-# Without cmpxchg16b: qemu 7.2's emulation of it corrupts the flags register when an interrupt falls
-# into it, and one boot in twenty of kernel 6.12, which allocates with it, ends in a panic.
+# Without cmpxchg16b, which kernel 6.12 allocates memory with: under qemu 7.2 a boot now and then
+# panicked right behind it, with half a pointer in the flags register.
 CPU = "max,cx16=off"
 
 # Not "tsc=reliable": on a busy host the kernel may calibrate the counter to a seventh of its rate,

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What processes may write into the kernel's texts about them: read, counted, printed. The input is
+ * a list of texts separated by NULs, five for each process: status, cgroup, numa_maps, maps,
+ * smaps_rollup; what comes last is the list of System V segments.
+ *
+ * Whatever they say, all text is printable, nodes are in order, and JSON gives back what it was made
+ * from. */
+
+#include "base/text.h"
+#include "core/holders.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { TEXTS_MAX = 5 * 16 };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool holds) {
+        if (!holds)
+                abort();
+}
+
+static void require_printable(const char *string) {
+        require(text_is_utf8(string, strlen(string)));
+        for (; *string; string++)
+                require((unsigned char) *string >= ' ' && *string != 0x7F);
+}
+
+static Process read_process(Arena *arena, uint64_t pid, char *const *texts) {
+        Process process = {.pid = pid};
+        const Devices devices = process_parse_hugetlbfs(arena, texts[1]);
+        uint64_t bytes;
+
+        if (process_parse_status(arena, texts[0], &process) < 0)
+                process.command = "x";
+        process_parse_cgroup(arena, texts[1], &process);
+        process.mappings = process_parse_numa_maps(arena, texts[2]);
+        process_add_maps(arena, texts[3], &process.mappings);
+        process_maps_may_be_huge(arena, texts[3], &devices);
+        if (process_parse_smaps_rollup(arena, texts[4], &bytes) == 0)
+                process.huge_bytes = MAX(process.huge_bytes, bytes);
+        process.is_detailed = process.mappings.n > 0;
+        return process;
+}
+
+static bool read_charge(Arena *arena, const char *text, const char *unit, HolderCharge *ret) {
+        *ret = (HolderCharge){.unit = unit, .page_size_bytes = 2 * MIB};
+        return unit && process_parse_numa_stat(arena, text, ret->page_size_bytes, &ret->pages,
+                                               &ret->nodes, &ret->n_nodes) == 0;
+}
+
+static void check_round_trip(Arena *arena, const Holder *holder) {
+        json_t *json = holder_to_json(holder, NULL), *again;
+        Holder back;
+
+        require(json && holder_from_json(arena, json, &back) == 0);
+        again = holder_to_json(&back, NULL);
+        require(json_equal(json, again));
+        json_decref(json);
+        json_decref(again);
+}
+
+static void check_row(Arena *arena, const Holder *holder) {
+        require(holder->unit || holder->command);
+        require_printable(holder_format(arena, holder));
+        require_printable(holder_format_use(arena, holder));
+        for (size_t i = 0; i < holder->n_nodes; i++) {
+                require(holder->nodes[i].node < ID_SET_MAX);
+                require(i == 0 || holder->nodes[i].node >= holder->nodes[i - 1].node);
+        }
+        check_round_trip(arena, holder);
+}
+
+static size_t split(Arena *arena, const uint8_t *data, size_t size, char **texts) {
+        const char *rest = (const char *) data;
+        size_t n = 0;
+
+        while (n < TEXTS_MAX) {
+                size_t length = strnlen(rest, size);
+
+                texts[n++] = arena_strndup(arena, rest, length);
+                if (length == size)
+                        break;
+                rest += length + 1;
+                size -= length + 1;
+        }
+        return n;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        Pool pools[] = {{.page_size_bytes = GIB}, {2 * MIB, true, 40, 30, 0}};
+        Node node = {.id = 0, .pools = pools};
+        PageSize sizes[] = {{GIB}, {2 * MIB, 40, 30, 0, 4}};
+        const Topology topology = {
+                .nodes = &node,
+                .n_nodes = 1,
+                .page_sizes = sizes,
+                .n_page_sizes = 2,
+                .default_page_size_bytes = 2 * MIB,
+        };
+        char *texts[TEXTS_MAX];
+        Process processes[TEXTS_MAX / 5];
+        HoldersInput input = {.topology = &topology, .processes = processes, .is_complete = true};
+        size_t n = split(arena, data, size, texts);
+        HolderCharge charge;
+
+        for (size_t i = 0; i + 5 <= n; i += 5, input.n_processes++)
+                processes[input.n_processes] =
+                        read_process(arena, 1 + input.n_processes, &texts[i]);
+        input.segments = texts[n - 1];
+        if (input.n_processes > 0 && read_charge(arena, texts[n - 1], processes[0].unit, &charge)) {
+                input.charges = &charge;
+                input.n_charges = 1;
+        }
+        const Holders *holders = holders_make(arena, &input);
+
+        VEC_FOREACH(holder, &holders->list)
+                check_row(arena, holder);
+        return 0;
+}
