@@ -249,6 +249,9 @@ char *format_duration(Arena *arena, uint64_t usec) {
                 return arena_strdup(arena, "infinity");
         if (usec < USEC_PER_MSEC)
                 return arena_printf(arena, "%" PRIu64 "us", usec);
+        if (usec < 10 * USEC_PER_MSEC && usec % USEC_PER_MSEC >= 100)
+                return arena_printf(arena, "%" PRIu64 ".%" PRIu64 "ms", usec / USEC_PER_MSEC,
+                                    usec % USEC_PER_MSEC / 100);
         if (usec < USEC_PER_SEC)
                 return arena_printf(arena, "%" PRIu64 "ms", usec / USEC_PER_MSEC);
 

@@ -159,6 +159,20 @@ bool text_ends_with(const char *string, const char *suffix) {
         return length >= suffix_length && strcmp(string + length - suffix_length, suffix) == 0;
 }
 
+bool text_has_word(const char *string, const char *word) {
+        static const char blanks[] = " \t\r\n";
+        size_t length = strlen(word), here;
+
+        for (;; string += here) {
+                string += strspn(string, blanks);
+                here = strcspn(string, blanks);
+                if (here == 0)
+                        return false;
+                if (here == length && strncmp(string, word, length) == 0)
+                        return true;
+        }
+}
+
 char *text_strip(Arena *arena, const char *string) {
         static const char blanks[] = " \t\r\n";
 

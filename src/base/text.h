@@ -41,6 +41,9 @@ bool text_equals(const char *a, const char *b); /* NULL equals NULL only */
 bool text_starts_with(const char *string, const char *prefix);
 bool text_ends_with(const char *string, const char *suffix);
 
+/* Whether WORD is one of the words of STRING, which blanks and line ends separate. */
+bool text_has_word(const char *string, const char *word);
+
 /* A copy without leading and trailing blanks. */
 char *text_strip(Arena *arena, const char *string);
 

@@ -32,7 +32,7 @@
 
 /* Walks a vector: VEC_FOREACH(item, vec) { item is a pointer to the element }. The vector must not
  * grow meanwhile. */
-#define VEC_FOREACH(item, vec)                                                                     \
-        for (typeof(*(vec)->items) *item = (vec)->items,                                           \
-                                   *item##_end_ = (vec)->n > 0 ? item + (vec)->n : item;           \
+#define VEC_FOREACH(item, vec)                                                           \
+        for (typeof(*(vec)->items) *item = (vec)->items,                                 \
+                                   *item##_end_ = (vec)->n > 0 ? item + (vec)->n : item; \
              item < item##_end_; item++)

@@ -117,38 +117,45 @@ static Reason fill_option(Arena *arena, const InstanceConfig *config, DemandOpti
         return (Reason){};
 }
 
-/* One page size, if the host has it and the engine can use it; else why not. */
+/* One page size that the host has, if the engine can use it; else why not. */
 static Reason try_option(Arena *arena, const InstanceConfig *config, const Topology *topology,
                          uint64_t page_size_bytes, DemandOption *option) {
-        const char *size = format_page_size(arena, page_size_bytes);
-
         *option = (DemandOption){.page_size_bytes = page_size_bytes};
-        if (topology_page_size_index(topology, page_size_bytes) < 0)
-                return refuse(
-                        REASON_NO_PAGE_SIZE,
-                        arena_printf(arena,
-                                     "this kernel and CPU have no huge pages of %s (they have %s)",
-                                     size, topology_page_size_names(arena, topology)),
-                        "write a size that is there in PageSize=, or boot with hugepagesz= where the CPU has the size");
         if (config->engine->uses_default_size &&
             page_size_bytes != topology->default_page_size_bytes)
                 return refuse(
                         REASON_ENGINE_SIZE,
                         arena_printf(arena, "%s uses the host's default page size only, not %s",
-                                     config->engine->title, size),
+                                     config->engine->title,
+                                     format_page_size(arena, page_size_bytes)),
                         "write PageSize=default, or change default_hugepagesz= on the kernel command line");
         return fill_option(arena, config, option);
+}
+
+static Reason refuse_sizes(Arena *arena, const Topology *topology, const Text *missing) {
+        return refuse(
+                REASON_NO_PAGE_SIZE,
+                arena_printf(arena, "this kernel and CPU have no huge pages of %s (they have %s)",
+                             text_string(missing), topology_page_size_names(arena, topology)),
+                "write a size that is there in PageSize=, or boot with hugepagesz= where the CPU has the size");
 }
 
 /* The page sizes that are of use, in order of preference; a reason only when there is none. */
 static Reason fill_options(Arena *arena, const InstanceConfig *config, const Topology *topology,
                            DemandInstance *instance) {
+        Text missing = text_in(arena);
         Reason first = {};
 
         instance->options = ARENA_ARRAY(arena, DemandOption, config->n_page_sizes);
         for (size_t i = 0; i < config->n_page_sizes; i++) {
                 uint64_t bytes = config->page_sizes[i] ? config->page_sizes[i]
                                                        : topology->default_page_size_bytes;
+
+                if (topology_page_size_index(topology, bytes) < 0) {
+                        text_printf(&missing, "%s%s", missing.length > 0 ? ", " : "",
+                                    format_page_size(arena, bytes));
+                        continue;
+                }
                 Reason reason = try_option(arena, config, topology, bytes,
                                            &instance->options[instance->n_options]);
 
@@ -157,7 +164,9 @@ static Reason fill_options(Arena *arena, const InstanceConfig *config, const Top
                 else if (first.kind == REASON_NONE)
                         first = reason;
         }
-        return instance->n_options > 0 ? (Reason){} : first;
+        if (instance->n_options > 0)
+                return (Reason){};
+        return first.kind != REASON_NONE ? first : refuse_sizes(arena, topology, &missing);
 }
 
 static Reason compute_instance(Arena *arena, const InstanceConfig *config, const Topology *topology,

@@ -324,8 +324,7 @@ static const InstanceConfig *find_node_wish(const Config *config) {
         for (size_t i = 0; i < config->n_instances; i++) {
                 const InstanceConfig *instance = &config->instances[i];
 
-                if (!instance->refusal && (instance->has_nodes || instance->n_node_memory > 0 ||
-                                           instance->placement == PLACEMENT_BIND))
+                if (!instance->refusal && (instance->has_nodes || instance->n_node_memory > 0))
                         return instance;
         }
         return NULL;
@@ -350,8 +349,7 @@ static void judge_numa(Adviser *adviser, const KernelLine *line) {
                     arena_printf(adviser->arena,
                                  "makes the host a single node, while instance %s names nodes",
                                  wish->name),
-                    "take numa=off out, or Nodes=, NodeMemory= and Placement=bind from the "
-                    "instances");
+                    "take numa=off out, or Nodes= and NodeMemory= from the instances");
 }
 
 /* hugetlb_hstate_alloc_pages(): "hugetlb_cma is enabled, skip boot time allocation". */

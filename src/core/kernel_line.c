@@ -501,6 +501,12 @@ static void take_pages(Reader *reader, const KernelArgument *argument) {
         }
 }
 
+static void drop_pages(KernelLine *line, KernelPages *pages) {
+        line->pages.n--;
+        memmove(pages, pages + 1,
+                (size_t) (line->pages.items + line->pages.n - pages) * sizeof(*pages));
+}
+
 /* "hugepages=512 hugepagesz=2M hugepages=1024": the first wins (hugetlb_init()). */
 static void judge_same_size(Reader *reader) {
         for (size_t i = 0; i < reader->line->pages.n; i++)
@@ -516,9 +522,7 @@ static void judge_same_size(Reader *reader) {
                                                  "the kernel takes that",
                                                  pages[i].words),
                                     "keep one hugepagesz= with one hugepages= for each size");
-                        memmove(&pages[k], &pages[k + 1],
-                                (reader->line->pages.n - k - 1) * sizeof(*pages));
-                        reader->line->pages.n--;
+                        drop_pages(reader->line, &pages[k]);
                 }
 }
 
@@ -559,7 +563,7 @@ static bool has_numa_off(const KernelArguments *arguments) {
         return false;
 }
 
-static const KernelPages *find_beyond_node_0(const KernelLine *line) {
+static KernelPages *find_beyond_node_0(const KernelLine *line) {
         VEC_FOREACH(pages, &line->pages)
                 for (size_t i = 0; i < pages->n_nodes; i++)
                         if (pages->nodes[i].node > 0)
@@ -568,9 +572,9 @@ static const KernelPages *find_beyond_node_0(const KernelLine *line) {
 }
 
 static void judge_numa(Reader *reader) {
-        const KernelPages *pages = find_beyond_node_0(reader->line);
+        KernelPages *pages;
 
-        if (!pages || !has_numa_off(&reader->line->arguments))
+        if (!has_numa_off(&reader->line->arguments) || !(pages = find_beyond_node_0(reader->line)))
                 return;
         add_repair(reader, "numa=off", NULL);
         add_problem(reader, SEVERITY_ERROR, "cmdline-numa-off", "numa=off",
@@ -578,6 +582,8 @@ static void judge_numa(Reader *reader) {
                                  "makes the host a single node, so that \"%s\" is dropped whole",
                                  pages->words),
                     "take numa=off out");
+        while ((pages = find_beyond_node_0(reader->line)))
+                drop_pages(reader->line, pages);
 }
 
 uint64_t kernel_phrase_size_bytes(const char *phrase) {

@@ -114,12 +114,12 @@ LadderMove ladder_next(Ladder *ladder, const LadderView *view) {
                 ladder->rung = RUNG_COMPACT;
                 if (wants_reclaim(ladder, view, missing))
                         return (LadderMove){LADDER_RECLAIM, 0, add_saturated(missing, missing / 8)};
-                /* fall through */
+                __attribute__((fallthrough));
         case RUNG_COMPACT:
                 ladder->rung = RUNG_WRITE;
                 if (ladder->options.may_compact)
                         return (LadderMove){LADDER_COMPACT, 0, 0};
-                /* fall through */
+                __attribute__((fallthrough));
         default:
                 return next_write(ladder, view);
         }

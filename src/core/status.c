@@ -132,7 +132,6 @@ static void judge_missing(const Judge *judge, StatusInstance *instance, uint64_t
                           const IdSet *nodes) {
         Arena *arena = judge->arena;
 
-        instance->pages_granted = sub_floored(instance->pages_granted, missing);
         if (judge->input->is_working) {
                 instance->verdict = VERDICT_PENDING;
                 instance->reason = (Reason){REASON_NONE,
@@ -171,7 +170,7 @@ static void judge_instance(Judge *judge, const PlanInstance *planned, StatusInst
                 .verdict = VERDICT_READY,
                 .page_size_bytes = planned->page_size_bytes,
                 .pages_wanted = planned->pages_wanted,
-                .pages_granted = planned->pages_granted,
+                .pages_granted = sub_floored(planned->pages_granted, missing),
                 .nodes = planned->grants,
                 .n_nodes = planned->n_grants,
                 .priority = config->priority,

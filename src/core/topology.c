@@ -55,14 +55,7 @@ uint64_t topology_promised_pages(const Topology *topology, unsigned node_id,
 }
 
 bool topology_has_kernel_argument(const Topology *topology, const char *word) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-        const char *rest = topology->kernel_command_line;
-        char *argument;
-
-        while (rest && (argument = text_next_word(arena, &rest, " \t\n")))
-                if (text_equals(argument, word))
-                        return true;
-        return false;
+        return topology->kernel_command_line && text_has_word(topology->kernel_command_line, word);
 }
 
 bool topology_kernel_is_older(const Topology *topology, uint64_t major, uint64_t minor) {
@@ -79,7 +72,7 @@ bool topology_kernel_is_older(const Topology *topology, uint64_t major, uint64_t
         return words[1] && (numbers[0] < major || (numbers[0] == major && numbers[1] < minor));
 }
 
-bool topology_is_rescue(const Topology *topology) {
+bool kernel_command_line_is_rescue(const char *line) {
         static const char *const arguments[] = {
                 "rescue",
                 "emergency",
@@ -93,7 +86,7 @@ bool topology_is_rescue(const Topology *topology) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(arguments); i++)
-                if (topology_has_kernel_argument(topology, arguments[i]))
+                if (text_has_word(line, arguments[i]))
                         return true;
         return false;
 }

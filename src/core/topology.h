@@ -105,7 +105,7 @@ bool topology_has_kernel_argument(const Topology *topology, const char *word);
 bool topology_kernel_is_older(const Topology *topology, uint64_t major, uint64_t minor);
 
 /* Whether the boot leads to a rescue or emergency shell: kernel-command-line(7). */
-bool topology_is_rescue(const Topology *topology);
+bool kernel_command_line_is_rescue(const char *line);
 
 /* "0-1", "0,2" : the online nodes that have memory. */
 IdSet topology_memory_nodes(const Topology *topology);

@@ -316,6 +316,20 @@ static void probe_host_memory(Probe *probe) {
         topology->can_reclaim = root_exists(probe->root, PATH_CGROUP_RECLAIM);
 }
 
+static const char *read_or_empty(const Root *root, Arena *arena, const char *path) {
+        char *text;
+
+        return root_read_attribute(root, arena, path, &text) < 0 ? "" : text;
+}
+
+const char *probe_kernel_command_line(const Root *root, Arena *arena) {
+        return read_or_empty(root, arena, PATH_CMDLINE);
+}
+
+const char *probe_boot_id(const Root *root, Arena *arena) {
+        return read_or_empty(root, arena, PATH_BOOT_ID);
+}
+
 Topology *probe_topology(const Root *root, Arena *arena) {
         Topology *topology = ARENA_NEW(arena, Topology);
         Probe probe = {root, arena, topology};
@@ -328,10 +342,8 @@ Topology *probe_topology(const Root *root, Arena *arena) {
         probe_host_memory(&probe);
         probe_thp(&probe);
         probe_allowed_nodes(&probe);
-        topology->kernel_command_line = read_text(&probe, PATH_CMDLINE);
+        topology->kernel_command_line = probe_kernel_command_line(root, arena);
         topology->kernel_release = read_text(&probe, PATH_OSRELEASE);
-        topology->boot_id = read_text(&probe, PATH_BOOT_ID);
-        if (!topology->boot_id)
-                topology->boot_id = "";
+        topology->boot_id = probe_boot_id(root, arena);
         return topology;
 }

@@ -6,6 +6,12 @@
 #include "core/topology.h"
 #include "host/root.h"
 
+/* The kernel command line alone; "" where it cannot be read. */
+const char *probe_kernel_command_line(const Root *root, Arena *arena);
+
+/* The identifier of this boot alone; "" where it cannot be read. */
+const char *probe_boot_id(const Root *root, Arena *arena);
+
 /* Never fails: what cannot be read is missing from the topology (no page sizes where the kernel
  * has no hugetlb; node 0 for the whole host where it has no NUMA). */
 Topology *probe_topology(const Root *root, Arena *arena);

@@ -9,6 +9,7 @@
 #include "core/dropin.h"
 #include "core/names.h"
 #include "host/config_dirs.h"
+#include "host/probe.h"
 #include "host/root.h"
 #include "tools/options.h"
 
@@ -20,24 +21,32 @@
 #include <syslog.h>
 #include <unistd.h>
 
-/* The kernel log is all there is this early; on a terminal it is the terminal. */
-static void say(int level, const char *format, ...) PRINTF_LIKE(2, 3);
+/* The kernel log is all there is this early; on a terminal, and for a captured host, it is standard
+ * error. ROOT may be NULL: it could not be opened. */
+static void say(const Root *root, int level, const char *format, ...) PRINTF_LIKE(3, 4);
 
-static void say(int level, const char *format, ...) {
+static void say(const Root *root, int level, const char *format, ...) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
+        bool is_captured = root && !root_is_host(root);
         va_list arguments;
 
         va_start(arguments, format);
         const char *text = arena_vprintf(arena, format, arguments);
 
         va_end(arguments);
-        int fd = isatty(STDERR_FILENO) ? -1 : open(PATH_KMSG, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+        int fd = is_captured || isatty(STDERR_FILENO)
+                         ? -1
+                         : open(PATH_KMSG, O_WRONLY | O_CLOEXEC | O_NOCTTY);
 
         if (fd < 0) {
                 fprintf(stderr, "hugeplan-generator: %s\n", text);
                 return;
         }
-        dprintf(fd, "<%d>hugeplan-generator[%d]: %s\n", level | LOG_DAEMON, (int) getpid(), text);
+        const char *line = arena_printf(arena, "<%d>hugeplan-generator[%d]: %s\n",
+                                        level | LOG_DAEMON, (int) getpid(), text);
+
+        /* A record is one write; where that fails there is nobody left to be told. */
+        (void) !write(fd, line, strlen(line));
         close(fd);
 }
 
@@ -47,35 +56,27 @@ static bool stands_aside(const Root *root) {
         const char *scope = getenv("SYSTEMD_SCOPE");
         const char *in_initrd = getenv("SYSTEMD_IN_INITRD");
         const char *virtualization = getenv("SYSTEMD_VIRTUALIZATION");
-        const char *rest;
-        char *command_line, *word;
 
         if ((scope && !text_equals(scope, "system")) || text_equals(in_initrd, "1") ||
             root_exists(root, PATH_INITRD_RELEASE) ||
             (virtualization && text_starts_with(virtualization, "container:")))
                 return true;
-        if (root_read_attribute(root, arena, PATH_CMDLINE, &command_line) < 0)
-                return false;
-        rest = command_line;
-        while ((word = text_next_word(arena, &rest, " \t\n")))
-                if (text_equals(word, KERNEL_SWITCH_OFF))
-                        return true;
-        return false;
+        return text_has_word(probe_kernel_command_line(root, arena), KERNEL_SWITCH_OFF);
 }
 
-static void write_dropin(Arena *arena, const Root *output, const Dropin *dropin) {
+static void write_dropin(Arena *arena, const Root *root, const Root *output, const Dropin *dropin) {
         const char *path = arena_printf(arena, "/%s.d/" NAME_DROPIN, dropin->unit);
         int r = root_write_file(output, path, dropin->text, 0644);
 
         if (r < 0)
-                say(LOG_ERR, "cannot write %s: %s", path, strerror(-r));
+                say(root, LOG_ERR, "cannot write %s: %s", path, strerror(-r));
 }
 
 /* Mistakes are told here too: the daemon may never come to it. */
-static void say_problems(Arena *arena, const Diags *problems) {
+static void say_problems(Arena *arena, const Root *root, const Diags *problems) {
         VEC_FOREACH(problem, &problems->list)
                 if (problem->severity == SEVERITY_ERROR)
-                        say(LOG_ERR, "%s", diag_format(arena, problem));
+                        say(root, LOG_ERR, "%s", diag_format(arena, problem));
 }
 
 static int generate(const Root *root, const Root *output) {
@@ -84,10 +85,10 @@ static int generate(const Root *root, const Root *output) {
         const Config *config = config_parse(arena, config_dirs_read(root, arena, &unreadable));
         Dropins dropins = dropins_make(arena, config, HUGEPLANCTL);
 
-        say_problems(arena, &unreadable);
-        say_problems(arena, &config->problems);
+        say_problems(arena, root, &unreadable);
+        say_problems(arena, root, &config->problems);
         VEC_FOREACH(dropin, &dropins)
-                write_dropin(arena, output, dropin);
+                write_dropin(arena, root, output, dropin);
         return EXIT_AS_WISHED;
 }
 
@@ -120,14 +121,14 @@ int main(int argc, char **argv) {
         int r = root_open(root_name, &root);
 
         if (r < 0) {
-                say(LOG_ERR, "cannot open %s: %s", root_name, strerror(-r));
+                say(NULL, LOG_ERR, "cannot open %s: %s", root_name, strerror(-r));
                 return EXIT_FAILED;
         }
         if (stands_aside(root))
                 return EXIT_AS_WISHED;
         r = root_open(argv[first], &output);
         if (r < 0) {
-                say(LOG_ERR, "cannot open %s: %s", argv[first], strerror(-r));
+                say(root, LOG_ERR, "cannot open %s: %s", argv[first], strerror(-r));
                 return EXIT_FAILED;
         }
         return generate(root, output);

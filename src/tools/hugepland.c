@@ -75,7 +75,7 @@ static int parse_options(int argc, char **argv, const char **ret_root) {
 static bool is_switched_off(const Root *root) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
 
-        return topology_has_kernel_argument(probe_topology(root, arena), KERNEL_SWITCH_OFF);
+        return text_has_word(probe_kernel_command_line(root, arena), KERNEL_SWITCH_OFF);
 }
 
 static int on_reload(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata) {

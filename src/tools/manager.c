@@ -14,6 +14,7 @@
 #include "tools/journal.h"
 #include "tools/log.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <systemd/sd-daemon.h>
@@ -27,6 +28,7 @@ static const uint64_t retry_delay_max_usec = 60 * USEC_PER_SEC;
 static const uint64_t operation_usec = 120 * USEC_PER_SEC;
 
 static void continue_round(Manager *manager);
+static Status *judge(const Manager *manager, Arena *arena, const Topology *now);
 
 /* ---- telling the service manager ---- */
 
@@ -192,10 +194,9 @@ static void begin_round(Manager *manager) {
 /* After boots that failed in a row, this one gets only what is proven; a reload opens the guard. */
 static void look_at_boot_guard(Manager *manager) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        const Topology *topology = probe_topology(manager->root, arena);
         const BootGuard *guard = boot_guard_load(manager->root, arena);
 
-        manager->is_guarded = boot_guard_is_closed(guard, topology->boot_id);
+        manager->is_guarded = boot_guard_is_closed(guard, probe_boot_id(manager->root, arena));
         if (manager->is_guarded)
                 journal_event(
                         LOG_ALERT, "boot-guard", NULL,
@@ -308,8 +309,7 @@ static void forget_efforts(Manager *manager) {
 }
 
 /* Where instances have pages of the default size, keeps systemd-sysctl from moving them. */
-static void guard_pool(const Manager *manager, Arena *arena) {
-        const Topology *now = probe_topology(manager->root, arena);
+static void guard_pool(const Manager *manager, const Topology *now) {
         int i = topology_page_size_index(now, now->default_page_size_bytes);
         bool is_used = false;
 
@@ -343,12 +343,14 @@ static void end_round(Manager *manager) {
         }
         schedule_retry(manager);
         manager_watch_refresh(manager);
-        guard_pool(manager, arena);
-        Status *status = manager_judge(manager, arena);
+        guard_pool(manager, manager->now);
+        Status *status = judge(manager, arena, manager->now);
 
         log_outcome(manager, status);
         tell_ready(manager, status);
         manager_notify_clients(manager);
+        /* A round leaves holes in the heap; what follows is a long quiet time. */
+        malloc_trim(0);
 }
 
 /* Pools that stayed short become limits, and the plan is made anew within them: an instance that
@@ -370,7 +372,9 @@ static bool replan(Manager *manager, const PoolLimits *limits) {
 }
 
 static void finish_apply(Manager *manager) {
-        Topology *now = probe_topology(manager->root, manager->round_arena);
+        const Topology *now = probe_topology(manager->root, manager->round_arena);
+
+        manager->now = now;
         PoolLimits limits = apply_limits(manager->round_arena, manager->apply, now);
         size_t n;
         const ApplyResult *results = apply_results(manager->apply, &n);
@@ -469,7 +473,8 @@ void manager_start(Manager *manager) {
                                            manager->config->host.boot_timeout_usec, 0,
                                            on_boot_timeout, manager);
         look_at_boot_guard(manager);
-        if (topology_is_rescue(probe_topology(manager->root, manager->config_arena)))
+        if (kernel_command_line_is_rescue(
+                    probe_kernel_command_line(manager->root, manager->config_arena)))
                 hold_back(manager);
         else
                 manager_begin_round(manager);
@@ -506,7 +511,7 @@ static void add_rejected(const Manager *manager, Diags *problems) {
                           .remedy = "mend the files and run 'hugeplanctl reload'"});
 }
 
-Status *manager_judge(const Manager *manager, Arena *arena) {
+static Status *judge(const Manager *manager, Arena *arena, const Topology *now) {
         static const char *const phases[] = {
                 [PHASE_IDLE] = "idle",
                 [PHASE_RESERVING] = "reserving",
@@ -515,7 +520,7 @@ Status *manager_judge(const Manager *manager, Arena *arena) {
         const StatusInput input = {
                 .config = manager->config,
                 .plan = manager->plan,
-                .topology = probe_topology(manager->root, arena),
+                .topology = now,
                 .ledger = manager->ledger,
                 .phase = manager->is_held_back ? "held back (rescue mode)" : phases[manager->phase],
                 .is_working = manager->phase != PHASE_IDLE,
@@ -532,6 +537,10 @@ Status *manager_judge(const Manager *manager, Arena *arena) {
 
         dropin_check(manager->root, &dropins, &status->problems);
         return status;
+}
+
+Status *manager_judge(const Manager *manager, Arena *arena) {
+        return judge(manager, arena, probe_topology(manager->root, arena));
 }
 
 /* ---- sockets ---- */

@@ -66,8 +66,9 @@ struct Manager {
         const Config *config;
         Arena *rejected_arena; /* of a reload that found mistakes */
         const Diags *rejected;
-        Arena *round_arena; /* lives from one round to the next */
-        Topology *topology;
+        Arena *round_arena;  /* lives from one round to the next */
+        Topology *topology;  /* as the plan was made for it */
+        const Topology *now; /* after applying */
         Ledger *ledger;
         Plan *plan;
         PoolLimits limits;

@@ -96,11 +96,15 @@ static void method_describe(VarlinkCall *call, json_t *parameters, void *userdat
         varlink_call_reply_continues(call, describe(manager));
 }
 
-static void notify_subscriber(Client *client) {
-        if (varlink_call_is_congested(client->call))
+/* REPLY is made for the first and lent to all. */
+static void notify_subscriber(Client *client, json_t **reply) {
+        if (varlink_call_is_congested(client->call)) {
                 varlink_call_set_drained_handler(client->call, on_drained, client);
-        else
-                varlink_call_reply_continues(client->call, describe(client->manager));
+                return;
+        }
+        if (!*reply)
+                *reply = describe(client->manager);
+        varlink_call_reply_continues(client->call, json_incref(*reply));
 }
 
 /* ---- Wait ---- */
@@ -352,7 +356,7 @@ static void method_release(VarlinkCall *call, json_t *parameters, void *userdata
 /* ---- when something has changed ---- */
 
 /* A round has ended: every gate that waited for it has had its try. */
-static void notify_client(Client *client) {
+static void notify_client(Client *client, json_t **reply) {
         switch (client->kind) {
         case CLIENT_GATE:
                 client->has_tried = true;
@@ -365,22 +369,28 @@ static void notify_client(Client *client) {
                 answer_release(client);
                 break;
         case CLIENT_SUBSCRIBER:
-                notify_subscriber(client);
+                notify_subscriber(client, reply);
                 break;
         }
 }
 
 void manager_notify_clients(Manager *manager) {
+        json_t *reply = NULL;
+
         for (Client *client = manager->clients, *next; client; client = next) {
                 next = client->next;
-                notify_client(client);
+                notify_client(client, &reply);
         }
+        json_decref(reply);
 }
 
 void manager_notify_subscribers(Manager *manager) {
+        json_t *reply = NULL;
+
         for (Client *client = manager->clients; client; client = client->next)
                 if (client->kind == CLIENT_SUBSCRIBER)
-                        notify_subscriber(client);
+                        notify_subscriber(client, &reply);
+        json_decref(reply);
 }
 
 void manager_notify_gates(Manager *manager) {

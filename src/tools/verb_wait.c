@@ -129,8 +129,7 @@ static int decide_alone(Command *command, const char *name, const char *why) {
 static uint64_t wait_usec(Command *command, const char *name) {
         if (command->has_timeout)
                 return command->timeout_usec;
-        Local local = local_load(command);
-        const InstanceConfig *config = config_find(local.config, name);
+        const InstanceConfig *config = config_find(read_config(command), name);
 
         return config ? config->wait_timeout_usec : CONFIG_WAIT_TIMEOUT_USEC;
 }
@@ -224,11 +223,11 @@ static int wait_for(Command *command, const char *name) {
 
 /* Every instance; the exit code is the first that is not 0. */
 static int wait_for_all(Command *command) {
-        Local local = local_load(command);
+        const Config *config = read_config(command);
         int first = EXIT_AS_WISHED;
 
-        for (size_t i = 0; i < local.config->n_instances; i++) {
-                int code = wait_for(command, local.config->instances[i].name);
+        for (size_t i = 0; i < config->n_instances; i++) {
+                int code = wait_for(command, config->instances[i].name);
 
                 if (first == EXIT_AS_WISHED)
                         first = code;

@@ -26,7 +26,7 @@ static const uint64_t answer_usec = 10 * USEC_PER_SEC;
 
 /* ---- shared ---- */
 
-static const Config *read_config(Command *command) {
+const Config *read_config(Command *command) {
         Arena *arena = command->arena;
         Diags problems = diags_in(arena);
         Config *config = config_parse(arena, config_dirs_read(command->root, arena, &problems));
@@ -107,8 +107,8 @@ int fail_no_instance(Command *command, const char *name, const Config *config) {
 }
 
 bool is_switched_off(Command *command) {
-        if (!topology_has_kernel_argument(probe_topology(command->root, command->arena),
-                                          KERNEL_SWITCH_OFF))
+        if (!text_has_word(probe_kernel_command_line(command->root, command->arena),
+                           KERNEL_SWITCH_OFF))
                 return false;
         log_line(LOG_NOTICE,
                  KERNEL_SWITCH_OFF " is on the kernel command line: hugeplan stands aside");

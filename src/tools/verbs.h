@@ -53,6 +53,9 @@ typedef struct Local {
         const Plan *plan;
 } Local;
 
+/* The configuration, with what could not be read among its problems. */
+const Config *read_config(Command *command);
+
 /* Reads configuration, host and ledger and makes the plan; writes nothing. */
 Local local_load(Command *command);
 
