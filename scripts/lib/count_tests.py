@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Counts the test cases of a `meson test` run, from what the test programs printed.
+
+    scripts/lib/count_tests.py BUILD-DIR [--no-privileged-skips]
+
+Meson counts programs, and takes a program whose cases skipped themselves for passed. Prints
+"PASSED FAILED SKIPPED", then a line for each program that failed or skipped something. With
+--no-privileged-skips, what the suites that need root and a real kernel skip has failed.
+"""
+
+import json
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+PRIVILEGED_SUITES = {"live", "privileged"}
+BAD_RESULTS = {"FAIL", "ERROR", "TIMEOUT", "INTERRUPT", "UNEXPECTEDPASS"}
+
+# cmocka's own format, where a failure goes to standard error; and TAP.
+CMOCKA = re.compile(r"^\[ *(RUN|OK|SKIPPED) *\] (\w+)$", re.MULTILINE)
+TAP = re.compile(r"^(not )?ok\b([^#\n]*)(# SKIP)?", re.MULTILINE)
+
+
+@dataclass
+class Count:
+    passed: int
+    failed: int
+    skipped: int
+
+
+def main() -> int:
+    build = Path(sys.argv[1])
+    may_skip = "--no-privileged-skips" not in sys.argv[2:]
+    total = Count(0, 0, 0)
+    remarks = []
+    log = build / "meson-logs/testlog.json"
+    suites = read_suites(build)
+    for line in log.read_text().splitlines() if log.exists() else []:
+        entry = json.loads(line)
+        name = entry["name"].split(" / ")[-1]
+        count = count_cases(entry)
+        if count.failed:
+            remarks.append(f"{name}: {count.failed} failed ({entry['result']})")
+        if count.skipped and not may_skip and suites.get(name, set()) & PRIVILEGED_SUITES:
+            remarks.append(f"{name}: {count.skipped} skipped, which is a failure here")
+            count = Count(count.passed, count.failed + count.skipped, 0)
+        elif count.skipped:
+            remarks.append(f"{name}: {count.skipped} skipped")
+        total.passed += count.passed
+        total.failed += count.failed
+        total.skipped += count.skipped
+    print(total.passed, total.failed, total.skipped)
+    for remark in remarks:
+        print(remark)
+    return 0
+
+
+def read_suites(build: Path) -> dict[str, set[str]]:
+    command = ["meson", "introspect", "--tests", str(build)]
+    tests = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    return {test["name"]: {suite.split(":")[-1] for suite in test["suite"]} for test in tests}
+
+
+def count_cases(entry: dict) -> Count:
+    """The cases of one program; a program that prints none is a case itself."""
+    printed = entry.get("stdout", "")
+    count = Count(0, 0, 0)
+    names = {"RUN": set(), "OK": set(), "SKIPPED": set()}
+    for event, name in CMOCKA.findall(printed):
+        names[event].add(name)
+    count.skipped = len(names["SKIPPED"])
+    count.passed = len(names["OK"])
+    count.failed = len(names["RUN"] - names["OK"] - names["SKIPPED"])
+    for is_not, _, is_skipped in TAP.findall(printed):
+        if is_skipped:
+            count.skipped += 1
+        elif is_not:
+            count.failed += 1
+        else:
+            count.passed += 1
+    result = entry["result"]
+    if result in BAD_RESULTS:
+        count.failed = count.failed or 1
+    elif result == "SKIP":
+        count.skipped = count.skipped or 1
+    elif count == Count(0, 0, 0):
+        count.passed = 1
+    return count
+
+
+if __name__ == "__main__":
+    sys.exit(main())
