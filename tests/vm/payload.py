@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import json
 import stat
+import subprocess
 import tarfile
+import tempfile
 from pathlib import Path
 from typing import BinaryIO
 
@@ -16,8 +19,17 @@ HERE = Path(__file__).resolve().parent
 GUEST_HOME = "/vm"
 GUEST_MODULES = ("databases.py", "guestlib.py", "scenario.py")
 
+# Linked statically, so that any guest runs them: /vm/NAME from tools/NAME.c.
+GUEST_TOOLS = ("pages",)
+
 # Enabled as their own [Install] sections say, wherever a DESTDIR brings them.
-HUGEPLAN_UNITS = ("hugeplan.socket", "hugeplan.service", "hugeplan-check.service")
+HUGEPLAN_UNITS = (
+    "hugeplan.socket",
+    "hugeplan.service",
+    "hugeplan-boot.service",
+    "hugeplan-boot-good.service",
+    "hugeplan-check.service",
+)
 
 TEST_TARGET = "hugeplan-vm-test.target"
 
@@ -66,6 +78,8 @@ def write_payload(
     with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as tar:
         if is_first:
             tar.add(destdir, arcname=".", filter=_as_root)
+            for tool in GUEST_TOOLS:
+                _add_bytes(tar, f"{GUEST_HOME}/{tool}", 0o755, _built_tool(tool))
         for path, content in files.items():
             _add(tar, path, content)
 
@@ -73,6 +87,15 @@ def write_payload(
 def _guest_modules(scenario_file: Path) -> dict[str, Content]:
     sources = [*(HERE / name for name in GUEST_MODULES), scenario_file]
     return {f"{GUEST_HOME}/{source.name}": source.read_text() for source in sources}
+
+
+@functools.cache
+def _built_tool(name: str) -> bytes:
+    with tempfile.TemporaryDirectory() as directory:
+        program = Path(directory) / name
+        source = HERE / "tools" / f"{name}.c"
+        subprocess.run(["cc", "-O2", "-static", "-o", str(program), str(source)], check=True)
+        return program.read_bytes()
 
 
 def _units_to_enable(destdir: Path) -> list[str]:
@@ -98,6 +121,10 @@ def _add(tar: tarfile.TarFile, path: str, content: Content) -> None:
         member.type, member.linkname = tarfile.SYMTYPE, text
         tar.addfile(member)
         return
-    data = text.encode()
+    _add_bytes(tar, path, mode, text.encode())
+
+
+def _add_bytes(tar: tarfile.TarFile, path: str, mode: int, data: bytes) -> None:
+    member = tarfile.TarInfo(path.lstrip("/"))
     member.mode, member.size = mode, len(data)
     tar.addfile(member, io.BytesIO(data))

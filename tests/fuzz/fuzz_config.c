@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Any bytes as configuration files, and what follows from them: demand, plan, status, drop-ins.
+ * 0x1E begins another file, 0x1F one that extends the file before. */
+
+#include "base/size.h"
+#include "core/dropin.h"
+#include "core/status_json.h"
+#include "core/thp_plan.h"
+#include "support/testing.h"
+
+enum { FILES_MAX = 12 };
+
+static const char ctl[] = "/usr/bin/hugeplanctl";
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool holds) {
+        if (!holds)
+                abort();
+}
+
+static void add_file(Arena *arena, ConfigFiles *files, const uint8_t *data, size_t size,
+                     bool is_extension, unsigned *n_main) {
+        const char *name = is_extension && *n_main > 0
+                                   ? arena_printf(arena, "%u.conf", (unsigned) files->n)
+                                   : arena_printf(arena, "%02u-f%u.conf", *n_main, *n_main);
+        const char *base = arena_printf(arena, "%02u-f%u.conf", *n_main - 1, *n_main - 1);
+        bool extends = is_extension && *n_main > 0;
+        char *text = arena_alloc(arena, size + 1);
+
+        if (size > 0)
+                memcpy(text, data, size);
+        if (!extends)
+                (*n_main)++;
+        *vec_push(arena, files) = (ConfigFile){
+                .path = extends ? arena_printf(arena, "/etc/hugeplan.d/%s.d/%s", base, name)
+                                : arena_printf(arena, "/etc/hugeplan.d/%s", name),
+                .name = name,
+                .extends = extends ? base : NULL,
+                .text = text,
+                .size = size,
+        };
+}
+
+static ConfigFiles *split_files(Arena *arena, const uint8_t *data, size_t size) {
+        ConfigFiles *files = ARENA_NEW(arena, ConfigFiles);
+        unsigned n_main = 0;
+        bool is_extension = false;
+
+        for (size_t start = 0; start <= size && files->n < FILES_MAX;) {
+                size_t end = start;
+
+                while (end < size && data[end] != 0x1E && data[end] != 0x1F)
+                        end++;
+                add_file(arena, files, data + start, end - start, is_extension, &n_main);
+                is_extension = end < size && data[end] == 0x1F;
+                start = end + 1;
+        }
+        return files;
+}
+
+static void check_problem(const Diag *problem, Arena *arena) {
+        require(problem->id && problem->text);
+        require(problem->severity != SEVERITY_ERROR || problem->remedy);
+        require(strlen(diag_format(arena, problem)) > 0);
+}
+
+static void check_instance(const Config *config, size_t i) {
+        const InstanceConfig *instance = &config->instances[i];
+
+        require(instance->name && instance->file && instance->engine);
+        require(i == 0 || strcmp(config->instances[i - 1].name, instance->name) < 0);
+        require(!instance->unit || !config_check_unit_name(instance->unit));
+        if (instance->refusal)
+                return;
+        require(!config_check_instance_name(instance->name));
+        require(instance->n_page_sizes >= 1 && instance->n_page_sizes <= PAGE_SIZES_MAX);
+        require(instance->priority <= PRIORITY_MAX);
+        require(!instance->engine->reserves || instance->pages > 0 || instance->n_node_memory > 0 ||
+                instance->memory_kind == MEMORY_BYTES);
+}
+
+/* What is refused has been told, and what was told as an error refuses something. */
+static void check_config(const Config *config, Arena *arena) {
+        size_t n_refused = 0;
+
+        VEC_FOREACH(problem, &config->problems.list)
+                check_problem(problem, arena);
+        for (size_t i = 0; i < config->n_instances; i++) {
+                check_instance(config, i);
+                n_refused += config->instances[i].refusal != NULL;
+        }
+        require(n_refused == 0 || diags_count(&config->problems, SEVERITY_ERROR) > 0);
+}
+
+static void check_plan(const Plan *plan, const Topology *topology, const HostConfig *host) {
+        for (size_t i = 0; i < topology->n_nodes; i++) {
+                unsigned __int128 bytes = 0;
+
+                for (size_t p = 0; p < plan->n_pools; p++)
+                        if (plan->pools[p].node == topology->nodes[i].id &&
+                            plan->pools[p].to_pages > plan->pools[p].from_pages)
+                                bytes += (unsigned __int128) (plan->pools[p].to_pages -
+                                                              plan->pools[p].from_pages) *
+                                         plan->pools[p].page_size_bytes;
+                require(bytes <= plan_node_room_bytes(host, &topology->nodes[i]));
+        }
+}
+
+static void check_dropins(Arena *arena, const Config *config) {
+        const Dropins dropins = dropins_make(arena, config, ctl);
+
+        VEC_FOREACH(dropin, &dropins) {
+                require(!config_check_unit_name(dropin->unit));
+                require(!strchr(dropin->unit, '/'));
+                require(!dropin_odd_line(arena, dropin->text, ctl));
+        }
+}
+
+static void check_rest(Arena *arena, const Config *config) {
+        Topology *topology = host_make(arena, "sizes 1G 2M\n"
+                                              "node 0 total=16G free=15G cache=512M 2M=10/4/2\n"
+                                              "node 2 total=8G free=7G 1G=2\n"
+                                              "node 3\n"
+                                              "possible 0-4\n"
+                                              "thp madvise 64K=always 2M=inherit\n");
+        Ledger *ledger = ledger_new(arena, "boot");
+        const Plan *plan = plan_with(arena, config, topology, ledger, NULL);
+        Diags problems = diags_in(arena);
+
+        check_plan(plan, topology, &config->host);
+        thp_plan_make(arena, config, topology, &problems);
+        plan_record(arena, plan, ledger);
+        json_t *saved = ledger_to_json(ledger);
+        const StatusInput input = {.config = config,
+                                   .plan = plan,
+                                   .topology = topology,
+                                   .ledger = ledger,
+                                   .phase = "idle"};
+        json_t *status = status_to_json(status_judge(arena, &input));
+        json_t *planned = plan_to_json(plan);
+
+        require(saved && ledger_from_json(arena, saved, "boot"));
+        require(status && status_from_json(arena, status));
+        require(planned != NULL);
+        json_decref(saved);
+        json_decref(status);
+        json_decref(planned);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+        Arena *arena = arena_new();
+        const Config *config = config_parse(arena, split_files(arena, data, size));
+
+        check_config(config, arena);
+        check_dropins(arena, config);
+        check_rest(arena, config);
+        arena_free(arena);
+        return 0;
+}

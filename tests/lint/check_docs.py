@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Every configuration key, verb and option stands in its man page, with the default that the code has.
+Skips (77) as long as a page is not written.
+
+usage: check_docs.py SOURCE-DIR
+"""
+
+from __future__ import annotations
+
+import pathlib
+import re
+import sys
+
+KEY_ROW = re.compile(r'\{\s*SECTION_(HOST|INSTANCE),\s*"(\w+)",\s*\w+,\s*(?:"([^"]*)"|NULL)')
+VERB_ROW = re.compile(r'^\s*\{"([a-z-]+)",\s*"', re.MULTILINE)
+LONG_OPTION = re.compile(r'\{"([a-z-]+)",\s*(?:no|required|optional)_argument')
+
+
+def table(text: str, start: str) -> str:
+    """The initializer that begins with START, up to its closing line."""
+    at = text.index(start)
+    return text[at:text.index("\n};", at)]
+
+
+def keys(root: pathlib.Path) -> list[tuple[str, str, str | None]]:
+    text = (root / "src/core/config_keys.c").read_text(encoding="utf-8")
+    return [(section, name, default or None)
+            for section, name, default in KEY_ROW.findall(table(text, "config_keys[] = {"))]
+
+
+def verbs(root: pathlib.Path) -> list[str]:
+    text = (root / "src/tools/verbs.c").read_text(encoding="utf-8")
+    return VERB_ROW.findall(table(text, "const Verb verbs[] = {"))
+
+
+def options(path: pathlib.Path) -> list[str]:
+    return sorted(set(LONG_OPTION.findall(path.read_text(encoding="utf-8"))))
+
+
+def plain(page: str) -> str:
+    """scdoc without its emphasis and escapes."""
+    return re.sub(r"[*_\\]", "", page)
+
+
+def missing_keys(root: pathlib.Path, page: str) -> list[str]:
+    rows = keys(root)
+    if len(rows) < 20:
+        return [f"only {len(rows)} keys were found in config_keys.c; the pattern must be mended"]
+    return [f"hugeplan.d(5): {name}= of [{section.title()}] is not documented"
+            for section, name, _ in rows if not re.search(rf"\b{name}=", page)]
+
+
+def missing_words(page_name: str, page: str, what: str, words: list[str]) -> list[str]:
+    if not words:
+        return [f"no {what} were found in the sources; the pattern must be mended"]
+    return [f"{page_name}: the {what[:-1]} '{word}' is not documented" for word in words
+            if not re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", page)]
+
+
+def main() -> int:
+    root = pathlib.Path(sys.argv[1])
+    pages = {name: root / "man" / name
+             for name in ("hugeplan.d.5.scd", "hugeplanctl.1.scd", "hugepland.8.scd")}
+    there = {name: plain(path.read_text(encoding="utf-8"))
+             for name, path in pages.items() if path.exists()}
+    problems: list[str] = []
+    if page := there.get("hugeplan.d.5.scd"):
+        problems += missing_keys(root, page)
+    if page := there.get("hugeplanctl.1.scd"):
+        problems += missing_words("hugeplanctl(1)", page, "verbs", verbs(root))
+        problems += missing_words("hugeplanctl(1)", page, "options",
+                                  [f"--{option}"
+                                   for option in options(root / "src/tools/hugeplanctl.c")])
+    if page := there.get("hugepland.8.scd"):
+        problems += missing_words("hugepland(8)", page, "options",
+                                  [f"--{option}"
+                                   for option in options(root / "src/tools/hugepland.c")])
+    print("\n".join(problems))
+    if problems:
+        return 1
+    absent = sorted(set(pages) - set(there))
+    if absent:
+        print(f"not written yet: {', '.join(absent)}")
+        return 77
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* Reproducible chance: everything follows from one seed. HUGEPLAN_SEEDS says how many seeds are
+ * tried, HUGEPLAN_SEED tries a single one (as a failure has printed it). */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+typedef struct Random {
+        uint64_t state;
+} Random;
+
+/* splitmix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators". */
+static inline uint64_t random_bits(Random *random) {
+        uint64_t z = (random->state += UINT64_C(0x9E3779B97F4A7C15));
+
+        z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+        z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
+        return z ^ (z >> 31);
+}
+
+/* From FIRST to LAST, both included. */
+static inline uint64_t random_between(Random *random, uint64_t first, uint64_t last) {
+        return first + random_bits(random) % (last - first + 1);
+}
+
+static inline bool random_chance(Random *random, unsigned percent) {
+        return random_between(random, 0, 99) < percent;
+}
+
+/* Calls CHECK for every seed that is to be tried. */
+static inline void random_for_each_seed(uint64_t n_default, void (*check)(uint64_t seed)) {
+        const char *one = getenv("HUGEPLAN_SEED"), *many = getenv("HUGEPLAN_SEEDS");
+        uint64_t n = many ? strtoull(many, NULL, 10) : n_default;
+
+        if (one) {
+                check(strtoull(one, NULL, 10));
+                return;
+        }
+        for (uint64_t seed = 1; seed <= n; seed++)
+                check(seed);
+}

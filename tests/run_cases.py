@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Runs the case directories: a fixture host and a configuration in, texts and exit codes out.
+
+usage: run_cases.py --hugeplanctl=PROGRAM --generator=PROGRAM [--update] [CASE...]
+
+cases/NAME/ holds
+    host              the name of a fixture in hosts/
+    etc, run, usr...  laid over it
+    VERB.expected     what `hugeplanctl --root=HOST VERB` says: standard output, then, if there is any,
+                      standard error behind '--- stderr', then the exit code
+    VERB.ARGUMENT.expected, VERB.json.expected
+                      likewise with an argument (wait.pg-main), or with --json=pretty
+    generator.expected
+                      the tree that the generator writes, in the same way
+The host is never changed by any of this: contents, modes and times of the whole tree are compared
+before and after every command. --update writes the expected files anew (touch one to begin with).
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import difflib
+import hashlib
+import os
+import pathlib
+import re
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+
+import unpack_host
+
+HERE = pathlib.Path(__file__).resolve().parent
+# Not the tree of a host: files of the case itself.
+OWN_FILES = re.compile(r"^(host|README|.*\.expected)$")
+ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "TERM": "dumb",
+               "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", ""),
+               "UBSAN_OPTIONS": os.environ.get("UBSAN_OPTIONS", "print_stacktrace=1")}
+
+
+@dataclasses.dataclass(frozen=True)
+class Programs:
+    hugeplanctl: pathlib.Path
+    generator: pathlib.Path
+
+
+def snapshot(directory: pathlib.Path) -> dict[str, tuple[object, ...]]:
+    """Everything about a tree that a program could have changed."""
+    found: dict[str, tuple[object, ...]] = {}
+    for path in [directory, *directory.rglob("*")]:
+        status = path.lstat()
+        content: str | None = None
+        if stat.S_ISREG(status.st_mode):
+            content = hashlib.sha256(path.read_bytes()).hexdigest()
+        elif stat.S_ISLNK(status.st_mode):
+            content = str(path.readlink())
+        found[str(path.relative_to(directory))] = (status.st_mode, status.st_uid, status.st_ino,
+                                                   status.st_size, status.st_mtime_ns,
+                                                   status.st_ctime_ns, content)
+    return found
+
+
+def make_root(case: pathlib.Path, directory: pathlib.Path) -> None:
+    host = (case / "host").read_text(encoding="utf-8").strip()
+    unpack_host.unpack(HERE / "hosts" / f"{host}.tree", directory)
+    for entry in sorted(case.iterdir()):
+        if OWN_FILES.match(entry.name):
+            continue
+        shutil.copytree(entry, directory / entry.name, symlinks=True, dirs_exist_ok=True)
+
+
+def as_text(output: str, errors: str, code: int, root: pathlib.Path) -> str:
+    text = output
+    if errors:
+        text += f"--- stderr\n{errors}"
+    text += f"--- exit {code}\n"
+    return text.replace(str(root), "@ROOT@")
+
+
+def run(arguments: list[str], root: pathlib.Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(arguments, check=False, capture_output=True, text=True, timeout=60,
+                          cwd=root, env=ENVIRONMENT, stdin=subprocess.DEVNULL)
+
+
+def run_verb(programs: Programs, what: str, root: pathlib.Path) -> str:
+    verb, *arguments = what.split(".", 1) if not what.endswith(".json") else [what]
+    options = []
+    if what.endswith(".json"):
+        verb, *arguments = what.removesuffix(".json").split(".", 1)
+        options = ["--json=pretty"]
+    done = run([str(programs.hugeplanctl), f"--root={root}", *options, verb, *arguments], root)
+    text = as_text(done.stdout, done.stderr, done.returncode, root)
+    return re.sub(r'"version": "[^"]+"', '"version": "@VERSION@"', text)
+
+
+def tree_text(directory: pathlib.Path) -> str:
+    text = ""
+    for path in sorted(directory.rglob("*")):
+        if path.is_file():
+            mode = stat.S_IMODE(path.lstat().st_mode)
+            text += f"--- {path.relative_to(directory)} {mode:04o}\n{path.read_text()}"
+    return text
+
+
+def run_generator(programs: Programs, root: pathlib.Path) -> str:
+    with tempfile.TemporaryDirectory(prefix="hugeplan-generator-") as name:
+        output = pathlib.Path(name)
+        places = [output / place for place in ("normal", "early", "late")]
+        for place in places:
+            place.mkdir()
+        done = run([str(programs.generator), f"--root={root}", *map(str, places)], root)
+        text = tree_text(output)
+        text += as_text(done.stdout, done.stderr, done.returncode, root)
+    return re.sub(r"(ExecStartPre=[+-]?)\S*/hugeplanctl", r"\1@CTL@", text)
+
+
+def compare(name: str, expected: str, actual: str) -> list[str]:
+    if expected == actual:
+        return []
+    difference = difflib.unified_diff(expected.splitlines(True), actual.splitlines(True),
+                                      f"{name} (expected)", f"{name} (is)")
+    return ["".join(difference)]
+
+
+def compare_trees(name: str, before: dict[str, tuple[object, ...]],
+                  after: dict[str, tuple[object, ...]]) -> list[str]:
+    changed = sorted(path for path in before.keys() | after.keys()
+                     if before.get(path) != after.get(path))
+    return [f"{name}: the host was changed: {path}\n" for path in changed]
+
+
+def run_case(programs: Programs, case: pathlib.Path, is_updating: bool) -> list[str]:
+    problems: list[str] = []
+    files = sorted(case.glob("*.expected"))
+    if not files:
+        return [f"{case.name}: nothing is expected of it\n"]
+    with tempfile.TemporaryDirectory(prefix="hugeplan-case-") as directory:
+        root = pathlib.Path(directory).resolve()
+        make_root(case, root)
+        for file in files:
+            what = file.name.removesuffix(".expected")
+            name = f"{case.name}/{file.name}"
+            before = snapshot(root)
+            actual = (run_generator(programs, root) if what == "generator"
+                      else run_verb(programs, what, root))
+            problems += compare_trees(name, before, snapshot(root))
+            if "AddressSanitizer" in actual or "runtime error:" in actual:
+                problems.append(f"{name}: a sanitizer complains\n{actual}")
+            elif is_updating:
+                file.write_text(actual, encoding="utf-8")
+            else:
+                problems += compare(name, file.read_text(encoding="utf-8"), actual)
+    return problems
+
+
+def self_test() -> None:
+    """The comparison of trees must see every kind of change."""
+    with tempfile.TemporaryDirectory() as name:
+        directory = pathlib.Path(name)
+        (directory / "a").write_text("x")
+        before = snapshot(directory)
+        assert compare_trees("", before, snapshot(directory)) == []
+        (directory / "a").write_text("x")  # the same contents, another time
+        assert compare_trees("", before, snapshot(directory))
+        before = snapshot(directory)
+        (directory / "b").mkdir()
+        assert compare_trees("", before, snapshot(directory))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--hugeplanctl", type=pathlib.Path, required=True)
+    parser.add_argument("--generator", type=pathlib.Path, required=True)
+    parser.add_argument("--update", action="store_true")
+    parser.add_argument("cases", nargs="*")
+    arguments = parser.parse_args()
+    programs = Programs(arguments.hugeplanctl.resolve(), arguments.generator.resolve())
+    cases = ([HERE / "cases" / name for name in arguments.cases]
+             or sorted(path for path in (HERE / "cases").iterdir() if path.is_dir()))
+    self_test()
+    n_failed = 0
+    for case in cases:
+        problems = run_case(programs, case, arguments.update)
+        n_failed += bool(problems)
+        print(f"{'FAIL' if problems else 'ok  '} {case.name}")
+        sys.stdout.write("".join(problems))
+    print(f"{len(cases)} cases, {n_failed} failed")
+    return 1 if n_failed or not cases else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,608 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Runs hugepland in the foreground on unpacked fixture hosts, and hugeplanctl against it.
+
+usage: run_daemon.py --hugepland=PROGRAM --hugeplanctl=PROGRAM [TEST...]
+
+In such a tree no kernel reacts, so a thread plays one: it lets free_hugepages, the sums over the
+nodes and MemFree follow nr_hugepages, and puts what is chosen of transparent huge pages in brackets.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import inspect
+import json
+import os
+import pathlib
+import re
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator
+
+import run_cases
+import unpack_host
+
+HERE = pathlib.Path(__file__).resolve().parent
+SOCKET = "run/hugeplan/org.hugeplan.Manager"
+REGISTRY = "run/varlink/registry/org.hugeplan.Manager"
+STATE = "run/hugeplan/state.json"
+CONFIG = "etc/hugeplan.d"
+THP = "sys/kernel/mm/transparent_hugepage"
+MIB = 1 << 20
+PATIENCE = 20.0  # seconds; everything here takes a fraction of one
+
+
+class Failure(AssertionError):
+    """A check that does not hold."""
+
+
+def check(holds: bool, what: str) -> None:
+    if not holds:
+        raise Failure(what)
+
+
+def wait_until(what: str, is_so: Callable[[], bool], seconds: float = PATIENCE) -> None:
+    end = time.monotonic() + seconds
+    while not is_so():
+        if time.monotonic() > end:
+            raise Failure(f"{what}: not within {seconds:g} s")
+        time.sleep(0.01)
+
+
+def replace(path: pathlib.Path, text: str) -> None:
+    """In one go, so that no reader sees half of it."""
+    draft = path.with_name(f".{path.name}.draft")
+    draft.write_text(text)
+    draft.replace(path)
+
+
+class Kernel(threading.Thread):
+    """Lets the counts of a tree follow what is written into nr_hugepages."""
+
+    def __init__(self, root: pathlib.Path) -> None:
+        super().__init__(daemon=True)
+        self.root = root
+        self.stopping = threading.Event()
+        self.pools = sorted(root.glob("sys/devices/system/node/node*/hugepages/hugepages-*kB"))
+        self.known = {pool: self.count(pool) for pool in self.pools}
+        self.policies = sorted([*root.glob(f"{THP}/enabled"),
+                                *root.glob(f"{THP}/hugepages-*kB/enabled")])
+
+    @staticmethod
+    def count(pool: pathlib.Path) -> int:
+        text = (pool / "nr_hugepages").read_text().strip()
+        return int(text) if text else -1  # caught between truncation and writing
+
+    def react(self, pool: pathlib.Path, now: int) -> None:
+        more = now - self.known[pool]
+        available = int((pool / "free_hugepages").read_text())
+        meminfo = pool.parent.parent / "meminfo"
+        kib = int(pool.name.removeprefix("hugepages-").removesuffix("kB"))
+        replace(pool / "free_hugepages", f"{available + more}\n")
+        replace(meminfo, re.sub(r"(MemFree: +)(\d+)",
+                                lambda match: f"{match[1]}{max(int(match[2]) - more * kib, 0)}",
+                                meminfo.read_text()))
+        self.known[pool] = now
+        self.add_up(pool.name)
+
+    def add_up(self, name: str) -> None:
+        whole = self.root / "sys/kernel/mm/hugepages" / name
+        for attribute in ("nr_hugepages", "free_hugepages"):
+            total = sum(int((pool / attribute).read_text() or 0)
+                        for pool in self.pools if pool.name == name)
+            replace(whole / attribute, f"{total}\n")
+
+    def choose(self, path: pathlib.Path) -> bool:
+        words = ["always", "madvise", "never"]
+        if path.parent.name.startswith("hugepages-"):
+            words.insert(1, "inherit")
+        chosen = path.read_text().strip()
+        if chosen not in words:
+            return False
+        replace(path, " ".join(f"[{word}]" if word == chosen else word for word in words) + "\n")
+        return True
+
+    def step(self) -> bool:
+        changed = any([self.choose(path) for path in self.policies])
+        for pool in self.pools:
+            now = self.count(pool)
+            if now not in (-1, self.known[pool]):
+                self.react(pool, now)
+                changed = True
+        return changed
+
+    def run(self) -> None:
+        while not self.stopping.wait(0.002):
+            with contextlib.suppress(ValueError):
+                self.step()
+
+    def stop(self) -> None:
+        self.stopping.set()
+        self.join()
+        while self.step():
+            pass
+
+
+class Host:
+    """An unpacked fixture with a kernel of sorts, programs, and shorthands for looking at it."""
+
+    def __init__(self, root: pathlib.Path, hugepland: pathlib.Path,
+                 hugeplanctl: pathlib.Path) -> None:
+        self.root = root
+        self.hugepland = hugepland
+        self.hugeplanctl = hugeplanctl
+        self.kernel: Kernel | None = None
+        self.daemons: list[subprocess.Popen[bytes]] = []
+
+    # ---- files ----
+
+    def path(self, name: str) -> pathlib.Path:
+        return self.root / name
+
+    def write(self, name: str, text: str) -> None:
+        path = self.path(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def config(self, name: str, text: str) -> None:
+        self.write(f"{CONFIG}/{name}", text)
+
+    def remove_config(self, name: str) -> None:
+        self.path(f"{CONFIG}/{name}").unlink()
+
+    def pool_path(self, node: int, kib: int = 2048) -> pathlib.Path:
+        return self.path(f"sys/devices/system/node/node{node}/hugepages/hugepages-{kib}kB/"
+                         "nr_hugepages")
+
+    def pool(self, node: int, kib: int = 2048) -> int:
+        return int(self.pool_path(node, kib).read_text() or -1)
+
+    def kernel_files(self) -> dict[str, tuple[object, ...]]:
+        """Contents and times of all that a write of the daemon would touch."""
+        return {f"{top}/{name}": value for top in ("sys", "proc")
+                for name, value in run_cases.snapshot(self.path(top)).items()}
+
+    # ---- programs ----
+
+    def ctl(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        done = run_cases.run([str(self.hugeplanctl), f"--root={self.root}", *arguments], self.root)
+        check("Sanitizer" not in done.stderr and "runtime error" not in done.stderr, done.stderr)
+        return done
+
+    def status(self) -> dict:
+        return json.loads(self.ctl("--json=short", "status").stdout)
+
+    def verdicts(self) -> dict[str, str]:
+        return {each["name"]: each["verdict"] for each in self.status()["instances"]}
+
+    def log_path(self, daemon: subprocess.Popen[bytes]) -> pathlib.Path:
+        return self.root.parent / f"log-{daemon.pid}"
+
+    def log(self, daemon: subprocess.Popen[bytes]) -> str:
+        return self.log_path(daemon).read_text()
+
+    def spawn(self) -> subprocess.Popen[bytes]:
+        draft = self.root.parent / "log"
+        with draft.open("wb") as log:
+            daemon = subprocess.Popen([str(self.hugepland), f"--root={self.root}"],
+                                      stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                      env=run_cases.ENVIRONMENT)
+        draft.rename(self.log_path(daemon))
+        self.daemons.append(daemon)
+        return daemon
+
+    def is_idle(self) -> bool:
+        return self.status()["host"]["phase"] in ("idle", "retrying")
+
+    def start(self) -> subprocess.Popen[bytes]:
+        daemon = self.spawn()
+        wait_until("the first round", lambda: daemon.poll() is not None or self.is_idle())
+        check(daemon.poll() is None, f"hugepland ended:\n{self.log(daemon)}")
+        return daemon
+
+    def stop(self, daemon: subprocess.Popen[bytes]) -> None:
+        daemon.terminate()
+        code = daemon.wait(PATIENCE)
+        check(code == 0, f"hugepland ended with {code}:\n{self.log(daemon)}")
+        self.daemons.remove(daemon)
+
+    def kill(self, daemon: subprocess.Popen[bytes]) -> None:
+        daemon.kill()
+        daemon.wait(PATIENCE)
+        self.daemons.remove(daemon)
+
+    def end(self) -> None:
+        for daemon in self.daemons:
+            daemon.kill()
+            daemon.wait(PATIENCE)
+        if self.kernel:
+            self.kernel.stop()
+        for log in self.root.parent.glob("log-*"):
+            text = log.read_text()
+            check("Sanitizer" not in text and "runtime error" not in text, text)
+
+
+@contextlib.contextmanager
+def host_of(programs: argparse.Namespace, fixture: str) -> Iterator[Host]:
+    with tempfile.TemporaryDirectory(prefix="hugeplan-daemon-") as name:
+        root = pathlib.Path(name).resolve() / "root"
+        unpack_host.unpack(HERE / "hosts" / f"{fixture}.tree", root)
+        host = Host(root, programs.hugepland.resolve(), programs.hugeplanctl.resolve())
+        host.kernel = Kernel(root)
+        host.kernel.start()
+        try:
+            yield host
+        finally:
+            host.end()
+
+
+PG = "[Instance]\nPages=1000\nUnit=pg.service\n"
+SMALL = "[Instance]\nPages=10\nNodes=2\n"
+
+
+# ---- tests: each takes a host, whose fixture its default argument names ----
+
+def test_life(host: Host, fixture: str = "two-nodes-hole") -> None:
+    host.config("20-pg.conf", PG)
+    host.config("30-small.conf", SMALL)
+    host.config("40-large.conf", "[Instance]\nPages=999999\n")
+    host.config("50-broken.conf", "[Instance]\nUnit=b.service\nMemory=8GG\n")
+    daemon = host.start()
+    check((host.pool(0), host.pool(2)) == (500, 510), "the pools are as planned")
+    check(host.verdicts() == {"pg": "ready", "small": "ready", "large": "refused",
+                              "broken": "invalid"}, str(host.verdicts()))
+    mode = host.path(SOCKET).stat().st_mode
+    check(stat.S_ISSOCK(mode) and stat.S_IMODE(mode) == 0o666, "the socket is for everyone")
+    check(host.path(REGISTRY).is_symlink(), "the socket is in the registry")
+
+    done = host.ctl("wait", "pg")
+    check(done.returncode == 0 and "pg: ready" in done.stdout, done.stdout + done.stderr)
+    start = time.monotonic()
+    done = host.ctl("wait", "nobody")
+    check(done.returncode == 4 and "nobody" in done.stderr, done.stderr)
+    check(time.monotonic() - start < 1, "an unknown instance is answered at once")
+    done = host.ctl("wait", "large")
+    check(done.returncode == 1 and "do not fit" in done.stderr, done.stderr)
+    done = host.ctl("wait", "broken")
+    check(done.returncode == 1 and "/etc/hugeplan.d/50-broken.conf:3: Memory: '8GG'" in done.stderr,
+          done.stderr)
+    check(host.ctl("wait", "--all").returncode == 1, "not all have their pages")
+    check(host.ctl("status").returncode == 3, "not all is well")
+    check(host.ctl("status", "pg").returncode == 0, "but pg is")
+    plan = json.loads(host.ctl("--json=short", "plan").stdout)
+    check(plan["steps"] == [] and len(plan["instances"]) == 4, "nothing is left to do")
+
+    host.stop(daemon)
+    check(not host.path(SOCKET).exists(), "the socket is removed on a clean stop")
+    check(not host.path(REGISTRY).is_symlink(), "and so is its link")
+    check((host.pool(0), host.pool(2)) == (500, 510), "the pools stay when it stops")
+    check("50-broken.conf:3" in host.log(daemon), "the log names the broken file")
+
+
+def test_second_run_writes_nothing(host: Host, fixture: str = "two-nodes-hole") -> None:
+    host.config("20-pg.conf", PG)
+    host.config("30-small.conf", SMALL)
+    host.stop(host.start())
+    assert host.kernel
+    host.kernel.stop()
+    host.kernel = None
+    before = host.kernel_files()
+    daemon = host.start()
+    check(host.ctl("reload").returncode == 0, "a reload without a difference")
+    check(host.verdicts() == {"pg": "ready", "small": "ready"}, str(host.verdicts()))
+    host.stop(daemon)
+    changed = run_cases.compare_trees("second run", before, host.kernel_files())
+    check(not changed, "".join(changed))
+    check(": write:" not in host.log(daemon), host.log(daemon))
+
+
+def test_killed_and_restarted(host: Host, fixture: str = "two-nodes-hole") -> None:
+    """Killed at any point, the next run converges, and knows its own pages again."""
+    host.config("20-pg.conf", "[Instance]\nPages=10000\n")
+    host.config("30-small.conf", SMALL)
+    for delay in (0.0, 0.005, 0.01, 0.015, 0.02, 0.03, 0.05, 0.08):
+        daemon = host.spawn()
+        time.sleep(delay)
+        host.kill(daemon)
+    daemon = host.start()
+    check((host.pool(0), host.pool(2)) == (5000, 5010), f"{host.pool(0)} {host.pool(2)}")
+    host.kill(daemon)
+    check(host.path(SOCKET).exists(), "a killed daemon leaves its socket behind")
+    host.remove_config("20-pg.conf")
+    daemon = host.start()
+    check((host.pool(0), host.pool(2)) == (0, 10), "its own pages are given back, all of them")
+    host.stop(daemon)
+
+
+def test_second_daemon_is_refused(host: Host, fixture: str = "one-node") -> None:
+    host.config("20-pg.conf", PG)
+    first = host.start()
+    second = host.spawn()
+    check(second.wait(PATIENCE) == 1, "the second one ends with 1")
+    check("another hugepland" in host.log(second), host.log(second))
+    host.daemons.remove(second)
+    check(host.ctl("wait", "pg").returncode == 0, "the first one still answers")
+    host.stop(first)
+
+
+def test_reload(host: Host, fixture: str = "two-nodes-hole") -> None:
+    host.config("20-pg.conf", PG)
+    daemon = host.start()
+    host.config("30-small.conf", SMALL)
+    check(host.ctl("reload").returncode == 0, "it can be reloaded")
+    check((host.pool(0), host.pool(2)) == (500, 510), "the difference is applied")
+    # A mistake: it is named, nothing changes, and the plan of before stands.
+    host.config("20-pg.conf", "[Instance]\nPages=ten\n")
+    before = host.kernel_files()
+    done = host.ctl("reload")
+    check(done.returncode == 1 and "20-pg.conf:2: Pages: 'ten'" in done.stderr, done.stderr)
+    check(host.ctl("wait", "pg").returncode == 0, "the plan of before stands")
+    changed = run_cases.compare_trees("reload", before, host.kernel_files())
+    check(not changed, "".join(changed))
+    # Mended and smaller.
+    host.config("20-pg.conf", "[Instance]\nPages=100\n")
+    done = host.ctl("reload")
+    check(done.returncode == 0 and "1,000 to 100" in done.stdout, done.stdout)
+    check((host.pool(0), host.pool(2)) == (50, 60), f"{host.pool(0)} {host.pool(2)}")
+    # Removed.
+    host.remove_config("30-small.conf")
+    check(host.ctl("reload").returncode == 0, "one is removed")
+    check((host.pool(0), host.pool(2)) == (50, 50), "its pages are given back, and no others")
+    check(host.ctl("wait", "small").returncode == 4, "it is unknown from then on")
+    host.stop(daemon)
+
+
+def test_hangup_reloads(host: Host, fixture: str = "one-node") -> None:
+    daemon = host.start()
+    host.config("20-pg.conf", PG)
+    daemon.send_signal(signal.SIGHUP)
+    wait_until("the reload", lambda: host.pool(0) == 1000)
+    host.stop(daemon)
+
+
+def test_terminated_at_once(host: Host, fixture: str = "one-node") -> None:
+    """A stop is heard between two slices, however much is asked for."""
+    host.config("20-pg.conf", "[Instance]\nPages=6000\n")
+    for delay in (0.0, 0.01, 0.03):
+        daemon = host.spawn()
+        time.sleep(delay)
+        daemon.terminate()
+        daemon.wait(PATIENCE)
+        check(daemon.returncode in (0, -signal.SIGTERM), str(daemon.returncode))
+        host.daemons.remove(daemon)
+    host.stop(host.start())
+    check(host.pool(0) == 6000, "the next run converges")
+
+
+def test_found_pages_stay(host: Host, fixture: str = "x86-1g") -> None:
+    host.config("20-ora.conf", "[Instance]\nPages=20\nPageSize=1G\n")
+    daemon = host.start()
+    check((host.pool(0, 1048576), host.pool(1, 1048576)) == (10, 10), "found pages count")
+    host.remove_config("20-ora.conf")
+    host.config("30-other.conf", "[Instance]\nPages=2\nPageSize=1G\n")
+    check(host.ctl("reload").returncode == 0, "it can be reloaded")
+    check((host.pool(0, 1048576), host.pool(1, 1048576)) == (8, 8), "what was found stays")
+    host.stop(daemon)
+
+
+def test_found_and_lowered(host: Host, fixture: str = "x86-1g") -> None:
+    """Others lower a pool below what was found: the ledger stays readable."""
+    host.config("00-host.conf", "[Host]\nOnDrift=report\n")
+    host.config("20-ora.conf", "[Instance]\nPages=4\nPageSize=1G\n")
+    daemon = host.start()
+    host.pool_path(0, 1048576).write_text("5\n")
+    check(host.ctl("reload").returncode == 0, "it can be reloaded")
+    host.stop(daemon)
+    daemon = host.start()
+    check("broken" not in host.log(daemon), host.log(daemon))
+    check(host.verdicts() == {"ora": "ready"}, str(host.verdicts()))
+    host.stop(daemon)
+
+
+def test_drift_is_repaired(host: Host, fixture: str = "two-nodes-hole") -> None:
+    host.config("20-pg.conf", PG)
+    daemon = host.start()
+    host.pool_path(2).write_text("123\n")
+    wait_until("the repair", lambda: host.pool(2) == 500)
+    wait_until("the verdict", lambda: host.verdicts() == {"pg": "ready"})
+    check("drift" in host.log(daemon), host.log(daemon))
+    # What others add is theirs, and stays.
+    host.pool_path(0).write_text("600\n")
+    time.sleep(0.5)
+    check(host.pool(0) == 600, "others' pages are not taken away")
+    host.remove_config("20-pg.conf")
+    check(host.ctl("reload").returncode == 0, "it can be reloaded")
+    check((host.pool(0), host.pool(2)) == (100, 0), f"{host.pool(0)} {host.pool(2)}")
+    host.stop(daemon)
+
+
+def test_drift_is_reported(host: Host, fixture: str = "two-nodes-hole") -> None:
+    host.config("00-host.conf", "[Host]\nOnDrift=report\n")
+    host.config("20-pg.conf", PG)
+    daemon = host.start()
+    host.pool_path(2).write_text("123\n")
+    wait_until("the report", lambda: host.verdicts() == {"pg": "lost"})
+    done = host.ctl("wait", "pg")
+    check(done.returncode == 1 and "node 2" in done.stderr, done.stderr)
+    check(host.pool(2) == 123, "nothing is repaired")
+    host.stop(daemon)
+
+
+def test_transparent_huge_pages(host: Host, fixture: str = "one-node") -> None:
+    host.config("20-pg.conf", PG)
+    host.write(f"{THP}/hugepages-64kB/enabled", "[always] inherit madvise never\n")
+    before = host.path("proc/sys/vm/min_free_kbytes").read_text()
+    daemon = host.start()
+    wait_until("the host's policy", lambda: "[never]" in host.path(f"{THP}/enabled").read_text())
+    wait_until("a size that says otherwise",
+               lambda: "[never]" in host.path(f"{THP}/hugepages-64kB/enabled").read_text())
+    check("[inherit]" in host.path(f"{THP}/hugepages-2048kB/enabled").read_text(),
+          "one that does not is left alone")
+    check(host.path("proc/sys/vm/min_free_kbytes").read_text() == before,
+          "vm.min_free_kbytes is as it was")
+    host.stop(daemon)
+
+
+def test_switched_off(host: Host, fixture: str = "one-node") -> None:
+    host.config("20-pg.conf", PG)
+    host.write("proc/cmdline", "quiet hugeplan=off\n")
+    before = host.kernel_files()
+    daemon = host.spawn()
+    check(daemon.wait(PATIENCE) == 0, host.log(daemon))
+    host.daemons.remove(daemon)
+    check("hugeplan=off" in host.log(daemon), host.log(daemon))
+    changed = run_cases.compare_trees("switched off", before, host.kernel_files())
+    check(not changed, "".join(changed))
+    check(host.ctl("wait", "pg").returncode == 0, "gates stand aside")
+
+
+def test_broken_state(host: Host, fixture: str = "one-node") -> None:
+    host.config("20-pg.conf", PG)
+    host.stop(host.start())
+    host.write(STATE, '{"version": 1, "bootId":')
+    daemon = host.start()
+    check("state.json is broken" in host.log(daemon), host.log(daemon))
+    check(host.verdicts() == {"pg": "ready"}, "it is rebuilt from what is there")
+    check(host.pool(0) == 1000, "no pool is doubled")
+    host.stop(daemon)
+    json.loads(host.path(STATE).read_text())
+
+
+def test_slow_clients(host: Host, fixture: str = "one-node") -> None:
+    """Clients that say nothing, or half of something, hold nobody up."""
+    host.config("20-pg.conf", PG)
+    daemon = host.start()
+    clients = []
+    for text in (b"", b'{"method": "org.hugeplan.Manager.Desc', b"\0\0\0", b"x" * 100):
+        client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        client.connect(str(host.path(SOCKET)))
+        client.sendall(text)
+        clients.append(client)
+    start = time.monotonic()
+    check(host.ctl("wait", "pg").returncode == 0, "another one is answered")
+    check(time.monotonic() - start < 1, "and at once")
+    for client in clients:
+        client.close()
+    host.stop(daemon)
+
+
+def test_client_rights(host: Host, fixture: str = "one-node") -> None:
+    """Reading is for everyone, changing is for root."""
+    if os.geteuid() != 0:
+        return  # nobody else to be
+    host.config("20-pg.conf", PG)
+    daemon = host.start()
+    os.chmod(host.root.parent, 0o755)
+
+    def call(method: str) -> dict:
+        pid_read, pid_write = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            os.setgid(65534)
+            os.setuid(65534)
+            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
+                client.connect(str(host.path(SOCKET)))
+                client.sendall(json.dumps({"method": f"org.hugeplan.Manager.{method}"}).encode()
+                               + b"\0")
+                reply = b""
+                while not reply.endswith(b"\0"):
+                    reply += client.recv(65536)
+            os.write(pid_write, reply[:-1])
+            os._exit(0)
+        os.waitpid(pid, 0)
+        reply = os.read(pid_read, 1 << 20)
+        os.close(pid_read)
+        os.close(pid_write)
+        return json.loads(reply)
+
+    check(call("Describe")["parameters"]["host"]["verdict"] == "ready", "nobody may look")
+    check(call("Reload").get("error") == "org.varlink.service.PermissionDenied",
+          "nobody may not reload")
+    host.stop(daemon)
+
+
+def test_release(host: Host, fixture: str = "one-node") -> None:
+    host.config("20-pg.conf", PG)
+    daemon = host.start()
+    check(host.ctl("release", "pg").returncode == 0, "it can be released")
+    check(host.pool(0) == 0, "its pages are given back")
+    check(host.verdicts() == {"pg": "refused"}, str(host.verdicts()))
+    check(host.ctl("release", "nobody").returncode == 4, "an unknown one cannot")
+    host.stop(daemon)
+    daemon = host.start()
+    check(host.pool(0) == 0, "it stays released over a restart")
+    check(host.ctl("reload").returncode == 0 and host.pool(0) == 1000, "until a reload")
+    host.stop(daemon)
+
+
+def test_no_configuration(host: Host, fixture: str = "one-node") -> None:
+    before = host.kernel_files()
+    daemon = host.start()
+    check(host.ctl("status").returncode == 0, "nothing is wrong")
+    check(host.ctl("wait", "pg").returncode == 4, "there is no instance")
+    host.stop(daemon)
+    changed = run_cases.compare_trees("no configuration", before, host.kernel_files())
+    check(not changed, "".join(changed))
+
+
+def test_no_hugetlb(host: Host, fixture: str = "no-hugetlb") -> None:
+    host.config("20-pg.conf", PG)
+    daemon = host.start()
+    done = host.ctl("wait", "pg")
+    check(done.returncode == 1 and "no huge pages" in done.stderr, done.stderr)
+    host.stop(daemon)
+
+
+def test_reading_changes_nothing(host: Host, fixture: str = "busy") -> None:
+    """--dry-run is real, also while a daemon runs."""
+    host.config("20-pg.conf", PG)
+    host.config("40-large.conf", "[Instance]\nPages=999999\n")
+    daemon = host.start()
+    time.sleep(0.1)
+    before = host.kernel_files()
+    state = run_cases.snapshot(host.path("run/hugeplan"))
+    for arguments in (["plan"], ["check"], ["status"], ["explain", "pg"], ["cat-config"],
+                      ["--json=short", "plan"], ["status", "large"]):
+        host.ctl(*arguments)
+    changed = run_cases.compare_trees("reading", before, host.kernel_files())
+    changed += run_cases.compare_trees("reading", state,
+                                       run_cases.snapshot(host.path("run/hugeplan")))
+    check(not changed, "".join(changed))
+    host.stop(daemon)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--hugepland", type=pathlib.Path, required=True)
+    parser.add_argument("--hugeplanctl", type=pathlib.Path, required=True)
+    parser.add_argument("tests", nargs="*")
+    programs = parser.parse_args()
+    tests = {name: function for name, function in globals().items() if name.startswith("test_")}
+    n_failed = 0
+    for name in programs.tests or tests:
+        start = time.monotonic()
+        fixture = inspect.signature(tests[name]).parameters["fixture"].default
+        try:
+            with host_of(programs, fixture) as host:
+                tests[name](host)
+        except (Failure, subprocess.TimeoutExpired, OSError, ValueError, KeyError):
+            n_failed += 1
+            print(f"FAIL {name}")
+            traceback.print_exc(file=sys.stdout)
+        else:
+            print(f"ok   {name} ({time.monotonic() - start:.2f} s)")
+    print(f"{len(programs.tests or tests)} tests, {n_failed} failed")
+    return 1 if n_failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "support/testing.h"
+
+#include "base/size.h"
+
+int testing_setup(void **state) {
+        *state = arena_new();
+        return 0;
+}
+
+int testing_teardown(void **state) {
+        arena_free(*state);
+        return 0;
+}
+
+void testing_assert_text(const char *actual, const char *expected, const char *what,
+                         const char *file, int line) {
+        if (text_equals(actual, expected))
+                return;
+        print_error("%s:%d: %s\n--- is\n%s\n--- should be\n%s\n", file, line, what,
+                    actual ? actual : "(NULL)", expected ? expected : "(NULL)");
+        _fail(file, line);
+}
+
+void testing_assert_contains(const char *haystack, const char *needle, const char *file, int line) {
+        if (haystack && strstr(haystack, needle))
+                return;
+        print_error("%s:%d: not found\n--- in\n%s\n--- wanted\n%s\n", file, line,
+                    haystack ? haystack : "(NULL)", needle);
+        _fail(file, line);
+}
+
+/* ---- hosts ---- */
+
+static void refuse_word(const char *word) {
+        fprintf(stderr, "host_make: '%s' makes no sense\n", word);
+        abort();
+}
+
+static uint64_t number_or_abort(const char *word) {
+        uint64_t number;
+
+        if (parse_size_bytes(word, &number) < 0)
+                refuse_word(word);
+        return number;
+}
+
+/* "KEY=VALUE" -> VALUE, or NULL when the word has another key. */
+static const char *value_of(const char *word, const char *key) {
+        size_t length = strlen(key);
+
+        return strncmp(word, key, length) == 0 && word[length] == '=' ? word + length + 1 : NULL;
+}
+
+static size_t size_index(const Topology *topology, Arena *arena, const char *word,
+                         const char **ret_value) {
+        const char *equals = strchr(word, '=');
+
+        if (!equals)
+                refuse_word(word);
+        int i = topology_page_size_index(
+                topology, number_or_abort(arena_strndup(arena, word, (size_t) (equals - word))));
+
+        if (i < 0)
+                refuse_word(word);
+        *ret_value = equals + 1;
+        return (size_t) i;
+}
+
+static void read_sizes(Arena *arena, Topology *topology, const char *rest) {
+        char *word;
+
+        topology->page_sizes = ARENA_ARRAY(arena, PageSize, 8);
+        while ((word = text_next_word(arena, &rest, " ")))
+                topology->page_sizes[topology->n_page_sizes++].bytes = number_or_abort(word);
+        topology->default_page_size_bytes = topology->page_sizes[topology->n_page_sizes - 1].bytes;
+}
+
+static void read_pool(Arena *arena, Pool *pool, const char *value) {
+        uint64_t *counts[] = {&pool->total_pages, &pool->free_pages, &pool->surplus_pages};
+        char *word;
+
+        if (text_equals(value, "-")) {
+                pool->exists = false;
+                return;
+        }
+        for (size_t i = 0; i < ARRAY_LEN(counts) && (word = text_next_word(arena, &value, "/"));
+             i++) {
+                *counts[i] = number_or_abort(word);
+                if (i == 0)
+                        pool->free_pages = pool->total_pages;
+        }
+}
+
+static void read_node_word(Arena *arena, const Topology *topology, Node *node, const char *word) {
+        const char *value;
+
+        if ((value = value_of(word, "total")))
+                node->memory_bytes = number_or_abort(value);
+        else if ((value = value_of(word, "free")))
+                node->free_bytes = number_or_abort(value);
+        else if ((value = value_of(word, "cache")))
+                node->reclaimable_bytes = number_or_abort(value);
+        else if (text_equals(word, "nocpu"))
+                node->has_cpus = false;
+        else if (text_equals(word, "noreclaim"))
+                node->can_reclaim = false;
+        else if (text_equals(word, "nocompact"))
+                node->can_compact = false;
+        else {
+                size_t i = size_index(topology, arena, word, &value);
+
+                read_pool(arena, &node->pools[i], value);
+        }
+}
+
+static void read_node(Arena *arena, Topology *topology, const char *rest) {
+        Node *node = &topology->nodes[topology->n_nodes++];
+        char *word = text_next_word(arena, &rest, " ");
+
+        *node = (Node){.id = (unsigned) number_or_abort(word),
+                       .has_cpus = true,
+                       .can_reclaim = true,
+                       .can_compact = true};
+        node->pools = ARENA_ARRAY(arena, Pool, topology->n_page_sizes + 1);
+        for (size_t i = 0; i < topology->n_page_sizes; i++)
+                node->pools[i] =
+                        (Pool){.page_size_bytes = topology->page_sizes[i].bytes, .exists = true};
+        while ((word = text_next_word(arena, &rest, " ")))
+                read_node_word(arena, topology, node, word);
+        node->has_memory = node->memory_bytes > 0;
+        id_set_add(&topology->possible_nodes, node->id);
+}
+
+static void read_thp(Arena *arena, Topology *topology, const char *rest) {
+        char *word;
+
+        topology->thp_exists = true;
+        topology->thp_enabled = text_next_word(arena, &rest, " ");
+        while ((word = text_next_word(arena, &rest, " "))) {
+                char *equals = strchr(word, '=');
+
+                if (!equals)
+                        refuse_word(word);
+                *equals = '\0';
+                *vec_push(arena, &topology->thp_sizes) =
+                        (ThpSize){number_or_abort(word), equals + 1};
+        }
+}
+
+static void read_blocks(Arena *arena, Topology *topology, const char *rest) {
+        char *word = text_next_word(arena, &rest, " ");
+        Node *node = (Node *) topology_node(topology, (unsigned) number_or_abort(word));
+
+        while ((word = text_next_word(arena, &rest, " "))) {
+                char *equals = strchr(word, '=');
+
+                if (!equals || !node)
+                        refuse_word(word);
+                *equals = '\0';
+                node->free_blocks[number_or_abort(word)] = number_or_abort(equals + 1);
+        }
+}
+
+static void read_fact(Arena *arena, Topology *topology, const char *line) {
+        const char *rest = line, *value;
+        char *what = text_next_word(arena, &rest, " ");
+
+        rest += strspn(rest, " ");
+        if (!what)
+                return;
+        if (text_equals(what, "sizes"))
+                read_sizes(arena, topology, rest);
+        else if (text_equals(what, "node"))
+                read_node(arena, topology, rest);
+        else if (text_equals(what, "promised"))
+                topology->page_sizes[size_index(topology, arena, rest, &value)].promised_pages =
+                        number_or_abort(strchr(rest, '=') + 1);
+        else if (text_equals(what, "thp"))
+                read_thp(arena, topology, rest);
+        else if (text_equals(what, "blocks"))
+                read_blocks(arena, topology, rest);
+        else if (text_equals(what, "possible")) {
+                if (id_set_parse(rest, &topology->possible_nodes) < 0)
+                        refuse_word(rest);
+        } else if (text_equals(what, "allowed")) {
+                if (id_set_parse(rest, &topology->allowed_nodes) < 0)
+                        refuse_word(rest);
+        } else
+                refuse_word(what);
+}
+
+static void add_up_sizes(Topology *topology) {
+        for (size_t k = 0; k < topology->n_page_sizes; k++) {
+                PageSize *size = &topology->page_sizes[k];
+
+                size->total_pages = size->free_pages = size->surplus_pages = 0;
+                for (size_t i = 0; i < topology->n_nodes; i++) {
+                        size->total_pages += topology->nodes[i].pools[k].total_pages;
+                        size->free_pages += topology->nodes[i].pools[k].free_pages;
+                        size->surplus_pages += topology->nodes[i].pools[k].surplus_pages;
+                }
+        }
+}
+
+Topology *host_make(Arena *arena, const char *text) {
+        Topology *topology = ARENA_NEW(arena, Topology);
+        char *line;
+
+        topology->nodes = ARENA_ARRAY(arena, Node, 64);
+        topology->is_numa = true;
+        topology->base_page_bytes = 4 * KIB;
+        topology->boot_id = "boot";
+        for (unsigned id = 0; id < ID_SET_MAX; id++)
+                id_set_add(&topology->allowed_nodes, id);
+        while ((line = text_next_word(arena, &text, "\n")))
+                read_fact(arena, topology, line);
+        add_up_sizes(topology);
+        return topology;
+}
+
+static void apply_to_pool(Node *node, Pool *pool, uint64_t to_pages) {
+        uint64_t from_pages = pool_persistent_pages(pool);
+
+        if (to_pages >= from_pages) {
+                uint64_t more = to_pages - from_pages;
+                /* Surplus pages become persistent before new ones are made. */
+                uint64_t converted = MIN(more, pool->surplus_pages);
+                uint64_t bytes = (more - converted) * pool->page_size_bytes;
+
+                pool->surplus_pages -= converted;
+                pool->total_pages += more - converted;
+                pool->free_pages += more - converted;
+                node->reclaimable_bytes =
+                        sub_floored(node->reclaimable_bytes, sub_floored(bytes, node->free_bytes));
+                node->free_bytes = sub_floored(node->free_bytes, bytes);
+        } else {
+                uint64_t fewer = from_pages - to_pages;
+
+                pool->total_pages -= fewer;
+                pool->free_pages = sub_floored(pool->free_pages, fewer);
+                node->free_bytes += fewer * pool->page_size_bytes;
+        }
+}
+
+void host_apply(Topology *topology, const Plan *plan) {
+        for (size_t i = 0; i < plan->n_pools; i++) {
+                Node *node = (Node *) topology_node(topology, plan->pools[i].node);
+                Pool *pool = (Pool *) topology_pool(topology, plan->pools[i].node,
+                                                    plan->pools[i].page_size_bytes);
+
+                if (plan->pools[i].to_pages != plan->pools[i].from_pages)
+                        apply_to_pool(node, pool, plan->pools[i].to_pages);
+        }
+        add_up_sizes(topology);
+}
+
+/* ---- configurations ---- */
+
+static void add_file(Arena *arena, ConfigFiles *files, const char *name, const char *text,
+                     size_t size) {
+        const char *slash = strchr(name, '/');
+
+        *vec_push(arena, files) = (ConfigFile){
+                .path = arena_printf(arena, "/etc/hugeplan.d/%s", name),
+                .name = slash ? slash + 1 : name,
+                .extends = slash ? arena_strndup(arena, name, (size_t) (slash - name) - 2) : NULL,
+                .text = text,
+                .size = size,
+                .error = text ? 0 : -EACCES,
+        };
+}
+
+Config *config_make(Arena *arena, ...) {
+        ConfigFiles *files = ARENA_NEW(arena, ConfigFiles);
+        const char *name;
+        va_list arguments;
+
+        va_start(arguments, arena);
+        while ((name = va_arg(arguments, const char *))) {
+                const char *text = va_arg(arguments, const char *);
+
+                add_file(arena, files, name, text, text ? strlen(text) : 0);
+        }
+        va_end(arguments);
+        return config_parse(arena, files);
+}
+
+Config *config_make_bytes(Arena *arena, const char *name, const char *bytes, size_t size) {
+        ConfigFiles *files = ARENA_NEW(arena, ConfigFiles);
+        char *text = arena_alloc(arena, size + 1);
+
+        memcpy(text, bytes, size);
+        add_file(arena, files, name, text, size);
+        return config_parse(arena, files);
+}
+
+/* ---- plans ---- */
+
+Plan *plan_with(Arena *arena, const Config *config, const Topology *topology, Ledger *ledger,
+                const PoolLimits *limits) {
+        if (!ledger)
+                ledger = ledger_new(arena, topology->boot_id);
+        ledger_observe(arena, ledger, topology);
+        const PlanInput input = {
+                .host = &config->host,
+                .demand = demand_compute(arena, config, topology),
+                .topology = topology,
+                .ledger = ledger,
+                .limits = limits,
+        };
+
+        return plan_make(arena, &input);
+}
+
+Plan *plan_simple(Arena *arena, const Config *config, const Topology *topology) {
+        return plan_with(arena, config, topology, NULL, NULL);
+}
+
+char *grants_text(Arena *arena, const Plan *plan, const char *name) {
+        const PlanInstance *instance = plan_find(plan, name);
+        Text text = text_in(arena);
+
+        for (size_t i = 0; instance && i < instance->n_grants; i++)
+                text_printf(&text, "%s%u:%" PRIu64, i > 0 ? " " : "", instance->grants[i].node,
+                            instance->grants[i].pages);
+        if (!instance)
+                text_add(&text, "no such instance");
+        return arena_strdup(arena, text.length > 0 ? text_string(&text) : "-");
+}
+
+char *steps_text(Arena *arena, const Plan *plan) {
+        Text text = text_in(arena);
+
+        for (size_t i = 0; i < plan->n_pools; i++) {
+                const PlanPool *pool = &plan->pools[i];
+
+                if (pool->from_pages != pool->to_pages)
+                        text_printf(&text, "%s%u:%s:%" PRIu64 "->%" PRIu64,
+                                    text.length > 0 ? " " : "", pool->node,
+                                    format_page_size(arena, pool->page_size_bytes),
+                                    pool->from_pages, pool->to_pages);
+        }
+        return arena_strdup(arena, text.length > 0 ? text_string(&text) : "-");
+}
+
+/* "WORD NAME", where NAME is the name of an instance. */
+static bool is_gate(Arena *arena, const char *line, const char *ctl) {
+        const char *start = arena_printf(arena, "ExecStartPre=%s wait ", ctl);
+
+        return text_starts_with(line, start) && !config_check_instance_name(line + strlen(start));
+}
+
+static bool is_node_list(const char *line) {
+        IdSet nodes;
+
+        return text_starts_with(line, "NUMAMask=") &&
+               id_set_parse(line + strlen("NUMAMask="), &nodes) == 0 && !id_set_is_empty(&nodes);
+}
+
+const char *dropin_odd_line(Arena *arena, const char *text, const char *ctl) {
+        static const char *const known[] = {"",
+                                            "[Unit]",
+                                            "[Service]",
+                                            "Wants=hugeplan.service",
+                                            "After=hugeplan.service",
+                                            "NUMAPolicy=bind"};
+
+        while (*text) {
+                size_t length = strcspn(text, "\n");
+                const char *line = arena_strndup(arena, text, length);
+                bool is_known = *line == '#' || is_gate(arena, line, ctl) || is_node_list(line);
+
+                for (size_t i = 0; i < ARRAY_LEN(known); i++)
+                        is_known = is_known || text_equals(line, known[i]);
+                if (!is_known || text[length] != '\n' || strpbrk(line, "\r\v\f\x7f"))
+                        return line;
+                text += length + 1;
+        }
+        return NULL;
+}
+
+char *problems_text(Arena *arena, const Diags *problems) {
+        Text text = text_in(arena);
+
+        VEC_FOREACH(problem, &problems->list)
+                text_printf(&text, "%s%s", text.length > 0 ? "\n" : "",
+                            diag_format(arena, problem));
+        return arena_strdup(arena, text_string(&text));
+}

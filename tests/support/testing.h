@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* What every test file of this project begins with: cmocka, an arena for each test, comparisons that
+ * take NULL, and hosts and configurations described in a few words. */
+
+#include "base/text.h"
+#include "core/plan.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* A test that gets a fresh arena as its *state. */
+#define TEST(function) cmocka_unit_test_setup_teardown(function, testing_setup, testing_teardown)
+
+#define RUN_TESTS(tests) cmocka_run_group_tests((tests), NULL, NULL)
+
+/* Strings that may be NULL; both are shown when they differ. */
+#define assert_text(actual, expected) \
+        testing_assert_text((actual), (expected), #actual, __FILE__, __LINE__)
+
+#define assert_contains(haystack, needle) \
+        testing_assert_contains((haystack), (needle), __FILE__, __LINE__)
+
+int testing_setup(void **state);
+int testing_teardown(void **state);
+void testing_assert_text(const char *actual, const char *expected, const char *what,
+                         const char *file, int line);
+void testing_assert_contains(const char *haystack, const char *needle, const char *file, int line);
+
+/* A host, one fact to a line:
+ *
+ *   sizes 1G 2M             page sizes, from the largest down; the last one is the default
+ *   node 0 total=16G free=15G cache=1G 2M=10/4/1 nocpu noreclaim nocompact
+ *                           a pool is TOTAL/FREE/SURPLUS; "1G=-" leaves its directory out
+ *   promised 2M=3
+ *   possible 0-7            nodes that may come online; by default those that are
+ *   allowed 0-1             our own cpuset; by default all
+ *   thp madvise 64K=never 2M=inherit
+ *   blocks 0 9=12 10=3      free blocks of a node by order
+ *
+ * A node without `total` has no memory. */
+Topology *host_make(Arena *arena, const char *text);
+
+/* Lets the kernel do everything that PLAN wants. */
+void host_apply(Topology *topology, const Plan *plan);
+
+/* Pairs of name and text, ended by NULL. "20-pg.conf.d/90-x.conf" extends "20-pg.conf". A text of
+ * NULL is a file that cannot be read (EACCES). */
+Config *config_make(Arena *arena, ...) __attribute__((sentinel));
+
+/* The same for a file that holds any bytes. */
+Config *config_make_bytes(Arena *arena, const char *name, const char *bytes, size_t size);
+
+/* The plan on a host that nobody has touched yet. */
+Plan *plan_simple(Arena *arena, const Config *config, const Topology *topology);
+
+/* With a ledger (observed here) and limits, both of which may be NULL. */
+Plan *plan_with(Arena *arena, const Config *config, const Topology *topology, Ledger *ledger,
+                const PoolLimits *limits);
+
+/* "0:3 2:5": what an instance gets; "-" for nothing. */
+char *grants_text(Arena *arena, const Plan *plan, const char *instance);
+
+/* "0:2M:0->3 1:2M:5->4": what is to be written; "-" for nothing. */
+char *steps_text(Arena *arena, const Plan *plan);
+
+/* The first line of a generated drop-in that is none of those that are meant (a comment, a section,
+ * one of the settings, nothing); NULL when there is none. CTL as for dropins_make(). */
+const char *dropin_odd_line(Arena *arena, const char *text, const char *ctl);
+
+/* The problems of CONFIG, one formatted diagnostic to a line. */
+char *problems_text(Arena *arena, const Diags *problems);

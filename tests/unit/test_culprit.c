@@ -1,0 +1,584 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Who else sets what hugeplan manages: the syntax of four formats, which entry is effective, and
+ * which one is named for what the kernel shows. */
+
+#include "base/size.h"
+#include "core/conflict.h"
+#include "core/culprit.h"
+#include "support/testing.h"
+
+static const char host[] = "sizes 1G 2M\n"
+                           "node 0 total=64G free=60G 2M=10\n"
+                           "node 1 total=64G free=60G 2M=30 1G=2\n"
+                           "thp never 64K=inherit 2M=inherit\n";
+
+static const char *const kind_names[] = {
+        [CULPRIT_NR_HUGEPAGES] = "pool",
+        [CULPRIT_NR_HUGEPAGES_MEMPOLICY] = "mempolicy",
+        [CULPRIT_SIZE_POOL] = "size-pool",
+        [CULPRIT_NODE_POOL] = "node-pool",
+        [CULPRIT_NR_OVERCOMMIT_HUGEPAGES] = "overcommit",
+        [CULPRIT_HUGETLB_SHM_GROUP] = "shm-group",
+        [CULPRIT_SHMMAX] = "shmmax",
+        [CULPRIT_SHMALL] = "shmall",
+        [CULPRIT_THP] = "thp",
+        [CULPRIT_THP_SIZE] = "thp-size",
+        [CULPRIT_THP_OTHER] = "thp-other",
+};
+
+/* "LINE KIND VALUE", one to a line; "!" before what another entry overrules. */
+static char *list_text(Arena *arena, const Culprits *culprits) {
+        Text text = text_in(arena);
+
+        for (size_t i = 0; i < culprits_count(culprits); i++) {
+                const Culprit *culprit = culprits_get(culprits, i);
+
+                text_printf(&text, "%s%u %s %s\n", culprit->is_effective ? "" : "!", culprit->line,
+                            kind_names[culprit->what], culprit->value);
+        }
+        return arena_strdup(arena, text_string(&text));
+}
+
+static void add(Culprits *culprits, CulpritSource source, const char *path, const char *text) {
+        culprits_add_file(
+                culprits,
+                &(CulpritFile){.source = source, .path = path, .text = text, .size = strlen(text)});
+}
+
+static Culprits *culprits_in(Arena *arena, CulpritSource source, const char *text) {
+        Culprits *culprits = culprits_new(arena, host_make(arena, host));
+
+        add(culprits, source, "/etc/x.conf", text);
+        culprits_finish(culprits);
+        return culprits;
+}
+
+typedef struct Case {
+        const char *text, *expected;
+} Case;
+
+static void check_cases(Arena *arena, CulpritSource source, const Case *cases, size_t n) {
+        for (size_t i = 0; i < n; i++) {
+                char *is = list_text(arena, culprits_in(arena, source, cases[i].text));
+
+                if (!text_equals(is, cases[i].expected))
+                        print_error("case %zu: %s\n", i, cases[i].text);
+                assert_text(is, cases[i].expected);
+        }
+}
+
+/* ---- formats ---- */
+
+static void test_sysctl_syntax(void **state) {
+        static const Case cases[] = {
+                {"", ""},
+                {"vm.nr_hugepages=20", "1 pool 20\n"},
+                {"\n # c\n;c\n  vm.nr_hugepages = 20  \n", "4 pool 20\n"},
+                {"vm/nr_hugepages=20\n", "1 pool 20\n"},
+                {"/vm/nr_hugepages=20\n", "1 pool 20\n"},
+                {"-vm.nr_hugepages=20\n", "1 pool 20\n"},
+                {"- vm.nr_hugepages = 20\n", "1 pool 20\n"},
+                {"vm.nr_hugepages=20 # no comment here\n", "1 pool 20 # no comment here\n"},
+                {"vm.nr_hugepages=\n", "1 pool \n"},
+                {"vm.nr_hugepages\n", ""},
+                {"vm.nr_hugepagesx=1\nvm.nr_hugepage=1\nxvm.nr_hugepages=1\n", ""},
+                {"vm.nr_hugepages_mempolicy=1\nvm.nr_overcommit_hugepages=2\n"
+                 "vm.hugetlb_shm_group=3\nkernel.shmmax=4\nkernel.shmall=5\nkernel.shmmni=6\n",
+                 "1 mempolicy 1\n2 overcommit 2\n3 shm-group 3\n4 shmmax 4\n5 shmall 5\n"},
+                /* Separators: the first one decides. */
+                {"vm/nr.hugepages=1\n", ""},
+                {"vm.nr/hugepages=1\n", ""},
+                {"kernel/shmmax=1\n", "1 shmmax 1\n"},
+                /* Line ends as systemd reads them. */
+                {"a=1\r\nvm.nr_hugepages=20\r\n", "2 pool 20\n"},
+                {"a=1\rvm.nr_hugepages=20\r", "2 pool 20\n"},
+                {"\n\n\nvm.nr_hugepages=20", "4 pool 20\n"},
+        };
+
+        check_cases(*state, CULPRIT_SYSCTL, cases, ARRAY_LEN(cases));
+}
+
+static void test_sysctl_winner(void **state) {
+        static const Case cases[] = {
+                {"vm.nr_hugepages=20\nvm/nr_hugepages=30\n", "!1 pool 20\n2 pool 30\n"},
+                {"vm.nr_hugepages=20\nvm.hugetlb_shm_group=30\n", "1 pool 20\n2 shm-group 30\n"},
+                /* Patterns. */
+                {"vm.nr_huge*=20\n", "1 pool 20\n1 mempolicy 20\n"},
+                {"vm.nr_huge*=20\nvm.nr_hugepages=1\n", "!1 pool 20\n1 mempolicy 20\n2 pool 1\n"},
+                {"vm.nr_hugepages=1\nvm.nr_huge*=20\n", "1 pool 1\n!2 pool 20\n2 mempolicy 20\n"},
+                {"vm.nr_hugepage?=1\nvm.nr_hugepage[s]=2\n", "!1 pool 1\n2 pool 2\n"},
+                {"*=1\n", ""},
+                {"kernel.shm[am]*=1\n", "1 shmmax 1\n1 shmall 1\n"},
+                /* Exclusions. */
+                {"vm.nr_hugep*=20\n-vm.nr_hugepages\n", "!1 pool 20\n1 mempolicy 20\n"},
+                {"-vm.nr_hugepages\nvm.nr_hugepages*=20\n", "!2 pool 20\n2 mempolicy 20\n"},
+                {"vm.nr_hugepages=20\n-vm.nr_hugepages\n", "!1 pool 20\n"},
+                {"-vm.nr_hugepages\nvm.nr_hugepages=20\n", "2 pool 20\n"},
+                {"vm.nr_hugepages=20\n-vm.nr_huge*\n", "1 pool 20\n"},
+                /* Braces are none of glob(7) in sysctl.d, but no key has any. */
+        };
+
+        check_cases(*state, CULPRIT_SYSCTL, cases, ARRAY_LEN(cases));
+}
+
+#define POOL(size) "/sys/kernel/mm/hugepages/hugepages-" size "/nr_hugepages"
+#define NODE_POOL(node, size) \
+        "/sys/devices/system/node/node" node "/hugepages/hugepages-" size "/nr_hugepages"
+#define THP "/sys/kernel/mm/transparent_hugepage"
+
+static void test_tmpfiles(void **state) {
+        static const Case cases[] = {
+                {"w " THP "/enabled - - - - always\n", "1 thp always\n"},
+                {"w+ " THP "/enabled - - - - always\n", "1 thp always\n"},
+                {"w! \"" THP "/enabled\"\t-   - - - always\n", "1 thp always\n"},
+                {"w '" THP "/en\\x' - - - - always\n", ""},
+                {"f+ " THP "/enabled 0644 root root - always\nF " THP "/defrag - - - - never\n",
+                 "1 thp always\n2 thp-other never\n"},
+                /* Those that do not write into what exists. */
+                {"f " THP "/enabled - - - - always\nz " THP "/enabled 0600 - - -\nx " THP
+                 "/enabled\nr " THP "/enabled\n",
+                 ""},
+                {"# w " THP "/enabled - - - - always\n;w " THP "/enabled - - - - always\n", ""},
+                {"w " THP "/enabled\nw\nw " THP "/enabled - - - -\n", ""},
+                /* The first of a path wins, "w+" besides; others are written in turn. */
+                {"w " THP "/enabled - - - - always\nw " THP "/enabled - - - - never\n",
+                 "1 thp always\n!2 thp never\n"},
+                {"w " THP "/enabled - - - - always\nw+ " THP "/enabled - - - - never\n",
+                 "!1 thp always\n2 thp never\n"},
+                {"w " THP "/enabled - - - - always\nw " THP "/enable* - - - - never\n",
+                 "!1 thp always\n2 thp never\n"},
+                /* Pools. */
+                {"w " POOL("2048kB") " - - - - 5\nw /proc/sys/vm/nr_hugepages - - - - 6\n",
+                 "!1 pool 5\n2 pool 6\n"},
+                {"w " POOL("1048576kB") " - - - - 5\nw " POOL("64kB") " - - - - 5\n",
+                 "1 size-pool 5\n"},
+                {"w " NODE_POOL("0", "2048kB") " - - - - 5\nw " NODE_POOL(
+                         "1", "2048kB") " - - - - 6\nw " NODE_POOL("2", "2048kB") " - - - - 7\n",
+                 "1 node-pool 5\n2 node-pool 6\n"},
+                {"w " NODE_POOL("*", "*") " - - - - 5\n", "1 node-pool 5\n"},
+                {"w " NODE_POOL("{0,1}", "2048kB") " - - - - 5\n", "1 node-pool 5\n"},
+                {"w " NODE_POOL("[!01]", "2048kB") " - - - - 5\n", ""},
+                {"w /sys/kernel/mm/hugepages/*/nr_*hugepages - - - - 5\n",
+                 "1 size-pool 5\n1 overcommit 5\n1 pool 5\n"},
+                {"w " THP "/hugepages-64kB/enabled - - - - always\nw " THP
+                 "/hugepages-*/enabled - - - - never\nw " THP "/hugepages-8kB/enabled - - - - x\n",
+                 "1 thp-size always\n2 thp-size never\n"},
+                {"w /sys/kernel/mm/ksm/run - - - - 1\n", ""},
+        };
+
+        check_cases(*state, CULPRIT_TMPFILES, cases, ARRAY_LEN(cases));
+}
+
+static void test_tuned(void **state) {
+        static const Case cases[] = {
+                {"[vm]\ntransparent_hugepages=never\n", "2 thp never\n"},
+                {"[vm]\ntransparent_hugepage = madvise  # c\n", "2 thp madvise\n"},
+                {"[vm]\ntransparent_hugepage.defrag=never\n", "2 thp-other never\n"},
+                {"[vm]\n#transparent_hugepages=never\n;transparent_hugepages=never\n", ""},
+                {"transparent_hugepages=never\n", ""},
+                {"[x]\ntransparent_hugepages=never\n", ""},
+                {"[x]\ntransparent_hugepages=never\ntype=vm\n", "2 thp never\n"},
+                {"[vm]\ntransparent_hugepages=never\nenabled=0\n", ""},
+                {"[vm]\nenabled=true\ntransparent_hugepages=never\n", "3 thp never\n"},
+                {"[sysctl]\nvm.nr_hugepages=20\nkernel.shmmax = 1#2\n",
+                 "2 pool 20\n3 shmmax 1#2\n"},
+                {"[sysfs]\n" NODE_POOL("*", "2048kB") "=5\n" THP "/enabled=always\n",
+                 "2 node-pool 5\n3 thp always\n"},
+                {"[sysctl]\n" THP "/enabled=always\n[sysfs]\nvm.nr_hugepages=1\n", ""},
+                {"[sysctl]\nvm.nr_hugepages=1\nvm.nr_hugepages=2\n", "!2 pool 1\n3 pool 2\n"},
+                {"[sysctl]\nvm.nr_hugepages=1\n[a]\ntype=sysctl\nvm.nr_hugepages=2\n",
+                 "2 pool 1\n5 pool 2\n"},
+                {"[sysctl]\na=1\n  vm.nr_hugepages=1\nvm.nr_hugepages=2\n", "4 pool 2\n"},
+                {"[sysctl]\n  a=1\n  vm.nr_hugepages=1\n", "3 pool 1\n"},
+                {"[bootloader]\ncmdline_a=+isolcpus=1 transparent_hugepage=never hugepages=7\n",
+                 "2 thp never\n2 pool 7\n"},
+                {"[bootloader\ncmdline=transparent_hugepage=never\n", ""},
+        };
+
+        check_cases(*state, CULPRIT_TUNED, cases, ARRAY_LEN(cases));
+}
+
+static void test_command_line(void **state) {
+        static const Case cases[] = {
+                {"quiet", ""},
+                {"transparent_hugepage=never quiet", "0 thp never\n"},
+                {"transparent-hugepage=never transparent_hugepage=always",
+                 "!0 thp never\n0 thp always\n"},
+                {"hugepages=5", "0 pool 5\n"},
+                {"hugepagesz=1G hugepages=2 hugepagesz=2M hugepages=0:3,1:4",
+                 "0 size-pool 2\n0 node-pool 0:3,1:4\n"},
+                {"hugepages=9:9", ""},
+                {"sysctl.vm.nr_hugepages=5 sysctl/kernel/shmmax=6", "0 pool 5\n0 shmmax 6\n"},
+                {"-- transparent_hugepage=never", ""},
+        };
+
+        check_cases(*state, CULPRIT_KERNEL_COMMAND_LINE, cases, ARRAY_LEN(cases));
+}
+
+static void test_includes(void **state) {
+        static const char text[] = "include=no\n[main]\nsummary=x\ninclude = a, b;c -d # e\n"
+                                   "[vm]\ninclude=f\n";
+        CulpritNames names = culprit_tuned_includes(*state, text, strlen(text));
+        Text all = text_in(*state);
+
+        VEC_FOREACH(name, &names)
+                text_printf(&all, "%s ", *name);
+        assert_text(text_string(&all), "a b c d ");
+}
+
+static void test_patterns(void **state) {
+        static const struct {
+                const char *pattern, *path;
+                bool matches;
+        } cases[] = {
+                {"/a/b", "/a/b", true},     {"/a/b", "/a/c", false},
+                {"/a/*", "/a/b", true},     {"/a/*", "/a/b/c", false},
+                {"/*/c", "/a/c", true},     {"*", "/a", false},
+                {"/a?", "/ab", true},       {"/a?b", "/a/b", false},
+                {"/a?", "/a", false},       {"/[ab]c", "/bc", true},
+                {"/[!ab]c", "/bc", false},  {"/[^a]c", "/bc", true},
+                {"/[a-c]", "/b", true},     {"/[a-c]", "/d", false},
+                {"/[]]", "/]", true},       {"/a[/]b", "/a/b", false},
+                {"/[a", "/[a", true},       {"/\\*", "/*", true},
+                {"/\\*", "/a", false},      {"/{a,bc}d", "/bcd", true},
+                {"/{a,bc}d", "/cd", false}, {"/{a,{b,c}}", "/c", true},
+                {"/{a", "/{a", true},       {"/a{,b}", "/a", true},
+                {"/**a", "/ba", true},      {"/a*b*c", "/axbxc", true},
+                {"/a*b*c", "/axbx", false}, {"", "", true},
+                {"", "/", false},           {"/a*", "/a", true},
+                {"/[!a]", "/!", true},      {"/[!a]", "/[", true},
+                {"/[a-]", "/-", true},      {"/[a-]", "/b", false},
+        };
+
+        (void) state;
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                if (culprit_path_matches(cases[i].pattern, cases[i].path) != cases[i].matches)
+                        print_error("%s against %s\n", cases[i].pattern, cases[i].path);
+                assert_int_equal(culprit_path_matches(cases[i].pattern, cases[i].path),
+                                 cases[i].matches);
+        }
+}
+
+/* Patterns made to take for ever: given up. */
+static void test_hostile_patterns(void **state) {
+        char stars[1001], braces[1001];
+        Text text = text_in(*state);
+
+        for (size_t i = 0; i < 1000; i += 2) {
+                memcpy(stars + i, "*/", 2);
+                stars[i + 1] = 'a';
+                memcpy(braces + i, "{,", 2);
+        }
+        memset(braces + 500, '}', 500);
+        stars[1000] = braces[1000] = '\0';
+        assert_false(culprit_path_matches(stars, arena_printf(*state, "%0500d", 0)));
+        culprit_path_matches(braces, "/a");
+        for (size_t i = 0; i < 2000; i++)
+                text_printf(&text, "w /sys/*%s - - - - 1\n", stars);
+        assert_text(list_text(*state, culprits_in(*state, CULPRIT_TMPFILES, text.string)), "");
+}
+
+static void test_hostile_values(void **state) {
+        char *line = arena_printf(*state, "vm.nr_hugepages=\033[2J\xFF%01000d\n", 1);
+        const Culprits *culprits = culprits_in(*state, CULPRIT_SYSCTL, line);
+        const Culprit *culprit = culprits_get(culprits, 0);
+
+        assert_true(strlen(culprit->value) < 200);
+        assert_true(text_is_utf8(culprit->value, strlen(culprit->value)));
+        assert_true(text_starts_with(culprit->value, "?[2J?0"));
+}
+
+/* A flood of entries is cut, and settled in no time. */
+static void test_flood(void **state) {
+        Text text = text_in(*state);
+
+        for (size_t i = 0; i < 20000; i++)
+                text_add(&text, "vm.nr_hugepages=1\n");
+        const Culprits *culprits = culprits_in(*state, CULPRIT_SYSCTL, text.string);
+
+        assert_true(culprits_count(culprits) > 1000 && culprits_count(culprits) < 10000);
+}
+
+/* ---- over several files ---- */
+
+static void test_readers(void **state) {
+        Culprits *culprits = culprits_new(*state, host_make(*state, host));
+
+        add(culprits, CULPRIT_KERNEL_COMMAND_LINE, "/proc/cmdline", "sysctl.vm.nr_hugepages=1");
+        add(culprits, CULPRIT_SYSCTL, "/etc/sysctl.d/10-a.conf", "vm.nr_hugepages=2");
+        add(culprits, CULPRIT_SYSCTL, "/etc/sysctl.d/20-b.conf", "vm.nr_hugepages=3");
+        add(culprits, CULPRIT_SYSCTL, "/etc/sysctl.conf", "vm.nr_hugepages=4");
+        add(culprits, CULPRIT_TUNED, "/usr/lib/tuned/a/tuned.conf", "[sysctl]\nvm.nr_hugepages=5");
+        add(culprits, CULPRIT_TUNED, "/etc/tuned/b/tuned.conf", "[sysctl]\nvm.nr_hugepages=6");
+        culprits_finish(culprits);
+        /* Each program has a last word of its own. */
+        assert_text(list_text(*state, culprits), "0 pool 1\n!1 pool 2\n1 pool 3\n1 pool 4\n"
+                                                 "!2 pool 5\n2 pool 6\n");
+}
+
+static void test_tuned_replace(void **state) {
+        Culprits *culprits = culprits_new(*state, host_make(*state, host));
+
+        add(culprits, CULPRIT_TUNED, "/a",
+            "[sysctl]\nvm.nr_hugepages=5\n[vm]\n"
+            "transparent_hugepages=never");
+        add(culprits, CULPRIT_TUNED, "/b", "[sysctl]\nkernel.shmmax=5\nreplace=yes");
+        culprits_finish(culprits);
+        assert_text(list_text(*state, culprits), "!2 pool 5\n4 thp never\n2 shmmax 5\n");
+}
+
+static Culprits *several(Arena *arena) {
+        Culprits *culprits = culprits_new(arena, host_make(arena, host));
+
+        add(culprits, CULPRIT_SYSCTL, "/etc/sysctl.d/10-a.conf", "vm.nr_hugepages=40");
+        add(culprits, CULPRIT_SYSCTL, "/etc/sysctl.d/20-b.conf", "\n\nvm.nr_hugepages=0x14");
+        add(culprits, CULPRIT_TMPFILES, "/etc/tmpfiles.d/a.conf",
+            "w " NODE_POOL("1", "2048kB") " - - - - 30\nw " NODE_POOL(
+                    "*", "1048576kB") " - - - - 9\nw " THP "/enabled - - - - always");
+        add(culprits, CULPRIT_TUNED, "/etc/tuned/b/tuned.conf",
+            "[sysctl]\nvm.nr_hugepages=>7\n[vm]\ntransparent_hugepages=never");
+        culprits_finish(culprits);
+        return culprits;
+}
+
+static void assert_culprit(Arena *arena, const Culprit *culprit, const char *expected) {
+        assert_text(culprit ? culprit_format(arena, culprit) : NULL, expected);
+}
+
+static void test_culprit_for(void **state) {
+        static const struct {
+                CulpritKind what;
+                const char *observed, *expected;
+        } cases[] = {
+                /* By value, in whatever base, even if another one should win. */
+                {CULPRIT_NR_HUGEPAGES, "20", "vm.nr_hugepages=0x14 in /etc/sysctl.d/20-b.conf:3"},
+                {CULPRIT_NR_HUGEPAGES, "40", "vm.nr_hugepages=40 in /etc/sysctl.d/10-a.conf:1"},
+                {CULPRIT_NR_HUGEPAGES, "7", "vm.nr_hugepages=>7 in /etc/tuned/b/tuned.conf:2"},
+                /* Else the one that acts last. */
+                {CULPRIT_NR_HUGEPAGES, "8", "vm.nr_hugepages=>7 in /etc/tuned/b/tuned.conf:2"},
+                {CULPRIT_NR_HUGEPAGES, NULL, "vm.nr_hugepages=>7 in /etc/tuned/b/tuned.conf:2"},
+                {CULPRIT_THP, "always", THP "/enabled=always in /etc/tmpfiles.d/a.conf:3"},
+                {CULPRIT_THP, "never", "transparent_hugepages=never in /etc/tuned/b/tuned.conf:4"},
+                {CULPRIT_SHMMAX, "1", NULL},
+        };
+        Culprits *culprits = several(*state);
+
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+                assert_culprit(*state, culprit_for(culprits, cases[i].what, cases[i].observed),
+                               cases[i].expected);
+}
+
+static void test_culprit_for_path(void **state) {
+        Culprits *culprits = several(*state);
+
+        assert_culprit(*state, culprit_for_path(culprits, THP "/enabled", "always"),
+                       THP "/enabled=always in /etc/tmpfiles.d/a.conf:3");
+        assert_culprit(*state, culprit_for_path(culprits, NODE_POOL("0", "1048576kB"), NULL),
+                       NODE_POOL("*", "1048576kB") "=9 in /etc/tmpfiles.d/a.conf:2");
+        assert_null(culprit_for_path(culprits, THP "/defrag", "always"));
+}
+
+static void test_culprit_for_pool(void **state) {
+        Culprits *culprits = several(*state);
+        const Topology *now = host_make(*state, host);
+
+        /* Node 1 holds 30, as one line says; all nodes 40, as another does. */
+        assert_culprit(*state, culprit_for_pool(culprits, now, 1, 2 * MIB),
+                       NODE_POOL("1", "2048kB") "=30 in /etc/tmpfiles.d/a.conf:1");
+        assert_culprit(*state, culprit_for_pool(culprits, now, 0, 2 * MIB),
+                       "vm.nr_hugepages=40 in /etc/sysctl.d/10-a.conf:1");
+        assert_culprit(*state, culprit_for_pool(culprits, now, 0, GIB),
+                       NODE_POOL("*", "1048576kB") "=9 in /etc/tmpfiles.d/a.conf:2");
+        assert_null(culprit_for_pool(culprits_in(*state, CULPRIT_SYSCTL, "vm.nr_hugepages=1"), now,
+                                     0, GIB));
+}
+
+static void test_values(void **state) {
+        static const struct {
+                const char *value, *observed;
+                bool is_same;
+        } cases[] = {
+                {"20", "20", true},  {"024", "20", true},         {"0x14", "20", true},
+                {"20", "21", false}, {"20 x", "20", false},       {"always", "always", true},
+                {"", "0", false},    {"never", "madvise", false}, {"20", NULL, false},
+        };
+
+        (void) state;
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+                assert_int_equal(
+                        culprit_has_value(&(Culprit){.value = cases[i].value}, cases[i].observed),
+                        cases[i].is_same);
+        /* tuned's "at least" and "at most". */
+        assert_true(culprit_has_value(&(Culprit){.source = CULPRIT_TUNED, .value = ">7"}, "7"));
+        assert_false(culprit_has_value(&(Culprit){.source = CULPRIT_SYSCTL, .value = ">7"}, "7"));
+}
+
+static void test_guard(void **state) {
+        const char *text = culprit_guard_text(*state, 1081);
+
+        /* What we write is what systemd-sysctl reads. */
+        assert_text(list_text(*state, culprits_in(*state, CULPRIT_SYSCTL, text)), "6 pool 1081\n");
+        assert_contains(text, "hugepland(8)");
+}
+
+/* ---- conflicts ---- */
+
+static char *conflicts_text(Arena *arena, const char *host_text, const char *instance,
+                            CulpritSource source, const char *path, const char *file) {
+        const Topology *topology = host_make(arena, "sizes 1G 2M\n"
+                                                    "node 0 total=64G free=60G\n"
+                                                    "thp never 64K=inherit 2M=inherit\n");
+        const Config *config = instance ? config_make(arena, "00-host.conf", host_text, "20-a.conf",
+                                                      instance, NULL)
+                                        : config_make(arena, "00-host.conf", host_text, NULL);
+        Diags ignored = diags_in(arena), problems = diags_in(arena);
+        ThpPlan thp = thp_plan_make(arena, config, topology, &ignored);
+        Culprits *culprits = culprits_new(arena, topology);
+        Text text = text_in(arena);
+
+        add(culprits, source, path, file);
+        culprits_finish(culprits);
+        conflicts_add(arena,
+                      &(ConflictInput){.config = config,
+                                       .topology = topology,
+                                       .plan = plan_simple(arena, config, topology),
+                                       .thp = &thp,
+                                       .culprits = culprits},
+                      &problems);
+        VEC_FOREACH(problem, &problems.list)
+                text_printf(&text, "%s %s %s\n", severity_name(problem->severity), problem->id,
+                            diag_format(arena, problem));
+        return arena_strdup(arena, text_string(&text));
+}
+
+static const char plain_host[] = "[Host]\n";
+static const char generic[] = "[Instance]\nEngine=generic\nUnit=a.service\nMemory=8G\n";
+static const char oracle[] = "[Instance]\nEngine=oracle\nUnit=a.service\nMemory=8G\n";
+
+static void test_conflict_text(void **state) {
+        assert_text(conflicts_text(*state, plain_host, generic, CULPRIT_SYSCTL,
+                                   "/etc/sysctl.d/99-db.conf", "\n\nvm.nr_hugepages=20"),
+                    "warning conflict-sysctl /etc/sysctl.d/99-db.conf:3: vm.nr_hugepages: sets "
+                    "vm.nr_hugepages for the whole host; systemd-sysctl applies it again whenever "
+                    "a package triggers it, and takes pages from nodes the plan gave them to; "
+                    "delete the line; hugeplan reserves per node\n");
+        assert_text(conflicts_text(*state, plain_host, generic, CULPRIT_TMPFILES,
+                                   "/usr/lib/tmpfiles.d/a.conf",
+                                   "w " THP "/enabled - - - - always"),
+                    "warning conflict-tmpfiles /usr/lib/tmpfiles.d/a.conf:1: " THP
+                    "/enabled: sets transparent huge pages to always, while the plan has never; "
+                    "systemd-tmpfiles applies it at every boot, after hugeplan, and undoes what "
+                    "the plan set; put a copy without the line into /etc/tmpfiles.d/a.conf, or "
+                    "write TransparentHugePages=always in [Host]\n");
+        assert_contains(conflicts_text(*state, plain_host, generic, CULPRIT_TMPFILES, "/etc/x",
+                                       "w /proc/sys/vm/nr_hugepages - - - - 5"),
+                        "nr_hugepages: sets the huge page pool of the whole host; ");
+        assert_contains(conflicts_text(*state, plain_host, oracle, CULPRIT_SYSCTL, "/etc/x",
+                                       "kernel.shmmax=1000"),
+                        "kernel.shmmax: sets kernel.shmmax to 1000, while 8G is needed");
+}
+
+/* Which entries stand against the plan, by how many problems they give. */
+static void test_conflicts(void **state) {
+        static const struct {
+                const char *host, *instance;
+                CulpritSource source;
+                const char *file;
+                unsigned n;
+        } cases[] = {
+                {plain_host, NULL, CULPRIT_SYSCTL, "vm.nr_hugepages=1", 0},
+                {plain_host, generic, CULPRIT_SYSCTL, "vm.nr_hugepages=1", 1},
+                {plain_host, "[Instance]\nEngine=redis\n", CULPRIT_SYSCTL, "vm.nr_hugepages=1", 0},
+                {plain_host, generic, CULPRIT_SYSCTL, "vm.nr_hugepages=1\nvm.nr_hugepages=2", 2},
+                {plain_host, generic, CULPRIT_SYSCTL, "vm.nr_overcommit_hugepages=0", 0},
+                {plain_host, generic, CULPRIT_SYSCTL, "vm.nr_overcommit_hugepages=1", 1},
+                {plain_host, generic, CULPRIT_SYSCTL, "vm.hugetlb_shm_group=1", 0},
+                {plain_host, oracle, CULPRIT_SYSCTL, "vm.hugetlb_shm_group=1", 1},
+                {plain_host, generic, CULPRIT_SYSCTL, "kernel.shmmax=1", 0},
+                {plain_host, oracle, CULPRIT_SYSCTL, "kernel.shmmax=1\nkernel.shmall=1", 2},
+                {plain_host, oracle, CULPRIT_SYSCTL, "kernel.shmmax=18446744073692774399", 0},
+                {plain_host, oracle, CULPRIT_SYSCTL, "kernel.shmall=18446744073692774399", 0},
+                {plain_host, generic, CULPRIT_TUNED, "[vm]\ntransparent_hugepages=never", 0},
+                {plain_host, generic, CULPRIT_TUNED, "[vm]\ntransparent_hugepages=madvise", 1},
+                {"[Host]\nTransparentHugePages=keep\n", generic, CULPRIT_TUNED,
+                 "[vm]\ntransparent_hugepages=always", 0},
+                {"[Host]\nTransparentHugePages=never\n", NULL, CULPRIT_TUNED,
+                 "[vm]\ntransparent_hugepages=always", 0},
+                {"[Host]\nTransparentHugePages=madvise\n", generic, CULPRIT_TUNED,
+                 "[vm]\ntransparent_hugepages=madvise", 0},
+                {plain_host, generic, CULPRIT_TMPFILES,
+                 "w " THP "/hugepages-64kB/enabled - - - - inherit", 0},
+                {plain_host, generic, CULPRIT_TMPFILES,
+                 "w " THP "/hugepages-64kB/enabled - - - - always", 1},
+                {plain_host, generic, CULPRIT_TMPFILES, "w " THP "/defrag - - - - always", 0},
+                {plain_host, generic, CULPRIT_KERNEL_COMMAND_LINE, "hugepages=5", 0},
+                {plain_host, generic, CULPRIT_KERNEL_COMMAND_LINE,
+                 "hugepagesz=1G hugepages=0:5 sysctl.vm.nr_hugepages=5", 1},
+                {plain_host, generic, CULPRIT_KERNEL_COMMAND_LINE, "transparent_hugepage=always",
+                 1},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                const char *text = conflicts_text(*state, cases[i].host, cases[i].instance,
+                                                  cases[i].source, "/etc/x", cases[i].file);
+                unsigned n = 0;
+
+                for (const char *at = text; (at = strchr(at, '\n')); at++)
+                        n++;
+                if (n != cases[i].n)
+                        print_error("case %zu: %s\n%s", i, cases[i].file, text);
+                assert_int_equal(n, cases[i].n);
+        }
+}
+
+/* shmmax has to do for the largest instance, shmall for all together. */
+static void test_limits(void **state) {
+        const Topology *topology = host_make(*state, "sizes 2M\nnode 0 total=64G free=60G\n");
+        const Config *config = config_make(*state, "20-a.conf", oracle, "30-b.conf",
+                                           "[Instance]\nEngine=oracle\nUnit=b.service\nMemory=8G\n",
+                                           NULL);
+        Culprits *culprits = culprits_new(*state, topology);
+        Diags problems = diags_in(*state);
+        const ThpPlan thp = {.policy = THP_KEEP};
+
+        /* 10G in bytes, and in pages of 4K. */
+        add(culprits, CULPRIT_SYSCTL, "/a", "kernel.shmmax=10737418240\nkernel.shmall=2621440");
+        culprits_finish(culprits);
+        conflicts_add(*state,
+                      &(ConflictInput){.config = config,
+                                       .topology = topology,
+                                       .plan = plan_simple(*state, config, topology),
+                                       .thp = &thp,
+                                       .culprits = culprits},
+                      &problems);
+        assert_int_equal(problems.list.n, 1);
+        assert_text(problems.list.items[0].key, "kernel.shmall");
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(test_sysctl_syntax),
+                TEST(test_sysctl_winner),
+                TEST(test_tmpfiles),
+                TEST(test_tuned),
+                TEST(test_command_line),
+                TEST(test_includes),
+                TEST(test_patterns),
+                TEST(test_hostile_patterns),
+                TEST(test_hostile_values),
+                TEST(test_flood),
+                TEST(test_readers),
+                TEST(test_tuned_replace),
+                TEST(test_culprit_for),
+                TEST(test_culprit_for_path),
+                TEST(test_culprit_for_pool),
+                TEST(test_values),
+                TEST(test_guard),
+                TEST(test_conflict_text),
+                TEST(test_conflicts),
+                TEST(test_limits),
+        };
+
+        return RUN_TESTS(tests);
+}

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The one module that touches files: nothing leaves the directory, nothing hangs, nothing is left
+ * half written. */
+
+#include "support/tree.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+static void test_open(void **state) {
+        const Tree *tree = *state;
+        Root *root = NULL;
+
+        assert_int_equal(root_open("/no/such/directory", &root), -ENOENT);
+        assert_null(root);
+        tree_write(tree, "/file", "x");
+        assert_int_equal(root_open(tree_path(tree, "/file"), &root), -ENOTDIR);
+        assert_int_equal(root_open("/", &root), 0);
+        assert_true(root_is_host(root));
+        assert_text(root_path(tree->arena, root, "/a/b"), "/a/b");
+        root = root_free(root);
+        assert_null(root);
+        assert_null(root_free(NULL));
+        assert_false(root_is_host(tree->root));
+        assert_text(root_path(tree->arena, tree->root, "/a"), tree_path(tree, "/a"));
+        /* "/" by other names. */
+        assert_int_equal(root_open("/../.", &root), 0);
+        assert_true(root_is_host(root));
+        root_free(root);
+}
+
+static void test_read_file(void **state) {
+        const Tree *tree = *state;
+        char *text = NULL;
+        size_t size = 77;
+
+        tree_write_bytes(tree, "/a/b", "x\0y\n", 4);
+        assert_int_equal(root_read_file(tree->root, tree->arena, "/a/b", 100, &text, &size), 0);
+        assert_int_equal(size, 4);
+        assert_memory_equal(text, "x\0y\n", 5); /* with a NUL behind it */
+        tree_write(tree, "/empty", "");
+        assert_int_equal(root_read_file(tree->root, tree->arena, "/empty", 100, &text, NULL), 0);
+        assert_text(text, "");
+}
+
+static void test_read_file_limits(void **state) {
+        const Tree *tree = *state;
+        char *text = NULL, *big = arena_alloc(tree->arena, 10001);
+
+        memset(big, 'x', 10000);
+        tree_write(tree, "/big", big);
+        assert_int_equal(root_read_file(tree->root, tree->arena, "/big", 10000, &text, NULL), 0);
+        assert_int_equal(strlen(text), 10000);
+        text = NULL;
+        assert_int_equal(root_read_file(tree->root, tree->arena, "/big", 9999, &text, NULL),
+                         -EFBIG);
+        assert_null(text);
+        /* One that never ends. */
+        assert_int_equal(mknod(tree_path(tree, "/zero"), S_IFREG | 0644, 0), 0);
+        assert_int_equal(truncate(tree_path(tree, "/zero"), (off_t) 1 << 40), 0);
+        assert_int_equal(root_read_file(tree->root, tree->arena, "/zero", 65536, &text, NULL),
+                         -EFBIG);
+}
+
+/* A FIFO that nobody writes to, a socket, a device: refused at once. */
+static void test_special_files(void **state) {
+        const Tree *tree = *state;
+        struct sockaddr_un address = {.sun_family = AF_UNIX};
+        char *text = NULL;
+
+        alarm(10); /* rather than hang */
+        assert_int_equal(mkfifo(tree_path(tree, "/fifo"), 0644), 0);
+        assert_int_equal(root_read_file(tree->root, tree->arena, "/fifo", 100, &text, NULL),
+                         -EINVAL);
+        snprintf(address.sun_path, sizeof(address.sun_path), "%s", tree_path(tree, "/socket"));
+        int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+        assert_int_equal(bind(fd, (struct sockaddr *) &address, sizeof(address)), 0);
+        assert_int_equal(root_read_file(tree->root, tree->arena, "/socket", 100, &text, NULL),
+                         -ENXIO);
+        close(fd);
+        tree_mkdir(tree, "/directory");
+        assert_int_equal(root_read_file(tree->root, tree->arena, "/directory", 100, &text, NULL),
+                         -EISDIR);
+        assert_int_equal(root_read_file(tree->root, tree->arena, "/none", 100, &text, NULL),
+                         -ENOENT);
+        assert_int_equal(root_read_file(tree->root, tree->arena, "/fifo/x", 100, &text, NULL),
+                         -ENOTDIR);
+        assert_null(text);
+        alarm(0);
+}
+
+/* Absolute links and ".." of a captured host stay inside it. */
+static void test_resolve_in_root(void **state) {
+        const Tree *tree = *state;
+        char *text = NULL;
+
+        tree_write(tree, "/etc/os", "inside");
+        tree_link(tree, "/etc", "/link");
+        tree_link(tree, "/etc/os", "/absolute");
+        tree_link(tree, "../../../../../../etc/os", "/a/b/relative");
+        tree_link(tree, "/etc/passwd", "/outside");
+        tree_link(tree, "/proc/self/root/etc/passwd", "/magic");
+        tree_link(tree, "/loop", "/loop");
+        static const char *const inside[] = {"/absolute", "/link/os", "/a/b/relative",
+                                             "/../../etc/os", "/etc/../etc/os"};
+
+        for (size_t i = 0; i < ARRAY_LEN(inside); i++) {
+                assert_int_equal(
+                        root_read_file(tree->root, tree->arena, inside[i], 100, &text, NULL), 0);
+                assert_text(text, "inside");
+        }
+        assert_int_equal(root_read_file(tree->root, tree->arena, "/outside", 1 << 20, &text, NULL),
+                         -ENOENT);
+        assert_int_equal(root_read_file(tree->root, tree->arena, "/magic", 1 << 20, &text, NULL),
+                         -ENOENT);
+        assert_int_equal(root_read_file(tree->root, tree->arena, "/loop", 100, &text, NULL),
+                         -ELOOP);
+}
+
+/* Nor does anything that is written leave it. */
+static void test_writes_stay_inside(void **state) {
+        const Tree *tree = *state;
+        char *outside = arena_printf(tree->arena, "%s-outside", tree->path);
+
+        tree_mkdir(tree, "/run");
+        tree_link(tree, outside, "/escape"); /* an absolute link to a directory outside */
+        assert_int_equal(mkdir(outside, 0755), 0);
+        assert_true(root_write_file(tree->root, "/escape/file", "x", 0644) < 0);
+        assert_true(root_write_attribute(tree->root, "/escape/file", "x") < 0);
+        assert_true(root_make_directory(tree->root, "/escape/sub") < 0);
+        assert_true(root_symlink(tree->root, "x", "/escape/l") < 0);
+        assert_true(root_remove(tree->root, "/escape/file") < 0);
+        assert_int_equal(rmdir(outside), 0); /* still empty */
+}
+
+static void test_attribute(void **state) {
+        const Tree *tree = *state;
+        char *text = NULL;
+        uint64_t number = 7;
+
+        tree_write(tree, "/sys/nr", "  12 \n\n");
+        assert_int_equal(root_read_attribute(tree->root, tree->arena, "/sys/nr", &text), 0);
+        assert_text(text, "  12");
+        assert_int_equal(root_read_u64(tree->root, "/sys/nr", &number), -EINVAL);
+        assert_true(number == 7);
+        tree_write(tree, "/sys/nr", "540\n");
+        assert_int_equal(root_read_u64(tree->root, "/sys/nr", &number), 0);
+        assert_true(number == 540);
+        tree_write(tree, "/sys/nr", "");
+        assert_int_equal(root_read_u64(tree->root, "/sys/nr", &number), -EINVAL);
+        assert_int_equal(root_read_u64(tree->root, "/sys/none", &number), -ENOENT);
+        assert_true(number == 540);
+}
+
+/* An attribute is written, never made; the shorter value leaves nothing of the longer one. */
+static void test_write_attribute(void **state) {
+        const Tree *tree = *state;
+
+        assert_int_equal(root_write_attribute(tree->root, "/nr", "1\n"), -ENOENT);
+        assert_null(tree_read(tree, "/nr"));
+        tree_write(tree, "/nr", "123456\n");
+        assert_int_equal(root_write_attribute(tree->root, "/nr", "7\n"), 0);
+        assert_text(tree_read(tree, "/nr"), "7\n");
+        tree_mkdir(tree, "/directory");
+        assert_int_equal(root_write_attribute(tree->root, "/directory", "7\n"), -EISDIR);
+        if (access("/dev/full", W_OK) == 0) {
+                Root *host = NULL;
+
+                assert_int_equal(root_open("/", &host), 0);
+                assert_int_equal(root_write_attribute(host, "/dev/full", "7\n"), -ENOSPC);
+                root_free(host);
+        }
+}
+
+static mode_t mode_of(const Tree *tree, const char *path) {
+        struct stat st;
+
+        assert_int_equal(lstat(tree_path(tree, path), &st), 0);
+        return st.st_mode & 07777;
+}
+
+static void test_write_file(void **state) {
+        const Tree *tree = *state;
+        mode_t mask = umask(0077);
+
+        assert_int_equal(root_write_file(tree->root, "/run/x/state.json", "one", 0644), 0);
+        assert_text(tree_read(tree, "/run/x/state.json"), "one");
+        assert_int_equal(mode_of(tree, "/run/x/state.json"), 0644); /* whatever the umask is */
+        assert_int_equal(root_write_file(tree->root, "/run/x/state.json", "2", 0600), 0);
+        assert_text(tree_read(tree, "/run/x/state.json"), "2");
+        assert_int_equal(mode_of(tree, "/run/x/state.json"), 0600);
+        umask(mask);
+        assert_int_equal(root_write_file(tree->root, "/top", "3", 0644), 0);
+        assert_text(tree_read(tree, "/top"), "3");
+}
+
+/* A reader that has the old file open keeps it whole: the new one takes its name. */
+static void test_write_is_atomic(void **state) {
+        const Tree *tree = *state;
+        struct stat before, after;
+        char buffer[16] = "";
+        Names names;
+
+        assert_int_equal(root_write_file(tree->root, "/d/f", "old", 0644), 0);
+        int fd = open(tree_path(tree, "/d/f"), O_RDONLY | O_CLOEXEC);
+
+        assert_int_equal(fstat(fd, &before), 0);
+        assert_int_equal(root_write_file(tree->root, "/d/f", "new!", 0644), 0);
+        assert_int_equal(read(fd, buffer, sizeof(buffer)), 3);
+        assert_memory_equal(buffer, "old", 3);
+        close(fd);
+        assert_int_equal(stat(tree_path(tree, "/d/f"), &after), 0);
+        assert_true(before.st_ino != after.st_ino);
+        /* No drafts stay behind. */
+        assert_int_equal(root_list(tree->root, tree->arena, "/d", &names), 0);
+        assert_int_equal(names.n, 1);
+}
+
+/* A link in the place of the file is replaced, not followed. */
+static void test_write_replaces_links(void **state) {
+        const Tree *tree = *state;
+
+        tree_write(tree, "/precious", "precious");
+        tree_link(tree, "/precious", "/d/f");
+        assert_int_equal(root_write_file(tree->root, "/d/f", "new", 0644), 0);
+        assert_text(tree_read(tree, "/precious"), "precious");
+        assert_text(tree_read(tree, "/d/f"), "new");
+}
+
+static void test_write_fails_whole(void **state) {
+        const Tree *tree = *state;
+        Names names;
+
+        tree_mkdir(tree, "/d/f");
+        assert_int_equal(root_write_file(tree->root, "/d/f", "new", 0644), -EISDIR);
+        assert_int_equal(root_list(tree->root, tree->arena, "/d", &names), 0);
+        assert_int_equal(names.n, 1);
+        tree_write(tree, "/file", "x");
+        assert_int_equal(root_write_file(tree->root, "/file/below", "x", 0644), -ENOTDIR);
+        assert_int_equal(root_write_file(tree->root, "/", "x", 0644), -EINVAL);
+}
+
+static void test_directories(void **state) {
+        const Tree *tree = *state;
+
+        assert_int_equal(root_make_directory(tree->root, "/a/b/c"), 0);
+        assert_int_equal(root_make_directory(tree->root, "/a/b/c"), 0);
+        assert_true(root_is_directory(tree->root, "/a/b/c"));
+        assert_int_equal(mode_of(tree, "/a/b") & 0022, 0);
+        tree_write(tree, "/a/file", "");
+        assert_false(root_is_directory(tree->root, "/a/file"));
+        assert_true(root_exists(tree->root, "/a/file"));
+        assert_false(root_exists(tree->root, "/a/none"));
+        assert_int_equal(root_remove(tree->root, "/a/file"), 0);
+        assert_int_equal(root_remove(tree->root, "/a/file"), -ENOENT);
+}
+
+static void test_links(void **state) {
+        const Tree *tree = *state;
+        char *target = NULL;
+
+        tree_mkdir(tree, "/d");
+        assert_int_equal(root_symlink(tree->root, "/one", "/d/l"), 0);
+        assert_int_equal(root_symlink(tree->root, "/two", "/d/l"), 0); /* replaces */
+        assert_int_equal(root_read_link(tree->root, tree->arena, "/d/l", &target), 0);
+        assert_text(target, "/two");
+        tree_write(tree, "/d/f", "");
+        assert_int_equal(root_read_link(tree->root, tree->arena, "/d/f", &target), -EINVAL);
+        assert_int_equal(root_read_link(tree->root, tree->arena, "/d/x", &target), -ENOENT);
+}
+
+static void test_list(void **state) {
+        const Tree *tree = *state;
+        Names names = {};
+
+        tree_write(tree, "/d/b", "");
+        tree_write(tree, "/d/a", "");
+        tree_write(tree, "/d/.h", "");
+        tree_write(tree, "/d/B", "");
+        assert_int_equal(root_list(tree->root, tree->arena, "/d", &names), 0);
+        assert_int_equal(names.n, 4);
+        assert_text(names.items[0], ".h");
+        assert_text(names.items[1], "B");
+        assert_text(names.items[2], "a");
+        assert_text(names.items[3], "b");
+        names = (Names){};
+        assert_int_equal(root_list(tree->root, tree->arena, "/none", &names), -ENOENT);
+        assert_int_equal(root_list(tree->root, tree->arena, "/d/a", &names), -ENOTDIR);
+        assert_int_equal(names.n, 0);
+        tree_mkdir(tree, "/empty");
+        assert_int_equal(root_list(tree->root, tree->arena, "/empty", &names), 0);
+        assert_int_equal(names.n, 0);
+}
+
+/* No descriptor is left open, whatever goes wrong. */
+static size_t count_fds(void) {
+        size_t n = 0;
+
+        for (int fd = 0; fd < 256; fd++)
+                n += fcntl(fd, F_GETFD) >= 0;
+        return n;
+}
+
+static void test_no_fd_leaks(void **state) {
+        const Tree *tree = *state;
+        size_t before = count_fds();
+
+        test_directories(state);
+        root_read_file(tree->root, tree->arena, "/a", 10, &(char *){NULL}, NULL);
+        root_read_file(tree->root, tree->arena, "/none", 10, &(char *){NULL}, NULL);
+        root_list(tree->root, tree->arena, "/a", &(Names){});
+        root_write_file(tree->root, "/a/b", "x", 0644);
+        root_write_file(tree->root, "/a/y", "x", 0644);
+        root_symlink(tree->root, "x", "/a/l");
+        root_symlink(tree->root, "x", "/a/b");
+        assert_int_equal(count_fds(), before);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TREE_TEST(test_open),
+                TREE_TEST(test_read_file),
+                TREE_TEST(test_read_file_limits),
+                TREE_TEST(test_special_files),
+                TREE_TEST(test_resolve_in_root),
+                TREE_TEST(test_writes_stay_inside),
+                TREE_TEST(test_attribute),
+                TREE_TEST(test_write_attribute),
+                TREE_TEST(test_write_file),
+                TREE_TEST(test_write_is_atomic),
+                TREE_TEST(test_write_replaces_links),
+                TREE_TEST(test_write_fails_whole),
+                TREE_TEST(test_directories),
+                TREE_TEST(test_links),
+                TREE_TEST(test_list),
+                TREE_TEST(test_no_fd_leaks),
+        };
+
+        return RUN_TESTS(tests);
+}

@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Unpacks a fixture host (hosts/NAME.tree) into a directory, for --root=.
+
+usage: unpack_host.py FILE.tree DIRECTORY
+
+A tree is a list of files. Blank lines and lines that begin with '#' are left out; the others are one of
+
+    /path = text          a file that holds the text and a newline
+    /path <<              a file of the lines that follow, up to a line that is a single '.'
+                          (none: an empty file)
+    /path -> target       a symbolic link
+    /path/                a directory
+
+Captured from a real host with: for each file, its path, ' <<', its lines, '.'.
+"""
+
+from __future__ import annotations
+
+import pathlib
+import sys
+from collections.abc import Iterator
+
+
+class TreeError(Exception):
+    """A line of a tree makes no sense."""
+
+
+def _lines_until_dot(lines: Iterator[str]) -> str:
+    text = []
+    for line in lines:
+        if line == ".":
+            return "".join(f"{line}\n" for line in text)
+        text.append(line)
+    raise TreeError("the last file is not ended by a line '.'")
+
+
+def _unpack_line(line: str, lines: Iterator[str], directory: pathlib.Path) -> None:
+    name, separator, rest = line.partition(" ")
+    path = directory / name.lstrip("/")
+    if not name.startswith("/") or ".." in path.parts:
+        raise TreeError(f"'{line}' does not begin with a path")
+    if name.endswith("/") and not separator:
+        path.mkdir(parents=True, exist_ok=True)
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if rest == "<<":
+        path.write_text(_lines_until_dot(lines), encoding="utf-8")
+    elif rest.startswith("= "):
+        path.write_text(f"{rest[2:]}\n", encoding="utf-8")
+    elif rest.startswith("-> "):
+        path.symlink_to(rest[3:])
+    else:
+        raise TreeError(f"'{line}' is neither '=', '<<' nor '->'")
+
+
+def unpack(tree: pathlib.Path, directory: pathlib.Path) -> None:
+    lines = iter(tree.read_text(encoding="utf-8").splitlines())
+    for line in lines:
+        if line and not line.startswith("#"):
+            try:
+                _unpack_line(line, lines, directory)
+            except TreeError as error:
+                raise TreeError(f"{tree}: {error}") from None
+
+
+def main() -> int:
+    if len(sys.argv) != 3:
+        print(__doc__, file=sys.stderr)
+        return 2
+    directory = pathlib.Path(sys.argv[2])
+    directory.mkdir(parents=True, exist_ok=True)
+    unpack(pathlib.Path(sys.argv[1]), directory)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What scenarios do to a guest's memory; linked statically and laid into the guest as /vm/pages.
+ *
+ *   pages hold N [PAGE-KIB [NODE]]        maps and touches N huge pages and keeps them
+ *   pages reserve N [PAGE-KIB [NODE]]     maps N huge pages without touching any
+ *   pages fragment MIB KEEP [PIN [NODE]]  fills MIB with small pages and frees all but one in KEEP;
+ *                                         one in PIN of those that stay cannot be moved
+ *   pages pin N                           N small pages that cannot be moved: the buffers of pipes
+ *   pages lowest FILE...                  reads counters without pause; at SIGTERM one line each:
+ *                                         "FILE LOWEST HIGHEST READINGS"
+ *
+ * Each prints "ready" when it is done and then stays until it is killed. NODE: memory of that node
+ * only. Without PAGE-KIB pages of 2 MiB. Whatever fails is said, and ends with status 1. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/mempolicy.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+enum { SMALL_PAGE = 4096, PIPE_PAGES = 16, FILES_MAX = 16 };
+
+static void fail(const char *what) {
+        fprintf(stderr, "pages: %s: %s\n", what, strerror(errno));
+        exit(1);
+}
+
+static unsigned long number(char **arguments, int i, int n, unsigned long otherwise) {
+        return i < n ? strtoul(arguments[i], NULL, 10) : otherwise;
+}
+
+static void bind_to(unsigned long node) {
+        unsigned long mask = 1ul << node;
+
+        if (syscall(SYS_set_mempolicy, MPOL_BIND, &mask, sizeof(mask) * 8) < 0)
+                fail("set_mempolicy");
+}
+
+/* Two descriptors for every PIPE_PAGES pages. */
+static void allow_many_files(void) {
+        struct rlimit limit;
+
+        if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+                fail("getrlimit");
+        limit.rlim_cur = limit.rlim_max;
+        if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
+                fail("setrlimit");
+}
+
+static void stay(void) {
+        puts("ready");
+        fflush(stdout);
+        for (;;)
+                pause();
+}
+
+static void map_huge(unsigned long n, unsigned long page_kib, int is_touched) {
+        size_t page = page_kib * 1024, size = n * page;
+        int size_flag = __builtin_ctzl(page) << MAP_HUGE_SHIFT;
+        char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                            MAP_SHARED | MAP_ANONYMOUS | MAP_HUGETLB | size_flag, -1, 0);
+
+        if (memory == MAP_FAILED)
+                fail("mmap");
+        for (size_t at = 0; is_touched && at < size; at += page)
+                memory[at] = 1;
+        stay();
+}
+
+/* A page that a pipe refers to is where it is for good, though it lies among movable ones. */
+static void pin(char *page) {
+        static int pipe_fds[2], room;
+        struct iovec vector = {page, SMALL_PAGE};
+
+        if (room == 0 && pipe(pipe_fds) < 0)
+                fail("pipe");
+        if (room == 0)
+                room = PIPE_PAGES;
+        if (vmsplice(pipe_fds[1], &vector, 1, 0) != SMALL_PAGE)
+                fail("vmsplice");
+        room--;
+}
+
+static void fragment(size_t mib, size_t keep, size_t pin_one_in) {
+        size_t size = mib << 20, n_kept = 0;
+        char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+        if (memory == MAP_FAILED)
+                fail("mmap");
+        /* Kernels without transparent huge pages refuse this, and need it not. */
+        madvise(memory, size, MADV_NOHUGEPAGE);
+        for (size_t at = 0; at < size; at += SMALL_PAGE)
+                memory[at] = 1;
+        for (size_t at = 0; at < size; at += keep * SMALL_PAGE) {
+                size_t group = size - at < keep * SMALL_PAGE ? size - at : keep * SMALL_PAGE;
+
+                if (pin_one_in > 0 && n_kept++ % pin_one_in == 0)
+                        pin(memory + at);
+                if (group > SMALL_PAGE &&
+                    madvise(memory + at + SMALL_PAGE, group - SMALL_PAGE, MADV_DONTNEED) < 0)
+                        fail("madvise");
+        }
+        stay();
+}
+
+static void pin_buffers(unsigned long n) {
+        static const char page[SMALL_PAGE];
+        int fds[2];
+
+        for (unsigned long i = 0; i < n; i++) {
+                if (i % PIPE_PAGES == 0 && pipe(fds) < 0)
+                        fail("pipe");
+                if (write(fds[1], page, sizeof(page)) != sizeof(page))
+                        fail("write");
+        }
+        stay();
+}
+
+static unsigned long read_counter(int fd, const char *name) {
+        char text[32];
+        ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+
+        if (n <= 0)
+                fail(name);
+        text[n] = '\0';
+        return strtoul(text, NULL, 10);
+}
+
+static volatile sig_atomic_t is_over;
+
+static void on_signal(int number) {
+        (void) number;
+        is_over = 1;
+}
+
+static void lowest(char **names, int n) {
+        unsigned long low[FILES_MAX], high[FILES_MAX], readings = 0;
+        int fds[FILES_MAX];
+
+        if (n > FILES_MAX) {
+                errno = E2BIG;
+                fail("lowest");
+        }
+        signal(SIGTERM, on_signal);
+        for (int i = 0; i < n; i++) {
+                fds[i] = open(names[i], O_RDONLY | O_CLOEXEC);
+                if (fds[i] < 0)
+                        fail(names[i]);
+                low[i] = high[i] = read_counter(fds[i], names[i]);
+        }
+        puts("ready");
+        fflush(stdout);
+        for (; !is_over; readings++)
+                for (int i = 0; i < n; i++) {
+                        unsigned long now = read_counter(fds[i], names[i]);
+
+                        if (now < low[i])
+                                low[i] = now;
+                        if (now > high[i])
+                                high[i] = now;
+                }
+        for (int i = 0; i < n; i++)
+                printf("%s %lu %lu %lu\n", names[i], low[i], high[i], readings);
+}
+
+int main(int argc, char **argv) {
+        const char *verb = argc > 1 ? argv[1] : "";
+        char **arguments = argv + 2;
+        int n = argc - 2;
+        int is_hold = strcmp(verb, "hold") == 0, is_fragment = strcmp(verb, "fragment") == 0;
+        int node_at = is_fragment ? 3 : 2;
+
+        if (strcmp(verb, "lowest") == 0 && n > 0) {
+                lowest(arguments, n);
+                return 0;
+        }
+        allow_many_files();
+        if (n > node_at)
+                bind_to(number(arguments, node_at, n, 0));
+        if (n > 0 && (is_hold || strcmp(verb, "reserve") == 0))
+                map_huge(number(arguments, 0, n, 0), number(arguments, 1, n, 2048), is_hold);
+        if (n > 1 && is_fragment && number(arguments, 1, n, 0) > 0)
+                fragment(number(arguments, 0, n, 0), number(arguments, 1, n, 0),
+                         number(arguments, 2, n, 0));
+        if (n > 0 && strcmp(verb, "pin") == 0)
+                pin_buffers(number(arguments, 0, n, 0));
+        fputs("pages: see the head of tests/vm/tools/pages.c for what to say\n", stderr);
+        return 2;
+}
