@@ -16,19 +16,17 @@ enum {
         SEARCH_STEPS = 40000000, /* of all patterns against all paths: well below a second */
 };
 
-#define PROC_SYS "/proc/sys/"
-
 /* Files of the kernel that do not depend on the host. */
 static const struct {
         const char *path;
         CulpritKind what;
 } fixed_targets[] = {
-        {PROC_SYS "vm/nr_hugepages", CULPRIT_NR_HUGEPAGES},
-        {PROC_SYS "vm/nr_hugepages_mempolicy", CULPRIT_NR_HUGEPAGES_MEMPOLICY},
-        {PROC_SYS "vm/nr_overcommit_hugepages", CULPRIT_NR_OVERCOMMIT_HUGEPAGES},
-        {PROC_SYS "vm/hugetlb_shm_group", CULPRIT_HUGETLB_SHM_GROUP},
-        {PROC_SYS "kernel/shmmax", CULPRIT_SHMMAX},
-        {PROC_SYS "kernel/shmall", CULPRIT_SHMALL},
+        {PATH_PROC_SYS "vm/nr_hugepages", CULPRIT_NR_HUGEPAGES},
+        {PATH_PROC_SYS "vm/nr_hugepages_mempolicy", CULPRIT_NR_HUGEPAGES_MEMPOLICY},
+        {PATH_PROC_SYS "vm/nr_overcommit_hugepages", CULPRIT_NR_OVERCOMMIT_HUGEPAGES},
+        {PATH_PROC_SYS "vm/hugetlb_shm_group", CULPRIT_HUGETLB_SHM_GROUP},
+        {PATH_PROC_SYS "kernel/shmmax", CULPRIT_SHMMAX},
+        {PATH_PROC_SYS "kernel/shmall", CULPRIT_SHMALL},
         {PATH_THP_ENABLED, CULPRIT_THP},
         {PATH_THP "/defrag", CULPRIT_THP_OTHER},
         {PATH_THP "/shmem_enabled", CULPRIT_THP_OTHER},
@@ -325,8 +323,8 @@ static bool sets_target(Culprits *culprits, const char *path, const Target *targ
 
 /* Whether PATH, as far as it is plain, leads where ours are. */
 static bool may_concern(const char *path) {
-        static const char *const roots[] = {PROC_SYS "vm/", PROC_SYS "kernel/shm", PATH_THP,
-                                            PATH_HUGEPAGES, PATH_NODES};
+        static const char *const roots[] = {PATH_PROC_SYS "vm/", PATH_PROC_SYS "kernel/shm",
+                                            PATH_THP, PATH_HUGEPAGES, PATH_NODES};
         size_t plain = strcspn(path, "*?[{\\");
 
         for (size_t i = 0; i < ARRAY_LEN(roots); i++)
@@ -395,7 +393,7 @@ static void take_sysctl(Search *search, const char *key, const char *value) {
         char *path = normalize_key(search->arena, key);
 
         add_setting(search, key, value,
-                    arena_printf(search->arena, PROC_SYS "%s", path + strspn(path, "/")));
+                    arena_printf(search->arena, PATH_PROC_SYS "%s", path + strspn(path, "/")));
 }
 
 /* "-key" without a value takes the key out: an entry without a value, until all is read. */
@@ -633,7 +631,7 @@ static void take_kernel_argument(Search *search, const KernelArgument *argument)
                 char *key = arena_strndup(search->arena, name, strcspn(name, "="));
 
                 add_setting(search, key, argument->value,
-                            arena_printf(search->arena, PROC_SYS "%s",
+                            arena_printf(search->arena, PATH_PROC_SYS "%s",
                                          normalize_key(search->arena, key + sizeof(prefix))));
         }
 }

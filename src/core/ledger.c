@@ -102,11 +102,15 @@ void ledger_want_again(Ledger *ledger, const char *instance) {
 
 /* ---- JSON ---- */
 
+/* JSON's integers are signed: what is beyond them is the largest. */
+static json_int_t integer(uint64_t n) {
+        return (json_int_t) MIN(n, (uint64_t) INT64_MAX);
+}
+
 static json_t *pool_to_json(const LedgerPool *pool) {
         return json_pack("{si sI sI sI sI}", "node", (int) pool->node, "pageSizeBytes",
-                         (json_int_t) pool->page_size_bytes, "found",
-                         (json_int_t) pool->found_pages, "set", (json_int_t) pool->set_pages,
-                         "foreign", (json_int_t) pool->foreign_pages);
+                         integer(pool->page_size_bytes), "found", integer(pool->found_pages), "set",
+                         integer(pool->set_pages), "foreign", integer(pool->foreign_pages));
 }
 
 static json_t *instance_to_json(const LedgerInstance *instance) {
@@ -114,10 +118,10 @@ static json_t *instance_to_json(const LedgerInstance *instance) {
 
         VEC_FOREACH(grant, &instance->grants)
                 json_array_append_new(grants, json_pack("{si sI}", "node", (int) grant->node,
-                                                        "pages", (json_int_t) grant->pages));
+                                                        "pages", integer(grant->pages)));
         return json_pack("{ss sI sI ss sb sb so}", "name", instance->name, "pageSizeBytes",
-                         (json_int_t) instance->page_size_bytes, "pagesWanted",
-                         (json_int_t) instance->pages_wanted, "placement",
+                         integer(instance->page_size_bytes), "pagesWanted",
+                         integer(instance->pages_wanted), "placement",
                          placement_name(instance->placement), "held", instance->is_held, "released",
                          instance->is_released, "nodes", grants);
 }

@@ -48,6 +48,7 @@
 #define PATH_CGROUP_RECLAIM         "/sys/fs/cgroup/memory.reclaim"
 #define PATH_CGROUP                 "/sys/fs/cgroup"
 #define PATH_PROC                   "/proc"
+#define PATH_PROC_SYS               "/proc/sys/"
 #define PATH_SELF_MOUNTINFO         "/proc/self/mountinfo"
 #define PATH_SYSV_SHM               "/proc/sysvipc/shm"
 #define PATH_KMSG                   "/dev/kmsg"

@@ -47,13 +47,20 @@ static void check_topology(Arena *arena, const Topology *topology) {
         require(strlen(topology_page_size_names(arena, topology)) > 0);
 }
 
+static void *state; /* one tree for all inputs */
+
+static void remove_tree(void) {
+        tree_teardown(&state);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-        static void *state; /* one tree for all inputs */
         Arena *arena = arena_new();
         size_t odd = size > 0 ? data[0] % ARRAY_LEN(files) : 0;
 
-        if (!state)
+        if (!state) {
                 tree_setup(&state);
+                atexit(remove_tree);
+        }
         const Tree *tree = state;
 
         for (size_t i = 0; i < ARRAY_LEN(files); i++)
