@@ -123,7 +123,8 @@ def refused_alone() -> None:
     check(big["reason"], "and told why", big)
     check_equal(unit("big.service"), "failed", "too-big's unit has failed")
     check(not os.path.exists("/run/big-started"), "and never started")
-    check("hugeplan-check.service" in failed_units(), "the shortage shows in systemctl --failed")
+    shown = wait_for(lambda: "hugeplan-check.service" in failed_units())
+    check(shown, "the shortage shows in systemctl --failed")
     check_equal(unit("hugeplan.service"), "active", "hugeplan itself has not failed")
 
 
