@@ -11,6 +11,7 @@ cases/NAME/ holds
                       standard error behind '--- stderr', then the exit code
     VERB.ARGUMENT.expected, VERB.json.expected
                       likewise with an argument (wait.pg-main), or with --json=pretty
+    NAME.command      the whole command line of NAME.expected, where a verb's name does not do
     generator.expected
                       the tree that the generator writes, in the same way
 The host is never changed by any of this: contents, modes and times of the whole tree are compared
@@ -26,6 +27,7 @@ import hashlib
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import stat
 import subprocess
@@ -36,7 +38,7 @@ import unpack_host
 
 HERE = pathlib.Path(__file__).resolve().parent
 # Not the tree of a host: files of the case itself.
-OWN_FILES = re.compile(r"^(host|README|.*\.expected)$")
+OWN_FILES = re.compile(r"^(host|README|.*\.(expected|command))$")
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "TERM": "dumb",
                "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", ""),
                "UBSAN_OPTIONS": os.environ.get("UBSAN_OPTIONS", "print_stacktrace=1")}
@@ -86,14 +88,18 @@ def run(arguments: list[str], root: pathlib.Path) -> subprocess.CompletedProcess
                           cwd=root, env=ENVIRONMENT, stdin=subprocess.DEVNULL)
 
 
-def run_verb(programs: Programs, what: str, root: pathlib.Path) -> str:
-    verb, *arguments = what.split(".", 1) if not what.endswith(".json") else [what]
-    options = []
-    if what.endswith(".json"):
-        verb, *arguments = what.removesuffix(".json").split(".", 1)
-        options = ["--json=pretty"]
-    done = run([str(programs.hugeplanctl), f"--root={root}", *options, verb, *arguments], root)
+def command_of(case: pathlib.Path, what: str) -> list[str]:
+    command = case / f"{what}.command"
+    if command.exists():
+        return shlex.split(command.read_text(encoding="utf-8"))
+    options = ["--json=pretty"] if what.endswith(".json") else []
+    return [*options, *what.removesuffix(".json").split(".", 1)]
+
+
+def run_verb(programs: Programs, command: list[str], root: pathlib.Path) -> str:
+    done = run([str(programs.hugeplanctl), f"--root={root}", *command], root)
     text = as_text(done.stdout, done.stderr, done.returncode, root)
+    text = text.replace(str(programs.hugeplanctl), "hugeplanctl")
     return re.sub(r'"version": "[^"]+"', '"version": "@VERSION@"', text)
 
 
@@ -146,7 +152,7 @@ def run_case(programs: Programs, case: pathlib.Path, is_updating: bool) -> list[
             name = f"{case.name}/{file.name}"
             before = snapshot(root)
             actual = (run_generator(programs, root) if what == "generator"
-                      else run_verb(programs, what, root))
+                      else run_verb(programs, command_of(case, what), root))
             problems += compare_trees(name, before, snapshot(root))
             if "AddressSanitizer" in actual or "runtime error:" in actual:
                 problems.append(f"{name}: a sanitizer complains\n{actual}")

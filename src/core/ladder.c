@@ -19,7 +19,7 @@ const char *ladder_action_name(LadderAction action) {
         static const char *const names[] = {
                 [LADDER_WRITE] = "write",     [LADDER_RECLAIM] = "reclaim",
                 [LADDER_COMPACT] = "compact", [LADDER_DROP_CACHES] = "drop-caches",
-                [LADDER_DONE] = "done",
+                [LADDER_DEMOTE] = "demote",   [LADDER_DONE] = "done",
         };
 
         return names[action];

@@ -21,6 +21,7 @@ typedef enum LadderAction {
         LADDER_RECLAIM,     /* have the node reclaim `bytes` */
         LADDER_COMPACT,     /* compact the node */
         LADDER_DROP_CACHES, /* drop the host's clean caches */
+        LADDER_DEMOTE, /* split pages into smaller ones; decided by the plan, never by the ladder */
         LADDER_DONE,
 } LadderAction;
 
@@ -80,5 +81,5 @@ LadderMove ladder_next(Ladder *ladder, const LadderView *view);
 
 void ladder_report(Ladder *ladder, const LadderMove *move, const LadderRecord *record);
 
-/* "write", "reclaim", "compact", "drop-caches". */
+/* "write", "reclaim", "compact", "drop-caches", "demote". */
 const char *ladder_action_name(LadderAction action);

@@ -44,30 +44,99 @@ static uint64_t pool_base_pages(const Planner *planner, const PlanPool *pool) {
                        : pool->foreign_pages;
 }
 
-static uint64_t pool_new_pages(const Planner *planner, const PlanPool *pool) {
-        return sub_floored(add_saturated(pool_base_pages(planner, pool), pool->granted_pages),
-                           pool->from_pages);
+/* Base and granted pages: what the pool has to hold so far. */
+static uint64_t pool_taken_pages(const Planner *planner, const PlanPool *pool) {
+        return add_saturated(pool_base_pages(planner, pool), pool->granted_pages);
 }
 
-/* How many more pages the pool can grant: those it has, and those its node has room for. */
-static uint64_t pool_capacity(const Planner *planner, const PlanPool *pool) {
-        uint64_t taken = add_saturated(pool_base_pages(planner, pool), pool->granted_pages);
-        uint64_t room = planner->room_bytes[node_index(planner, pool->node)];
-        uint64_t capacity =
-                add_saturated(sub_floored(pool->from_pages, taken), room / pool->page_size_bytes);
+/* Persistent pages without any write to the pool's size: what is there, splitting included. */
+static uint64_t pool_present_pages(const PlanPool *pool) {
+        return pool->from_pages - pool->split_pages + pool->gained_pages;
+}
+
+static uint64_t pool_new_pages(const Planner *planner, const PlanPool *pool) {
+        return sub_floored(pool_taken_pages(planner, pool), pool_present_pages(pool));
+}
+
+/* How many more pages memory can give: what the node has room for, within what trying has shown. */
+static uint64_t pool_growth(const Planner *planner, const PlanPool *pool) {
+        uint64_t growth = planner->room_bytes[node_index(planner, pool->node)] /
+                          pool->page_size_bytes;
         const PoolLimit *limit = find_limit(planner, pool);
 
-        return limit ? MIN(capacity, sub_floored(limit->persistent_pages, taken)) : capacity;
+        if (!limit)
+                return growth;
+        return MIN(growth,
+                   sub_floored(limit->persistent_pages,
+                               MAX(pool_present_pages(pool), pool_taken_pages(planner, pool))));
 }
 
+/* Free pages of a larger pool that nobody has asked for, and that can be split into pages of SMALL:
+ * only found ones that may be used. */
+static uint64_t pool_spare_pages(const Planner *planner, const PlanPool *large,
+                                 const PlanPool *small) {
+        const Topology *topology = planner->input->topology;
+        const Pool *now = topology_pool(topology, large->node, large->page_size_bytes);
+        uint64_t unpromised =
+                sub_floored(now->free_pages,
+                            topology_promised_pages(topology, large->node, large->page_size_bytes));
+
+        if (large->node != small->node || now->demote_to_bytes != small->page_size_bytes ||
+            planner->input->host->existing_pages == EXISTING_KEEP)
+                return 0;
+        return MIN(sub_floored(unpromised, large->split_pages),
+                   sub_floored(pool_present_pages(large), pool_taken_pages(planner, large)));
+}
+
+static uint64_t pool_splittable(const Planner *planner, const PlanPool *pool) {
+        uint64_t pages = 0;
+
+        for (size_t i = 0; i < planner->plan->n_pools; i++) {
+                const PlanPool *large = &planner->plan->pools[i];
+
+                if (large->page_size_bytes > pool->page_size_bytes)
+                        pages += pool_spare_pages(planner, large, pool) *
+                                 (large->page_size_bytes / pool->page_size_bytes);
+        }
+        return pages;
+}
+
+/* How many more pages the pool can grant: those it has, those its node has room for, and those that
+ * splitting larger ones gives. */
+static uint64_t pool_capacity(const Planner *planner, const PlanPool *pool) {
+        uint64_t left = sub_floored(pool_present_pages(pool), pool_taken_pages(planner, pool));
+
+        return add_saturated(add_saturated(left, pool_growth(planner, pool)),
+                             pool_splittable(planner, pool));
+}
+
+static void split_larger(Planner *planner, PlanPool *pool, uint64_t pages) {
+        for (size_t i = 0; i < planner->plan->n_pools && pages > 0; i++) {
+                PlanPool *large = &planner->plan->pools[i];
+                uint64_t ratio = large->page_size_bytes / pool->page_size_bytes;
+
+                if (large->page_size_bytes <= pool->page_size_bytes)
+                        continue;
+                uint64_t n =
+                        MIN(pool_spare_pages(planner, large, pool), div_round_up(pages, ratio));
+
+                large->split_pages += n;
+                pool->gained_pages += n * ratio;
+                pages = sub_floored(pages, n * ratio);
+        }
+}
+
+/* Memory first; found pages are split only for what it cannot give. A split page may bring more than
+ * was missing, and memory is then asked for less. */
 static void pool_grant(Planner *planner, PlanPool *pool, uint64_t pages) {
         uint64_t *room = &planner->room_bytes[node_index(planner, pool->node)];
+        uint64_t growth = pool_growth(planner, pool);
         uint64_t before = pool_new_pages(planner, pool);
 
         pool->granted_pages = add_saturated(pool->granted_pages, pages);
-        uint64_t more = pool_new_pages(planner, pool) - before;
-
-        *room = sub_floored(*room, mul_saturated(more, pool->page_size_bytes));
+        split_larger(planner, pool, sub_floored(pool_new_pages(planner, pool) - before, growth));
+        *room = sub_floored(*room, mul_saturated(sub_floored(pool_new_pages(planner, pool), before),
+                                                 pool->page_size_bytes));
 }
 
 static PlanPool *find_pool(const Plan *plan, unsigned node, uint64_t page_size_bytes) {
@@ -554,18 +623,19 @@ static void set_targets(Planner *planner) {
 
         for (size_t i = 0; i < planner->plan->n_pools; i++) {
                 PlanPool *pool = &planner->plan->pools[i];
-                uint64_t needed =
-                        add_saturated(pool_base_pages(planner, pool), pool->granted_pages);
+                uint64_t found = sub_floored(pool->found_pages, pool->split_pages) +
+                                 pool->gained_pages;
+                uint64_t present = pool_present_pages(pool);
 
-                pool->to_pages = MAX(pool->found_pages, needed);
-                if (pool->to_pages >= pool->from_pages)
+                pool->to_pages = MAX(found, pool_taken_pages(planner, pool));
+                if (pool->to_pages >= present)
                         continue;
                 const Pool *now = topology_pool(topology, pool->node, pool->page_size_bytes);
                 uint64_t busy =
                         pool_used_pages(now) +
                         topology_promised_pages(topology, pool->node, pool->page_size_bytes);
 
-                pool->to_pages = MIN(pool->from_pages, MAX(pool->to_pages, busy));
+                pool->to_pages = MIN(present, MAX(pool->to_pages, busy));
         }
 }
 
@@ -613,7 +683,8 @@ size_t plan_count_steps(const Plan *plan) {
         size_t n = 0;
 
         for (size_t i = 0; i < plan->n_pools; i++)
-                n += plan->pools[i].from_pages != plan->pools[i].to_pages;
+                n += plan->pools[i].from_pages != plan->pools[i].to_pages ||
+                     plan->pools[i].split_pages > 0;
         return n;
 }
 

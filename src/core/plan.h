@@ -10,7 +10,8 @@
  *  - instances that hold their pages keep them; then by priority, then by name;
  *  - an instance gets all it wants or nothing, so that what it cannot use whole goes to the next;
  *    only Shortage=degrade takes a part, and only what nobody else could use whole;
- *  - a pool is never lowered below what was found, nor below what is in use or promised. */
+ *  - a pool is never lowered below what was found, nor below what is in use or promised; only where
+ *    memory is short are found free pages split into the smaller ones that an instance needs. */
 
 #include "core/demand.h"
 #include "core/ledger.h"
@@ -50,6 +51,8 @@ typedef struct PlanPool {
         uint64_t foreign_pages;
         uint64_t granted_pages; /* to all instances */
         uint64_t from_pages;    /* persistent now */
+        uint64_t split_pages;   /* found free pages to be split into smaller ones */
+        uint64_t gained_pages;  /* pages that come from splitting larger ones */
         uint64_t to_pages;      /* persistent as planned */
 } PlanPool;
 

@@ -20,6 +20,8 @@ typedef struct Pool {
         uint64_t total_pages;   /* nr_hugepages as read: persistent and surplus */
         uint64_t free_pages;    /* free, promised ones included */
         uint64_t surplus_pages; /* beyond the persistent count, vanish when given back */
+        /* What the kernel splits a free page of this pool into on demand (`demote`); 0: it cannot. */
+        uint64_t demote_to_bytes;
 } Pool;
 
 typedef struct Node {

@@ -55,10 +55,12 @@ Apply *apply_new(Arena *arena, const Root *root, const HostConfig *host, const T
                          .adds_surplus = topology_kernel_is_older(topology, 6, 7)};
         apply->results = ARENA_ARRAY(arena, ApplyResult, plan->n_pools + 1);
         for (size_t i = 0; i < plan->n_pools; i++)
-                if (plan->pools[i].to_pages < plan->pools[i].from_pages)
+                if (plan->pools[i].to_pages < plan->pools[i].from_pages ||
+                    plan->pools[i].split_pages > 0)
                         add_result(apply, &plan->pools[i], deadline_usec);
         for (size_t i = 0; i < plan->n_pools; i++)
-                if (plan->pools[i].to_pages > plan->pools[i].from_pages)
+                if (plan->pools[i].to_pages > plan->pools[i].from_pages &&
+                    plan->pools[i].split_pages == 0)
                         add_result(apply, &plan->pools[i], deadline_usec);
         return apply;
 }
@@ -132,6 +134,12 @@ static ApplyOperation make_operation(const Apply *apply, const ApplyResult *resu
         case LADDER_WRITE:
                 operation.path = probe_pool_path(arena, apply->topology, pool->node,
                                                  pool->page_size_bytes, "nr_hugepages");
+                if (pool->split_pages > 0) {
+                        operation.path = probe_pool_path(arena, apply->topology, pool->node,
+                                                         pool->page_size_bytes, "demote");
+                        operation.text = arena_printf(arena, "%" PRIu64 "\n", pool->split_pages);
+                        break;
+                }
                 if (move->pages > result->reached_pages)
                         operation.surplus_pages = MIN(surplus_elsewhere(apply, pool), move->pages);
                 operation.text =
@@ -203,7 +211,8 @@ void apply_done(Apply *apply, const ApplyOperation *operation, int error, uint64
                 return;
         }
         ladder_report(&result->ladder, &operation->move,
-                      &(LadderRecord){.action = operation->move.action,
+                      &(LadderRecord){.action = pool->split_pages > 0 ? LADDER_DEMOTE
+                                                                      : operation->move.action,
                                       .pages_before = operation->pages_before,
                                       .pages_after = result->reached_pages,
                                       .usec = usec,

@@ -174,6 +174,16 @@ int probe_pool(const Root *root, const Topology *topology, unsigned node, uint64
         return 0;
 }
 
+/* "2048kB"; sizes above the smallest have it, since 5.16. */
+static uint64_t read_demote_size(const Probe *probe, unsigned node, uint64_t page_size_bytes) {
+        const char *text = read_text(probe, probe_pool_path(probe->arena, probe->topology, node,
+                                                            page_size_bytes, "demote_size"));
+
+        return text ? page_size_from_name(probe->arena,
+                                          arena_printf(probe->arena, NAME_HUGEPAGES_DIR "%s", text))
+                    : 0;
+}
+
 static void probe_pools(Probe *probe, Node *node) {
         Topology *topology = probe->topology;
 
@@ -183,6 +193,8 @@ static void probe_pools(Probe *probe, Node *node) {
 
                 node->pools[i].page_size_bytes = bytes;
                 probe_pool(probe->root, topology, node->id, bytes, &node->pools[i]);
+                if (i + 1 < topology->n_page_sizes)
+                        node->pools[i].demote_to_bytes = read_demote_size(probe, node->id, bytes);
         }
 }
 

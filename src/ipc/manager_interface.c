@@ -153,7 +153,7 @@ const char manager_interface_description[] =
         "        node: int,\n"
         "        # The size of a page in bytes\n"
         "        pageSizeBytes: int,\n"
-        "        # 'write', 'reclaim', 'compact' or 'drop-caches'\n"
+        "        # 'write', 'reclaim', 'compact', 'drop-caches' or 'demote'\n"
         "        action: string,\n"
         "        # Persistent pages before\n"
         "        pagesBefore: int,\n"

@@ -110,8 +110,11 @@ static void record_outcome(Manager *manager, const Topology *now) {
                 LedgerPool *known =
                         ledger_pool(manager->ledger, planned->node, planned->page_size_bytes);
 
-                if (known && pool && planned->from_pages != planned->to_pages)
-                        known->set_pages = MAX(pool_persistent_pages(pool), known->found_pages);
+                if (!known || !pool || planned->from_pages == planned->to_pages)
+                        continue;
+                /* What came from splitting found pages was found, too. */
+                known->found_pages += MIN(planned->gained_pages, pool_persistent_pages(pool));
+                known->set_pages = MAX(pool_persistent_pages(pool), known->found_pages);
         }
         save_ledger(manager);
 }

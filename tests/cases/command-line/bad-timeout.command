@@ -1,0 +1,1 @@
+--timeout=soon wait pg

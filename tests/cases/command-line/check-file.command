@@ -1,0 +1,1 @@
+check /etc/draft.conf

@@ -1,0 +1,1 @@
+--root=/no/such/directory status

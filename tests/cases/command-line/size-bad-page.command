@@ -1,0 +1,1 @@
+--page-size=3M size generic -c memory=8G

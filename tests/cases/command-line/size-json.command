@@ -1,0 +1,1 @@
+--json=short size generic -c memory=8G

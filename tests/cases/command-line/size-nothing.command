@@ -1,0 +1,1 @@
+size redis -c maxmemory=1G

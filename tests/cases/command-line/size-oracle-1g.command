@@ -1,0 +1,1 @@
+--page-size=1G size oracle -c sga_max_size=180G

@@ -1,0 +1,424 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""hugepland on this very kernel, with real huge pages of 2M.
+
+usage: HUGEPLAN_LIVE=1 test_live.py --hugepland=PROGRAM --hugeplanctl=PROGRAM [TEST...]
+
+Needs root, a pool of 2M pages of which nothing is in use, 4 GiB of available memory, and a host on
+which hugeplan is not installed: it makes /etc/hugeplan.d for itself. Whatever happens, the pools,
+transparent huge pages and vm.min_free_kbytes are put back and all files removed. Without
+HUGEPLAN_LIVE=1, or where something is missing, it says so and skips (77).
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import mmap
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Iterator
+
+CONFIG = pathlib.Path("/etc/hugeplan.d")
+RUNTIME = pathlib.Path("/run/hugeplan")
+LEFT_BEHIND = (RUNTIME, pathlib.Path("/run/varlink/registry/org.hugeplan.Manager"),
+               pathlib.Path("/run/sysctl.d/zz-hugeplan.conf"))
+HUGEPAGES = pathlib.Path("/sys/kernel/mm/hugepages/hugepages-2048kB")
+THP = pathlib.Path("/sys/kernel/mm/transparent_hugepage")
+MIN_FREE = pathlib.Path("/proc/sys/vm/min_free_kbytes")
+PAGE = 2 << 20
+PATIENCE = 60.0
+SKIP = 77
+MAP_HUGETLB = 0x40000
+
+
+class Failure(AssertionError):
+    """A check that does not hold."""
+
+
+def check(holds: bool, what: str) -> None:
+    if not holds:
+        raise Failure(what)
+
+
+def wait_until(what: str, is_so: Callable[[], bool], seconds: float = PATIENCE) -> None:
+    end = time.monotonic() + seconds
+    while not is_so():
+        if time.monotonic() > end:
+            raise Failure(f"{what}: not within {seconds:g} s")
+        time.sleep(0.01)
+
+
+# ---- the host ----
+
+def count(attribute: str) -> int:
+    return int((HUGEPAGES / attribute).read_text())
+
+
+def persistent() -> int:
+    return count("nr_hugepages") - count("surplus_hugepages")
+
+
+def node_pools() -> list[pathlib.Path]:
+    pools = sorted(pathlib.Path("/sys/devices/system/node").glob(
+        "node*/hugepages/hugepages-*kB/nr_hugepages"))
+    return pools or sorted(HUGEPAGES.parent.glob("hugepages-*kB/nr_hugepages"))
+
+
+def set_pool(pages: int) -> None:
+    (HUGEPAGES / "nr_hugepages").write_text(f"{pages}\n")
+    check(persistent() == pages, f"the kernel gives {persistent()} of {pages} pages to begin with")
+
+
+def available_bytes() -> int:
+    for line in pathlib.Path("/proc/meminfo").read_text().splitlines():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) * 1024
+    return 0
+
+
+def why_not() -> str | None:
+    """What is missing for these tests, if anything."""
+    if os.environ.get("HUGEPLAN_LIVE") != "1":
+        return "it changes this host's pools for a while; set HUGEPLAN_LIVE=1 to allow it"
+    if os.geteuid() != 0:
+        return "it needs root"
+    if not os.access(HUGEPAGES / "nr_hugepages", os.W_OK):
+        return "this kernel has no pool of 2M pages that can be written"
+    if CONFIG.exists() and any(CONFIG.iterdir()):
+        return f"{CONFIG} has files: hugeplan is in use here"
+    if RUNTIME.exists():
+        return f"{RUNTIME} is there: hugepland runs here"
+    if count("nr_hugepages") != count("free_hugepages"):
+        return "huge pages are in use"
+    if available_bytes() < 4 << 30:
+        return "less than 4 GiB of memory are available"
+    return None
+
+
+def thp_files() -> list[pathlib.Path]:
+    return [THP / "enabled", *sorted(THP.glob("hugepages-*kB/enabled"))]
+
+
+def chosen(path: pathlib.Path) -> str:
+    text = path.read_text()
+    return text[text.index("[") + 1:text.index("]")]
+
+
+@contextlib.contextmanager
+def host_as_it_was() -> Iterator[None]:
+    """Puts everything back, whatever happens."""
+    pools = {path: int(path.read_text()) for path in node_pools()}
+    policies = {path: chosen(path) for path in thp_files() if path.exists()}
+    min_free = MIN_FREE.read_text()
+    had_config = CONFIG.exists()
+    try:
+        yield
+    finally:
+        for path, value in policies.items():
+            if chosen(path) != value:
+                path.write_text(value)
+        MIN_FREE.write_text(min_free)
+        for path, pages in pools.items():
+            path.write_text(f"{pages}\n")
+        for path in LEFT_BEHIND:
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
+        shutil.rmtree(CONFIG, ignore_errors=True)
+        if had_config:
+            CONFIG.mkdir()
+
+
+class Holder:
+    """A process that is none of ours: maps huge pages and touches them."""
+
+    def __init__(self, pages: int) -> None:
+        self.ready, told = os.pipe()
+        self.pid = os.fork()
+        if self.pid == 0:
+            try:
+                memory = mmap.mmap(-1, pages * PAGE,
+                                   flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | MAP_HUGETLB)
+                for page in range(pages):
+                    memory[page * PAGE] = 0x5A
+                os.write(told, b"y")
+                while True:
+                    signal.pause()
+            except OSError:
+                os.write(told, b"n")
+            finally:
+                os._exit(0)
+        check(os.read(self.ready, 1) == b"y", f"{pages} pages can be mapped")
+
+    def is_alive(self) -> bool:
+        return os.waitpid(self.pid, os.WNOHANG) == (0, 0)
+
+    def end(self) -> None:
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+
+
+class Live:
+    """The programs, and shorthands for using them."""
+
+    def __init__(self, hugepland: pathlib.Path, hugeplanctl: pathlib.Path,
+                 directory: pathlib.Path) -> None:
+        self.hugepland = hugepland
+        self.hugeplanctl = hugeplanctl
+        self.directory = directory
+        self.daemons: list[subprocess.Popen[bytes]] = []
+
+    def config(self, name: str, text: str | None) -> None:
+        CONFIG.mkdir(exist_ok=True)
+        if text is None:
+            (CONFIG / name).unlink()
+        else:
+            (CONFIG / name).write_text(text)
+
+    def ctl(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([str(self.hugeplanctl), *arguments], check=False, text=True,
+                              capture_output=True, timeout=PATIENCE)
+
+    def verdicts(self) -> dict[str, str]:
+        status = json.loads(self.ctl("--json=short", "status").stdout)
+        return {each["name"]: each["verdict"] for each in status["instances"]}
+
+    def phase(self) -> str:
+        return json.loads(self.ctl("--json=short", "status").stdout)["host"]["phase"]
+
+    def log(self, daemon: subprocess.Popen[bytes]) -> str:
+        return (self.directory / f"log-{daemon.pid}").read_text()
+
+    def spawn(self, *wrapper: str) -> subprocess.Popen[bytes]:
+        draft = self.directory / "log"
+        with draft.open("wb") as log:
+            daemon = subprocess.Popen([*wrapper, str(self.hugepland)], stdin=subprocess.DEVNULL,
+                                      stdout=log, stderr=log)
+        draft.rename(self.directory / f"log-{daemon.pid}")
+        self.daemons.append(daemon)
+        return daemon
+
+    def start(self, *wrapper: str) -> subprocess.Popen[bytes]:
+        daemon = self.spawn(*wrapper)
+        wait_until("the first round", lambda: daemon.poll() is not None
+                   or self.phase() in ("idle", "retrying"))
+        check(daemon.poll() is None, f"hugepland ended:\n{self.log(daemon)}")
+        return daemon
+
+    def stop(self, daemon: subprocess.Popen[bytes], number: int = signal.SIGTERM) -> None:
+        daemon.send_signal(number)
+        daemon.wait(PATIENCE)
+        self.daemons.remove(daemon)
+
+    def end(self) -> None:
+        for daemon in self.daemons:
+            daemon.kill()
+            daemon.wait(PATIENCE)
+
+
+# ---- tests ----
+
+def test_reserves(live: Live) -> None:
+    live.config("20-a.conf", "[Instance]\nPages=64\nPageSize=2M\n")
+    daemon = live.start()
+    check(persistent() == 64, f"{persistent()} pages are there")
+    check(live.verdicts() == {"a": "ready"}, str(live.verdicts()))
+    check(live.ctl("wait", "a").returncode == 0, "its gate opens")
+    live.stop(daemon)
+    check(persistent() == 64, "the pages stay when the daemon stops")
+    check(live.ctl("wait", "a").returncode == 0, "the gate opens without a daemon, too")
+
+
+def test_refuses_more_than_there_is(live: Live) -> None:
+    live.config("20-a.conf", "[Instance]\nPages=10000000\nPageSize=2M\n")
+    live.config("30-b.conf", "[Instance]\nPages=16\nPageSize=2M\nPriority=1\n")
+    before = available_bytes()
+    daemon = live.start()
+    check(live.verdicts() == {"a": "refused", "b": "ready"}, str(live.verdicts()))
+    check(persistent() == 16, "nothing is asked for in vain")
+    check(available_bytes() > before - (1 << 30), "no memory is gone")
+    live.stop(daemon)
+
+
+def test_never_shrinks_what_is_held(live: Live) -> None:
+    set_pool(20)
+    holder = Holder(10)
+    try:
+        live.config("20-a.conf", "[Instance]\nPages=40\nPageSize=2M\n")
+        daemon = live.start()
+        check(persistent() == 40, f"found pages count towards the plan: {persistent()}")
+        other = Holder(25)  # 35 of 40 are in use now, 15 of them ours
+        try:
+            live.config("20-a.conf", None)
+            check(live.ctl("reload").returncode == 0, "it can be reloaded")
+            check(persistent() == 35, f"what is in use stays: {persistent()}")
+            check(count("surplus_hugepages") == 0, "and is not turned into surplus pages")
+            check(holder.is_alive() and other.is_alive(), "nobody was killed")
+        finally:
+            other.end()
+        wait_until("the release", lambda: count("free_hugepages") == 25)
+        check(live.ctl("reload").returncode == 0, "it can be reloaded")
+        check(persistent() == 20, f"what was found stays: {persistent()}")
+        live.stop(daemon)
+    finally:
+        holder.end()
+
+
+def test_killed_or_stopped_while_it_writes(live: Live) -> None:
+    for number in (signal.SIGKILL, signal.SIGTERM):
+        for delay in (0.0, 0.01, 0.02, 0.04, 0.08):
+            live.config("20-a.conf", "[Instance]\nPages=1000\nPageSize=2M\n")
+            daemon = live.spawn()
+            time.sleep(delay)
+            live.stop(daemon, number)
+            daemon = live.start()
+            check(persistent() == 1000, f"{persistent()} pages after signal {number}")
+            live.config("20-a.conf", None)
+            check(live.ctl("reload").returncode == 0, "it can be reloaded")
+            check(persistent() == 0, f"{persistent()} pages are left after signal {number}")
+            live.stop(daemon)
+
+
+def test_signals_do_not_cut_writes_short(live: Live) -> None:
+    live.config("20-a.conf", "[Instance]\nPages=1200\nPageSize=2M\n")
+    daemon = live.spawn()
+    wait_until("the socket", lambda: (RUNTIME / "org.hugeplan.Manager").exists())
+    for _ in range(50):
+        daemon.send_signal(signal.SIGHUP)
+        time.sleep(0.002)
+    wait_until("the pages", lambda: persistent() == 1200)
+    wait_until("the verdict", lambda: live.verdicts() == {"a": "ready"})
+    live.stop(daemon)
+
+
+def test_second_run_writes_nothing(live: Live) -> None:
+    live.config("20-a.conf", "[Instance]\nPages=64\nPageSize=2M\nEngine=postgresql\n")
+    live.stop(live.start())
+    strace = shutil.which("strace")
+    trace = live.directory / "trace"
+    daemon = live.start(*([strace, "-f", "-qq", "-e", "trace=open,openat,openat2,creat", "-o",
+                           str(trace)] if strace else []))
+    log = live.log(daemon)
+    check(": write:" not in log and "write: " not in log, log)
+    if strace:
+        opened = [line for line in trace.read_text().splitlines()
+                  if ("O_WRONLY" in line or "O_RDWR" in line)
+                  and ("sys/" in line or "proc/" in line) and "/run/" not in line]
+        check(not opened, "\n".join(opened))
+        # The daemon is a child of strace, which passes no signal on to it.
+        children = pathlib.Path(f"/proc/{daemon.pid}/task/{daemon.pid}/children").read_text()
+        for child in children.split():
+            os.kill(int(child), signal.SIGTERM)
+        daemon.wait(PATIENCE)
+        live.daemons.remove(daemon)
+    else:
+        live.stop(daemon)
+
+
+def test_transparent_huge_pages(live: Live) -> None:
+    if not (THP / "enabled").exists():
+        return
+    (THP / "enabled").write_text("always")
+    MIN_FREE.write_text("71234\n")
+    live.config("20-a.conf", "[Instance]\nPages=8\nPageSize=2M\nEngine=postgresql\n")
+    daemon = live.start()
+    check(chosen(THP / "enabled") == "never", chosen(THP / "enabled"))
+    check(all(chosen(path) in ("never", "inherit") for path in thp_files()[1:]), "all sizes")
+    check(MIN_FREE.read_text() == "71234\n", f"vm.min_free_kbytes is {MIN_FREE.read_text()}")
+    live.stop(daemon)
+
+
+def test_gates(live: Live) -> None:
+    live.config("20-a.conf", "[Instance]\nPages=8\nPageSize=2M\n")
+    live.config("30-large.conf", "[Instance]\nPages=10000000\nPageSize=2M\n")
+    live.config("40-partly.conf",
+                "[Instance]\nPages=10000000\nPageSize=64K,1M,4M\nShortage=degrade\n")
+    live.config("50-broken.conf", "[Instance]\nPages=eight\n")
+    daemon = live.start()
+    for name, code in (("a", 0), ("large", 1), ("broken", 1), ("nobody", 4), ("partly", 0)):
+        start = time.monotonic()
+        done = live.ctl("wait", name)
+        check(done.returncode == code, f"{name}: {done.returncode}\n{done.stderr}")
+        check(time.monotonic() - start < 2, f"{name} takes long")
+    check("50-broken.conf:2: Pages: 'eight'" in live.ctl("wait", "broken").stderr, "it is named")
+    live.stop(daemon)
+
+
+def test_slow_clients(live: Live) -> None:
+    live.config("20-a.conf", "[Instance]\nPages=8\nPageSize=2M\n")
+    daemon = live.start()
+    clients = []
+    for text in (b"", b'{"method":', b"\0"):
+        client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        client.connect(str(RUNTIME / "org.hugeplan.Manager"))
+        client.sendall(text)
+        clients.append(client)
+    start = time.monotonic()
+    check(live.ctl("wait", "a").returncode == 0, "another one is answered")
+    check(time.monotonic() - start < 1, "in less than a second")
+    for client in clients:
+        client.close()
+    live.stop(daemon)
+
+
+def test_drift_is_repaired(live: Live) -> None:
+    live.config("20-a.conf", "[Instance]\nPages=64\nPageSize=2M\n")
+    daemon = live.start()
+    (HUGEPAGES / "nr_hugepages").write_text("0\n")
+    wait_until("the repair", lambda: persistent() == 64, 10)
+    live.stop(daemon)
+
+
+def test_not_root(live: Live) -> None:
+    done = subprocess.run([str(live.hugepland)], check=False, text=True, capture_output=True,
+                          timeout=PATIENCE, user=65534, group=65534, extra_groups=[])
+    check(done.returncode == 1 and "must run as root" in done.stderr, done.stderr)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--hugepland", type=pathlib.Path, required=True)
+    parser.add_argument("--hugeplanctl", type=pathlib.Path, required=True)
+    parser.add_argument("tests", nargs="*")
+    arguments = parser.parse_args()
+    reason = why_not()
+    if reason:
+        print(f"skipped: {reason}")
+        return SKIP
+    tests = {name: function for name, function in globals().items() if name.startswith("test_")}
+    n_failed = 0
+    for name in arguments.tests or tests:
+        start = time.monotonic()
+        try:
+            with tempfile.TemporaryDirectory(prefix="hugeplan-live-") as directory:
+                live = Live(arguments.hugepland.resolve(), arguments.hugeplanctl.resolve(),
+                            pathlib.Path(directory))
+                with host_as_it_was():
+                    set_pool(0)
+                    try:
+                        tests[name](live)
+                    finally:
+                        live.end()
+        except (Failure, subprocess.TimeoutExpired, OSError, ValueError, KeyError):
+            n_failed += 1
+            print(f"FAIL {name}")
+            traceback.print_exc(file=sys.stdout)
+        else:
+            print(f"ok   {name} ({time.monotonic() - start:.2f} s)")
+    print(f"{len(arguments.tests or tests)} tests, {n_failed} failed")
+    return 1 if n_failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What is written, and what is made of the answer: pools, transparent huge pages, the ledger on disk,
+ * and who belongs to a unit. The test plays the kernel between writing and reading back. */
+
+#include "base/size.h"
+#include "host/apply.h"
+#include "host/probe.h"
+#include "host/state.h"
+#include "host/thp_apply.h"
+#include "host/unit_cgroup.h"
+#include "support/tree.h"
+
+static const char pool_format[] = "/sys/devices/system/node/node%u/hugepages/hugepages-%ukB/%s";
+
+static char *pool_path(const Tree *tree, unsigned node, unsigned kib, const char *attribute) {
+        return arena_printf(tree->arena, pool_format, node, kib, attribute);
+}
+
+static void set_pool(const Tree *tree, unsigned node, unsigned kib, uint64_t pages) {
+        const char *text = arena_printf(tree->arena, "%" PRIu64 "\n", pages);
+
+        tree_write(tree, pool_path(tree, node, kib, "nr_hugepages"), text);
+        tree_write(tree, pool_path(tree, node, kib, "free_hugepages"), text);
+        tree_write(tree, pool_path(tree, node, kib, "surplus_hugepages"), "0\n");
+}
+
+static void set_free(const Tree *tree, unsigned node, uint64_t bytes) {
+        tree_write(tree, arena_printf(tree->arena, "/sys/devices/system/node/node%u/meminfo", node),
+                   arena_printf(tree->arena,
+                                "Node %u MemTotal: 16777216 kB\n"
+                                "Node %u MemFree: %" PRIu64 " kB\n",
+                                node, node, bytes / KIB));
+}
+
+static void make_host(const Tree *tree) {
+        for (unsigned node = 0; node < 2; node++) {
+                set_pool(tree, node, 2048, 0);
+                set_pool(tree, node, 1048576, 0);
+                set_free(tree, node, 12 * GIB);
+                tree_write(
+                        tree,
+                        arena_printf(tree->arena, "/sys/devices/system/node/node%u/compact", node),
+                        "");
+        }
+        tree_mkdir(tree, "/sys/kernel/mm/hugepages/hugepages-2048kB");
+        tree_mkdir(tree, "/sys/kernel/mm/hugepages/hugepages-1048576kB");
+}
+
+typedef struct Run {
+        const Tree *tree;
+        const Config *config;
+        const Topology *topology;
+        Plan *plan;
+        Apply *apply;
+        Text trace;          /* "1G@0:w2 2M@1:w512 ..." */
+        uint64_t free_bytes; /* of the node that is written to; 0: more than enough */
+        uint64_t most_pages; /* a kernel that gives no more than this of 2M pages on a node */
+} Run;
+
+static Run run_new(const Tree *tree, const char *lines) {
+        Run run = {.tree = tree, .trace = text_in(tree->arena), .most_pages = UINT64_MAX};
+
+        run.config = config_make(tree->arena, "a.conf",
+                                 arena_printf(tree->arena, "[Instance]\n%s\n", lines), NULL);
+        run.topology = probe_topology(tree->root, tree->arena);
+        run.plan = plan_simple(tree->arena, run.config, run.topology);
+        run.apply = apply_new(tree->arena, tree->root, &run.config->host, run.topology, run.plan,
+                              UINT64_MAX);
+        return run;
+}
+
+static void note(Run *run, const ApplyOperation *operation) {
+        text_printf(&run->trace, "%s%s@%u:%s", run->trace.length > 0 ? " " : "",
+                    format_page_size(run->tree->arena, operation->page_size_bytes), operation->node,
+                    ladder_action_name(operation->move.action));
+        if (operation->move.action == LADDER_WRITE)
+                text_printf(&run->trace, "%" PRIu64, operation->move.pages);
+}
+
+/* The kernel: a write that gets fewer pages succeeds. */
+static void react(Run *run, const ApplyOperation *operation) {
+        uint64_t pages = MIN(operation->move.pages, run->most_pages);
+
+        if (operation->move.action != LADDER_WRITE || operation->page_size_bytes != 2 * MIB)
+                return;
+        set_pool(run->tree, operation->node, 2048, pages);
+        if (run->free_bytes > 0) {
+                run->free_bytes -= (pages - operation->pages_before) * 2 * MIB;
+                set_free(run->tree, operation->node, run->free_bytes);
+        }
+}
+
+static void run_all(Run *run) {
+        ApplyOperation operation;
+
+        while (apply_next(run->apply, 0, &operation)) {
+                note(run, &operation);
+                int r = apply_perform(run->tree->root, &operation);
+
+                react(run, &operation);
+                apply_done(run->apply, &operation, r, 1000);
+        }
+}
+
+static void test_order(void **state) {
+        const Tree *tree = *state;
+        const Config *config = config_make(tree->arena, "a.conf",
+                                           "[Instance]\nPages=4\nPageSize=1G\n", "b.conf",
+                                           "[Instance]\nPages=10\nPageSize=2M\n", NULL);
+
+        make_host(tree);
+        Run run = run_new(tree, "Pages=1");
+
+        run.plan = plan_simple(tree->arena, config, run.topology);
+        run.apply = apply_new(tree->arena, tree->root, &config->host, run.topology, run.plan,
+                              UINT64_MAX);
+        run_all(&run);
+        /* The largest pages first, node by node. */
+        assert_text(run.trace.string, "1G@0:write1 1G@0:write2 1G@1:write1 1G@1:write2 "
+                                      "2M@0:write5 2M@1:write5");
+        assert_text(tree_read(tree, pool_path(tree, 1, 1048576, "nr_hugepages")), "2\n");
+        assert_text(tree_read(tree, pool_path(tree, 0, 2048, "nr_hugepages")), "5\n");
+}
+
+static void test_lowered_first(void **state) {
+        const Tree *tree = *state;
+        Ledger *ledger = ledger_new(tree->arena, "");
+
+        make_host(tree);
+        set_pool(tree, 1, 2048, 100);
+        *vec_push(tree->arena, &ledger->pools) = (LedgerPool){1, 2 * MIB, 0, 100, 0};
+        Run run = run_new(tree, "Pages=1\nPageSize=1G\nNodes=0");
+
+        run.plan = plan_with(tree->arena, run.config, run.topology, ledger, NULL);
+        run.apply = apply_new(tree->arena, tree->root, &run.config->host, run.topology, run.plan,
+                              UINT64_MAX);
+        run_all(&run);
+        assert_text(run.trace.string, "2M@1:write0 1G@0:write1");
+}
+
+static void test_nothing_to_do(void **state) {
+        const Tree *tree = *state;
+
+        make_host(tree);
+        set_pool(tree, 0, 2048, 5);
+        set_pool(tree, 1, 2048, 5);
+        Run run = run_new(tree, "Pages=10\nPageSize=2M");
+
+        run_all(&run);
+        assert_text(text_string(&run.trace), "");
+}
+
+/* A success of write(2) means nothing: what was read back is believed. */
+static void test_short_write(void **state) {
+        const Tree *tree = *state;
+        uint64_t done, all;
+        size_t n;
+
+        make_host(tree);
+        Run run = run_new(tree, "Pages=100\nPageSize=2M\nNodes=1");
+
+        run.most_pages = 37;
+        run_all(&run);
+        assert_text(run.trace.string, "2M@1:write100 2M@1:compact 2M@1:write100 2M@1:compact "
+                                      "2M@1:write100");
+        const ApplyResult *results = apply_results(run.apply, &n);
+
+        assert_int_equal(n, 1);
+        assert_int_equal(results[0].reached_pages, 37);
+        assert_true(results[0].is_finished);
+        apply_progress(run.apply, &done, &all);
+        assert_int_equal(done, 37);
+        assert_int_equal(all, 100);
+        const PoolLimits limits =
+                apply_limits(tree->arena, run.apply, probe_topology(tree->root, tree->arena));
+
+        assert_int_equal(limits.n, 1);
+        assert_int_equal(limits.items[0].node, 1);
+        assert_int_equal(limits.items[0].persistent_pages, 37);
+        assert_int_equal(limits.items[0].reason.kind, REASON_FRAGMENTED);
+        assert_contains(limits.items[0].reason.text, "37 of 100 pages of 2M");
+        assert_non_null(limits.items[0].reason.remedy);
+}
+
+/* Memory that went between planning and writing is not asked for. */
+static void test_clamped(void **state) {
+        const Tree *tree = *state;
+
+        make_host(tree);
+        Run run = run_new(tree, "Pages=100\nPageSize=2M\nNodes=0");
+
+        /* 10% of 16 GiB are kept, 20 pages are left. */
+        run.free_bytes = 16 * GIB / 10 + 41 * MIB;
+        set_free(tree, 0, run.free_bytes);
+        run_all(&run);
+        assert_text(run.trace.string, "2M@0:write20");
+        const PoolLimits limits =
+                apply_limits(tree->arena, run.apply, probe_topology(tree->root, tree->arena));
+
+        assert_int_equal(limits.items[0].reason.kind, REASON_NOT_ENOUGH_MEMORY);
+}
+
+/* Surplus pages are no persistent ones: never written back as such. */
+static void test_surplus(void **state) {
+        const Tree *tree = *state;
+
+        make_host(tree);
+        set_pool(tree, 0, 2048, 30);
+        tree_write(tree, pool_path(tree, 0, 2048, "surplus_hugepages"), "20\n");
+        tree_write(tree, pool_path(tree, 0, 2048, "free_hugepages"), "0\n");
+        Run run = run_new(tree, "Pages=12\nPageSize=2M\nNodes=0");
+
+        run_all(&run);
+        assert_text(run.trace.string, "2M@0:write12");
+}
+
+static void test_node_goes_away(void **state) {
+        const Tree *tree = *state;
+        ApplyOperation operation;
+        size_t n;
+
+        make_host(tree);
+        Run run = run_new(tree, "Pages=10\nPageSize=2M");
+
+        assert_int_equal(root_remove(tree->root, pool_path(tree, 0, 2048, "nr_hugepages")), 0);
+        assert_true(apply_next(run.apply, 0, &operation));
+        assert_int_equal(operation.node, 1);
+        const ApplyResult *results = apply_results(run.apply, &n);
+
+        assert_int_equal(results[0].error, -ENOENT);
+        assert_true(results[0].is_finished);
+}
+
+static void test_refused_write(void **state) {
+        const Tree *tree = *state;
+        ApplyOperation operation;
+        size_t n;
+
+        make_host(tree);
+        Run run = run_new(tree, "Pages=10\nPageSize=2M\nNodes=0");
+
+        assert_true(apply_next(run.apply, 0, &operation));
+        apply_done(run.apply, &operation, -EACCES, 10);
+        assert_false(apply_next(run.apply, 0, &operation));
+        assert_int_equal(apply_results(run.apply, &n)[0].error, -EACCES);
+        const PoolLimits limits =
+                apply_limits(tree->arena, run.apply, probe_topology(tree->root, tree->arena));
+
+        assert_int_equal(limits.items[0].reason.kind, REASON_WRITE_FAILED);
+        assert_contains(limits.items[0].reason.text, "Permission denied");
+}
+
+static void test_hurry(void **state) {
+        const Tree *tree = *state;
+
+        make_host(tree);
+        Run run = run_new(tree, "Pages=100\nPageSize=2M\nNodes=0");
+
+        run.most_pages = 37;
+        apply_hurry(run.apply);
+        run_all(&run);
+        assert_text(run.trace.string, "2M@0:write100"); /* no round of effort */
+}
+
+static void test_missing_attribute(void **state) {
+        const Tree *tree = *state;
+        const ApplyOperation operation = {.path = "/sys/none", .text = "1"};
+
+        assert_int_equal(apply_perform(tree->root, &operation), -ENOENT);
+        assert_null(tree_read(tree, "/sys/none"));
+}
+
+/* ---- transparent huge pages ---- */
+
+static void test_thp(void **state) {
+        const Tree *tree = *state;
+        const char *path = NULL;
+        ThpPlan plan = {.policy = THP_NEVER};
+
+        tree_write(tree, "/sys/kernel/mm/transparent_hugepage/enabled", "[always] madvise never\n");
+        tree_write(tree, "/proc/sys/vm/min_free_kbytes", "67584\n");
+        assert_int_equal(thp_apply(tree->root, &plan, &path), 0);
+        assert_text(tree_read(tree, "/sys/kernel/mm/transparent_hugepage/enabled"),
+                    "[always] madvise never\n");
+        *vec_push(tree->arena, &plan.writes) =
+                (ThpWrite){"/sys/kernel/mm/transparent_hugepage/none/enabled", "never"};
+        *vec_push(tree->arena, &plan.writes) =
+                (ThpWrite){"/sys/kernel/mm/transparent_hugepage/enabled", "never"};
+        /* The first error is told, the rest is done all the same. */
+        assert_int_equal(thp_apply(tree->root, &plan, &path), -ENOENT);
+        assert_text(path, "/sys/kernel/mm/transparent_hugepage/none/enabled");
+        assert_text(tree_read(tree, "/sys/kernel/mm/transparent_hugepage/enabled"), "never");
+        assert_text(tree_read(tree, "/proc/sys/vm/min_free_kbytes"), "67584\n");
+}
+
+/* Switching changes vm.min_free_kbytes: a link makes the two one file. */
+static void test_thp_min_free(void **state) {
+        const Tree *tree = *state;
+        const char *path = NULL;
+        ThpPlan plan = {.policy = THP_NEVER};
+
+        tree_write(tree, "/proc/sys/vm/min_free_kbytes", "67584\n");
+        tree_link(tree, "/proc/sys/vm/min_free_kbytes", "/enabled");
+        *vec_push(tree->arena, &plan.writes) = (ThpWrite){"/enabled", "6891"};
+        assert_int_equal(thp_apply(tree->root, &plan, &path), 0);
+        assert_text(tree_read(tree, "/proc/sys/vm/min_free_kbytes"), "67584\n");
+}
+
+/* ---- the ledger on disk ---- */
+
+static void test_state(void **state) {
+        const Tree *tree = *state;
+        const char *text = "x";
+        Ledger *ledger = state_load(tree->root, tree->arena, "boot", &text);
+
+        assert_null(text); /* the first start in this boot is nothing to speak of */
+        assert_int_equal(ledger->pools.n, 0);
+        *vec_push(tree->arena, &ledger->pools) = (LedgerPool){0, 2 * MIB, 1, 2, 0};
+        assert_int_equal(state_save(tree->root, ledger), 0);
+        ledger = state_load(tree->root, tree->arena, "boot", &text);
+        assert_null(text);
+        assert_int_equal(ledger->pools.n, 1);
+        ledger = state_load(tree->root, tree->arena, "another", &text);
+        assert_non_null(text);
+        assert_int_equal(ledger->pools.n, 0);
+        tree_write(tree, "/run/hugeplan/state.json", "{");
+        ledger = state_load(tree->root, tree->arena, "boot", &text);
+        assert_contains(text, "state.json is broken");
+        assert_int_equal(ledger->pools.n, 0);
+}
+
+/* ---- who belongs to a unit ---- */
+
+static void test_unit_cgroup(void **state) {
+        const Tree *tree = *state;
+        const char *base = "/sys/fs/cgroup";
+
+        tree_write(tree, arena_printf(tree->arena, "%s/system.slice/pg.service/cgroup.procs", base),
+                   "10\n12\n");
+        tree_write(
+                tree,
+                arena_printf(tree->arena, "%s/system.slice/pg.service/.control/cgroup.procs", base),
+                "14\n");
+        tree_write(tree,
+                   arena_printf(tree->arena, "%s/db.slice/db-large.slice/ora.service/cgroup.procs",
+                                base),
+                   "20\n");
+        tree_write(
+                tree,
+                arena_printf(tree->arena,
+                             "%s/user.slice/user-1.slice/user@1.service/pg2.service/cgroup.procs",
+                             base),
+                "30\n");
+        assert_true(unit_cgroup_has_process(tree->root, "pg.service", 10));
+        assert_true(unit_cgroup_has_process(tree->root, "pg.service", 12));
+        assert_true(unit_cgroup_has_process(tree->root, "pg.service", 14));
+        assert_true(unit_cgroup_has_process(tree->root, "ora.service", 20));
+        assert_false(unit_cgroup_has_process(tree->root, "pg.service", 1));
+        assert_false(unit_cgroup_has_process(tree->root, "pg.service", 20));
+        assert_false(unit_cgroup_has_process(tree->root, "none.service", 10));
+        /* A user's own control group is no system service. */
+        assert_false(unit_cgroup_has_process(tree->root, "pg2.service", 30));
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TREE_TEST(test_order),
+                TREE_TEST(test_lowered_first),
+                TREE_TEST(test_nothing_to_do),
+                TREE_TEST(test_short_write),
+                TREE_TEST(test_clamped),
+                TREE_TEST(test_surplus),
+                TREE_TEST(test_node_goes_away),
+                TREE_TEST(test_refused_write),
+                TREE_TEST(test_hurry),
+                TREE_TEST(test_missing_attribute),
+                TREE_TEST(test_thp),
+                TREE_TEST(test_thp_min_free),
+                TREE_TEST(test_state),
+                TREE_TEST(test_unit_cgroup),
+        };
+
+        return RUN_TESTS(tests);
+}

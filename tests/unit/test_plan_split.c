@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The planner, where memory is short and found larger pages can be split (`demote`). */
+
+#include "base/size.h"
+#include "support/testing.h"
+
+/* Room for 150 pages of 2M beyond the 10% that are kept; three free pages of 1G were found. */
+static const char roomy[] = "sizes 1G 2M\n"
+                            "node 0 total=20G free=2348M 1G=3/3/0\n";
+
+static Topology *splitting_host(Arena *arena, const char *text) {
+        Topology *topology = host_make(arena, text);
+
+        for (size_t i = 0; i < topology->n_nodes; i++)
+                topology->nodes[i].pools[0].demote_to_bytes = 2 * MIB;
+        return topology;
+}
+
+static Plan *plan_one(Arena *arena, const Topology *topology, const char *lines) {
+        return plan_simple(
+                arena,
+                config_make(arena, "a.conf", arena_printf(arena, "[Instance]\n%s\n", lines), NULL),
+                topology);
+}
+
+static void test_memory_comes_first(void **state) {
+        const Plan *plan =
+                plan_one(*state, splitting_host(*state, roomy), "Pages=150\nPageSize=2M");
+
+        assert_text(steps_text(*state, plan), "0:2M:0->150");
+        assert_true(plan_pool(plan, 0, GIB)->split_pages == 0);
+}
+
+/* One page too many for memory: one page of 1G gives 512, which are all it takes. */
+static void test_splits_what_is_missing(void **state) {
+        const Plan *plan =
+                plan_one(*state, splitting_host(*state, roomy), "Pages=151\nPageSize=2M");
+
+        assert_text(grants_text(*state, plan, "a"), "0:151");
+        assert_text(steps_text(*state, plan), "0:1G:3->2 0:2M:0->512");
+        assert_true(plan_pool(plan, 0, GIB)->split_pages == 1);
+        assert_true(plan_pool(plan, 0, 2 * MIB)->gained_pages == 512);
+}
+
+/* 150 by memory and 1536 by splitting all three: not one more. */
+static void test_never_beyond(void **state) {
+        const Topology *host = splitting_host(*state, roomy);
+
+        assert_text(steps_text(*state, plan_one(*state, host, "Pages=1686\nPageSize=2M")),
+                    "0:1G:3->0 0:2M:0->1686");
+        assert_text(grants_text(*state, plan_one(*state, host, "Pages=1687\nPageSize=2M"), "a"),
+                    "-");
+}
+
+static void test_only_where_the_kernel_can(void **state) {
+        assert_text(
+                grants_text(*state,
+                            plan_one(*state, host_make(*state, roomy), "Pages=151\nPageSize=2M"),
+                            "a"),
+                "-");
+}
+
+static void test_leaves_used_and_promised_pages(void **state) {
+        const Topology *used = splitting_host(*state, "sizes 1G 2M\n"
+                                                      "node 0 total=20G free=2348M 1G=3/1/0\n");
+        const Topology *promised = splitting_host(*state, "sizes 1G 2M\n"
+                                                          "node 0 total=20G free=2348M 1G=3/3/0\n"
+                                                          "promised 1G=2\n");
+
+        assert_text(grants_text(*state, plan_one(*state, used, "Pages=662\nPageSize=2M"), "a"),
+                    "0:662");
+        assert_text(grants_text(*state, plan_one(*state, used, "Pages=663\nPageSize=2M"), "a"),
+                    "-");
+        assert_text(grants_text(*state, plan_one(*state, promised, "Pages=663\nPageSize=2M"), "a"),
+                    "-");
+}
+
+/* Who asked for the larger pages keeps them. */
+static void test_leaves_granted_pages(void **state) {
+        const Config *config =
+                config_make(*state, "big.conf", "[Instance]\nPages=2\nPageSize=1G\nPriority=90\n",
+                            "small.conf", "[Instance]\nPages=663\nPageSize=2M\n", NULL);
+        const Plan *plan = plan_simple(*state, config, splitting_host(*state, roomy));
+
+        assert_text(grants_text(*state, plan, "big"), "0:2");
+        assert_text(grants_text(*state, plan, "small"), "-");
+}
+
+static void test_leaves_what_is_kept_for_others(void **state) {
+        const Config *config = config_make(*state, "00.conf", "[Host]\nExistingPages=keep\n",
+                                           "a.conf", "[Instance]\nPages=151\nPageSize=2M\n", NULL);
+
+        assert_text(grants_text(*state, plan_simple(*state, config, splitting_host(*state, roomy)),
+                                "a"),
+                    "-");
+}
+
+/* Applied once, the plan is met: what was split was found. */
+static void test_settles(void **state) {
+        Arena *arena = *state;
+        Topology *host = splitting_host(arena, roomy);
+        const Config *config =
+                config_make(arena, "a.conf", "[Instance]\nPages=151\nPageSize=2M\n", NULL);
+        Ledger *ledger = ledger_new(arena, "boot");
+        const Plan *plan = plan_with(arena, config, host, ledger, NULL);
+
+        plan_record(arena, plan, ledger);
+        host_apply(host, plan);
+        assert_text(steps_text(arena, plan_with(arena, config, host, ledger, NULL)), "-");
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(test_memory_comes_first),
+                TEST(test_splits_what_is_missing),
+                TEST(test_never_beyond),
+                TEST(test_only_where_the_kernel_can),
+                TEST(test_leaves_used_and_promised_pages),
+                TEST(test_leaves_granted_pages),
+                TEST(test_leaves_what_is_kept_for_others),
+                TEST(test_settles),
+        };
+
+        return RUN_TESTS(tests);
+}

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What scenarios do to a guest while it runs: its memory, its pools, hugeplan's configuration."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from guestlib import (
+    DEFAULT_PAGE_BYTES,
+    HOME,
+    SYSTEM_NODES,
+    check,
+    output,
+    said,
+    sh,
+    unit,
+    wait_for,
+)
+
+PAGES = HOME / "pages"
+CONFIG = Path("/etc/hugeplan.d")
+
+
+def pages_service(arguments: str) -> str:
+    """A unit that runs the tool `pages`, and counts as started once that has done its part."""
+    return f"""\
+[Service]
+StandardOutput=truncate:/run/%N.told
+ExecStart={PAGES} {arguments}
+ExecStartPost=/bin/sh -c 'until grep -qs ready /run/%N.told; do sleep 0.1; done'
+TimeoutStartSec=60
+"""
+
+
+def start_pages(name: str, arguments: str) -> None:
+    """Runs the tool `pages` as NAME.service and returns when it has done its part."""
+    Path(f"/run/systemd/system/{name}.service").write_text(pages_service(arguments))
+    output(f"systemctl daemon-reload && systemctl start {name}.service", timeout_sec=90)
+
+
+def stop_pages(name: str) -> None:
+    output(f"systemctl stop {name}.service")
+
+
+def pool_file(node: int, counter: str = "nr_hugepages") -> Path:
+    size = f"hugepages-{DEFAULT_PAGE_BYTES // 1024}kB"
+    return SYSTEM_NODES / f"node{node}/hugepages/{size}/{counter}"
+
+
+@contextlib.contextmanager
+def watched_pools(nodes: Mapping[int, int]) -> Iterator[dict[int, tuple[int, int]]]:
+    """Reads the pools of these nodes without pause; afterwards the lowest and highest counts."""
+    files = [str(pool_file(node)) for node in nodes]
+    seen: dict[int, tuple[int, int]] = {}
+    process = subprocess.Popen([PAGES, "lowest", *files], stdout=subprocess.PIPE, text=True)
+    assert process.stdout
+    process.stdout.readline()
+    try:
+        yield seen
+    finally:
+        process.terminate()
+        for node, line in zip(nodes, process.stdout, strict=True):
+            _, low, high, _ = line.split()
+            seen[node] = (int(low), int(high))
+        process.wait()
+
+
+def configure(name: str, text: str | None) -> None:
+    """Writes a file of /etc/hugeplan.d, or takes it away; nobody is told."""
+    path = CONFIG / f"{name}.conf"
+    if text is None:
+        path.unlink()
+    else:
+        path.write_text(text)
+
+
+def reload() -> str:
+    """What `hugeplanctl reload` says; it has to succeed."""
+    done = sh("hugeplanctl reload", timeout_sec=120)
+    check(done.returncode == 0, "hugeplanctl reload succeeds", said(done))
+    return done.stdout
