@@ -339,6 +339,24 @@ def test_killed_and_restarted(host: Host, fixture: str = "two-nodes-hole") -> No
     host.stop(daemon)
 
 
+def test_intent_is_recorded_first(host: Host, fixture: str = "eight-nodes") -> None:
+    """What is about to be written stands in the ledger first: else a daemon that is killed in between
+    would take its own pages for another's."""
+    host.config("20-pg.conf", "[Instance]\nPages=150000\n")
+    daemon = host.spawn()
+    end = time.monotonic() + PATIENCE
+    while (now := host.pool(0)) <= 0 and time.monotonic() < end:
+        pass
+    check(host.path(STATE).exists(), "the ledger is there when the first page is")
+    state = json.loads(host.path(STATE).read_text())
+    pool = next(each for each in state["pools"]
+                if each["node"] == 0 and each["pageSizeBytes"] == 2 * MIB)
+    check(pool["set"] >= now and pool["found"] == 0, f"{now} pages, but {pool}")
+    check([each["name"] for each in state["instances"]] == ["pg"], str(state["instances"]))
+    wait_until("the rest", lambda: host.path(SOCKET).exists() and host.is_idle())
+    host.stop(daemon)
+
+
 def test_second_daemon_is_refused(host: Host, fixture: str = "one-node") -> None:
     host.config("20-pg.conf", PG)
     first = host.start()

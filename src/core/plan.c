@@ -364,6 +364,15 @@ static const PoolLimit *find_binding_limit(const Planner *planner, const Candida
         return NULL;
 }
 
+static const char *split_remedy(Arena *arena, const DemandOption *option, unsigned node,
+                                uint64_t pages) {
+        if (pages == 0)
+                return arena_printf(arena, "take node %u out of NodeMemory=, or add memory to it",
+                                    node);
+        return arena_printf(arena, "give node %u at most %s in NodeMemory=", node,
+                            format_size(arena, mul_saturated(pages, option->page_size_bytes)));
+}
+
 static Reason explain_shortage(const Planner *planner, const DemandInstance *demand,
                                const DemandOption *option, const Candidate *candidate) {
         Arena *arena = planner->arena;
@@ -387,11 +396,7 @@ static Reason explain_shortage(const Planner *planner, const DemandInstance *dem
                                                    option->page_size_bytes),
                                         option->split[k].node, format_count(arena, here),
                                         keep_free),
-                                arena_printf(
-                                        arena, "give node %u at most %s in NodeMemory=",
-                                        option->split[k].node,
-                                        format_size(arena,
-                                                    mul_saturated(here, option->page_size_bytes)))};
+                                split_remedy(arena, option, option->split[k].node, here)};
         }
         return (Reason){
                 REASON_NOT_ENOUGH_MEMORY,

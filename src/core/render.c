@@ -417,21 +417,46 @@ static void add_plan_reasons(Text *text, const Plan *plan, const RenderOptions *
         }
 }
 
-char *render_plan(Arena *arena, const Plan *plan, const Config *config,
-                  const RenderOptions *options) {
-        Text text = text_in(arena);
+static bool is_anyone_short(const Plan *plan) {
+        for (size_t i = 0; i < plan->n_instances; i++)
+                if (plan->instances[i].reason.kind != REASON_NONE)
+                        return true;
+        return false;
+}
+
+static void add_plan_headline(Text *text, const Plan *plan, const ThpPlan *thp) {
         size_t n_steps = plan_count_steps(plan);
 
         if (plan->n_instances == 0)
-                text_add(&text, "No instances are described in /etc/hugeplan.d.\n");
-        else if (n_steps == 0)
-                text_add(&text, "The host matches the plan: nothing to do.\n\n");
-        else
-                text_printf(&text, "%zu %s to be changed. Nothing was written.\n\n", n_steps,
+                text_add(text, "No instances are described in /etc/hugeplan.d.\n");
+        else if (n_steps > 0)
+                text_printf(text, "%zu %s to be changed. Nothing was written.\n\n", n_steps,
                             n_steps == 1 ? "pool is" : "pools are");
+        else if (thp->writes.n > 0)
+                text_add(text, "No pool is to be changed. Nothing was written.\n\n");
+        else if (is_anyone_short(plan))
+                text_add(text, "Nothing can be changed, though not every instance is served.\n\n");
+        else
+                text_add(text, "The host matches the plan: nothing to do.\n\n");
+}
+
+static void add_plan_thp(Text *text, const ThpPlan *thp) {
+        if (thp->writes.n == 0)
+                return;
+        text_add(text, "\n");
+        VEC_FOREACH(write, &thp->writes)
+                text_printf(text, "%s is to be set to '%s'.\n", write->path, write->value);
+}
+
+char *render_plan(Arena *arena, const Plan *plan, const ThpPlan *thp, const Config *config,
+                  const RenderOptions *options) {
+        Text text = text_in(arena);
+
+        add_plan_headline(&text, plan, thp);
         add_plan_instances(&text, plan, options);
         if (plan->n_instances > 0)
                 add_plan_steps(&text, plan, options);
+        add_plan_thp(&text, thp);
         if (plan->n_instances > 0)
                 text_printf(
                         &text,

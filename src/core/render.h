@@ -6,6 +6,7 @@
 
 #include "core/ledger.h"
 #include "core/status.h"
+#include "core/thp_plan.h"
 
 typedef struct RenderOptions {
         bool is_colored;
@@ -19,7 +20,8 @@ char *render_status(Arena *arena, const Status *status, const RenderOptions *opt
 char *render_status_instance(Arena *arena, const Status *status, const StatusInstance *instance,
                              const RenderOptions *options);
 
-char *render_plan(Arena *arena, const Plan *plan, const Config *config,
+/* THP is what is to be written for transparent huge pages. */
+char *render_plan(Arena *arena, const Plan *plan, const ThpPlan *thp, const Config *config,
                   const RenderOptions *options);
 
 /* "FILE:LINE: KEY: text; remedy", one to a line, errors first. */

@@ -116,8 +116,8 @@ static json_t *plan_instance_to_json(const PlanInstance *planned) {
         return status_instance_to_json(&instance);
 }
 
-json_t *plan_to_json(const Plan *plan) {
-        json_t *instances = json_array(), *steps = json_array();
+json_t *plan_to_json(const Plan *plan, const ThpPlan *thp) {
+        json_t *instances = json_array(), *steps = json_array(), *writes = json_array();
 
         for (size_t i = 0; i < plan->n_instances; i++)
                 json_array_append_new(instances, plan_instance_to_json(&plan->instances[i]));
@@ -131,7 +131,10 @@ json_t *plan_to_json(const Plan *plan) {
                                                                "from", integer(pool->from_pages),
                                                                "to", integer(pool->to_pages)));
         }
-        return json_pack("{so so}", "instances", instances, "steps", steps);
+        VEC_FOREACH(write, &thp->writes)
+                json_array_append_new(
+                        writes, json_pack("{ss ss}", "path", write->path, "value", write->value));
+        return json_pack("{so so so}", "instances", instances, "steps", steps, "writes", writes);
 }
 
 /* ---- reading ---- */

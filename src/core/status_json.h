@@ -5,6 +5,7 @@
  * added. */
 
 #include "core/status.h"
+#include "core/thp_plan.h"
 
 #include <jansson.h>
 
@@ -12,7 +13,7 @@
 json_t *status_to_json(const Status *status);
 json_t *status_instance_to_json(const StatusInstance *instance);
 json_t *problems_to_json(const Diags *problems);
-json_t *plan_to_json(const Plan *plan);
+json_t *plan_to_json(const Plan *plan, const ThpPlan *thp);
 
 /* What a daemon has sent, as a value in ARENA; unknown fields are passed over. NULL if it is no
  * status. */

@@ -278,9 +278,12 @@ static void method_plan(VarlinkCall *call, json_t *parameters, void *userdata) {
                 .ledger = ledger,
         };
 
+        Diags problems = diags_in(arena);
+        ThpPlan thp = thp_plan_make(arena, manager->config, topology, &problems);
+
         (void) parameters;
         ledger_observe(arena, ledger, topology);
-        varlink_call_reply(call, plan_to_json(plan_make(arena, &input)));
+        varlink_call_reply(call, plan_to_json(plan_make(arena, &input), &thp));
 }
 
 /* ---- Reload ---- */

@@ -232,18 +232,20 @@ static int verb_status(Command *command) {
 
 static int verb_plan(Command *command) {
         Local local = local_load(command);
-        bool is_met = plan_count_steps(local.plan) == 0;
+        Diags problems = local.config->problems;
+        ThpPlan thp = thp_plan_make(command->arena, local.config, local.topology, &problems);
+        bool is_met = plan_count_steps(local.plan) == 0 && thp.writes.n == 0;
 
         for (size_t i = 0; i < local.plan->n_instances; i++)
                 is_met = is_met && local.plan->instances[i].reason.kind == REASON_NONE;
         if (command->json != JSON_OFF) {
-                print_json(command, plan_to_json(local.plan));
+                print_json(command, plan_to_json(local.plan, &thp));
         } else {
-                fputs(render_plan(command->arena, local.plan, local.config, &command->render),
+                fputs(render_plan(command->arena, local.plan, &thp, local.config, &command->render),
                       stdout);
-                if (local.config->problems.list.n > 0)
-                        printf("\n%s", render_problems(command->arena, &local.config->problems,
-                                                       &command->render));
+                if (problems.list.n > 0)
+                        printf("\n%s",
+                               render_problems(command->arena, &problems, &command->render));
         }
         return is_met ? EXIT_AS_WISHED : EXIT_NOT_READY;
 }

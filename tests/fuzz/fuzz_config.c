@@ -130,7 +130,7 @@ static void check_rest(Arena *arena, const Config *config) {
         Diags problems = diags_in(arena);
 
         check_plan(plan, topology, &config->host);
-        thp_plan_make(arena, config, topology, &problems);
+        ThpPlan thp = thp_plan_make(arena, config, topology, &problems);
         plan_record(arena, plan, ledger);
         json_t *saved = ledger_to_json(ledger);
         const StatusInput input = {.config = config,
@@ -139,7 +139,7 @@ static void check_rest(Arena *arena, const Config *config) {
                                    .ledger = ledger,
                                    .phase = "idle"};
         json_t *status = status_to_json(status_judge(arena, &input));
-        json_t *planned = plan_to_json(plan);
+        json_t *planned = plan_to_json(plan, &thp);
 
         require(saved && ledger_from_json(arena, saved, "boot"));
         require(status && status_from_json(arena, status));

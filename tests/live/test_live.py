@@ -96,8 +96,8 @@ def why_not() -> str | None:
         return "this kernel has no pool of 2M pages that can be written"
     if CONFIG.exists() and any(CONFIG.iterdir()):
         return f"{CONFIG} has files: hugeplan is in use here"
-    if RUNTIME.exists():
-        return f"{RUNTIME} is there: hugepland runs here"
+    if RUNTIME.exists() and any(RUNTIME.iterdir()):
+        return f"{RUNTIME} has files: hugepland runs here"
     if count("nr_hugepages") != count("free_hugepages"):
         return "huge pages are in use"
     if available_bytes() < 4 << 30:

@@ -133,6 +133,11 @@ static void test_split(void **state) {
 
         assert_text(split_text(*state, &demand->options[0]), "0:6144 1:2048");
         assert_true(demand->options[0].pages == 8192);
+        /* What does not come out even is rounded up on the lower nodes, and once in all. */
+        demand = demand_of(*state, two_nodes, "NodeMemory=0:1M 1:3M");
+        assert_text(split_text(*state, &demand->options[0]), "0:1 1:1");
+        demand = demand_of(*state, two_nodes, "NodeMemory=0:3M 1:3M");
+        assert_text(split_text(*state, &demand->options[0]), "0:2 1:1");
         demand = demand_of(*state, two_nodes, "NodeMemory=0:12G 1:4G\nPageSize=1G");
         assert_text(split_text(*state, &demand->options[0]), "0:12 1:4");
 }

@@ -189,7 +189,11 @@ static void test_plan(void **state) {
         const Plan *plan = plan_simple(*state, config,
                                        host_make(*state, "sizes 2M\n"
                                                          "node 1 total=20G free=4G 2M=1\n"));
-        json_t *json = plan_to_json(plan);
+        ThpPlan thp = {};
+
+        *vec_push(*state, &thp.writes) = (ThpWrite){"/sys/a", "never"};
+        json_t *json = plan_to_json(plan, &thp);
+        const json_t *write = json_array_get(json_object_get(json, "writes"), 0);
         const json_t *step = json_array_get(json_object_get(json, "steps"), 0);
         const json_t *b = json_array_get(json_object_get(json, "instances"), 1);
 
@@ -199,6 +203,8 @@ static void test_plan(void **state) {
         assert_int_equal(json_integer_value(json_object_get(step, "from")), 1);
         assert_int_equal(json_integer_value(json_object_get(step, "to")), 3);
         assert_instance(json_array_get(json_object_get(json, "instances"), 0));
+        assert_text(json_string_value(json_object_get(write, "path")), "/sys/a");
+        assert_text(json_string_value(json_object_get(write, "value")), "never");
         /* Beyond what JSON's integers hold: the largest, not a negative one. */
         assert_true(json_integer_value(json_object_get(b, "pagesWanted")) == INT64_MAX);
         json_decref(json);
