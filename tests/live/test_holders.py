@@ -279,6 +279,9 @@ def main():
     if os.geteuid() != 0:
         print("skipped: only root may change the pool")
         sys.exit(77)
+    if os.environ.get("HUGEPLAN_LIVE") != "1":
+        print("skipped: it changes this host's pool for a while; set HUGEPLAN_LIVE=1 to allow it")
+        sys.exit(77)
     if not os.path.exists(POOL):
         print("skipped: this kernel has no huge pages of 2M")
         sys.exit(77)

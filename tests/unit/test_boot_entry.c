@@ -160,6 +160,10 @@ static void test_instruct_grub(void **state) {
                                 "hugepages=0:2\"\n",
                                 false);
         assert_text(instruct(*state, &loader, &add), "update-grub\nreboot\n");
+        const KernelChange put_right = {.from = "hugepagesz=1G hugepages=9", .to = gigantic};
+        KernelAdvice done = advice_of(*state, "", &put_right, 1);
+
+        assert_text(instruct(*state, &loader, &done), "update-grub\nreboot\n");
 }
 
 static void test_sources(void **state) {
@@ -200,6 +204,13 @@ static void test_instruct_grubby(void **state) {
         assert_text(instruct(*state, &loader, &remove),
                     arena_printf(*state,
                                  "grubby --update-kernel=ALL --remove-args=\"numa=off\"\n%s",
+                                 check));
+        const KernelChange unclear = {.from = "hugepages=x", .is_unclear = true};
+        KernelAdvice by_hand = advice_of(*state, "hugepages=x", &unclear, 1);
+
+        assert_text(instruct(*state, &loader, &by_hand),
+                    arena_printf(*state,
+                                 "in the boot entries: put 'hugepages=x' right as said above\n%s",
                                  check));
         boot_loader_add_sources(*state, &loader, "/etc/kernel/cmdline", "root=x ro\n", true);
         assert_text(instruct(*state, &loader, &add),

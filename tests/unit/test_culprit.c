@@ -390,6 +390,11 @@ static void test_culprit_for_pool(void **state) {
                        "vm.nr_hugepages=40 in /etc/sysctl.d/10-a.conf:1");
         assert_culprit(*state, culprit_for_pool(culprits, now, 0, GIB),
                        NODE_POOL("*", "1048576kB") "=9 in /etc/tmpfiles.d/a.conf:2");
+        assert_culprit(*state,
+                       culprit_for_pool(
+                               culprits_in(*state, CULPRIT_SYSCTL, "vm.nr_hugepages_mempolicy=40"),
+                               now, 0, 2 * MIB),
+                       "vm.nr_hugepages_mempolicy=40 in /etc/x.conf:1");
         assert_null(culprit_for_pool(culprits_in(*state, CULPRIT_SYSCTL, "vm.nr_hugepages=1"), now,
                                      0, GIB));
 }

@@ -251,7 +251,7 @@ static void test_grub(void **state) {
         assert_loader(tree, "grub", "/boot/grub/grub.cfg", "ro a");
         tree_write(tree, "/boot/grub/grubenv", "saved_entry=b\n");
         assert_loader(tree, "grub", "/boot/grub/grub.cfg", "ro b");
-        tree_write(tree, "/etc/default/grub.d/a.cfg", "GRUB_CMDLINE_LINUX=\"b\"\n");
+        tree_write(tree, "/etc/default/grub.d/a.cfg", "GRUB_TIMEOUT=1\nGRUB_CMDLINE_LINUX=\"b\"\n");
         tree_write(tree, "/etc/default/grub.d/a.off", "GRUB_CMDLINE_LINUX=\"c\"\n");
         tree_write(tree, "/usr/sbin/update-grub", "");
         BootLoader loader = boot_loader_find(tree->root, tree->arena, topology_of(tree));
@@ -293,6 +293,11 @@ static void test_uki(void **state) {
 
         tree_write(tree, "/boot/efi/EFI/Linux/m-6.1.efi", "");
         assert_loader(tree, "uki", NULL, NULL);
+        tree_write(tree, "/etc/kernel/cmdline", "root=x\n");
+        BootLoader loader = boot_loader_find(tree->root, tree->arena, topology_of(tree));
+
+        assert_text(loader.esp, "/boot/efi");
+        assert_int_equal(loader.sources.n, 1);
         tree_write(tree, "/etc/default/grub", "");
         assert_loader(tree, "grub", NULL, NULL);
 }

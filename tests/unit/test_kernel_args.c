@@ -128,6 +128,7 @@ static const struct {
         /* NUMA. */
         {"numa=off", ""},
         {"numa=off hugepages=4", "2M=4 n:order"},
+        {"numa=on nosmt=off hugepages=0:4,1:4", "2M=0:4,1:4 n:order"},
         {"numa=off hugepages=0:4", "2M=0:4 n:order"},
         {"numa=off hugepages=0:4,1:4", "n:order e:numa-off"},
 };
