@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Others write to the pools under a running PostgreSQL; each time they are as planned seconds later,
+who watches sees it, and PostgreSQL does not notice."""
+
+import json
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+from databases import check_postgresql, postgresql_files, postgresql_unit, psql
+from guestlib import (
+    MIB,
+    SYSTEM_THP,
+    check,
+    check_equal,
+    hugetlb_mappings,
+    instance,
+    journal,
+    note,
+    output,
+    pools,
+    said,
+    sh,
+    thp,
+    timed,
+    unit,
+    wait_for,
+)
+from memory import watched_pools
+from scenario import Boot, Node, Scenario
+
+VERSION = 17
+POSTGRESQL = postgresql_unit(VERSION)
+SHARED_BUFFERS = 256  # MiB; PostgreSQL asks for some 140 pages
+PAGES = 160
+# Not even, or the kernel would put what is lowered and raised again where it belongs by itself.
+PLANNED = {0: 80, 1: 80 + 40}
+GUARD = "/run/sysctl.d/zz-hugeplan.conf"
+WRECKER = "/etc/sysctl.d/50-wreck.conf"
+WRECKED = 10
+# Who keeps changing a pool is fought ever more slowly: 1, 2, 4, 8 s from one repair to the next.
+HEAL_LIMIT_SEC = 20
+
+
+def heals() -> None:
+    check_postgresql(VERSION, SHARED_BUFFERS * MIB, set(PLANNED))
+    check_equal(persistent(), PLANNED, "what sysctl.d says has not won at boot")
+    before = postgresql()
+    with Watcher() as watcher:
+        lowered_by(f"sysctl -w vm.nr_hugepages={WRECKED}")
+        check(watcher.saw("pg-main", "lost"), "who watches saw it lost", watcher.verdicts)
+        lowered_by("sysctl --system")
+        guarded()
+        thp_is_healed()
+        ready_again = watcher.verdicts["pg-main"][-1:] == ["ready"]
+        check(ready_again, "who watches saw it ready again", watcher.verdicts)
+    told()
+    check_equal(postgresql(), before, "PostgreSQL has its process and its pages still")
+    check_equal(sh(psql("SELECT count(*) FROM t")).stdout.strip(), "50000", "and its data")
+    check_equal(unit("hugeplan.service", "NRestarts"), "0", "hugeplan runs on")
+
+
+def persistent() -> dict[int, int]:
+    surplus = pools("surplus_hugepages")
+    return {node: count - surplus[node] for node, count in pools().items()}
+
+
+def postgresql() -> tuple[str, list[tuple[int, int]]]:
+    pid = unit(POSTGRESQL, "MainPID")
+    return pid, [(one.start, one.sizes["Size"]) for one in hugetlb_mappings(pid)]
+
+
+def lowered_by(command: str) -> None:
+    with watched_pools(PLANNED) as seen:
+        done = sh(command)
+    check(done.returncode == 0, f"{command} runs", said(done))
+    harmed = any(seen[node][0] < PLANNED[node] for node in PLANNED)
+    check(harmed, f"{command}: it has done harm", seen)
+    healed(command, lambda: persistent() == PLANNED, persistent)
+    check_equal(instance("pg-main")["verdict"], "ready", f"{command}: the instance is ready")
+
+
+def guarded() -> None:
+    """What packages do whenever they bring a file for sysctl.d."""
+    check(f"= {sum(PLANNED.values())}\n" in Path(GUARD).read_text(), "the guard has the sum")
+    with watched_pools(PLANNED) as seen:
+        done = sh("systemctl restart systemd-sysctl")
+    check(done.returncode == 0, "systemd-sysctl is started again", said(done))
+    unmoved = {node: (count, count) for node, count in PLANNED.items()}
+    check_equal(seen, unmoved, "and moves no page, thanks to the guard")
+
+
+def thp_is_healed() -> None:
+    SYSTEM_THP.write_text("always")
+    healed("THP set to always", lambda: thp() == "never", thp)
+
+
+def healed(what: str, is_well: Callable[[], bool], found: Callable[[], object]) -> None:
+    well, seconds = timed(lambda: wait_for(is_well, HEAL_LIMIT_SEC))
+    check(well, f"{what}: all is as planned again within seconds", found())
+    note(f"{what}: after {seconds:.1f} s")
+
+
+def told() -> None:
+    logged = [entry["MESSAGE"] for entry in journal("--unit=hugeplan.service")]
+    drifts = [text for text in logged if text.startswith("drift: ")]
+    lowered = [text for text in drifts if re.search(r"node \d has \d+ pages of 2M", text)]
+    check(lowered, "the log names the drift", logged)
+    culprit = f"vm.nr_hugepages={WRECKED} in {WRECKER}:2"
+    check(any(culprit in text for text in lowered), "and who did it, by file and line", lowered)
+    check(any("transparent_hugepage" in one for one in drifts), "THP's drift, too", logged)
+
+
+class Watcher:
+    """A client that asked for every change."""
+
+    def __enter__(self) -> "Watcher":
+        self._file = open("/run/watched", "w+")
+        command = ["hugeplanctl", "status", "--watch", "--json=short"]
+        self._process = subprocess.Popen(command, stdout=self._file)
+        wait_for(lambda: self.verdicts)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.terminate()
+        self._process.wait()
+
+    @property
+    def verdicts(self) -> dict[str, list[str]]:
+        """Of each instance, what it was said to be, one after the other."""
+        found: dict[str, list[str]] = {}
+        for line in Path("/run/watched").read_text().splitlines():
+            for one in json.loads(line)["instances"]:
+                of_it = found.setdefault(one["name"], [])
+                if of_it[-1:] != [one["verdict"]]:
+                    of_it.append(one["verdict"])
+        return found
+
+    def saw(self, name: str, verdict: str) -> bool:
+        return bool(wait_for(lambda: verdict in self.verdicts.get(name, []), 5))
+
+
+SCENARIO = Scenario(
+    suites=("trixie",),  # where the daemon has a /sys and a /proc of its own
+    nodes=(Node("1536M"), Node("1G")),
+    files={
+        "/etc/hugeplan.d/00-host.conf": "[Host]\nTransparentHugePages=never\n",
+        "/etc/hugeplan.d/20-pg-main.conf": (
+            f"[Instance]\nEngine=postgresql\nUnit={POSTGRESQL}\nPages={PAGES}\n"
+        ),
+        "/etc/hugeplan.d/30-other.conf": "[Instance]\nPages=40\nNodes=1\n",
+        WRECKER: f"# another's idea\nvm.nr_hugepages = {WRECKED}\n",
+        **postgresql_files(VERSION, f"{SHARED_BUFFERS}MB"),
+    },
+    boots=(Boot(heals),),
+)
