@@ -2,9 +2,10 @@
 /* What scenarios do to a guest's memory; linked statically and laid into the guest as /vm/pages.
  *
  *   pages hold N [PAGE-KIB [NODE]]        maps and touches N huge pages and keeps them
- *   pages reserve N [PAGE-KIB [NODE]]     maps N huge pages without touching any
- *   pages fragment MIB KEEP [PIN [NODE]]  fills MIB with small pages and frees all but one in KEEP;
- *                                         one in PIN of those that stay cannot be moved
+ *   pages reserve N [PAGE-KIB [NODE]]     maps N huge pages without touching any, until
+ *                                         it gets SIGUSR1
+ *   pages fragment MIB KEEP [PIN [NODE]]  fills MIB with small pages and frees all but one in KEEP,
+ *                                         scattered; one in PIN of those cannot be moved
  *   pages pin N                           N small pages that cannot be moved: the buffers of pipes
  *   pages lowest FILE...                  reads counters without pause; at SIGTERM one line each:
  *                                         "FILE LOWEST HIGHEST READINGS"
@@ -69,7 +70,18 @@ static void map_huge(unsigned long n, unsigned long page_kib, int is_touched) {
 
         if (memory == MAP_FAILED)
                 fail("mmap");
-        for (size_t at = 0; is_touched && at < size; at += page)
+        if (!is_touched) {
+                sigset_t awaited;
+                int got;
+
+                sigemptyset(&awaited);
+                sigaddset(&awaited, SIGUSR1);
+                sigprocmask(SIG_BLOCK, &awaited, NULL);
+                puts("ready");
+                fflush(stdout);
+                sigwait(&awaited, &got);
+        }
+        for (size_t at = 0; at < size; at += page)
                 memory[at] = 1;
         stay();
 }
@@ -88,8 +100,19 @@ static void pin(char *page) {
         room--;
 }
 
+/* Scattered, not every KEEP-th: the kernel looks at every 2nd, 4th, ... 32nd page when it searches for
+ * free ones, and finds none in a pattern of that kind. The same numbers in every run. */
+static unsigned long random_below(unsigned long n) {
+        static unsigned long state = 88172645463325252ul;
+
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        return state % n;
+}
+
 static void fragment(size_t mib, size_t keep, size_t pin_one_in) {
-        size_t size = mib << 20, n_kept = 0;
+        size_t size = mib << 20;
         char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
         if (memory == MAP_FAILED)
@@ -98,14 +121,15 @@ static void fragment(size_t mib, size_t keep, size_t pin_one_in) {
         madvise(memory, size, MADV_NOHUGEPAGE);
         for (size_t at = 0; at < size; at += SMALL_PAGE)
                 memory[at] = 1;
-        for (size_t at = 0; at < size; at += keep * SMALL_PAGE) {
-                size_t group = size - at < keep * SMALL_PAGE ? size - at : keep * SMALL_PAGE;
-
-                if (pin_one_in > 0 && n_kept++ % pin_one_in == 0)
-                        pin(memory + at);
-                if (group > SMALL_PAGE &&
-                    madvise(memory + at + SMALL_PAGE, group - SMALL_PAGE, MADV_DONTNEED) < 0)
+        for (size_t at = 0, free_from = 0; at <= size; at += SMALL_PAGE) {
+                if (at < size && random_below(keep) > 0)
+                        continue;
+                if (at > free_from &&
+                    madvise(memory + free_from, at - free_from, MADV_DONTNEED) < 0)
                         fail("madvise");
+                free_from = at + SMALL_PAGE;
+                if (at < size && pin_one_in > 0 && random_below(pin_one_in) == 0)
+                        pin(memory + at);
         }
         stay();
 }
