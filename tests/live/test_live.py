@@ -28,6 +28,8 @@ import time
 import traceback
 from collections.abc import Callable, Iterator
 
+from public import public_copy
+
 CONFIG = pathlib.Path("/etc/hugeplan.d")
 RUNTIME = pathlib.Path("/run/hugeplan")
 LEFT_BEHIND = (RUNTIME, pathlib.Path("/run/varlink/registry/org.hugeplan.Manager"),
@@ -381,8 +383,9 @@ def test_drift_is_repaired(live: Live) -> None:
 
 
 def test_not_root(live: Live) -> None:
-    done = subprocess.run([str(live.hugepland)], check=False, text=True, capture_output=True,
-                          timeout=PATIENCE, user=65534, group=65534, extra_groups=[])
+    with public_copy(live.hugepland) as hugepland:
+        done = subprocess.run([hugepland], check=False, text=True, capture_output=True,
+                              timeout=PATIENCE, user=65534, group=65534, extra_groups=[])
     check(done.returncode == 1 and "must run as root" in done.stderr, done.stderr)
 
 
