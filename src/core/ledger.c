@@ -35,7 +35,8 @@ uint64_t ledger_granted_pages(const LedgerInstance *instance) {
         return pages;
 }
 
-static void observe_pool(Arena *arena, Ledger *ledger, unsigned node, const Pool *pool) {
+static void observe_pool(Arena *arena, Ledger *ledger, const Topology *topology, unsigned node,
+                         const Pool *pool) {
         LedgerPool *known = ledger_pool(ledger, node, pool->page_size_bytes);
         uint64_t persistent = pool_persistent_pages(pool);
 
@@ -52,15 +53,20 @@ static void observe_pool(Arena *arena, Ledger *ledger, unsigned node, const Pool
         } else if (persistent < known->found_pages) {
                 known->found_pages = known->set_pages = persistent;
         }
-        if (known)
-                known->foreign_pages = MIN(known->foreign_pages, persistent);
+        /* Others hold no more than what is in use or promised: who has left holds nothing. */
+        if (known) {
+                uint64_t promised = topology_promised_pages(topology, node, pool->page_size_bytes);
+                uint64_t busy = add_saturated(pool_used_pages(pool), promised);
+
+                known->foreign_pages = MIN(known->foreign_pages, MIN(persistent, busy));
+        }
 }
 
 void ledger_observe(Arena *arena, Ledger *ledger, const Topology *topology) {
         for (size_t i = 0; i < topology->n_nodes; i++)
                 for (size_t k = 0; k < topology->n_page_sizes; k++)
                         if (topology->nodes[i].pools[k].exists)
-                                observe_pool(arena, ledger, topology->nodes[i].id,
+                                observe_pool(arena, ledger, topology, topology->nodes[i].id,
                                              &topology->nodes[i].pools[k]);
 }
 

@@ -373,13 +373,52 @@ static const char *split_remedy(Arena *arena, const DemandOption *option, unsign
                             format_size(arena, mul_saturated(pages, option->page_size_bytes)));
 }
 
+/* Whether it is short only because others hold pages that were reserved; how many they do. */
+static bool is_taken(const DemandOption *option, const Candidate *candidate, uint64_t *ret_taken) {
+        uint64_t with_taken = candidate_capacity(candidate);
+
+        *ret_taken = 0;
+        for (size_t i = 0; i < candidate->n; i++)
+                *ret_taken = add_saturated(*ret_taken, candidate->pools[i]->foreign_pages);
+        with_taken = add_saturated(with_taken, *ret_taken);
+        for (size_t k = 0; k < option->n_split; k++) {
+                size_t i = candidate_find(candidate, option->split[k].node);
+
+                if (i == candidate->n ||
+                    option->split[k].pages > add_saturated(candidate->capacity[i],
+                                                           candidate->pools[i]->foreign_pages))
+                        return false;
+        }
+        return *ret_taken > 0 && with_taken >= option->pages;
+}
+
+static Reason taken_reason(const Planner *planner, const DemandInstance *demand,
+                           const DemandOption *option, const Candidate *candidate, uint64_t taken) {
+        Arena *arena = planner->arena;
+
+        return (Reason){
+                REASON_TAKEN,
+                arena_printf(
+                        arena,
+                        "others hold %s of node%s %s, and only %s of the %s that it wants %s left",
+                        pages_text(arena, taken, option->page_size_bytes),
+                        id_set_count(&demand->nodes) == 1 ? "" : "s",
+                        id_set_format(arena, &demand->nodes),
+                        format_count(arena, candidate_capacity(candidate)),
+                        format_count(arena, option->pages),
+                        candidate_capacity(candidate) == 1 ? "is" : "are"),
+                "see who holds huge pages in 'hugeplanctl status', and describe that program in /etc/hugeplan.d too"};
+}
+
 static Reason explain_shortage(const Planner *planner, const DemandInstance *demand,
                                const DemandOption *option, const Candidate *candidate) {
         Arena *arena = planner->arena;
         const PoolLimit *limit = find_binding_limit(planner, candidate);
         const char *keep_free = amount_format(arena, &planner->input->host->keep_free);
-        uint64_t capacity = candidate_capacity(candidate);
+        uint64_t capacity = candidate_capacity(candidate), taken;
 
+        if (is_taken(option, candidate, &taken))
+                return taken_reason(planner, demand, option, candidate, taken);
         if (limit)
                 return limit->reason;
         for (size_t k = 0; k < option->n_split; k++) {
@@ -632,7 +671,10 @@ static void set_targets(Planner *planner) {
                                  pool->gained_pages;
                 uint64_t present = pool_present_pages(pool);
 
-                pool->to_pages = MAX(found, pool_taken_pages(planner, pool));
+                /* For others alone no pool is raised. */
+                pool->to_pages = pool->granted_pages > 0
+                                         ? MAX(found, pool_taken_pages(planner, pool))
+                                         : found;
                 if (pool->to_pages >= present)
                         continue;
                 const Pool *now = topology_pool(topology, pool->node, pool->page_size_bytes);

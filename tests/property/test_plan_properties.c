@@ -387,8 +387,12 @@ static uint64_t naive_base(const World *world, size_t i, size_t k) {
 
         if (found > persistent)
                 found = persistent;
-        if (foreign > persistent) /* others cannot hold what is not there */
-                foreign = persistent;
+        uint64_t busy = pool->total_pages - pool->free_pages +
+                        topology_promised_pages(world->topology, node->id, pool->page_size_bytes);
+
+        if (foreign > persistent ||
+            foreign > busy) /* others cannot hold what is free or not there */
+                foreign = busy < persistent ? busy : persistent;
         return world->config.host.existing_pages == EXISTING_KEEP && found > foreign ? found
                                                                                      : foreign;
 }

@@ -73,12 +73,28 @@ static void test_observe_lowered(void **state) {
         ledger_observe(*state, ledger, host_with_pool(*state, "10"));
         ledger_pool(ledger, 0, 2 * MIB)->set_pages = 50;
         ledger_pool(ledger, 0, 2 * MIB)->foreign_pages = 30;
-        ledger_observe(*state, ledger, host_with_pool(*state, "20"));
+        ledger_observe(*state, ledger, host_with_pool(*state, "20/0"));
         assert_pool(ledger, 10, 50);
         assert_int_equal(ledger_pool(ledger, 0, 2 * MIB)->foreign_pages, 20);
-        ledger_observe(*state, ledger, host_with_pool(*state, "5"));
+        ledger_observe(*state, ledger, host_with_pool(*state, "5/0"));
         assert_pool(ledger, 5, 5);
         assert_int_equal(ledger_pool(ledger, 0, 2 * MIB)->foreign_pages, 5);
+}
+
+/* Others hold what is in use or promised at most: who leaves holds nothing. */
+static void test_observe_others_leave(void **state) {
+        static const struct {
+                const char *counts;
+                uint64_t foreign;
+        } steps[] = {{"60/30", 30}, {"60/40", 20}, {"30/12/15", 15}, {"60", 0}, {"60/0", 0}};
+        Ledger *ledger = ledger_new(*state, boot);
+
+        ledger_observe(*state, ledger, host_with_pool(*state, "60/30"));
+        ledger_pool(ledger, 0, 2 * MIB)->foreign_pages = 30;
+        for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
+                ledger_observe(*state, ledger, host_with_pool(*state, steps[i].counts));
+                assert_int_equal(ledger_pool(ledger, 0, 2 * MIB)->foreign_pages, steps[i].foreign);
+        }
 }
 
 /* Pages that we have put there are not found. */
@@ -276,6 +292,7 @@ int main(void) {
                 TEST(test_observe_new),
                 TEST(test_observe_others),
                 TEST(test_observe_lowered),
+                TEST(test_observe_others_leave),
                 TEST(test_observe_ours),
                 TEST(test_observe_missing_directory),
                 TEST(test_look_up),

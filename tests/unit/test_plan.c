@@ -351,6 +351,31 @@ static void test_foreign_pages(void **state) {
         assert_text(grants_text(*state, plan, "a"), "0:80");
 }
 
+/* They are made up for where an instance needs the pool, and nowhere else. */
+static void test_foreign_pages_alone(void **state) {
+        const Config *config =
+                config_make(*state, "a.conf", "[Instance]\nPages=8\nNodes=1\n", NULL);
+        const Plan *plan = plan_with(*state, config,
+                                     host_make(*state, "sizes 2M\n"
+                                                       "node 0 total=20G free=4G 2M=20/0/15\n"
+                                                       "node 1 total=20G free=4G\n"),
+                                     ledger_with_pool(*state, 0, 5, 5, 20), NULL);
+
+        assert_text(steps_text(*state, plan), "1:2M:0->8");
+}
+
+/* Short by what others hold: that is the reason, not the host's memory. */
+static void test_taken(void **state) {
+        const Config *config = config_make(*state, "a.conf", "[Instance]\nPages=300\n", NULL);
+        const Plan *plan =
+                plan_with(*state, config,
+                          host_make(*state, "sizes 2M\nnode 0 total=2G free=300M 2M=300/100\n"),
+                          ledger_with_pool(*state, 0, 0, 300, 200), NULL);
+
+        assert_int_equal(plan_find(plan, "a")->reason.kind, REASON_TAKEN);
+        assert_non_null(strstr(plan_find(plan, "a")->reason.text, "others hold 200 pages of 2M"));
+}
+
 /* A pool that others have lowered below what was found is not raised for its own sake. */
 static void test_lowered_by_others(void **state) {
         const Config *config = config_make(*state, "a.conf", "[Instance]\nPages=10\n", NULL);
@@ -594,6 +619,8 @@ int main(void) {
                 TEST(test_shrink),
                 TEST(test_surplus_is_not_persistent),
                 TEST(test_foreign_pages),
+                TEST(test_foreign_pages_alone),
+                TEST(test_taken),
                 TEST(test_lowered_by_others),
                 TEST(test_stays_where_it_is),
                 TEST(test_moves_when_changed),
