@@ -28,10 +28,9 @@ def pages_service(arguments: str) -> str:
     """A unit that runs the tool `pages`, and counts as started once that has done its part."""
     return f"""\
 [Service]
-StandardOutput=truncate:/run/%N.told
+Type=notify
 ExecStart={PAGES} {arguments}
-ExecStartPost=/bin/sh -c 'until grep -qs ready /run/%N.told; do sleep 0.1; done'
-TimeoutStartSec=60
+TimeoutStartSec=100
 """
 
 

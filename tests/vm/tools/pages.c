@@ -2,28 +2,31 @@
 /* What scenarios do to a guest's memory; linked statically and laid into the guest as /vm/pages.
  *
  *   pages hold N [PAGE-KIB [NODE]]        maps and touches N huge pages and keeps them
- *   pages reserve N [PAGE-KIB [NODE]]     maps N huge pages without touching any, until
- *                                         it gets SIGUSR1
+ *   pages reserve N [PAGE-KIB [NODE]]     maps N huge pages and touches them at SIGUSR1 only
  *   pages fragment MIB KEEP [PIN [NODE]]  fills MIB with small pages and frees all but one in KEEP,
  *                                         scattered; one in PIN of those cannot be moved
  *   pages pin N                           N small pages that cannot be moved: the buffers of pipes
  *   pages lowest FILE...                  reads counters without pause; at SIGTERM one line each:
  *                                         "FILE LOWEST HIGHEST READINGS"
  *
- * Each prints "ready" when it is done and then stays until it is killed. NODE: memory of that node
- * only. Without PAGE-KIB pages of 2 MiB. Whatever fails is said, and ends with status 1. */
+ * Each prints "ready" when it is done, tells the service manager, and stays until it is killed.
+ * NODE: memory of that node only. Without PAGE-KIB: pages of 2 MiB. Whatever fails is said, and ends
+ * with status 1. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/mempolicy.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 enum { SMALL_PAGE = 4096, PIPE_PAGES = 16, FILES_MAX = 16 };
@@ -55,9 +58,33 @@ static void allow_many_files(void) {
                 fail("setrlimit");
 }
 
-static void stay(void) {
+/* sd_notify(3), where a service manager waits for it. */
+static void notify(void) {
+        const char *path = getenv("NOTIFY_SOCKET");
+        struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+        if (!path)
+                return;
+        int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+        size_t n = strnlen(path, sizeof(address.sun_path));
+
+        memcpy(address.sun_path, path, n);
+        if (*path == '@')
+                address.sun_path[0] = '\0';
+        if (fd < 0 || sendto(fd, "READY=1", 7, 0, (struct sockaddr *) &address,
+                             (socklen_t) (offsetof(struct sockaddr_un, sun_path) + n)) < 0)
+                fail("notify");
+        close(fd);
+}
+
+static void say_ready(void) {
         puts("ready");
         fflush(stdout);
+        notify();
+}
+
+static void stay(void) {
+        say_ready();
         for (;;)
                 pause();
 }
@@ -77,8 +104,7 @@ static void map_huge(unsigned long n, unsigned long page_kib, int is_touched) {
                 sigemptyset(&awaited);
                 sigaddset(&awaited, SIGUSR1);
                 sigprocmask(SIG_BLOCK, &awaited, NULL);
-                puts("ready");
-                fflush(stdout);
+                say_ready();
                 sigwait(&awaited, &got);
         }
         for (size_t at = 0; at < size; at += page)
@@ -179,8 +205,7 @@ static void lowest(char **names, int n) {
                         fail(names[i]);
                 low[i] = high[i] = read_counter(fds[i], names[i]);
         }
-        puts("ready");
-        fflush(stdout);
+        say_ready();
         for (; !is_over; readings++)
                 for (int i = 0; i < n; i++) {
                         unsigned long now = read_counter(fds[i], names[i]);

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Others beside us: pages that were there before, pages that others hold, promised pages, thieves.
+Found pages stay, held and promised ones are never taken away, and what is stolen between the
+reservation and the start of a unit is made up for, or the thief named."""
+
+from guestlib import (
+    check,
+    check_equal,
+    instance,
+    journal,
+    pool,
+    pools,
+    said,
+    sh,
+    status,
+    unit,
+    wait_for,
+)
+from memory import (
+    configure,
+    pages_service,
+    pool_file,
+    reload,
+    start_pages,
+    stop_pages,
+)
+from scenario import Boot, Node, Scenario
+
+FOUND = 50  # on each of two nodes, by the kernel command line
+SQUATTED = 20  # of them, held by another on node 0 before hugeplan starts
+
+EARLY = """
+[Unit]
+DefaultDependencies=no
+Before=hugeplan.service
+[Install]
+WantedBy=sysinit.target
+"""
+
+
+def beside_others() -> None:
+    check_equal(pools(), {0: FOUND, 1: FOUND}, "hugeplan leaves found pages where they are")
+    check_equal(held(), {0: SQUATTED, 1: 0}, "another holds some of them")
+    never_below_what_was_found()
+    promised_pages_stay()
+    stolen_pages_are_made_up_for()
+    short_of_memory_the_thief_is_named()
+    release_gives_back_its_own()
+    surplus_is_not_added()
+
+
+def held() -> dict[int, int]:
+    free = pools("free_hugepages")
+    return {node: count - free[node] for node, count in pools().items()}
+
+
+def service(name: str, arguments: str) -> None:
+    """A unit with a gate, started by nobody yet."""
+    with open(f"/etc/systemd/system/{name}.service", "w") as file:
+        file.write(pages_service(arguments))
+
+
+def planned(name: str, pages: int, node: int) -> None:
+    configure(name, f"[Instance]\nUnit={name}.service\nPages={pages}\nNodes={node}\nPlacement=bind\n")
+    sh("systemctl daemon-reload")  # for its gate
+    reload()
+
+
+def gone(name: str) -> None:
+    configure(name, None)
+    sh("systemctl daemon-reload")
+    reload()
+
+
+def never_below_what_was_found() -> None:
+    service("first", "hold 45")
+    planned("first", 45, 0)
+    check_equal(pools()[0], FOUND, "an instance is served from found pages that may be free")
+    done = sh("systemctl start first.service")
+    check(done.returncode == 0, "at its start its gate sees that they are not", said(done))
+    check_equal(pools()[0], SQUATTED + 45, "and has the pool grow by what is missing")
+    check_equal(held()[0], SQUATTED + 45, "so that both have theirs")
+    gone("first")
+    check_equal(held()[0], SQUATTED + 45, "removed while it runs, it keeps its pages")
+    sh("systemctl stop first.service")
+    reload()
+    check_equal(pools(), {0: FOUND, 1: FOUND}, "stopped, it leaves what was found, and no less")
+    check_equal(held(), {0: SQUATTED, 1: 0}, "and the other holds what it held")
+
+
+def promised_pages_stay() -> None:
+    planned("second", 200, 1)
+    check_equal(pools()[1], 200, "a larger one has the pool grow")
+    start_pages("promised", "reserve 180")
+    gone("second")
+    free = sum(pools("free_hugepages").values())
+    check(free >= 180, "removed, it takes no page away that is promised to another", pools())
+    check(pools()[1] < 200, "but gives back the rest", pools())
+    sh("systemctl kill --signal=SIGUSR1 promised.service")
+    touched = wait_for(lambda: sum(held().values()) == SQUATTED + 180, 20)
+    check(touched, "and the other gets every page that it was promised", (held(), pools()))
+    check_equal(unit("promised.service"), "active", "and lives")
+    stop_pages("promised")
+    reload()
+    check_equal(pools(), {0: FOUND, 1: FOUND}, "then all is as it was found")
+
+
+def stolen_pages_are_made_up_for() -> None:
+    service("third", "hold 80")
+    planned("third", 80, 1)
+    check_equal(pools()[1], 80, "third's pages stand")
+    start_pages("thief", "hold 30 2048 1")
+    check_equal(pool(1, "free_hugepages"), 50, "a thief takes some before its unit starts")
+    done = sh("systemctl start third.service")
+    check(done.returncode == 0, "the gate lets it start all the same", said(done))
+    check_equal(pools()[1], 110, "as the pool has grown by what was stolen")
+    check_equal(instance("third")["verdict"], "ready", "third is ready")
+    sh("systemctl stop third.service")
+    stop_pages("thief")
+    gone("third")
+    check_equal(pools()[1], FOUND, "what was made up for is given back, too")
+
+
+def short_of_memory_the_thief_is_named() -> None:
+    service("fourth", "hold 300")
+    planned("fourth", 300, 1)
+    start_pages("thief", "hold 200 2048 1")
+    pid = unit("thief.service", "MainPID")
+    done = sh("systemctl start fourth.service", timeout_sec=120)
+    check(done.returncode != 0, "there is no memory to make up for so much", pools())
+    check_equal(unit("fourth.service"), "failed", "so the gate keeps fourth out")
+    told = [entry["MESSAGE"] for entry in journal("--unit=fourth.service", "_COMM=hugeplanctl")]
+    check(any("others hold 200 pages of 2M" in one for one in told), "and says why", told)
+    names = any("thief.service" in one and f"pid {pid}" in one for one in told)
+    check(names, "and who, in fourth's own journal", told)
+    logged = [one["MESSAGE"] for one in journal("--unit=hugeplan.service")]
+    check(any("fourth" in one for one in logged), "hugeplan's own log tells of it", logged)
+    of_fourth = [one["id"] for one in status()["problems"] if "fourth" in one["text"]]
+    check("taken" in of_fourth, "it is a problem of status by the name of 'taken'", status())
+    stop_pages("thief")
+    done = sh("systemctl start fourth.service", timeout_sec=120)
+    check(done.returncode == 0, "without the thief it starts", said(done))
+    sh("systemctl stop fourth.service")
+
+
+def release_gives_back_its_own() -> None:
+    planned("fifth", 60, 1)
+    before = pools()
+    done = sh("hugeplanctl release fourth")
+    check(done.returncode == 0, "release of fourth", said(done))
+    check_equal(pools()[1], before[1] - 300, "gives back its own pages and no more")
+    check_equal(instance("fifth")["verdict"], "ready", "fifth has its own still")
+    check_equal(held(), {0: SQUATTED, 1: 0}, "and the squatter")
+    for name in ("fourth", "fifth"):
+        configure(name, None)
+    reload()
+    check_equal(pools(), {0: FOUND, 1: FOUND}, "without instances all is as it was found")
+
+
+def surplus_is_not_added() -> None:
+    """Before 6.7 the kernel adds the surplus of other nodes to what is asked of one."""
+    pool_file(0).write_text("5")
+    surplus = pool(0, "surplus_hugepages")
+    check_equal(surplus, SQUATTED - 5, "node 0 has surplus pages: lowered while they are in use")
+    planned("sixth", 120, 1)
+    check_equal(pools()[1], 120, "growing node 1 gives exactly what is planned")
+    check_equal(pool(0, "surplus_hugepages"), surplus, "and leaves node 0 alone")
+    check_equal(instance("sixth")["verdict"], "ready", "sixth is ready")
+
+
+SCENARIO = Scenario(
+    nodes=(Node("1G"), Node("1G")),
+    files={
+        "/etc/hugeplan.d/00-host.conf": "[Host]\n",
+        "/etc/systemd/system/squatter.service": (
+            pages_service(f"hold {SQUATTED} 2048 0") + EARLY
+        ),
+    },
+    enable=("squatter.service",),
+    boots=(Boot(beside_others, kernel_args=f"hugepages=0:{FOUND},1:{FOUND}"),),
+)
