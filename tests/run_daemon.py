@@ -41,6 +41,16 @@ MIB = 1 << 20
 PATIENCE = 20.0  # seconds; everything here takes a fraction of one
 
 
+def read_count(path: pathlib.Path) -> int:
+    """The number in a file that another process may be writing: by one read, which sees it before,
+    after, or truncated (-1), as an attribute of the kernel is read."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        return int(os.read(descriptor, 64) or -1)
+    finally:
+        os.close(descriptor)
+
+
 class Failure(AssertionError):
     """A check that does not hold."""
 
@@ -79,8 +89,7 @@ class Kernel(threading.Thread):
 
     @staticmethod
     def count(pool: pathlib.Path) -> int:
-        text = (pool / "nr_hugepages").read_text().strip()
-        return int(text) if text else -1  # caught between truncation and writing
+        return read_count(pool / "nr_hugepages")
 
     def react(self, pool: pathlib.Path, now: int) -> None:
         more = now - self.known[pool]
@@ -97,7 +106,7 @@ class Kernel(threading.Thread):
     def add_up(self, name: str) -> None:
         whole = self.root / "sys/kernel/mm/hugepages" / name
         for attribute in ("nr_hugepages", "free_hugepages"):
-            total = sum(int((pool / attribute).read_text() or 0)
+            total = sum(max(read_count(pool / attribute), 0)
                         for pool in self.pools if pool.name == name)
             replace(whole / attribute, f"{total}\n")
 
@@ -175,7 +184,7 @@ class Host:
                          "nr_hugepages")
 
     def pool(self, node: int, kib: int = 2048) -> int:
-        return int(self.pool_path(node, kib).read_text() or -1)
+        return read_count(self.pool_path(node, kib))
 
     def kernel_files(self) -> dict[str, tuple[object, ...]]:
         """Contents and times of all that a write of the daemon would touch."""
