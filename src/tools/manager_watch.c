@@ -85,6 +85,14 @@ static void note_raised(Manager *manager, const Topology *now) {
         ledger_observe(manager->round_arena, manager->ledger, now);
 }
 
+/* Whether memory that has come may help somebody: who is short, or whose node was not there. */
+static bool waits_for_memory(const Plan *plan) {
+        for (size_t i = 0; i < plan->n_instances; i++)
+                if (plan->instances[i].reason.kind == REASON_NODE_ABSENT)
+                        return true;
+        return plan_is_short(plan);
+}
+
 static void arm_settle(Manager *manager, uint64_t delay_usec);
 
 void manager_verify(Manager *manager) {
@@ -92,14 +100,18 @@ void manager_verify(Manager *manager) {
         Watch *watch = &manager->watch;
         Diags ignored = diags_in(arena);
 
-        if (manager->phase == PHASE_RESERVING || manager->is_held_back)
-                return; /* a round looks by itself when it ends */
+        if (manager->is_held_back)
+                return;
+        if (manager->phase == PHASE_RESERVING) { /* what came in between is looked at after it */
+                arm_settle(manager, hotplug_settle_usec);
+                return;
+        }
 
         const Topology *now = probe_topology(manager->root, arena);
         ThpPlan thp = thp_plan_make(arena, manager->config, now, &ignored);
         Drifts drifts = drift_find(arena, manager->plan, manager->ledger, now, &thp);
         size_t n_repairable = tell_drifts(manager, arena, &drifts, now);
-        bool has_new_memory = watch->has_hotplug && plan_is_short(manager->plan);
+        bool has_new_memory = watch->has_hotplug && waits_for_memory(manager->plan);
 
         watch->has_hotplug = false;
         note_raised(manager, now);
