@@ -254,8 +254,9 @@ static void method_wait(VarlinkCall *call, json_t *parameters, void *userdata) {
                                                  : config->wait_timeout_usec;
 
         /* What a round cannot change, or was tried just now, is answered without one. */
-        client->has_tried = !client->is_starting && manager->phase != PHASE_RESERVING &&
-                            !may_begin_round(manager);
+        client->has_tried = !client->is_starting &&
+                            (manager->is_held_back ||
+                             (manager->phase != PHASE_RESERVING && !may_begin_round(manager)));
         if (try_gate(client))
                 return;
         if (usec != UINT64_MAX)

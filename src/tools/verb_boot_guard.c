@@ -15,8 +15,11 @@ int verb_boot_guard(Command *command) {
         const char *word = command->arguments[0], *why;
         Arena *arena = command->arena;
         BootGuard *guard = boot_guard_load(command->root, arena);
-        const char *boot_id = probe_topology(command->root, arena)->boot_id;
+        const char *boot_id = probe_boot_id(command->root, arena);
 
+        /* In a rescue shell nothing was planned: that boot neither fails nor proves anything. */
+        if (kernel_command_line_is_rescue(probe_kernel_command_line(command->root, arena)))
+                return EXIT_AS_WISHED;
         if (text_equals(word, "begin")) {
                 boot_guard_begin(arena, guard, boot_id);
         } else if (text_equals(word, "good")) {
