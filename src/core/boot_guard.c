@@ -93,7 +93,7 @@ void boot_guard_limit(Arena *arena, const BootGuard *guard, Demand *demand, Diag
         diags_add(
                 problems,
                 &(Diag){.severity = SEVERITY_WARNING,
-                        .id = "boot-guard",
+                        .id = reason_id(REASON_BOOT_GUARD),
                         .text = arena_printf(
                                 arena,
                                 "%" PRIu64

@@ -6,6 +6,7 @@
 #include "core/config_file.h"
 #include "core/config_keys.h"
 #include "core/names.h"
+#include "core/problem.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -166,7 +167,7 @@ static void check_instance(Assembler *assembler, InstanceConfig *instance, Parse
                 ParsedFile *blamed = find_origin_file(assembler, origin, parsed);
 
                 config_file_refuse(assembler->arena, blamed, &assembler->config->problems,
-                                   &(Diag){.id = "config-contradiction",
+                                   &(Diag){.id = problem_id(PROBLEM_CONFIG_CONTRADICTION),
                                            .line = origin ? origin->line : 0,
                                            .key = mistake.key,
                                            .text = mistake.text,
@@ -241,7 +242,7 @@ static void refuse_second(Assembler *assembler, InstanceConfig *instance, Parsed
                 return;
         config_file_refuse(
                 arena, parsed, &assembler->config->problems,
-                &(Diag){.id = "config-duplicate",
+                &(Diag){.id = problem_id(PROBLEM_CONFIG_DUPLICATE),
                         .key = "Name",
                         .text = arena_printf(arena, "the instance '%s' is described by %s already",
                                              instance->name, first->file),
@@ -289,7 +290,7 @@ static void assemble_instance(Assembler *assembler, ParsedFile *parsed) {
         if (wrong) {
                 config_file_refuse(
                         arena, parsed, &assembler->config->problems,
-                        &(Diag){.id = "config-bad-name",
+                        &(Diag){.id = problem_id(PROBLEM_CONFIG_BAD_NAME),
                                 .key = "Name",
                                 .text = arena_printf(arena, "'%s': %s", instance.name, wrong),
                                 .remedy = "rename the file, or add Name="});
@@ -330,7 +331,7 @@ static void warn_of_orphans(Assembler *assembler) {
                 if (!is_found)
                         diags_add(&assembler->config->problems,
                                   &(Diag){.severity = SEVERITY_WARNING,
-                                          .id = "config-orphan",
+                                          .id = problem_id(PROBLEM_CONFIG_ORPHAN),
                                           .file = file->path,
                                           .text = arena_printf(assembler->arena,
                                                                "extends %s, which is not there",

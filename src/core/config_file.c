@@ -7,6 +7,7 @@
 #include "core/config_file.h"
 
 #include "base/text.h"
+#include "core/problem.h"
 
 #include <ini.h>
 #include <string.h>
@@ -35,7 +36,7 @@ void config_file_refuse(Arena *arena, ParsedFile *parsed, Diags *problems, const
 
 static void refuse_line(Reader *reader, const char *key, const char *text, const char *remedy) {
         config_file_refuse(reader->arena, reader->parsed, reader->problems,
-                           &(Diag){.id = "config-syntax",
+                           &(Diag){.id = problem_id(PROBLEM_CONFIG_SYNTAX),
                                    .line = reader->line,
                                    .key = key,
                                    .text = text,
@@ -182,7 +183,7 @@ ParsedFile *config_file_parse(Arena *arena, const ConfigFile *file, Diags *probl
         if (!file->text) {
                 config_file_refuse(
                         arena, parsed, problems,
-                        &(Diag){.id = "config-unreadable",
+                        &(Diag){.id = problem_id(PROBLEM_CONFIG_UNREADABLE),
                                 .text = arena_printf(arena, "cannot be read: %s",
                                                      strerror(-file->error)),
                                 .remedy = "make it a regular file of at most 64K that root can "

@@ -3,6 +3,7 @@
 
 #include "base/size.h"
 #include "base/text.h"
+#include "core/problem.h"
 
 #include <string.h>
 #include <strings.h>
@@ -481,7 +482,7 @@ static void refuse_unknown(Arena *arena, Section section, const Assignment *assi
         else
                 remedy = "hugeplan.d(5) lists the keys; your own begin with X-";
         config_file_refuse(arena, parsed, problems,
-                           &(Diag){.id = "config-unknown-key",
+                           &(Diag){.id = problem_id(PROBLEM_CONFIG_UNKNOWN_KEY),
                                    .line = assignment->line,
                                    .key = assignment->key,
                                    .text = "unknown key",
@@ -491,7 +492,7 @@ static void refuse_unknown(Arena *arena, Section section, const Assignment *assi
 static void refuse_value(Arena *arena, const ConfigKey *key, const Assignment *assignment,
                          const char *wrong, ParsedFile *parsed, Diags *problems) {
         config_file_refuse(arena, parsed, problems,
-                           &(Diag){.id = "config-bad-value",
+                           &(Diag){.id = problem_id(PROBLEM_CONFIG_BAD_VALUE),
                                    .line = assignment->line,
                                    .key = key->name,
                                    .text = wrong,
@@ -575,7 +576,7 @@ static void apply_one(KeyTarget *target, Section section, const Assignment *assi
         if (earlier > 0)
                 config_file_refuse(
                         arena, parsed, problems,
-                        &(Diag){.id = "config-set-twice",
+                        &(Diag){.id = problem_id(PROBLEM_CONFIG_SET_TWICE),
                                 .line = assignment->line,
                                 .key = key->name,
                                 .text = arena_printf(arena, "is set in line %u already", earlier),
@@ -584,7 +585,7 @@ static void apply_one(KeyTarget *target, Section section, const Assignment *assi
                 refuse_value(arena, key, assignment, wrong, parsed, problems);
         else if (key->is_unsupported && key->is_unsupported(target))
                 config_file_refuse(arena, parsed, problems,
-                                   &(Diag){.id = "config-not-supported",
+                                   &(Diag){.id = problem_id(PROBLEM_CONFIG_NOT_SUPPORTED),
                                            .line = assignment->line,
                                            .key = key->name,
                                            .text = arena_printf(arena, "'%s' is not supported yet",

@@ -3,6 +3,7 @@
 
 #include "base/size.h"
 #include "base/text.h"
+#include "core/problem.h"
 
 #include <string.h>
 
@@ -12,12 +13,18 @@ typedef struct Conflict {
         const Culprit *culprit;
 } Conflict;
 
-/* When the reader of an entry acts. */
-static const char *const source_acts[] = {
-        [CULPRIT_KERNEL_COMMAND_LINE] = "the kernel applies it at every boot",
-        [CULPRIT_SYSCTL] = "systemd-sysctl applies it again whenever a package triggers it",
-        [CULPRIT_TMPFILES] = "systemd-tmpfiles applies it at every boot, after hugeplan",
-        [CULPRIT_TUNED] = "tuned applies it whenever it starts, after hugeplan",
+static const struct {
+        ProblemKind problem;
+        const char *acts; /* when the reader of an entry does */
+} sources[] = {
+        [CULPRIT_KERNEL_COMMAND_LINE] = {PROBLEM_CONFLICT_COMMAND_LINE,
+                                         "the kernel applies it at every boot"},
+        [CULPRIT_SYSCTL] = {PROBLEM_CONFLICT_SYSCTL,
+                            "systemd-sysctl applies it again whenever a package triggers it"},
+        [CULPRIT_TMPFILES] = {PROBLEM_CONFLICT_TMPFILES,
+                              "systemd-tmpfiles applies it at every boot, after hugeplan"},
+        [CULPRIT_TUNED] = {PROBLEM_CONFLICT_TUNED,
+                           "tuned applies it whenever it starts, after hugeplan"},
 };
 
 static const struct {
@@ -207,15 +214,15 @@ static void add_conflict(const Conflict *conflict, Diags *problems) {
         const char *text =
                 culprit->is_effective
                         ? arena_printf(conflict->arena, "%s; %s, and %s", does_text(conflict),
-                                       source_acts[culprit->source], kind_texts[culprit->what].harm)
+                                       sources[culprit->source].acts,
+                                       kind_texts[culprit->what].harm)
                         : arena_printf(conflict->arena,
                                        "%s, though another line overrules it as things are",
                                        does_text(conflict));
 
         diags_add(problems,
                   &(Diag){.severity = culprit->is_effective ? SEVERITY_WARNING : SEVERITY_NOTICE,
-                          .id = arena_printf(conflict->arena, "conflict-%s",
-                                             culprit_source_name(culprit->source)),
+                          .id = problem_id(sources[culprit->source].problem),
                           .file = culprit->file,
                           .line = culprit->line,
                           .key = culprit->key,

@@ -4,6 +4,7 @@
 #include "base/size.h"
 #include "base/text.h"
 #include "core/names.h"
+#include "core/problem.h"
 
 #include <string.h>
 
@@ -280,10 +281,10 @@ static void add_changes(Adviser *adviser) {
 
 /* ---- problems ---- */
 
-static void add_problem(Adviser *adviser, Severity severity, const char *id, const char *key,
+static void add_problem(Adviser *adviser, Severity severity, ProblemKind kind, const char *key,
                         const char *text, const char *remedy) {
         diags_add(&adviser->advice->problems, &(Diag){.severity = severity,
-                                                      .id = id,
+                                                      .id = problem_id(kind),
                                                       .file = PATH_CMDLINE,
                                                       .key = key,
                                                       .text = text,
@@ -305,7 +306,8 @@ static bool has_phrase(const KernelLine *line, const char *phrase) {
 static void compare_with_next(Adviser *adviser) {
         VEC_FOREACH(phrase, &adviser->present->phrases)
                 if (!has_phrase(adviser->next, *phrase))
-                        add_problem(adviser, SEVERITY_WARNING, "cmdline-lost-at-next-boot", *phrase,
+                        add_problem(adviser, SEVERITY_WARNING, PROBLEM_CMDLINE_LOST_AT_NEXT_BOOT,
+                                    *phrase,
                                     arena_printf(adviser->arena,
                                                  "is not in the entry that boots next (%s)",
                                                  adviser->input->next_file),
@@ -314,7 +316,7 @@ static void compare_with_next(Adviser *adviser) {
                 if (!has_phrase(adviser->present, *phrase))
                         diags_add(&adviser->advice->problems,
                                   &(Diag){.severity = SEVERITY_NOTICE,
-                                          .id = "cmdline-from-next-boot",
+                                          .id = problem_id(PROBLEM_CMDLINE_FROM_NEXT_BOOT),
                                           .file = adviser->input->next_file,
                                           .key = *phrase,
                                           .text = "takes effect with the next boot"});
@@ -330,9 +332,9 @@ static const InstanceConfig *find_node_wish(const Config *config) {
         return NULL;
 }
 
-static bool has_problem(const KernelLine *line, const char *id) {
+static bool has_problem(const KernelLine *line, ProblemKind kind) {
         VEC_FOREACH(problem, &line->problems.list)
-                if (text_equals(problem->id, id))
+                if (text_equals(problem->id, problem_id(kind)))
                         return true;
         return false;
 }
@@ -342,10 +344,10 @@ static void judge_numa(Adviser *adviser, const KernelLine *line) {
         const KernelArgument *numa = kernel_argument_find(&line->arguments, "numa");
 
         if (!wish || !numa || !text_equals(numa->value, "off") ||
-            has_problem(line, "cmdline-numa-off"))
+            has_problem(line, PROBLEM_CMDLINE_NUMA_OFF))
                 return;
         add_change(adviser, &(KernelChange){.from = numa->word});
-        add_problem(adviser, SEVERITY_ERROR, "cmdline-numa-off", numa->word,
+        add_problem(adviser, SEVERITY_ERROR, PROBLEM_CMDLINE_NUMA_OFF, numa->word,
                     arena_printf(adviser->arena,
                                  "makes the host a single node, while instance %s names nodes",
                                  wish->name),
@@ -359,7 +361,7 @@ static void judge_cma(Adviser *adviser, const KernelLine *line) {
         if (!cma || !is_wanting(adviser->advice))
                 return;
         add_change(adviser, &(KernelChange){.from = cma->word});
-        add_problem(adviser, SEVERITY_ERROR, "cmdline-cma", cma->word,
+        add_problem(adviser, SEVERITY_ERROR, PROBLEM_CMDLINE_CMA, cma->word,
                     "has the kernel skip hugepages= for gigantic pages and keep memory aside for "
                     "run time instead",
                     "take it out, or leave gigantic pages to run time and hugepages= out");
@@ -370,7 +372,7 @@ static void judge_pool(Adviser *adviser, const KernelPool *pool) {
         char *size = format_page_size(arena, pool->page_size_bytes);
 
         if (pool->present_pages > pool->found_pages)
-                add_problem(adviser, SEVERITY_WARNING, "cmdline-short", NULL,
+                add_problem(adviser, SEVERITY_WARNING, PROBLEM_CMDLINE_SHORT, NULL,
                             arena_printf(arena,
                                          "asks for %" PRIu64 " pages of %s on node %u, of which "
                                          "the node has %" PRIu64,
@@ -379,14 +381,14 @@ static void judge_pool(Adviser *adviser, const KernelPool *pool) {
                             "back since");
         else if (pool->present_pages < pool->planned_pages &&
                  pool->found_pages >= pool->planned_pages)
-                add_problem(adviser, SEVERITY_NOTICE, "cmdline-run-time", NULL,
+                add_problem(adviser, SEVERITY_NOTICE, PROBLEM_CMDLINE_RUN_TIME, NULL,
                             arena_printf(arena,
                                          "pages of %s on node %u were reserved at run time in "
                                          "this boot, which may not succeed in the next",
                                          size, pool->node),
                             NULL);
         if (pool->present_pages > pool->planned_pages)
-                add_problem(adviser, SEVERITY_NOTICE, "cmdline-beyond-plan", NULL,
+                add_problem(adviser, SEVERITY_NOTICE, PROBLEM_CMDLINE_BEYOND_PLAN, NULL,
                             arena_printf(arena,
                                          "asks for %" PRIu64 " pages of %s on node %u beyond the "
                                          "plan; they stay with others",
@@ -400,7 +402,7 @@ static void judge_spread(Adviser *adviser) {
                 if (!pages->is_per_node && !serves_present(adviser->advice) &&
                     adviser->input->topology->n_nodes > 1 &&
                     is_gigantic(adviser, pages->page_size_bytes))
-                        add_problem(adviser, SEVERITY_WARNING, "cmdline-spread", pages->words,
+                        add_problem(adviser, SEVERITY_WARNING, PROBLEM_CMDLINE_SPREAD, pages->words,
                                     "names no nodes, so that the kernel spreads the pages evenly; "
                                     "the plan needs another split",
                                     "write hugepages=NODE:PAGES,NODE:PAGES");
@@ -435,7 +437,7 @@ static void judge_existing(Adviser *adviser) {
             is_wanting(adviser->advice))
                 diags_add(&adviser->advice->problems,
                           &(Diag){.severity = SEVERITY_ERROR,
-                                  .id = "existing-pages-kept",
+                                  .id = problem_id(PROBLEM_EXISTING_PAGES_KEPT),
                                   .key = "ExistingPages",
                                   .text = "keep leaves the pages of the kernel command line to "
                                           "others, so that they cannot serve the plan",

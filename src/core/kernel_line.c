@@ -3,6 +3,7 @@
 
 #include "base/size.h"
 #include "base/text.h"
+#include "core/problem.h"
 
 #include <string.h>
 
@@ -148,10 +149,10 @@ const KernelArgument *kernel_argument_find(const KernelArguments *arguments, con
 
 /* ---- what is wrong ---- */
 
-static void add_problem(Reader *reader, Severity severity, const char *id, const char *words,
+static void add_problem(Reader *reader, Severity severity, ProblemKind kind, const char *words,
                         const char *text, const char *remedy) {
         diags_add(&reader->line->problems, &(Diag){.severity = severity,
-                                                   .id = id,
+                                                   .id = problem_id(kind),
                                                    .file = reader->file,
                                                    .key = words,
                                                    .text = text,
@@ -255,7 +256,7 @@ static void judge_typo(Reader *reader, const KernelArgument *argument) {
                              argument->value ? argument->value : "");
         add_phrase(reader, argument->word);
         add_repair(reader, argument->word, meant);
-        add_problem(reader, SEVERITY_ERROR, "cmdline-typo", argument->word,
+        add_problem(reader, SEVERITY_ERROR, PROBLEM_CMDLINE_TYPO, argument->word,
                     "the kernel knows no such argument and passes over it",
                     arena_printf(reader->arena, "write %s", meant));
 }
@@ -296,7 +297,7 @@ static uint64_t judge_size(Reader *reader, const KernelArgument *argument) {
                 return bytes;
         char *names = topology_page_size_names(reader->arena, reader->topology);
 
-        add_problem(reader, SEVERITY_ERROR, "cmdline-no-such-size", argument->word,
+        add_problem(reader, SEVERITY_ERROR, PROBLEM_CMDLINE_NO_SUCH_SIZE, argument->word,
                     "this CPU or kernel has no pages of that size, so that the hugepages= which "
                     "follows is ignored too",
                     *names ? arena_printf(reader->arena, "write one of %s", names)
@@ -321,7 +322,7 @@ static void take_size(Reader *reader, const KernelArgument *argument) {
                 return;
         if (is_size_seen(reader, bytes) &&
             !(reader->has_default && bytes == reader->default_bytes && !has_pages(reader, bytes))) {
-                add_problem(reader, SEVERITY_ERROR, "cmdline-duplicate", argument->word,
+                add_problem(reader, SEVERITY_ERROR, PROBLEM_CMDLINE_DUPLICATE, argument->word,
                             "this size is named twice; the kernel ignores the second, and the "
                             "hugepages= which follows it",
                             "keep one hugepagesz= with one hugepages= for each size");
@@ -338,7 +339,7 @@ static void take_default_size(Reader *reader, const KernelArgument *argument) {
         reader->is_size_valid = false;
         if (reader->has_default) {
                 add_repair(reader, argument->word, NULL);
-                add_problem(reader, SEVERITY_ERROR, "cmdline-duplicate", argument->word,
+                add_problem(reader, SEVERITY_ERROR, PROBLEM_CMDLINE_DUPLICATE, argument->word,
                             "the default size is named twice; the kernel ignores the second",
                             "keep one default_hugepagesz=");
                 return;
@@ -411,7 +412,7 @@ static void judge_memoryless(Reader *reader, const KernelPages *pages) {
                     pages->nodes[i].pages == 0)
                         continue;
                 add_unclear(reader, pages->words);
-                add_problem(reader, SEVERITY_ERROR, "cmdline-invalid-node", pages->words,
+                add_problem(reader, SEVERITY_ERROR, PROBLEM_CMDLINE_INVALID_NODE, pages->words,
                             arena_printf(reader->arena, "node %u has no memory and gives no pages",
                                          node->id),
                             "name a node that has memory");
@@ -437,14 +438,14 @@ static void judge_order(Reader *reader, const KernelArgument *argument, const ch
                 return;
         if (is_swapped(&reader->line->arguments, argument)) {
                 add_repair(reader, words, NULL);
-                add_problem(reader, SEVERITY_ERROR, "cmdline-order", words,
+                add_problem(reader, SEVERITY_ERROR, PROBLEM_CMDLINE_ORDER, words,
                             arena_printf(reader->arena,
                                          "stands before hugepagesz=, so that the kernel takes "
                                          "pages of its default size, %s",
                                          size),
                             "write hugepagesz= first, then its hugepages=");
         } else {
-                add_problem(reader, SEVERITY_NOTICE, "cmdline-order", words,
+                add_problem(reader, SEVERITY_NOTICE, PROBLEM_CMDLINE_ORDER, words,
                             arena_printf(reader->arena,
                                          "no hugepagesz= stands before it: these are pages of the "
                                          "kernel's default size, %s",
@@ -460,7 +461,7 @@ static void add_pages(Reader *reader, const KernelArgument *argument, KernelPage
         if (wrong) {
                 add_unclear(reader, pages->words);
                 add_problem(reader, SEVERITY_ERROR,
-                            is_node_gone ? "cmdline-invalid-node" : "cmdline-bad-value",
+                            is_node_gone ? PROBLEM_CMDLINE_INVALID_NODE : PROBLEM_CMDLINE_BAD_VALUE,
                             pages->words, wrong,
                             is_node_gone ? arena_printf(reader->arena, "name only nodes of %s",
                                                         online_nodes(reader))
@@ -493,7 +494,7 @@ static void take_pages(Reader *reader, const KernelArgument *argument) {
                 add_repair(reader, pages.words, NULL);
         } else if (reader->has_last && reader->last_bytes == reader->current_bytes) {
                 add_repair(reader, pages.words, NULL);
-                add_problem(reader, SEVERITY_ERROR, "cmdline-duplicate", pages.words,
+                add_problem(reader, SEVERITY_ERROR, PROBLEM_CMDLINE_DUPLICATE, pages.words,
                             "a second hugepages= for the same size; the kernel ignores it",
                             "keep one hugepagesz= with one hugepages= for each size");
         } else {
@@ -516,7 +517,8 @@ static void judge_same_size(Reader *reader) {
                         if (pages[k].page_size_bytes != pages[i].page_size_bytes)
                                 continue;
                         add_repair(reader, pages[k].words, NULL);
-                        add_problem(reader, SEVERITY_ERROR, "cmdline-duplicate", pages[k].words,
+                        add_problem(reader, SEVERITY_ERROR, PROBLEM_CMDLINE_DUPLICATE,
+                                    pages[k].words,
                                     arena_printf(reader->arena,
                                                  "\"%s\" has asked for pages of this size already; "
                                                  "the kernel takes that",
@@ -536,7 +538,7 @@ static void take_thp(Reader *reader, const KernelArgument *argument) {
                 if (text_equals(argument->value, values[i]))
                         return;
         add_unclear(reader, argument->word);
-        add_problem(reader, SEVERITY_ERROR, "cmdline-bad-value", argument->word,
+        add_problem(reader, SEVERITY_ERROR, PROBLEM_CMDLINE_BAD_VALUE, argument->word,
                     "the kernel does not know this value and ignores the argument",
                     "write transparent_hugepage=always, madvise or never");
 }
@@ -577,7 +579,7 @@ static void judge_numa(Reader *reader) {
         if (!has_numa_off(&reader->line->arguments) || !(pages = find_beyond_node_0(reader->line)))
                 return;
         add_repair(reader, "numa=off", NULL);
-        add_problem(reader, SEVERITY_ERROR, "cmdline-numa-off", "numa=off",
+        add_problem(reader, SEVERITY_ERROR, PROBLEM_CMDLINE_NUMA_OFF, "numa=off",
                     arena_printf(reader->arena,
                                  "makes the host a single node, so that \"%s\" is dropped whole",
                                  pages->words),

@@ -3,7 +3,9 @@
 
 #include "base/text.h"
 
-static const Message messages[] = {
+#include <string.h>
+
+const Message messages[] = {
         {"ready", "6e1dd7930b824b9bad02702223c88d5e"},
         {"pending", "a16877c6e8e2470db96277c2163560cf"},
         {"config", "df47e2aebed141b68ddcc7c34ba99ceb"},
@@ -20,16 +22,41 @@ static const Message messages[] = {
         {"boot-guard", "851c64de7f974d6591137e1f1c7f7cb4"},
         {"released", "76d644a71b7046a89765a89e6f3bad1e"},
         {"drift", "3fb0576c9d044a098f7196d8eaacbd51"},
+        {"held-back", "0e1ab1d687f1403db2899fbdfd7e7664"},
+        {"dropin-missing", "58aa7cb835f8498b8a2302372b837535"},
+        {"surplus-pages", "ef7befa533d34c78ac31bad8d20afbb9"},
         {"thp-conflict", "626a01e3ca084601ae0bcd5858e9c597"},
         {"thp-write", "aff5b4e65c4d48e7819b4a540d31d85a"},
-        {"held-back", "0e1ab1d687f1403db2899fbdfd7e7664"},
+        {"no-daemon", "8b1958a231304197a5571a22ba49f988"},
+        {"no-unit", "4470ff756b1f4a59b2691849e921d4b4"},
+        {"conflict", "02a208130ea04c1c85db5311cdcfa651"},
+        {"cmdline", "d7f970ef6e3b443db43a8f8a7112803a"},
+        {"existing-pages-kept", "bb64d1a7bb59452ebf57a29c86359b02"},
 };
+const size_t n_messages = ARRAY_LEN(messages);
 
-const char *message_id(const char *kind) {
-        if (kind && text_starts_with(kind, "config-"))
-                kind = "config";
-        for (size_t i = 0; i < ARRAY_LEN(messages); i++)
-                if (text_equals(kind, messages[i].kind))
-                        return messages[i].id;
+static const Message *find(const char *kind, size_t length) {
+        for (size_t i = 0; i < n_messages; i++)
+                if (strlen(messages[i].kind) == length &&
+                    strncmp(messages[i].kind, kind, length) == 0)
+                        return &messages[i];
         return NULL;
+}
+
+const Message *message_find(const char *kind) {
+        const Message *message = kind ? find(kind, strlen(kind)) : NULL;
+
+        return message || !kind ? message : find(kind, strcspn(kind, "-"));
+}
+
+const char *message_kind(const StatusInstance *instance) {
+        switch (instance->verdict) {
+        case VERDICT_READY:
+        case VERDICT_PENDING:
+                return verdict_name(instance->verdict);
+        case VERDICT_INVALID:
+                return reason_id(REASON_CONFIG);
+        default:
+                return reason_id(instance->reason.kind);
+        }
 }

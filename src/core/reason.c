@@ -3,7 +3,7 @@
 
 #include "base/text.h"
 
-static const char *const reason_ids[] = {
+static const char *const reason_ids[REASON_KINDS] = {
         [REASON_NONE] = "none",
         [REASON_CONFIG] = "config",
         [REASON_NO_HUGETLB] = "no-hugetlb",

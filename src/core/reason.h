@@ -20,6 +20,7 @@ typedef enum ReasonKind {
         REASON_POOL_SHRANK,       /* the pool no longer holds what was reserved */
         REASON_BOOT_GUARD,        /* boots in a row have failed */
         REASON_RELEASED,          /* given back by hand */
+        REASON_KINDS,
 } ReasonKind;
 
 typedef struct Reason {
@@ -28,6 +29,7 @@ typedef struct Reason {
         const char *remedy; /* what to do, no full stop; NULL where there is nothing to do */
 } Reason;
 
-/* The stable name for scripts and the catalogue: "not-enough-memory". */
+/* The stable name for scripts and the catalogue: "not-enough-memory". From such a name: -EINVAL
+ * for one that is none. */
 const char *reason_id(ReasonKind kind);
 int reason_from_id(const char *id, ReasonKind *ret);

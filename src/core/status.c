@@ -3,6 +3,7 @@
 
 #include "base/size.h"
 #include "base/text.h"
+#include "core/problem.h"
 
 #include <stdlib.h>
 
@@ -237,7 +238,7 @@ static void add_surplus_problems(Judge *judge) {
                 diags_add(
                         &judge->status->problems,
                         &(Diag){.severity = SEVERITY_NOTICE,
-                                .id = "surplus-pages",
+                                .id = problem_id(PROBLEM_SURPLUS_PAGES),
                                 .text = arena_printf(
                                         judge->arena,
                                         "node %u has %s surplus pages of %s, which vanish when they are given back",

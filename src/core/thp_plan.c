@@ -4,6 +4,7 @@
 #include "base/size.h"
 #include "base/text.h"
 #include "core/names.h"
+#include "core/problem.h"
 
 ThpPolicy thp_wish_of(const InstanceConfig *instance) {
         return instance->thp != THP_AUTO ? instance->thp : instance->engine->thp_wish;
@@ -37,7 +38,7 @@ static void name_displeased(Arena *arena, const Config *config, ThpPolicy policy
                 diags_add(
                         problems,
                         &(Diag){.severity = SEVERITY_WARNING,
-                                .id = "thp-conflict",
+                                .id = problem_id(PROBLEM_THP_CONFLICT),
                                 .file = instance->file,
                                 .key = "TransparentHugePages",
                                 .text = arena_printf(

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "core/names.h"
+#include "core/problem.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +59,7 @@ static void list_directory(Finder *finder, const char *directory, Candidates *ca
                         diags_add(
                                 finder->problems,
                                 &(Diag){.severity = SEVERITY_ERROR,
-                                        .id = "config-unreadable",
+                                        .id = problem_id(PROBLEM_CONFIG_UNREADABLE),
                                         .file = directory,
                                         .text = arena_printf(finder->arena, "cannot be listed: %s",
                                                              strerror(-r)),

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "core/names.h"
+#include "core/problem.h"
 
 #include <string.h>
 
@@ -39,7 +40,7 @@ static void check_one(const Root *root, Arena *arena, const Dropin *dropin, Diag
                 return;
         diags_add(problems,
                   &(Diag){.severity = SEVERITY_WARNING,
-                          .id = "dropin-missing",
+                          .id = problem_id(PROBLEM_DROPIN_MISSING),
                           .file = path,
                           .text = arena_printf(
                                   arena,

@@ -33,9 +33,11 @@ static void add_number(Entry *entry, const char *name, uint64_t number) {
 
 /* The journal is for services; who runs the daemon by hand reads its standard error. */
 static void send_entry(Entry *entry, int level, const char *kind, const char *text) {
+        const Message *message = message_find(kind);
+
         add_field(entry, "MESSAGE", text);
         add_number(entry, "PRIORITY", (uint64_t) level);
-        add_field(entry, "MESSAGE_ID", message_id(kind));
+        add_field(entry, "MESSAGE_ID", message ? message->id : NULL);
         add_field(entry, "HUGEPLAN_KIND", kind);
         if (!getenv("JOURNAL_STREAM") || sd_journal_sendv(entry->fields, entry->n) < 0)
                 log_line(level, "%s", text);
@@ -49,14 +51,6 @@ void journal_event(int level, const char *kind, const char *instance, const char
         send_entry(&entry, level, kind, text);
 }
 
-static const char *kind_of(const StatusInstance *instance) {
-        if (instance->verdict == VERDICT_READY)
-                return "ready";
-        if (instance->verdict == VERDICT_PENDING)
-                return "pending";
-        return instance->verdict == VERDICT_INVALID ? "config" : reason_id(instance->reason.kind);
-}
-
 void journal_verdict(const StatusInstance *instance) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         Entry entry = {.arena = arena};
@@ -68,7 +62,7 @@ void journal_verdict(const StatusInstance *instance) {
         add_number(&entry, "HUGEPLAN_PAGES_GOT", instance->pages_granted);
         add_field(&entry, "UNIT", instance->unit);
         send_entry(&entry, instance->verdict == VERDICT_READY ? LOG_INFO : LOG_WARNING,
-                   kind_of(instance), render_verdict(arena, instance));
+                   message_kind(instance), render_verdict(arena, instance));
 }
 
 void journal_diag(const Diag *diag) {

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "core/names.h"
+#include "core/problem.h"
 #include "host/boot_guard_file.h"
 #include "host/clock.h"
 #include "host/config_dirs.h"
@@ -151,7 +152,7 @@ static void set_thp(Manager *manager) {
                 diags_add(
                         &manager->thp_problems,
                         &(Diag){.severity = SEVERITY_ERROR,
-                                .id = "thp-write",
+                                .id = problem_id(PROBLEM_THP_WRITE),
                                 .text = arena_printf(
                                         manager->round_arena,
                                         "cannot set transparent huge pages to '%s': %s: %s",
@@ -202,7 +203,7 @@ static void look_at_boot_guard(Manager *manager) {
         manager->is_guarded = boot_guard_is_closed(guard, probe_boot_id(manager->root, arena));
         if (manager->is_guarded)
                 journal_event(
-                        LOG_ALERT, "boot-guard", NULL,
+                        LOG_ALERT, reason_id(REASON_BOOT_GUARD), NULL,
                         arena_printf(
                                 arena,
                                 "%" PRIu64
@@ -218,7 +219,7 @@ static void hold_back(Manager *manager) {
         manager->is_held_back = true;
         make_plan(manager);
         journal_event(
-                LOG_NOTICE, "held-back", NULL,
+                LOG_NOTICE, problem_id(PROBLEM_HELD_BACK), NULL,
                 "rescue mode: nothing is reserved before a reload, or the start of a database");
         tell_ready(manager, manager_judge(manager, arena));
 }
@@ -276,6 +277,7 @@ static bool was_said(const Manager *manager, const StatusInstance *instance) {
 static void log_outcome(Manager *manager, const Status *status) {
         Arena *arena = arena_new();
         typeof(manager->said) said = {};
+
 
         for (size_t i = 0; i < status->n_instances; i++) {
                 const StatusInstance *instance = &status->instances[i];
@@ -509,7 +511,7 @@ static void add_rejected(const Manager *manager, Diags *problems) {
                 diags_add(problems, problem);
         diags_add(problems,
                   &(Diag){.severity = SEVERITY_WARNING,
-                          .id = "config-rejected",
+                          .id = problem_id(PROBLEM_CONFIG_REJECTED),
                           .text = "the last reload found mistakes; the plan of before stands",
                           .remedy = "mend the files and run 'hugeplanctl reload'"});
 }

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "core/drift.h"
 #include "core/names.h"
+#include "core/problem.h"
 #include "core/thp_plan.h"
 #include "host/clock.h"
 #include "host/culprits.h"
@@ -61,7 +62,8 @@ static void tell_drift(const Drift *drift, const Culprit *culprit) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const char *text = drift_format(arena, drift);
 
-        journal_event(drift_wants_repair(drift) ? LOG_WARNING : LOG_NOTICE, "drift", NULL,
+        journal_event(drift_wants_repair(drift) ? LOG_WARNING : LOG_NOTICE,
+                      problem_id(PROBLEM_DRIFT), NULL,
                       culprit ? arena_printf(arena, "drift: %s; likely because of %s", text,
                                              culprit_format(arena, culprit))
                               : arena_printf(arena, "drift: %s", text));

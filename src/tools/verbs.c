@@ -5,6 +5,7 @@
 #include "core/changes.h"
 #include "core/conflict.h"
 #include "core/names.h"
+#include "core/problem.h"
 #include "core/status_json.h"
 #include "core/thp_plan.h"
 #include "host/config_dirs.h"
@@ -151,7 +152,7 @@ static Status *find_status(Command *command, const Config **ret_config) {
                 diags_add(
                         &status->problems,
                         &(Diag){.severity = SEVERITY_WARNING,
-                                .id = "no-daemon",
+                                .id = problem_id(PROBLEM_NO_DAEMON),
                                 .text = arena_printf(
                                         command->arena,
                                         "hugepland cannot be reached (%s); this is what the files say",
@@ -263,7 +264,7 @@ static size_t add_host_problems(const Local *local, Diags *problems) {
                 if (!config->refusal && !config->unit && config->engine->reserves)
                         diags_add(problems,
                                   &(Diag){.severity = SEVERITY_NOTICE,
-                                          .id = "no-unit",
+                                          .id = problem_id(PROBLEM_NO_UNIT),
                                           .file = config->file,
                                           .key = "Unit",
                                           .text = "no unit waits for this reservation",

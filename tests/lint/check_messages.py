@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Ids of problems come from the tables only (src/core/reason.c, src/core/problem.c), every one of
+them stands in hugeplanctl(1), and journalctl takes the catalogue. That each has its paragraph in the
+catalogue is tested by unit/test_messages.c.
+
+usage: check_messages.py SOURCE-DIR
+"""
+
+from __future__ import annotations
+
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROW = re.compile(r'\[(?:REASON|PROBLEM)_\w+\] = "([a-z-]+)"')
+LITERAL = re.compile(r'\.id = "|journal_event\([^;]*?,\s*"[a-z-]+",|problem_id\("')
+LEAST = 40  # ids; fewer means that ROW no longer fits
+
+
+def stray_literals(root: pathlib.Path) -> list[str]:
+    return [f"{path.relative_to(root)}: {match[0]!r}: ids stand in core/problem.c"
+            for path in sorted((root / "src").rglob("*.c"))
+            for match in LITERAL.finditer(path.read_text(encoding="utf-8"))]
+
+
+def ids(root: pathlib.Path) -> list[str]:
+    return [row for name in ("reason", "problem")
+            for row in ROW.findall((root / f"src/core/{name}.c").read_text(encoding="utf-8"))
+            if row != "none"]
+
+
+def undocumented(root: pathlib.Path) -> list[str]:
+    page = (root / "man/hugeplanctl.1.scd").read_text(encoding="utf-8")
+    words = set(re.findall(r"\*([a-z-]+)\*", page[page.index("# REASONS"):page.index("# OUTPUT")]))
+    rows = ids(root)
+    if len(rows) < LEAST:
+        return [f"only {len(rows)} ids were found; the pattern must be mended"]
+    return [f"hugeplanctl(1): '{each}' stands neither under REASONS nor under PROBLEMS"
+            for each in rows if each not in words]
+
+
+def refused_by_journalctl(root: pathlib.Path) -> list[str]:
+    """What systemd's own reader says, and whether it lists every entry; nothing where it is absent."""
+    journalctl = shutil.which("journalctl")
+    if not journalctl:
+        return []
+    source = root / "units/hugeplan.catalog"
+    n_entries = sum(line.startswith("-- ")
+                    for line in source.read_text(encoding="utf-8").splitlines())
+    with tempfile.TemporaryDirectory(prefix="hugeplan-catalog-") as name:
+        target = pathlib.Path(name) / "usr/lib/systemd/catalog"
+        target.mkdir(parents=True)
+        shutil.copy(source, target)
+        for action in ("--update-catalog", "--list-catalog"):
+            done = subprocess.run([journalctl, f"--root={name}", "--no-pager", action],
+                                  stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                                  check=False, timeout=60)
+            if done.returncode != 0 or done.stderr:
+                return [f"journalctl {action}: {done.stderr or done.returncode}"]
+    n_listed = len(re.findall(r"^[0-9a-f]{32} hugeplan: ", done.stdout, re.MULTILINE))
+    return [] if n_listed == n_entries else [f"journalctl lists {n_listed} of {n_entries} entries"]
+
+
+def main() -> int:
+    root = pathlib.Path(sys.argv[1])
+    problems = stray_literals(root) + undocumented(root) + refused_by_journalctl(root)
+    print("\n".join(problems))
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
