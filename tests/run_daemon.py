@@ -495,6 +495,24 @@ def test_transparent_huge_pages(host: Host, fixture: str = "one-node") -> None:
     host.stop(daemon)
 
 
+def test_problems_are_told_once(host: Host, fixture: str = "one-node") -> None:
+    """A problem of the host is logged when it comes, not again with every round."""
+    host.config("10-mssql.conf", "[Instance]\nEngine=mssql\n")
+    host.config("20-pg.conf", PG + "TransparentHugePages=never\n")
+    wish = "wants 'never', but the host gets 'always'"
+    daemon = host.start()
+    check(host.log(daemon).count(wish) == 1, host.log(daemon))
+    check(host.ctl("reload").returncode == 0, "it can be reloaded")
+    check(host.log(daemon).count(wish) == 1, "it is not said again")
+    host.config("00-host.conf", "[Host]\nTransparentHugePages=never\n")
+    check(host.ctl("reload").returncode == 0, "it can be settled")
+    check(host.log(daemon).count("wants 'always'") == 1, "the other one is told instead")
+    host.remove_config("00-host.conf")
+    check(host.ctl("reload").returncode == 0, "it can be unsettled again")
+    check(host.log(daemon).count(wish) == 2, "and is told again")
+    host.stop(daemon)
+
+
 def test_switched_off(host: Host, fixture: str = "one-node") -> None:
     host.config("20-pg.conf", PG)
     host.write("proc/cmdline", "quiet hugeplan=off\n")

@@ -274,10 +274,42 @@ static bool was_said(const Manager *manager, const StatusInstance *instance) {
         return false;
 }
 
+/* Reasons stand with the verdicts; mistakes of the configuration are told when it is read. */
+static bool is_told_elsewhere(const Diag *problem) {
+        ReasonKind reason;
+
+        return reason_from_id(problem->id, &reason) == 0 ||
+               text_starts_with(problem->id, "config-");
+}
+
+static bool was_problem_said(const Manager *manager, const char *text) {
+        VEC_FOREACH(said, &manager->said_problems)
+                if (text_equals(*said, text))
+                        return true;
+        return false;
+}
+
+/* Each once, and again only after it had gone. In ARENA: what stands now. */
+static void log_problems(Manager *manager, Arena *arena, const Diags *problems) {
+        typeof(manager->said_problems) said = {};
+
+        VEC_FOREACH(problem, &problems->list) {
+                const char *text = diag_format(arena, problem);
+
+                if (is_told_elsewhere(problem))
+                        continue;
+                if (!was_problem_said(manager, text))
+                        journal_diag(problem);
+                *vec_push(arena, &said) = text;
+        }
+        manager->said_problems = said;
+}
+
 static void log_outcome(Manager *manager, const Status *status) {
         Arena *arena = arena_new();
         typeof(manager->said) said = {};
 
+        log_problems(manager, arena, &status->problems);
 
         for (size_t i = 0; i < status->n_instances; i++) {
                 const StatusInstance *instance = &status->instances[i];

@@ -96,6 +96,7 @@ struct Manager {
         Watch watch;
         Arena *said_arena;
         VEC(Said) said;
+        VEC(const char *) said_problems; /* as they were written */
 };
 
 /* EVENT and ROOT must outlive it. Negative errno. */
