@@ -77,19 +77,29 @@ static bool find_memory_mistake(Arena *arena, const InstanceConfig *instance, Mi
                                  arena_printf(arena, "%s uses no reserved huge pages",
                                               instance->engine->title),
                                  "leave Memory=, Pages= and NodeMemory= out"};
-                return has_memory || instance->pages > 0 || instance->n_node_memory > 0;
+                return has_memory || instance->pages.n > 0 || instance->n_node_memory > 0;
         }
+        *ret = (Mistake){"Memory",
+                         arena_printf(arena, "'auto': %s cannot be asked how much it needs",
+                                      instance->engine->title),
+                         "give the size by Memory=, or the number by Pages="};
+        if (instance->memory_kind == MEMORY_AUTO && !instance->engine->gather)
+                return true;
+        *ret = (Mistake){"NodeMemory", "Memory=auto finds the size, and NodeMemory= gives it",
+                         "keep one of the two; Nodes= says where the pages may lie"};
+        if (instance->memory_kind == MEMORY_AUTO && instance->n_node_memory > 0)
+                return true;
         *ret = (Mistake){"Pages", "the size is given twice, by Memory= and by Pages=",
                          "keep one of the two"};
-        if (has_memory && instance->pages > 0)
+        if (has_memory && instance->pages.n > 0)
                 return true;
         *ret = (Mistake){"NodeMemory", "Pages= cannot be split by sizes",
                          "give the sizes by NodeMemory= alone, or use Pages= with Nodes="};
-        if (instance->n_node_memory > 0 && instance->pages > 0)
+        if (instance->n_node_memory > 0 && instance->pages.n > 0)
                 return true;
         *ret = (Mistake){NULL, "nothing says how much memory it needs",
                          "add Memory= with a size, or Pages= with a number"};
-        return !has_memory && instance->pages == 0 && instance->n_node_memory == 0;
+        return !has_memory && instance->pages.n == 0 && instance->n_node_memory == 0;
 }
 
 static bool find_split_mistake(Arena *arena, const InstanceConfig *instance, Mistake *ret) {
@@ -206,11 +216,21 @@ static void salvage_refused(InstanceConfig *instance, const ParsedFile *parsed) 
 }
 
 static void apply_file(Assembler *assembler, InstanceConfig *instance, ParsedFile *parsed) {
-        KeyTarget target = {.arena = assembler->arena, .instance = instance};
+        KeyTarget target = {
+                .arena = assembler->arena,
+                .instance = instance,
+                .is_learned = parsed->file->extends &&
+                              text_equals(parsed->file->name, NAME_LEARNED),
+        };
 
         config_keys_apply(&target, SECTION_INSTANCE, parsed, &assembler->config->problems);
         if (!parsed->refusal)
                 return;
+        /* What was learned can be found out again. */
+        if (target.is_learned) {
+                instance->learned = (Learned){};
+                return;
+        }
         if (!instance->refusal)
                 instance->refusal = parsed->refusal;
         salvage_refused(instance, parsed);
@@ -270,6 +290,12 @@ static bool is_instance_file(const Assembler *assembler, const ParsedFile *parse
                is_extended_to_instance(assembler, parsed);
 }
 
+/* Nothing says how much it needs, and the engine can find out. */
+static bool is_automatic(const InstanceConfig *instance) {
+        return instance->engine->gather && instance->memory_kind == MEMORY_UNSET &&
+               instance->pages.n == 0 && instance->n_node_memory == 0;
+}
+
 static void assemble_instance(Assembler *assembler, ParsedFile *parsed) {
         Arena *arena = assembler->arena;
         InstanceConfig instance = {.file = parsed->file->path};
@@ -284,6 +310,8 @@ static void assemble_instance(Assembler *assembler, ParsedFile *parsed) {
                 instance.unit = instance.engine->default_unit;
         if (instance.n_page_sizes == 0)
                 instance.n_page_sizes = 1; /* 0: the default size */
+        if (is_automatic(&instance))
+                instance.memory_kind = MEMORY_AUTO;
 
         const char *wrong = config_check_instance_name(instance.name);
 
@@ -371,6 +399,13 @@ const InstanceConfig *config_find(const Config *config, const char *name) {
                 if (text_equals(config->instances[i].name, name))
                         return &config->instances[i];
         return NULL;
+}
+
+uint64_t page_counts_find(const PageCounts *counts, uint64_t page_size_bytes) {
+        VEC_FOREACH(count, counts)
+                if (count->page_size_bytes == 0 || count->page_size_bytes == page_size_bytes)
+                        return count->pages;
+        return 0;
 }
 
 uint64_t amount_of(const Amount *amount, uint64_t memory_bytes) {

@@ -78,6 +78,22 @@ typedef enum MemoryKind { MEMORY_UNSET, MEMORY_AUTO, MEMORY_BYTES } MemoryKind;
 #define CONFIG_WAIT_TIMEOUT      "85s"
 #define CONFIG_WAIT_TIMEOUT_USEC (85 * USEC_PER_SEC)
 
+/* A number of pages of one size; of whatever size the instance gets where that is 0. */
+typedef struct PageCount {
+        uint64_t page_size_bytes;
+        uint64_t pages;
+} PageCount;
+
+typedef VEC(PageCount) PageCounts;
+
+/* What NAME.conf.d/90-learned.conf holds: the figures that the last start found. */
+typedef struct Learned {
+        PageCounts pages;
+        const char *version; /* of the server that was asked; NULL: not known */
+        bool is_exact;       /* the server said so itself */
+        ThpPolicy thp;       /* the wish of that version; THP_AUTO: none */
+} Learned;
+
 enum { PAGE_SIZES_MAX = 8, PRIORITY_MAX = 100, PRIORITY_DEFAULT = 50 };
 
 typedef struct InstanceConfig {
@@ -90,7 +106,8 @@ typedef struct InstanceConfig {
         const char *unit; /* NULL: none waits */
         MemoryKind memory_kind;
         uint64_t memory_bytes;
-        uint64_t pages; /* 0: Pages= not given */
+        PageCounts pages; /* none: Pages= not given */
+        Learned learned;  /* counts with MEMORY_AUTO only */
         /* Bytes, in order of preference; 0 stands for the kernel's default size. */
         uint64_t page_sizes[PAGE_SIZES_MAX];
         size_t n_page_sizes;
@@ -121,6 +138,9 @@ typedef struct Config {
 Config *config_parse(Arena *arena, const ConfigFiles *files);
 
 const InstanceConfig *config_find(const Config *config, const char *name);
+
+/* The number for pages of that size; 0 where COUNTS has none. */
+uint64_t page_counts_find(const PageCounts *counts, uint64_t page_size_bytes);
 
 /* The share of MEMORY_BYTES, or the fixed amount. */
 uint64_t amount_of(const Amount *amount, uint64_t memory_bytes);

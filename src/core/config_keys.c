@@ -187,33 +187,6 @@ static const char *set_memory(KeyTarget *target, const char *value) {
         return wrong;
 }
 
-static const char *set_pages(KeyTarget *target, const char *value) {
-        uint64_t pages;
-
-        if (parse_u64(value, &pages) < 0)
-                return not_valid(target, value);
-        if (pages == 0)
-                return "nothing is asked for";
-        target->instance->pages = pages;
-        return NULL;
-}
-
-static const char *add_page_size(KeyTarget *target, const char *word) {
-        InstanceConfig *instance = target->instance;
-        uint64_t bytes = 0;
-
-        if (!text_equals(word, "default") &&
-            (parse_size_bytes(word, &bytes) < 0 || bytes < 4096 || (bytes & (bytes - 1)) != 0))
-                return arena_printf(target->arena, "'%s' is no page size", word);
-        if (instance->n_page_sizes == PAGE_SIZES_MAX)
-                return "there are too many page sizes";
-        for (size_t i = 0; i < instance->n_page_sizes; i++)
-                if (instance->page_sizes[i] == bytes)
-                        return arena_printf(target->arena, "'%s' is named twice", word);
-        instance->page_sizes[instance->n_page_sizes++] = bytes;
-        return NULL;
-}
-
 /* Every word of a list; a list without any is none. */
 static const char *set_words(KeyTarget *target, const char *value, KeySetter set_word) {
         const char *rest = value, *wrong = not_valid(target, value);
@@ -225,6 +198,62 @@ static const char *set_words(KeyTarget *target, const char *value, KeySetter set
                         break;
         }
         return wrong;
+}
+
+static int parse_page_size(const char *word, uint64_t *ret_bytes) {
+        uint64_t bytes;
+        int r = parse_size_bytes(word, &bytes);
+
+        if (r < 0 || bytes < 4 * KIB || (bytes & (bytes - 1)) != 0)
+                return -EINVAL;
+        *ret_bytes = bytes;
+        return 0;
+}
+
+static PageCounts *page_counts_of(const KeyTarget *target) {
+        return target->is_learned ? &target->instance->learned.pages : &target->instance->pages;
+}
+
+/* "1081", or "2M:1081". */
+static const char *add_page_count(KeyTarget *target, const char *word) {
+        const char *colon = strchr(word, ':');
+        PageCounts *counts = page_counts_of(target);
+        PageCount count = {};
+
+        if (colon && parse_page_size(arena_strndup(target->arena, word, (size_t) (colon - word)),
+                                     &count.page_size_bytes) < 0)
+                return not_valid(target, word);
+        if (parse_u64(colon ? colon + 1 : word, &count.pages) < 0)
+                return not_valid(target, word);
+        if (count.pages == 0)
+                return "nothing is asked for";
+        VEC_FOREACH(other, counts)
+                if (other->page_size_bytes == count.page_size_bytes || !colon ||
+                    other->page_size_bytes == 0)
+                        return "there is more than one number for a page size";
+        *vec_push(target->arena, counts) = count;
+        return NULL;
+}
+
+/* The last assignment counts, so that an extension can give another number. */
+static const char *set_pages(KeyTarget *target, const char *value) {
+        *page_counts_of(target) = (PageCounts){};
+        return set_words(target, value, add_page_count);
+}
+
+static const char *add_page_size(KeyTarget *target, const char *word) {
+        InstanceConfig *instance = target->instance;
+        uint64_t bytes = 0;
+
+        if (!text_equals(word, "default") && parse_page_size(word, &bytes) < 0)
+                return arena_printf(target->arena, "'%s' is no page size", word);
+        if (instance->n_page_sizes == PAGE_SIZES_MAX)
+                return "there are too many page sizes";
+        for (size_t i = 0; i < instance->n_page_sizes; i++)
+                if (instance->page_sizes[i] == bytes)
+                        return arena_printf(target->arena, "'%s' is named twice", word);
+        instance->page_sizes[instance->n_page_sizes++] = bytes;
+        return NULL;
 }
 
 static const char *set_page_size(KeyTarget *target, const char *value) {
@@ -354,7 +383,10 @@ static const char *set_instance_thp(KeyTarget *target, const char *value) {
 
         if (thp_policy_from_name(value, &policy) < 0 || policy == THP_KEEP)
                 return not_valid(target, value);
-        target->instance->thp = policy;
+        if (target->is_learned)
+                target->instance->learned.thp = policy;
+        else
+                target->instance->thp = policy;
         return NULL;
 }
 
@@ -384,10 +416,6 @@ static bool is_never_acted_on(const KeyTarget *target) {
 
 static bool is_automatic_limits(const KeyTarget *target) {
         return !target->host->keep_shared_memory_limits;
-}
-
-static bool is_automatic_memory(const KeyTarget *target) {
-        return target->instance->memory_kind == MEMORY_AUTO;
 }
 
 static bool is_isolated(const KeyTarget *target) {
@@ -422,13 +450,11 @@ const ConfigKey config_keys[] = {
          .is_unsupported = is_never_acted_on},
         {SECTION_INSTANCE, "Group", set_group, NULL, "write a group name",
          .is_unsupported = is_never_acted_on},
-        {SECTION_INSTANCE, "Memory", set_memory, NULL, "write a size such as 8G",
-         .is_unsupported = is_automatic_memory},
-        {SECTION_INSTANCE, "Pages", set_pages, NULL, "write a whole number of pages"},
-        {SECTION_INSTANCE, "ConfigFile", set_config_file, NULL, expects_path,
-         .is_unsupported = is_never_acted_on},
-        {SECTION_INSTANCE, "DataDirectory", set_data_directory, NULL, expects_path,
-         .is_unsupported = is_never_acted_on},
+        {SECTION_INSTANCE, "Memory", set_memory, NULL, "write a size such as 8G, or auto"},
+        {SECTION_INSTANCE, "Pages", set_pages, NULL,
+         "write a whole number of pages, or one for each page size such as 1G:3 2M:1081"},
+        {SECTION_INSTANCE, "ConfigFile", set_config_file, NULL, expects_path},
+        {SECTION_INSTANCE, "DataDirectory", set_data_directory, NULL, expects_path},
         {SECTION_INSTANCE, "PageSize", set_page_size, NULL,
          "write default, or sizes such as 2M or 1G,2M in order of preference", .is_list = true,
          .reset = reset_page_size},
@@ -512,7 +538,11 @@ static void reset_key(const ConfigKey *key, KeyTarget *target) {
         else if (text_equals(key->name, "Memory"))
                 target->instance->memory_kind = MEMORY_UNSET;
         else if (text_equals(key->name, "Pages"))
-                target->instance->pages = 0;
+                *page_counts_of(target) = (PageCounts){};
+        else if (text_equals(key->name, "ConfigFile"))
+                target->instance->config_file = NULL;
+        else if (text_equals(key->name, "DataDirectory"))
+                target->instance->data_directory = NULL;
 }
 
 void config_keys_set_defaults(KeyTarget *target, Section section) {
@@ -552,13 +582,26 @@ static unsigned earlier_line(const ParsedFile *parsed, const Assignment *assignm
         return line;
 }
 
+/* Keys of the user's own mean nothing, but those in our own record are ours. */
+static void note_learned(const KeyTarget *target, const Assignment *assignment) {
+        Learned *learned = &target->instance->learned;
+
+        if (text_equals(assignment->key, "X-Version"))
+                learned->version = arena_strdup(target->arena, assignment->value);
+        else if (text_equals(assignment->key, "X-Exact"))
+                parse_boolean(assignment->value, &learned->is_exact);
+}
+
 static void apply_one(KeyTarget *target, Section section, const Assignment *assignment,
                       ParsedFile *parsed, Diags *problems) {
         Arena *arena = target->arena;
         const ConfigKey *key = find_key(section, assignment->key);
 
-        if (text_starts_with(assignment->key, "X-"))
+        if (text_starts_with(assignment->key, "X-")) {
+                if (target->is_learned)
+                        note_learned(target, assignment);
                 return;
+        }
         if (!key) {
                 refuse_unknown(arena, section, assignment, parsed, problems);
                 return;
@@ -591,7 +634,7 @@ static void apply_one(KeyTarget *target, Section section, const Assignment *assi
                                            .text = arena_printf(arena, "'%s' is not supported yet",
                                                                 assignment->value),
                                            .remedy = "leave the key out"});
-        else if (target->instance)
+        else if (target->instance && !target->is_learned)
                 note_origin(target, key, assignment, parsed);
 }
 

@@ -12,6 +12,7 @@ typedef struct KeyTarget {
         Arena *arena;
         HostConfig *host;
         InstanceConfig *instance;
+        bool is_learned; /* the file at hand is our own record of what the last start found */
 } KeyTarget;
 
 /* Sets VALUE; returns NULL, or a sentence on what is wrong with it. */

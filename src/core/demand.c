@@ -4,6 +4,12 @@
 #include "base/size.h"
 #include "base/text.h"
 
+typedef struct Context {
+        Arena *arena;
+        const Topology *topology;
+        const Figures *figures;
+} Context;
+
 static Reason refuse(ReasonKind kind, const char *text, const char *remedy) {
         return (Reason){kind, text, remedy};
 }
@@ -96,16 +102,76 @@ static uint64_t memory_asked(const InstanceConfig *config) {
         return sum;
 }
 
-static Reason fill_option(Arena *arena, const InstanceConfig *config, DemandOption *option) {
-        option->sizing.page_size_bytes = option->page_size_bytes;
-        if (config->pages > 0) {
-                option->pages = config->pages;
-                option->sizing.pages = config->pages;
-                option->sizing.bytes = mul_saturated(config->pages, option->page_size_bytes);
-                option->sizing.is_exact = true;
+/* ---- a number that was given ---- */
+
+static void take_pages(DemandOption *option, uint64_t pages) {
+        option->pages = pages;
+        option->sizing.pages = pages;
+        option->sizing.bytes = mul_saturated(pages, option->page_size_bytes);
+        option->sizing.is_exact = true;
+}
+
+static Reason fill_given(Arena *arena, const InstanceConfig *config, DemandOption *option) {
+        uint64_t pages = page_counts_find(&config->pages, option->page_size_bytes);
+
+        if (pages == 0)
+                return refuse(REASON_CONFIG,
+                              arena_printf(arena, "Pages= has no number for pages of %s",
+                                           format_page_size(arena, option->page_size_bytes)),
+                              "add it to Pages=, or take that size out of PageSize=");
+        take_pages(option, pages);
+        return (Reason){};
+}
+
+/* ---- Memory=auto ---- */
+
+static const Figure *find_figure(const Context *context, const InstanceConfig *config,
+                                 const DemandOption *option) {
+        if (!context->figures)
+                return NULL;
+        VEC_FOREACH(figure, context->figures)
+                if (text_equals(figure->instance, config->name) &&
+                    (figure->wrong || figure->sizing.page_size_bytes == option->page_size_bytes))
+                        return figure;
+        return NULL;
+}
+
+static Reason refuse_unknown(const Context *context, const InstanceConfig *config,
+                             const Figure *figure) {
+        const char *remedy = figure ? figure->remedy : NULL;
+
+        return refuse(
+                REASON_SIZE_UNKNOWN,
+                arena_printf(context->arena, "its size is not known yet: %s",
+                             figure ? figure->wrong : "nothing was learned at an earlier start"),
+                remedy ? remedy
+                       : arena_printf(context->arena,
+                                      "start %s, whose gate asks %s; or give Memory= or Pages=",
+                                      config->unit ? config->unit : "the database",
+                                      config->engine->title));
+}
+
+static Reason fill_automatic(const Context *context, const InstanceConfig *config,
+                             DemandOption *option) {
+        const Figure *figure = find_figure(context, config, option);
+        uint64_t pages = page_counts_find(&config->learned.pages, option->page_size_bytes);
+
+        if (figure && !figure->wrong) {
+                option->sizing = figure->sizing;
+                option->pages = figure->sizing.pages;
                 return (Reason){};
         }
+        if (pages == 0)
+                return refuse_unknown(context, config, figure);
+        take_pages(option, pages);
+        option->sizing.is_exact = config->learned.is_exact;
+        option->sizing.caveat = "Learned at the last start; found out anew before each start.";
+        return (Reason){};
+}
 
+/* ---- a size that was given ---- */
+
+static Reason fill_sized(Arena *arena, const InstanceConfig *config, DemandOption *option) {
         uint64_t memory_bytes = memory_asked(config);
         const char *wrong = size_by_engine(arena, config, memory_bytes, option);
 
@@ -117,19 +183,30 @@ static Reason fill_option(Arena *arena, const InstanceConfig *config, DemandOpti
         return (Reason){};
 }
 
+static Reason fill_option(const Context *context, const InstanceConfig *config,
+                          DemandOption *option) {
+        option->sizing.page_size_bytes = option->page_size_bytes;
+        if (config->memory_kind == MEMORY_AUTO)
+                return fill_automatic(context, config, option);
+        return config->pages.n > 0 ? fill_given(context->arena, config, option)
+                                   : fill_sized(context->arena, config, option);
+}
+
 /* One page size that the host has, if the engine can use it; else why not. */
-static Reason try_option(Arena *arena, const InstanceConfig *config, const Topology *topology,
+static Reason try_option(const Context *context, const InstanceConfig *config,
                          uint64_t page_size_bytes, DemandOption *option) {
+        Arena *arena = context->arena;
+
         *option = (DemandOption){.page_size_bytes = page_size_bytes};
         if (config->engine->uses_default_size &&
-            page_size_bytes != topology->default_page_size_bytes)
+            page_size_bytes != context->topology->default_page_size_bytes)
                 return refuse(
                         REASON_ENGINE_SIZE,
                         arena_printf(arena, "%s uses the host's default page size only, not %s",
                                      config->engine->title,
                                      format_page_size(arena, page_size_bytes)),
                         "write PageSize=default, or change default_hugepagesz= on the kernel command line");
-        return fill_option(arena, config, option);
+        return fill_option(context, config, option);
 }
 
 static Reason refuse_sizes(Arena *arena, const Topology *topology, const Text *missing) {
@@ -141,8 +218,10 @@ static Reason refuse_sizes(Arena *arena, const Topology *topology, const Text *m
 }
 
 /* The page sizes that are of use, in order of preference; a reason only when there is none. */
-static Reason fill_options(Arena *arena, const InstanceConfig *config, const Topology *topology,
+static Reason fill_options(const Context *context, const InstanceConfig *config,
                            DemandInstance *instance) {
+        const Topology *topology = context->topology;
+        Arena *arena = context->arena;
         Text missing = text_in(arena);
         Reason first = {};
 
@@ -156,8 +235,8 @@ static Reason fill_options(Arena *arena, const InstanceConfig *config, const Top
                                     format_page_size(arena, bytes));
                         continue;
                 }
-                Reason reason = try_option(arena, config, topology, bytes,
-                                           &instance->options[instance->n_options]);
+                Reason reason =
+                        try_option(context, config, bytes, &instance->options[instance->n_options]);
 
                 if (reason.kind == REASON_NONE)
                         instance->n_options++;
@@ -169,8 +248,11 @@ static Reason fill_options(Arena *arena, const InstanceConfig *config, const Top
         return first.kind != REASON_NONE ? first : refuse_sizes(arena, topology, &missing);
 }
 
-static Reason compute_instance(Arena *arena, const InstanceConfig *config, const Topology *topology,
+static Reason compute_instance(const Context *context, const InstanceConfig *config,
                                DemandInstance *instance) {
+        const Topology *topology = context->topology;
+        Arena *arena = context->arena;
+
         if (config->refusal)
                 return refuse(REASON_CONFIG,
                               diag_format(arena, &(Diag){.file = config->refusal->file,
@@ -188,11 +270,12 @@ static Reason compute_instance(Arena *arena, const InstanceConfig *config, const
         instance->nodes = named_nodes(config, topology);
         Reason reason = check_nodes(arena, topology, &instance->nodes);
 
-        return reason.kind != REASON_NONE ? reason
-                                          : fill_options(arena, config, topology, instance);
+        return reason.kind != REASON_NONE ? reason : fill_options(context, config, instance);
 }
 
-Demand *demand_compute(Arena *arena, const Config *config, const Topology *topology) {
+Demand *demand_compute(Arena *arena, const Config *config, const Topology *topology,
+                       const Figures *figures) {
+        const Context context = {arena, topology, figures};
         Demand *demand = ARENA_NEW(arena, Demand);
 
         demand->n_instances = config->n_instances;
@@ -202,7 +285,7 @@ Demand *demand_compute(Arena *arena, const Config *config, const Topology *topol
                 DemandInstance *instance = &demand->instances[i];
 
                 instance->config = &config->instances[i];
-                instance->reason = compute_instance(arena, instance->config, topology, instance);
+                instance->reason = compute_instance(&context, instance->config, instance);
                 if (instance->reason.kind != REASON_NONE)
                         instance->n_options = 0;
         }

@@ -8,6 +8,18 @@
 #include "core/reason.h"
 #include "core/topology.h"
 
+/* How large an instance with Memory=auto is, as found out just now: by its engine's rule from the
+ * database's own files, or by its server's own word. */
+typedef struct Figure {
+        const char *instance;
+        Sizing sizing;            /* for pages of sizing.page_size_bytes */
+        const char *wrong;        /* why there is none, for any page size; NULL: sizing holds */
+        const char *remedy;       /* what to do about it; NULL: the general advice */
+        const Gathered *gathered; /* what it was made from; NULL: that is not known */
+} Figure;
+
+typedef VEC(Figure) Figures;
+
 /* An explicit part of one node (NodeMemory=). */
 typedef struct NodePages {
         unsigned node;
@@ -38,6 +50,8 @@ typedef struct Demand {
         size_t n_instances;
 } Demand;
 
-/* Never fails: an instance that makes no sense on this host has a reason and no options. Refers to
- * CONFIG and TOPOLOGY, which must outlive it. */
-Demand *demand_compute(Arena *arena, const Config *config, const Topology *topology);
+/* Never fails: an instance that makes no sense on this host has a reason and no options. FIGURES
+ * (NULL: none) are for instances with Memory=auto and go before what was learned at the last start.
+ * Refers to its arguments, which must outlive it. */
+Demand *demand_compute(Arena *arena, const Config *config, const Topology *topology,
+                       const Figures *figures);

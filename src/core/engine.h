@@ -7,7 +7,8 @@
  * takes, and says how it got there. Pure: the settings come in as values. Sources of the formulas
  * stand beside each of them. */
 
-#include "base/vec.h"
+#include "base/diag.h"
+#include "core/source.h"
 #include "core/thp.h"
 
 /* One setting under the product's own name, as it would stand in its configuration. */
@@ -35,6 +36,36 @@ typedef struct Sizing {
         VEC(SizingStep) steps;
 } Sizing;
 
+/* Whose size is to be found: what an [Instance] says of where its database is. */
+typedef struct EngineTarget {
+        const char *instance;       /* its name; NULL where there is none yet */
+        const char *unit;           /* NULL: not known */
+        const char *config_file;    /* ConfigFile=; NULL: where the engine has it by default */
+        const char *data_directory; /* DataDirectory=; likewise */
+        const char *user; /* User=; NULL: the owner of the data directory, or of the unit */
+} EngineTarget;
+
+/* What a product's own configuration says. */
+typedef struct Gathered {
+        Settings settings; /* with origins, in the order in which the product takes them */
+        /* Worth knowing, and no reason to stop: an included file that is missing, a unit that passes
+         * options. Errors are returned by the function instead. */
+        Diags problems;
+        const char *version;        /* "15.18", or as much of it as the files tell; NULL: nothing */
+        const char *data_directory; /* as found; NULL: not found */
+        const char *config_file;    /* the main file; NULL: there is none */
+        const char *user;           /* who runs the server; NULL: not known */
+} Gathered;
+
+/* A program that knows the size exactly: run by the gate and by the administrator's programs, never
+ * by the daemon, as QUESTION.user, without a shell. */
+typedef struct Question {
+        SourceNames program;        /* absolute paths, the first that exists counts */
+        SourceNames arguments;      /* without the program's own name */
+        const char *user;           /* NULL: the owner of data_directory */
+        const char *data_directory; /* NULL: none is needed */
+} Question;
+
 typedef struct Engine {
         const char *name;         /* as in Engine= */
         const char *title;        /* "PostgreSQL" */
@@ -51,6 +82,19 @@ typedef struct Engine {
          * origin, for a product's own file holds much that does not matter here. */
         const char *(*size)(Arena *arena, const Settings *settings, uint64_t page_size_bytes,
                             Sizing *ret);
+        /* Memory=auto: finds and reads the product's own configuration. NULL: this engine cannot be
+         * asked. Returns NULL, or a sentence (with file and line) on what keeps it from knowing. The
+         * text of a file is never quoted beyond the values of known settings: this runs as root on
+         * files that strangers wrote. */
+        const char *(*gather)(Arena *arena, const EngineTarget *target, const Sources *sources,
+                              Gathered *ret);
+        /* The question whose answer is exact; false: there is none, and `size` is all that is to be
+         * had. NULL likewise. */
+        bool (*ask)(Arena *arena, const Gathered *gathered, uint64_t page_size_bytes,
+                    Question *ret);
+        /* What the program has printed, as a figure. NULL, or a sentence on why it is none. */
+        const char *(*answer)(Arena *arena, const Gathered *gathered, const char *output,
+                              uint64_t page_size_bytes, Sizing *ret);
 } Engine;
 
 /* All engines, in the order they are listed to users. */

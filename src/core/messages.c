@@ -21,6 +21,7 @@ const Message messages[] = {
         {"pool-shrank", "6a9a00737d70409eb97df0a76a0975e9"},
         {"boot-guard", "851c64de7f974d6591137e1f1c7f7cb4"},
         {"released", "76d644a71b7046a89765a89e6f3bad1e"},
+        {"size-unknown", "9175146029e345b3a08062974458033e"},
         {"drift", "3fb0576c9d044a098f7196d8eaacbd51"},
         {"held-back", "0e1ab1d687f1403db2899fbdfd7e7664"},
         {"dropin-missing", "58aa7cb835f8498b8a2302372b837535"},

@@ -16,12 +16,14 @@
 #define PATH_VARLINK_LINK     PATH_VARLINK_REGISTRY "/" NAME_SOCKET
 #define NAME_CONFIG_SUFFIX    ".conf"
 #define NAME_EXTEND_SUFFIX    ".conf.d"
-#define NAME_UNIT             "hugeplan.service"
-#define NAME_DROPIN           "10-hugeplan.conf"
-#define PATH_SYSTEMD_RUNS     "/run/systemd/system" /* sd_booted(3) */
-#define PATH_UNITS_ETC        "/etc/systemd/system"
-#define PATH_GENERATOR_DIR    "/run/systemd/generator"
-#define KERNEL_SWITCH_OFF     "hugeplan=off"
+/* In NAME.conf.d: the size that was learned at the last start of an instance with Memory=auto. */
+#define NAME_LEARNED       "90-learned.conf"
+#define NAME_UNIT          "hugeplan.service"
+#define NAME_DROPIN        "10-hugeplan.conf"
+#define PATH_SYSTEMD_RUNS  "/run/systemd/system" /* sd_booted(3) */
+#define PATH_UNITS_ETC     "/etc/systemd/system"
+#define PATH_GENERATOR_DIR "/run/systemd/generator"
+#define KERNEL_SWITCH_OFF  "hugeplan=off"
 
 /* The drop-in directories, the most important one first (UAPI.6, systemd's standard order). */
 #define PATH_CONFIG_ETC   "/etc/" NAME_CONFIG_DIR

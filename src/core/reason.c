@@ -18,6 +18,7 @@ static const char *const reason_ids[REASON_KINDS] = {
         [REASON_POOL_SHRANK] = "pool-shrank",
         [REASON_BOOT_GUARD] = "boot-guard",
         [REASON_RELEASED] = "released",
+        [REASON_SIZE_UNKNOWN] = "size-unknown",
 };
 
 const char *reason_id(ReasonKind kind) {

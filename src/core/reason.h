@@ -20,6 +20,7 @@ typedef enum ReasonKind {
         REASON_POOL_SHRANK,       /* the pool no longer holds what was reserved */
         REASON_BOOT_GUARD,        /* boots in a row have failed */
         REASON_RELEASED,          /* given back by hand */
+        REASON_SIZE_UNKNOWN,      /* Memory=auto, and the engine could not be asked yet */
         REASON_KINDS,
 } ReasonKind;
 

@@ -7,7 +7,10 @@
 #include "core/problem.h"
 
 ThpPolicy thp_wish_of(const InstanceConfig *instance) {
-        return instance->thp != THP_AUTO ? instance->thp : instance->engine->thp_wish;
+        if (instance->thp != THP_AUTO)
+                return instance->thp;
+        return instance->learned.thp != THP_AUTO ? instance->learned.thp
+                                                 : instance->engine->thp_wish;
 }
 
 static ThpPolicy resolve(const Config *config) {

@@ -23,5 +23,6 @@ typedef struct ThpPlan {
 ThpPlan thp_plan_make(Arena *arena, const Config *config, const Topology *topology,
                       Diags *problems);
 
-/* What an instance wants: its TransparentHugePages=, else its engine's wish; THP_AUTO: nothing. */
+/* What an instance wants: its TransparentHugePages=, else what its version was learned to want, else
+ * its engine's wish; THP_AUTO: nothing. */
 ThpPolicy thp_wish_of(const InstanceConfig *instance);

@@ -9,6 +9,7 @@
 #include "host/config_dirs.h"
 #include "host/dropin_check.h"
 #include "host/guard.h"
+#include "host/host_sources.h"
 #include "host/probe.h"
 #include "host/state.h"
 #include "host/thp_apply.h"
@@ -122,8 +123,19 @@ static void record_outcome(Manager *manager, const Topology *now) {
 
 /* ---- one round ---- */
 
+/* Read anew in every round: at early boot the databases' files may not be mounted yet. */
+Figures *manager_figures(const Manager *manager, Arena *arena, const Topology *topology) {
+        HostSources sources = host_sources(manager->root);
+        Figures *figures = ARENA_NEW(arena, Figures);
+
+        *figures = figures_derive(arena, manager->config, topology, &sources.sources,
+                                  FIGURES_UNLEARNED);
+        return figures;
+}
+
 static PlanInput plan_input(Manager *manager, Arena *arena) {
-        Demand *demand = demand_compute(arena, manager->config, manager->topology);
+        Demand *demand = demand_compute(arena, manager->config, manager->topology,
+                                        manager_figures(manager, arena, manager->topology));
 
         manager->guard_problems = diags_in(arena);
         if (manager->is_guarded)

@@ -7,6 +7,7 @@
  * the pools short of the plan, and again after a while when something stayed short. Between two
  * writes, and while one runs in the worker's thread, clients are served. */
 
+#include "core/figures.h"
 #include "core/status.h"
 #include "core/thp_plan.h"
 #include "host/apply.h"
@@ -121,6 +122,9 @@ void manager_begin_round_after(Manager *manager);
 
 /* What is true now, from fresh counts; in ARENA. */
 Status *manager_judge(const Manager *manager, Arena *arena);
+
+/* The sizes of instances with Memory=auto that have learned none; in ARENA. */
+Figures *manager_figures(const Manager *manager, Arena *arena, const Topology *topology);
 
 /* ---- keeping it true (manager_watch.c) ---- */
 

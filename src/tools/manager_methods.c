@@ -274,7 +274,8 @@ static void method_plan(VarlinkCall *call, json_t *parameters, void *userdata) {
         Ledger *ledger = ledger_copy(arena, manager->ledger);
         const PlanInput input = {
                 .host = &manager->config->host,
-                .demand = demand_compute(arena, manager->config, topology),
+                .demand = demand_compute(arena, manager->config, topology,
+                                         manager_figures(manager, arena, topology)),
                 .topology = topology,
                 .ledger = ledger,
         };

@@ -140,7 +140,7 @@ static Plan *plan_at_boot(Command *command, const Local *local) {
         Ledger *ledger = ledger_new(arena, "");
         const PlanInput input = {
                 .host = &local->config->host,
-                .demand = demand_compute(arena, local->config, boot),
+                .demand = demand_compute(arena, local->config, boot, &local->figures),
                 .topology = boot,
                 .ledger = ledger,
         };

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "core/changes.h"
 #include "core/conflict.h"
+#include "core/figures.h"
 #include "core/names.h"
 #include "core/problem.h"
 #include "core/status_json.h"
@@ -11,6 +12,7 @@
 #include "host/config_dirs.h"
 #include "host/culprits.h"
 #include "host/holders.h"
+#include "host/host_sources.h"
 #include "host/probe.h"
 #include "host/state.h"
 #include "ipc/manager_interface.h"
@@ -45,9 +47,13 @@ Local local_load(Command *command) {
                 .topology = probe_topology(command->root, arena),
         };
         Ledger *ledger = state_load(command->root, arena, local.topology->boot_id, &text);
+        HostSources sources = host_sources(command->root);
+
+        local.figures = figures_derive(arena, local.config, local.topology, &sources.sources,
+                                       FIGURES_UNLEARNED);
         const PlanInput input = {
                 .host = &local.config->host,
-                .demand = demand_compute(arena, local.config, local.topology),
+                .demand = demand_compute(arena, local.config, local.topology, &local.figures),
                 .topology = local.topology,
                 .ledger = ledger,
         };

@@ -51,6 +51,7 @@ typedef struct Local {
         const Topology *topology;
         const Ledger *ledger;
         const Plan *plan;
+        Figures figures; /* of instances with Memory=auto that have learned none */
 } Local;
 
 /* The configuration, with what could not be read among its problems. */

@@ -77,8 +77,8 @@ static void check_instance(const Config *config, size_t i) {
         require(!config_check_instance_name(instance->name));
         require(instance->n_page_sizes >= 1 && instance->n_page_sizes <= PAGE_SIZES_MAX);
         require(instance->priority <= PRIORITY_MAX);
-        require(!instance->engine->reserves || instance->pages > 0 || instance->n_node_memory > 0 ||
-                instance->memory_kind == MEMORY_BYTES);
+        require(!instance->engine->reserves || instance->pages.n > 0 ||
+                instance->n_node_memory > 0 || instance->memory_kind != MEMORY_UNSET);
 }
 
 /* What is refused has been told, and what was told as an error refuses something. */

@@ -198,8 +198,9 @@ static void make_amount(World *world, InstanceConfig *instance) {
         if (instance->n_node_memory > 0)
                 return;
         if (random_chance(random, 40)) {
-                instance->pages = random_chance(random, 3) ? random_bits(random) | 1
-                                                           : random_between(random, 1, 3000);
+                *vec_push(world->arena, &instance->pages) = (PageCount){
+                        .pages = random_chance(random, 3) ? random_bits(random) | 1
+                                                          : random_between(random, 1, 3000)};
                 return;
         }
         instance->memory_kind = MEMORY_BYTES;
@@ -254,7 +255,7 @@ static void make_instances(World *world) {
                 ARENA_ARRAY(world->arena, InstanceConfig, world->config.n_instances);
         for (size_t i = 0; i < world->config.n_instances; i++)
                 make_instance(world, &world->config.instances[i], i);
-        world->demand = demand_compute(world->arena, &world->config, world->topology);
+        world->demand = demand_compute(world->arena, &world->config, world->topology, NULL);
 }
 
 static void add_history(World *world, const InstanceConfig *config) {
@@ -797,7 +798,7 @@ static void check_alone(const World *world) {
         for (size_t i = 0; i < world->config.n_instances; i++) {
                 alone.config.instances = &world->config.instances[i];
                 alone.config.n_instances = 1;
-                alone.demand = demand_compute(world->arena, &alone.config, alone.topology);
+                alone.demand = demand_compute(world->arena, &alone.config, alone.topology, NULL);
                 alone.plan = make_plan(&alone);
                 const PlanInstance *planned = &alone.plan->instances[0];
 

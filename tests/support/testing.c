@@ -304,7 +304,7 @@ Plan *plan_with(Arena *arena, const Config *config, const Topology *topology, Le
         ledger_observe(arena, ledger, topology);
         const PlanInput input = {
                 .host = &config->host,
-                .demand = demand_compute(arena, config, topology),
+                .demand = demand_compute(arena, config, topology, NULL),
                 .topology = topology,
                 .ledger = ledger,
                 .limits = limits,

@@ -82,7 +82,7 @@ static void test_instance_defaults(void **state) {
         assert_null(instance->unit);
         assert_int_equal(instance->memory_kind, MEMORY_BYTES);
         assert_true(instance->memory_bytes == GIB);
-        assert_int_equal(instance->pages, 0);
+        assert_int_equal(instance->pages.n, 0);
         assert_int_equal(instance->n_page_sizes, 1);
         assert_int_equal(instance->page_sizes[0], 0);
         assert_false(instance->has_nodes);
@@ -199,7 +199,7 @@ static void test_pages(void **state) {
         const InstanceConfig *instance = only_instance(config);
 
         assert_null(instance->refusal);
-        assert_true(instance->pages == 1081);
+        assert_true(page_counts_find(&instance->pages, 2 * MIB) == 1081);
         assert_int_equal(instance->memory_kind, MEMORY_UNSET);
 }
 
@@ -269,7 +269,7 @@ static void test_reset_amounts(void **state) {
         assert_text(problems_text(*state, &config->problems), "");
         assert_int_equal(instance->memory_kind, MEMORY_UNSET);
         assert_int_equal(instance->n_node_memory, 0);
-        assert_true(instance->pages == 9);
+        assert_true(page_counts_find(&instance->pages, 2 * MIB) == 9);
 }
 
 static void test_reset_host(void **state) {
@@ -433,13 +433,13 @@ static void test_bad_instance_values(void **state) {
 static void test_messages(void **state) {
         assert_refused(*state, "[Instance]\nMemory=8GG\n",
                        "/etc/hugeplan.d/20-pg.conf:2: Memory: '8GG' is not valid here; write a "
-                       "size such as 8G");
+                       "size such as 8G, or auto");
         assert_refused(*state, "\n\n[Instance]\nMemory=1G\n# x\nPriority=101\n",
                        "/etc/hugeplan.d/20-pg.conf:6: Priority: '101' is not valid here; write a "
                        "whole number from 0 to 100");
         assert_refused(*state, "[Instance]\nMemory=99999999999T\n",
                        "/etc/hugeplan.d/20-pg.conf:2: Memory: '99999999999T' is more than can be "
-                       "counted; write a size such as 8G");
+                       "counted; write a size such as 8G, or auto");
         assert_refused(*state, "[Instance]\nMemory=1G\nPageSize=1G,3M\n",
                        "/etc/hugeplan.d/20-pg.conf:3: PageSize: '3M' is no page size; write "
                        "default, or sizes such as 2M or 1G,2M in order of preference");
@@ -490,11 +490,9 @@ static void test_every_key_refuses_something(void **state) {
 
 static void test_not_supported_yet(void **state) {
         static const BadValue keys[] = {
-                {"User", "postgres"},      {"Group", "dba"},
-                {"Memory", "auto"},        {"ConfigFile", "/etc/postgresql.conf"},
-                {"DataDirectory", "/srv"}, {"MemoryLock", "infinity"},
-                {"SharedMemory", "sysv"},  {"Mount", "/dev/hugepages"},
-                {"Isolate", "yes"},
+                {"User", "postgres"},        {"Group", "dba"},
+                {"MemoryLock", "infinity"},  {"SharedMemory", "sysv"},
+                {"Mount", "/dev/hugepages"}, {"Isolate", "yes"},
         };
 
         for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
@@ -753,7 +751,7 @@ static void test_all_mistakes_are_told(void **state) {
         assert_text(problems_text(*state, &config->problems),
                     "/etc/hugeplan.d/20-pg.conf:4: 'bad line' is no assignment; write Key=Value\n"
                     "/etc/hugeplan.d/20-pg.conf:2: Memory: 'x' is not valid here; write a size "
-                    "such as 8G\n"
+                    "such as 8G, or auto\n"
                     "/etc/hugeplan.d/20-pg.conf:3: Colour: unknown key; hugeplan.d(5) lists the "
                     "keys; your own begin with X-");
         assert_int_equal(only_instance(config)->refusal->line, 4);
@@ -877,7 +875,7 @@ static void test_refused_extension(void **state) {
 
         assert_text(diag_format(*state, instance->refusal),
                     "/etc/hugeplan.d/20-pg.conf.d/10-a.conf:2: Memory: 'x' is not valid here; "
-                    "write a size such as 8G");
+                    "write a size such as 8G, or auto");
         assert_text(instance->unit, "a.service");
         assert_null(config_find(config, "b")->refusal);
 }
@@ -929,7 +927,7 @@ static void test_duplicate_names(void **state) {
 
         assert_int_equal(config->n_instances, 2);
         assert_null(config_find(config, "pg")->refusal);
-        assert_true(config_find(config, "pg")->pages == 1);
+        assert_true(page_counts_find(&config_find(config, "pg")->pages, GIB) == 1);
         assert_text(diag_format(*state, config_find(config, "20-pg")->refusal),
                     "/etc/hugeplan.d/20-pg.conf: Name: the instance 'pg' is described by "
                     "/etc/hugeplan.d/10-pg.conf already; rename one of the files, or give it a "

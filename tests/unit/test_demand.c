@@ -10,7 +10,7 @@ static const char two_nodes[] = "sizes 1G 2M\n"
 static const DemandInstance *demand_of(Arena *arena, const char *host, const char *lines) {
         const Config *config =
                 config_make(arena, "pg.conf", arena_printf(arena, "[Instance]\n%s\n", lines), NULL);
-        const Demand *demand = demand_compute(arena, config, host_make(arena, host));
+        const Demand *demand = demand_compute(arena, config, host_make(arena, host), NULL);
 
         assert_text(problems_text(arena, &config->problems), "");
         assert_int_equal(demand->n_instances, 1);
@@ -180,7 +180,7 @@ static void test_split_beyond_counting(void **state) {
 static void test_refused_file(void **state) {
         const Config *config = config_make(*state, "pg.conf", "[Instance]\nMemory=x\n", "ok.conf",
                                            "[Instance]\nPages=1\n", NULL);
-        const Demand *demand = demand_compute(*state, config, host_make(*state, two_nodes));
+        const Demand *demand = demand_compute(*state, config, host_make(*state, two_nodes), NULL);
 
         assert_text(demand->instances[0].config->name, "ok");
         assert_int_equal(demand->instances[0].reason.kind, REASON_NONE);

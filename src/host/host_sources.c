@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "host/host_sources.h"
+
+static const size_t bytes_in_all_max = 16 * SOURCE_BYTES_MAX;
+
+/* The sources are the first member. */
+static HostSources *host_of(const Sources *sources) {
+        return (HostSources *) sources;
+}
+
+static SourceText read_file(const Sources *sources, Arena *arena, const char *path) {
+        HostSources *host = host_of(sources);
+        SourceText text = {};
+        char *string = NULL;
+
+        text.error = root_read_file(host->root, arena, path, SOURCE_BYTES_MAX, &string, &text.size);
+        if (text.error == 0 && text.size > host->bytes_left)
+                text.error = -E2BIG;
+        if (text.error < 0)
+                return (SourceText){.error = text.error};
+        host->bytes_left -= text.size;
+        text.text = string;
+        return text;
+}
+
+static int list_directory(const Sources *sources, Arena *arena, const char *path,
+                          SourceNames *ret) {
+        Names names = {};
+        int r = root_list(host_of(sources)->root, arena, path, &names);
+
+        if (r < 0)
+                return r;
+        VEC_FOREACH(name, &names)
+                *vec_push(arena, ret) = *name;
+        return 0;
+}
+
+static const char *read_link(const Sources *sources, Arena *arena, const char *path) {
+        char *target = NULL;
+
+        return root_read_link(host_of(sources)->root, arena, path, &target) < 0 ? NULL : target;
+}
+
+HostSources host_sources(const Root *root) {
+        return (HostSources){
+                .sources = {.read = read_file, .list = list_directory, .link = read_link},
+                .root = root,
+                .bytes_left = bytes_in_all_max,
+        };
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "support/sources.h"
+
+#include "base/text.h"
+
+#include <stdlib.h>
+
+typedef struct TestSources {
+        Sources sources;
+        const TestFile *files;
+        size_t n;
+} TestSources;
+
+static const TestFile *find_file(const Sources *sources, const char *path) {
+        const TestSources *self = (const TestSources *) sources;
+
+        for (size_t i = 0; i < self->n; i++)
+                if (text_equals(self->files[i].path, path))
+                        return &self->files[i];
+        return NULL;
+}
+
+static const char *link_target(const TestFile *file) {
+        return file && file->text && text_starts_with(file->text, "-> ") ? file->text + 3 : NULL;
+}
+
+static SourceText read_test(const Sources *sources, Arena *arena, const char *path) {
+        const TestFile *file = find_file(sources, path);
+
+        if (link_target(file))
+                file = find_file(sources, source_relative(arena, path, link_target(file)));
+        if (!file)
+                return (SourceText){.error = -ENOENT};
+        if (!file->text)
+                return (SourceText){.error = -EACCES};
+        return (SourceText){.text = file->text, .size = strlen(file->text)};
+}
+
+static int compare_names(const void *a, const void *b) {
+        return strcmp(*(const char *const *) a, *(const char *const *) b);
+}
+
+static bool has_name(const SourceNames *names, const char *name) {
+        VEC_FOREACH(other, names)
+                if (text_equals(*other, name))
+                        return true;
+        return false;
+}
+
+static int list_test(const Sources *sources, Arena *arena, const char *path, SourceNames *ret) {
+        const TestSources *self = (const TestSources *) sources;
+        const char *prefix = arena_printf(arena, "%s/", path);
+        SourceNames names = {};
+
+        for (size_t i = 0; i < self->n; i++) {
+                if (!text_starts_with(self->files[i].path, prefix))
+                        continue;
+                const char *rest = self->files[i].path + strlen(prefix);
+                const char *name = arena_strndup(arena, rest, strcspn(rest, "/"));
+
+                if (!has_name(&names, name))
+                        *vec_push(arena, &names) = name;
+        }
+        if (names.n == 0)
+                return -ENOENT;
+        qsort(names.items, names.n, sizeof(*names.items), compare_names);
+        *ret = names;
+        return 0;
+}
+
+static const char *link_test(const Sources *sources, Arena *arena, const char *path) {
+        (void) arena;
+        return link_target(find_file(sources, path));
+}
+
+const Sources *test_sources(Arena *arena, const TestFile *files, size_t n) {
+        TestSources *self = ARENA_NEW(arena, TestSources);
+
+        *self = (TestSources){{read_test, list_test, link_test},
+                              arena_memdup(arena, files, n * sizeof(*files)),
+                              n};
+        return &self->sources;
+}

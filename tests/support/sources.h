@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* Files in memory, for what reads a database's own configuration. */
+
+#include "core/source.h"
+
+typedef struct TestFile {
+        const char *path;
+        const char *text; /* of a link: "-> TARGET"; NULL: cannot be read (EACCES) */
+} TestFile;
+
+/* Sources of the N FILES (not copied); directories are what the paths imply. Links are followed where
+ * they are the whole path, not within one. */
+const Sources *test_sources(Arena *arena, const TestFile *files, size_t n);
+
+#define TEST_SOURCES(arena, ...)                               \
+        test_sources((arena), (const TestFile[]){__VA_ARGS__}, \
+                     ARRAY_LEN(((const TestFile[]){__VA_ARGS__})))
