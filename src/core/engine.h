@@ -75,6 +75,8 @@ typedef struct Engine {
         bool uses_default_size;   /* it maps pages of the host's default size only */
         /* The setting that Memory= stands for; NULL: plain bytes ("memory"). */
         const char *memory_setting;
+        /* What stands behind a whole number of MiB in the product's configuration: "MB", "M". */
+        const char *mebibyte_suffix;
         /* The pages of PAGE_SIZE_BYTES (not 0) that SETTINGS need; what they leave out is the
          * product's default. Fills *ret (allocated in ARENA) and returns NULL, or leaves it and
          * returns a sentence that says which setting is wrong and what to write. A name the engine

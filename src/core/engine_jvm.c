@@ -153,5 +153,6 @@ const Engine engine_jvm = {
         .thp_wish = THP_AUTO,
         .reserves = true,
         .memory_setting = "Xmx",
+        .mebibyte_suffix = "m",
         .size = size_jvm,
 };

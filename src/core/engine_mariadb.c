@@ -107,5 +107,6 @@ const Engine engine_mariadb = {
         .thp_wish = THP_AUTO,
         .reserves = true,
         .memory_setting = "innodb_buffer_pool_size",
+        .mebibyte_suffix = "M",
         .size = size_mariadb,
 };

@@ -148,5 +148,6 @@ const Engine engine_mysql = {
         .reserves = true,
         .uses_default_size = true,
         .memory_setting = "innodb_buffer_pool_size",
+        .mebibyte_suffix = "M",
         .size = size_mysql,
 };

@@ -164,5 +164,6 @@ const Engine engine_oracle = {
         .thp_wish = THP_NEVER,
         .reserves = true,
         .memory_setting = "sga_max_size",
+        .mebibyte_suffix = "M",
         .size = size_oracle,
 };

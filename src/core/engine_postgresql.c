@@ -437,5 +437,6 @@ const Engine engine_postgresql = {
         .thp_wish = THP_NEVER,
         .reserves = true,
         .memory_setting = "shared_buffers",
+        .mebibyte_suffix = "MB",
         .size = size_postgresql,
 };

@@ -601,6 +601,8 @@ const Verb verbs[] = {
          "What the kernel command line should say for gigantic pages, and what is wrong with it"},
         {"explain", "NAME", 1, 1, verb_explain, "How an instance's size comes about"},
         {"size", "ENGINE", 1, 1, verb_size, "What-if: pages for settings given by -c NAME=VALUE"},
+        {"fit", "NAME", 1, 1, verb_fit,
+         "The largest shared_buffers, SGA, buffer pool or heap for the pages at hand"},
         {"wait", "NAME", 0, 1, verb_wait,
          "Wait until an instance (--all: every one) has its pages; the gate of database units"},
         {"reload", "", 0, 0, verb_reload, "Read the configuration anew and apply the difference"},

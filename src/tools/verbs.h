@@ -5,6 +5,7 @@
 
 #include "base/diag.h"
 #include "base/size.h"
+#include "core/figures.h"
 #include "core/render.h"
 #include "core/status.h"
 #include "host/root.h"
@@ -41,6 +42,7 @@ extern const size_t n_verbs;
 
 int verb_boot_guard(Command *command);
 int verb_cmdline(Command *command);
+int verb_fit(Command *command);
 int verb_wait(Command *command);
 
 /* ---- shared by the verbs ---- */
