@@ -201,6 +201,20 @@ class Host:
         check("Sanitizer" not in done.stderr and "runtime error" not in done.stderr, done.stderr)
         return done
 
+    def call(self, method: str, parameters: dict | None = None) -> dict:
+        """A Varlink call, past hugeplanctl."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
+            client.settimeout(PATIENCE)
+            client.connect(str(self.path(SOCKET)))
+            client.sendall(json.dumps({"method": f"org.hugeplan.Manager.{method}",
+                                       "parameters": parameters or {}}).encode() + b"\0")
+            reply = b""
+            while not reply.endswith(b"\0"):
+                part = client.recv(65536)
+                check(part != b"", f"{method}: no answer")
+                reply += part
+        return json.loads(reply[:-1])
+
     def status(self) -> dict:
         return json.loads(self.ctl("--json=short", "status").stdout)
 
@@ -492,6 +506,44 @@ def test_transparent_huge_pages(host: Host, fixture: str = "one-node") -> None:
           "one that does not is left alone")
     check(host.path("proc/sys/vm/min_free_kbytes").read_text() == before,
           "vm.min_free_kbytes is as it was")
+    host.stop(daemon)
+
+
+def test_boot_guard(host: Host, fixture: str = "one-node") -> None:
+    """After three failed boots only what is proven is reserved, until a reload; whoever is started
+    again in the same boot decides the same."""
+    host.config("20-pg.conf", PG)
+    host.config("30-new.conf", "[Instance]\nPages=50\n")
+    proven = [{"name": "pg", "pageSizeBytes": 2 * MIB, "pages": 1000}]
+    guard = {"version": 1, "failedBoots": 3, "bootId": "earlier", "proven": proven}
+    host.config(".boots.json", json.dumps(guard))
+    daemon = host.start()
+    check(host.pool(0) == 1000, "what is proven is reserved, and no more")
+    check(host.verdicts() == {"pg": "ready", "new": "refused"}, str(host.verdicts()))
+    done = host.ctl("wait", "new")
+    check(done.returncode == 1 and "3 boots in a row have failed" in done.stderr, done.stderr)
+    plan = json.loads(host.ctl("--json=short", "plan").stdout)
+    check(plan["steps"] == [], "the plan that holds is applied")
+    check([each["reasonId"] for each in plan["instances"]] == ["boot-guard", None], str(plan))
+    check([each["to"] for each in plan["afterReload"]["steps"]] == [1050], str(plan))
+    check(host.call("Plan")["parameters"] == plan, "the daemon says the same")
+
+    host.config("30-new.conf", "[Instance]\nPages=fifty\n")
+    check(host.ctl("reload").returncode == 1, "a reload with a mistake")
+    check(json.loads(host.path(STATE).read_text())["bootGuard"] == "closed", "opens nothing")
+    host.config("30-new.conf", "[Instance]\nPages=50\n")
+
+    host.kill(daemon)
+    host.config(".boots.json", json.dumps(guard | {"failedBoots": 0}))  # the boot went well
+    daemon = host.start()
+    check(host.pool(0) == 1000, "a daemon that is started again keeps the guard closed")
+    host.config(".boots.json", json.dumps(guard))
+    check(host.ctl("reload").returncode == 0 and host.pool(0) == 1050, "a reload opens it")
+    host.kill(daemon)
+    daemon = host.start()
+    check(host.pool(0) == 1050, "and it stays open")
+    plan = json.loads(host.ctl("--json=short", "plan").stdout)
+    check(plan["steps"] == [] and plan["afterReload"] is None, str(plan))
     host.stop(daemon)
 
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/boot_guard.h"
 
+#include "base/size.h"
 #include "base/text.h"
 
 enum { BOOT_GUARD_VERSION = 1 };
@@ -70,23 +71,43 @@ void boot_guard_succeed(Arena *arena, BootGuard *guard, const Ledger *ledger) {
 }
 
 /* The present boot may have been counted already (the daemon was restarted) or not yet. */
-bool boot_guard_is_closed(const BootGuard *guard, const char *boot_id) {
+bool boot_guard_is_closed(const BootGuard *guard, const Ledger *ledger) {
         uint64_t before = guard->failed_boots;
 
-        if (text_equals(guard->boot_id, boot_id) && before > 0)
+        if (ledger->guard != LEDGER_GUARD_UNDECIDED)
+                return ledger->guard == LEDGER_GUARD_CLOSED;
+        if (text_equals(guard->boot_id, ledger->boot_id) && before > 0)
                 before--;
         return before >= BOOT_GUARD_FAILURES;
 }
 
-static bool is_proven(const BootGuard *guard, const DemandInstance *demand) {
-        VEC_FOREACH(instance, &guard->proven) {
-                if (!text_equals(instance->name, demand->config->name))
-                        continue;
-                for (size_t i = 0; i < demand->n_options; i++)
-                        if (demand->options[i].page_size_bytes == instance->page_size_bytes)
-                                return demand->options[i].pages <= instance->pages;
-        }
+static const ProvenInstance *find_proven(const BootGuard *guard, const char *name) {
+        VEC_FOREACH(instance, &guard->proven)
+                if (text_equals(instance->name, name))
+                        return instance;
+        return NULL;
+}
+
+static bool is_proven(const ProvenInstance *proven, const DemandInstance *demand) {
+        for (size_t i = 0; proven && i < demand->n_options; i++)
+                if (demand->options[i].page_size_bytes == proven->page_size_bytes)
+                        return demand->options[i].pages <= proven->pages;
         return false;
+}
+
+static Reason guard_reason(Arena *arena, const BootGuard *guard, const ProvenInstance *proven) {
+        const char *had = "no pages";
+
+        if (proven)
+                had = arena_printf(arena, "only %s pages of %s", format_count(arena, proven->pages),
+                                   format_page_size(arena, proven->page_size_bytes));
+        return (Reason){
+                REASON_BOOT_GUARD,
+                arena_printf(arena,
+                             "%" PRIu64
+                             " boots in a row have failed, and in the last good one it had %s",
+                             guard->failed_boots, had),
+                "find out why they failed, then run 'hugeplanctl reload'"};
 }
 
 void boot_guard_limit(Arena *arena, const BootGuard *guard, Demand *demand, Diags *problems) {
@@ -104,12 +125,37 @@ void boot_guard_limit(Arena *arena, const BootGuard *guard, Demand *demand, Diag
         for (size_t i = 0; i < demand->n_instances; i++) {
                 DemandInstance *instance = &demand->instances[i];
 
-                if (instance->n_options == 0 || is_proven(guard, instance))
-                        continue;
-                instance->n_options = 0;
-                instance->reason = (Reason){
-                        REASON_BOOT_GUARD,
-                        "boots in a row have failed, and it was not reserved like this in the last good one",
-                        "find out why they failed, then run 'hugeplanctl reload'"};
+                const ProvenInstance *proven = find_proven(guard, instance->config->name);
+
+                if (instance->n_options > 0 && !is_proven(proven, instance))
+                        instance->reason = guard_reason(arena, guard, proven);
         }
+}
+
+static Demand *compute_demand(Arena *arena, const GuardedPlanInput *input) {
+        return demand_compute(arena, input->config, input->topology, input->figures);
+}
+
+static Plan *make_plan(Arena *arena, const GuardedPlanInput *input, const Ledger *ledger,
+                       const Demand *demand) {
+        return plan_make(arena, &(PlanInput){.host = &input->config->host,
+                                             .demand = demand,
+                                             .topology = input->topology,
+                                             .ledger = ledger});
+}
+
+GuardedPlan boot_guard_plan(Arena *arena, const GuardedPlanInput *input, Diags *problems) {
+        Demand *demand = compute_demand(arena, input);
+        GuardedPlan guarded = {};
+
+        if (boot_guard_is_closed(input->guard, input->ledger)) {
+                Ledger *reloaded = ledger_copy(arena, input->ledger);
+
+                ledger_reload(reloaded);
+                guarded.after_reload = make_plan(arena, input, reloaded, demand);
+                demand = compute_demand(arena, input);
+                boot_guard_limit(arena, input->guard, demand, problems);
+        }
+        guarded.plan = make_plan(arena, input, input->ledger, demand);
+        return guarded;
 }

@@ -8,7 +8,7 @@
  * planned. */
 
 #include "core/demand.h"
-#include "core/ledger.h"
+#include "core/plan.h"
 
 enum { BOOT_GUARD_FAILURES = 3 };
 
@@ -34,8 +34,25 @@ void boot_guard_begin(Arena *arena, BootGuard *guard, const char *boot_id);
 /* The boot is good: what LEDGER grants is proven. */
 void boot_guard_succeed(Arena *arena, BootGuard *guard, const Ledger *ledger);
 
-/* Whether boots before BOOT_ID failed too often to plan anything new. */
-bool boot_guard_is_closed(const BootGuard *guard, const char *boot_id);
+/* Whether nothing new may be planned: as LEDGER has it, else because too many boots before that of
+ * LEDGER failed. */
+bool boot_guard_is_closed(const BootGuard *guard, const Ledger *ledger);
 
-/* Refuses what is not proven, by name in PROBLEMS. */
+/* Gives what is not proven a reason not to be served, and tells PROBLEMS of the guard. */
 void boot_guard_limit(Arena *arena, const BootGuard *guard, Demand *demand, Diags *problems);
+
+typedef struct GuardedPlan {
+        const Plan *plan;         /* that holds */
+        const Plan *after_reload; /* that a reload would make; NULL while the guard is open */
+} GuardedPlan;
+
+typedef struct GuardedPlanInput {
+        const BootGuard *guard;
+        const Config *config;
+        const Topology *topology;
+        const Figures *figures; /* as for demand_compute() */
+        const Ledger *ledger;   /* observed for the topology */
+} GuardedPlanInput;
+
+/* What INPUT refers to must outlive the plans. */
+GuardedPlan boot_guard_plan(Arena *arena, const GuardedPlanInput *input, Diags *problems);

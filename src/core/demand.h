@@ -41,7 +41,8 @@ typedef struct DemandInstance {
         size_t n_options;
         /* The nodes that may serve it and can: online, with memory, allowed to us. */
         IdSet nodes;
-        /* Why it cannot be planned at all, whatever memory there is; REASON_NONE: it can. */
+        /* Why it is not served, whatever memory there is; REASON_NONE: it may be. Without options it
+         * cannot be. */
         Reason reason;
 } DemandInstance;
 

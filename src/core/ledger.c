@@ -73,6 +73,7 @@ void ledger_observe(Arena *arena, Ledger *ledger, const Topology *topology) {
 Ledger *ledger_copy(Arena *arena, const Ledger *ledger) {
         Ledger *copy = ledger_new(arena, ledger->boot_id);
 
+        copy->guard = ledger->guard;
         VEC_FOREACH(pool, &ledger->pools)
                 *vec_push(arena, &copy->pools) = *pool;
         VEC_FOREACH(instance, &ledger->instances) {
@@ -106,7 +107,19 @@ void ledger_want_again(Ledger *ledger, const char *instance) {
                 known->is_released = false;
 }
 
+void ledger_reload(Ledger *ledger) {
+        ledger->guard = LEDGER_GUARD_OPEN;
+        VEC_FOREACH(instance, &ledger->instances)
+                instance->is_released = false;
+}
+
 /* ---- JSON ---- */
+
+static const char *const guard_names[] = {
+        [LEDGER_GUARD_UNDECIDED] = NULL, /* left out */
+        [LEDGER_GUARD_CLOSED] = "closed",
+        [LEDGER_GUARD_OPEN] = "open",
+};
 
 /* JSON's integers are signed: what is beyond them is the largest. */
 static json_int_t integer(uint64_t n) {
@@ -139,8 +152,9 @@ json_t *ledger_to_json(const Ledger *ledger) {
                 json_array_append_new(pools, pool_to_json(pool));
         VEC_FOREACH(instance, &ledger->instances)
                 json_array_append_new(instances, instance_to_json(instance));
-        return json_pack("{si ss so so}", "version", LEDGER_VERSION, "bootId", ledger->boot_id,
-                         "pools", pools, "instances", instances);
+        return json_pack("{si ss ss* so so}", "version", LEDGER_VERSION, "bootId", ledger->boot_id,
+                         "bootGuard", guard_names[ledger->guard], "pools", pools, "instances",
+                         instances);
 }
 
 static bool is_node(int node) {
@@ -220,6 +234,15 @@ static bool read_instance(Arena *arena, Ledger *ledger, const json_t *json) {
         return true;
 }
 
+static bool read_guard(Ledger *ledger, const char *name) {
+        for (int guard = LEDGER_GUARD_UNDECIDED; guard <= LEDGER_GUARD_OPEN; guard++)
+                if (text_equals(name, guard_names[guard])) {
+                        ledger->guard = (LedgerGuard) guard;
+                        return true;
+                }
+        return false;
+}
+
 static bool read_all(Arena *arena, Ledger *ledger, const json_t *list,
                      bool (*read)(Arena *, Ledger *, const json_t *)) {
         const json_t *item;
@@ -236,12 +259,14 @@ static bool read_all(Arena *arena, Ledger *ledger, const json_t *list,
 Ledger *ledger_from_json(Arena *arena, const json_t *json, const char *boot_id) {
         Ledger *ledger = ledger_new(arena, boot_id);
         json_t *pools, *instances;
-        const char *of_boot;
+        const char *of_boot, *guard = NULL;
         int version;
 
-        if (json_unpack((json_t *) json, "{si ss so so !}", "version", &version, "bootId", &of_boot,
-                        "pools", &pools, "instances", &instances) < 0 ||
-            version != LEDGER_VERSION || !text_equals(of_boot, boot_id))
+        if (json_unpack((json_t *) json, "{si ss s?s so so !}", "version", &version, "bootId",
+                        &of_boot, "bootGuard", &guard, "pools", &pools, "instances",
+                        &instances) < 0 ||
+            version != LEDGER_VERSION || !text_equals(of_boot, boot_id) ||
+            !read_guard(ledger, guard))
                 return NULL;
         if (!read_all(arena, ledger, pools, read_pool) ||
             !read_all(arena, ledger, instances, read_instance))

@@ -38,8 +38,17 @@ typedef struct LedgerInstance {
         VEC(LedgerGrant) grants;
 } LedgerInstance;
 
+/* Whether the boot guard (core/boot_guard.h) holds in this boot. Decided once: a daemon that is
+ * started again must neither close what a reload has opened, nor open it because the boot went on. */
+typedef enum LedgerGuard {
+        LEDGER_GUARD_UNDECIDED, /* no daemon has started yet */
+        LEDGER_GUARD_CLOSED,
+        LEDGER_GUARD_OPEN,
+} LedgerGuard;
+
 typedef struct Ledger {
         const char *boot_id;
+        LedgerGuard guard;
         VEC(LedgerPool) pools;
         VEC(LedgerInstance) instances;
 } Ledger;
@@ -61,6 +70,9 @@ uint64_t ledger_granted_pages(const LedgerInstance *instance);
 /* Notes that INSTANCE is given back, or is wanted again. */
 void ledger_release(Arena *arena, Ledger *ledger, const char *instance);
 void ledger_want_again(Ledger *ledger, const char *instance);
+
+/* A reload plans everything again: what was released is wanted, and the boot guard is open. */
+void ledger_reload(Ledger *ledger);
 
 /* As JSON and back. From JSON: NULL unless it is a ledger of BOOT_ID in every detail. */
 json_t *ledger_to_json(const Ledger *ledger);

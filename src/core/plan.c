@@ -491,6 +491,7 @@ static bool serve_option(Planner *planner, PlanInstance *instance, const DemandO
         if (!place_whole(planner, instance->demand, option, &candidate))
                 return false;
         commit(planner, instance, option, &candidate);
+        instance->reason = (Reason){};
         return true;
 }
 
@@ -508,15 +509,20 @@ static void serve_whole(Planner *planner, PlanInstance *instance) {
         for (size_t i = 0; i < demand->n_options; i++)
                 if (serve_option(planner, instance, &demand->options[i]))
                         return;
-        if (demand->n_options > 0)
-                refuse(planner, instance);
+        refuse(planner, instance);
+}
+
+/* It gets nothing by decision, not for want of memory. */
+static bool is_left_out(const PlanInstance *instance) {
+        return instance->reason.kind == REASON_RELEASED ||
+               instance->reason.kind == REASON_BOOT_GUARD;
 }
 
 /* Shortage=degrade: what nobody could use whole. */
 static void serve_part(Planner *planner, PlanInstance *instance) {
         const DemandInstance *demand = instance->demand;
 
-        if (instance->reason.kind == REASON_NONE || instance->reason.kind == REASON_RELEASED ||
+        if (instance->reason.kind == REASON_NONE || is_left_out(instance) ||
             demand->n_options == 0 || demand->config->shortage != SHORTAGE_DEGRADE)
                 return;
         const DemandOption *option = &demand->options[0];
@@ -570,15 +576,29 @@ static bool is_released(const Planner *planner, const PlanInstance *instance) {
         return before && before->is_released;
 }
 
-/* Given back by hand: it wants what it wants, but gets nothing for now. */
-static void leave_released(PlanInstance *instance) {
+/* It wants what it wants, but gets nothing for now. */
+static void leave_out(PlanInstance *instance, const Reason *reason) {
         const DemandOption *option = &instance->demand->options[0];
 
         instance->page_size_bytes = option->page_size_bytes;
         instance->pages_wanted = option->pages;
-        instance->reason = (Reason){
+        instance->reason = *reason;
+}
+
+static void serve_in_turn(Planner *planner, PlanInstance *instance) {
+        static const Reason released = {
                 REASON_RELEASED, "its pages were given back by 'hugeplanctl release'",
                 "run 'hugeplanctl reload', or start its unit, to have them reserved again"};
+        const DemandInstance *demand = instance->demand;
+
+        if (instance->pages_granted > 0 || demand->n_options == 0)
+                return;
+        if (is_released(planner, instance))
+                leave_out(instance, &released);
+        else if (demand->reason.kind != REASON_NONE)
+                leave_out(instance, &demand->reason);
+        else
+                serve_whole(planner, instance);
 }
 
 static void serve_all(Planner *planner) {
@@ -593,14 +613,8 @@ static void serve_all(Planner *planner) {
                 keep_reserved(planner, find_instance(plan, order[i]->name));
         for (size_t i = 0; i < plan->n_instances; i++)
                 serve_held(planner, find_instance(plan, order[i]->name));
-        for (size_t i = 0; i < plan->n_instances; i++) {
-                PlanInstance *instance = find_instance(plan, order[i]->name);
-
-                if (is_released(planner, instance) && instance->demand->n_options > 0)
-                        leave_released(instance);
-                else if (instance->pages_granted == 0)
-                        serve_whole(planner, instance);
-        }
+        for (size_t i = 0; i < plan->n_instances; i++)
+                serve_in_turn(planner, find_instance(plan, order[i]->name));
         for (size_t i = 0; i < plan->n_instances; i++)
                 serve_part(planner, find_instance(plan, order[i]->name));
 }
@@ -715,8 +729,7 @@ bool plan_is_short(const Plan *plan) {
         for (size_t i = 0; i < plan->n_instances; i++) {
                 const PlanInstance *instance = &plan->instances[i];
 
-                if (instance->pages_granted < instance->pages_wanted &&
-                    instance->reason.kind != REASON_RELEASED)
+                if (instance->pages_granted < instance->pages_wanted && !is_left_out(instance))
                         return true;
         }
         return false;

@@ -24,6 +24,9 @@ char *render_status_instance(Arena *arena, const Status *status, const StatusIns
 char *render_plan(Arena *arena, const Plan *plan, const ThpPlan *thp, const Config *config,
                   const RenderOptions *options);
 
+/* What a reload would make of it, where the boot guard keeps the plan back. */
+char *render_plan_after_reload(Arena *arena, const Plan *plan, const RenderOptions *options);
+
 /* "FILE:LINE: KEY: text; remedy", one to a line, errors first. */
 char *render_problems(Arena *arena, const Diags *problems, const RenderOptions *options);
 

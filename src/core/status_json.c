@@ -116,11 +116,17 @@ static json_t *plan_instance_to_json(const PlanInstance *planned) {
         return status_instance_to_json(&instance);
 }
 
-json_t *plan_to_json(const Plan *plan, const ThpPlan *thp) {
-        json_t *instances = json_array(), *steps = json_array(), *writes = json_array();
+static json_t *grants_to_json(const Plan *plan) {
+        json_t *instances = json_array();
 
         for (size_t i = 0; i < plan->n_instances; i++)
                 json_array_append_new(instances, plan_instance_to_json(&plan->instances[i]));
+        return instances;
+}
+
+static json_t *steps_to_json(const Plan *plan) {
+        json_t *steps = json_array();
+
         for (size_t i = 0; i < plan->n_pools; i++) {
                 const PlanPool *pool = &plan->pools[i];
 
@@ -131,10 +137,20 @@ json_t *plan_to_json(const Plan *plan, const ThpPlan *thp) {
                                                                "from", integer(pool->from_pages),
                                                                "to", integer(pool->to_pages)));
         }
+        return steps;
+}
+
+json_t *plan_to_json(const Plan *plan, const Plan *after_reload, const ThpPlan *thp) {
+        json_t *writes = json_array(), *reloaded = json_null();
+
         VEC_FOREACH(write, &thp->writes)
                 json_array_append_new(
                         writes, json_pack("{ss ss}", "path", write->path, "value", write->value));
-        return json_pack("{so so so}", "instances", instances, "steps", steps, "writes", writes);
+        if (after_reload)
+                reloaded = json_pack("{so so}", "instances", grants_to_json(after_reload), "steps",
+                                     steps_to_json(after_reload));
+        return json_pack("{so so so so}", "instances", grants_to_json(plan), "steps",
+                         steps_to_json(plan), "writes", writes, "afterReload", reloaded);
 }
 
 /* ---- reading ---- */

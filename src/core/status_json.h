@@ -9,11 +9,11 @@
 
 #include <jansson.h>
 
-/* New references, owned by the caller. */
+/* New references, owned by the caller. AFTER_RELOAD: NULL where a reload would plan the same. */
 json_t *status_to_json(const Status *status);
 json_t *status_instance_to_json(const StatusInstance *instance);
 json_t *problems_to_json(const Diags *problems);
-json_t *plan_to_json(const Plan *plan, const ThpPlan *thp);
+json_t *plan_to_json(const Plan *plan, const Plan *after_reload, const ThpPlan *thp);
 
 /* What a daemon has sent, as a value in ARENA; unknown fields are passed over. NULL if it is no
  * status. */

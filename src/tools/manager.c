@@ -70,14 +70,32 @@ static void tell_ready(Manager *manager, const Status *status) {
 
 /* ---- the ledger ---- */
 
+/* After boots that failed in a row, this one gets only what is proven; a reload opens the guard. */
+static void decide_boot_guard(const Manager *manager, Arena *arena) {
+        const BootGuard *guard = boot_guard_load(manager->root, arena);
+        bool is_closed = boot_guard_is_closed(guard, manager->ledger);
+
+        manager->ledger->guard = is_closed ? LEDGER_GUARD_CLOSED : LEDGER_GUARD_OPEN;
+        if (is_closed)
+                journal_event(
+                        LOG_ALERT, reason_id(REASON_BOOT_GUARD), NULL,
+                        arena_printf(
+                                arena,
+                                "%" PRIu64
+                                " boots in a row have failed: only what the last good boot reserved is planned; 'hugeplanctl reload' plans everything again",
+                                guard->failed_boots));
+}
+
 static void load_ledger(Manager *manager, Arena *arena) {
         const char *text = NULL;
 
-        if (manager->ledger)
+        if (manager->ledger) {
                 manager->ledger = ledger_copy(arena, manager->ledger);
-        else
+        } else {
                 manager->ledger =
                         state_load(manager->root, arena, manager->topology->boot_id, &text);
+                decide_boot_guard(manager, arena);
+        }
         if (text)
                 log_line(LOG_WARNING, "%s", text);
         ledger_observe(arena, manager->ledger, manager->topology);
@@ -138,7 +156,7 @@ static PlanInput plan_input(Manager *manager, Arena *arena) {
                                         manager_figures(manager, arena, manager->topology));
 
         manager->guard_problems = diags_in(arena);
-        if (manager->is_guarded)
+        if (manager->ledger->guard == LEDGER_GUARD_CLOSED)
                 boot_guard_limit(arena, boot_guard_load(manager->root, arena), demand,
                                  &manager->guard_problems);
         return (PlanInput){
@@ -205,22 +223,6 @@ static void begin_round(Manager *manager) {
         set_thp(manager);
         record_intent(manager);
         begin_apply(manager);
-}
-
-/* After boots that failed in a row, this one gets only what is proven; a reload opens the guard. */
-static void look_at_boot_guard(Manager *manager) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-        const BootGuard *guard = boot_guard_load(manager->root, arena);
-
-        manager->is_guarded = boot_guard_is_closed(guard, probe_boot_id(manager->root, arena));
-        if (manager->is_guarded)
-                journal_event(
-                        LOG_ALERT, reason_id(REASON_BOOT_GUARD), NULL,
-                        arena_printf(
-                                arena,
-                                "%" PRIu64
-                                " boots in a row have failed: only what the last good boot reserved is planned; 'hugeplanctl reload' plans everything again",
-                                guard->failed_boots));
 }
 
 /* In a rescue shell memory is for the administrator: nothing is reserved before somebody asks for it,
@@ -521,7 +523,6 @@ void manager_start(Manager *manager) {
                 sd_event_add_time_relative(manager->event, &manager->boot_timer, CLOCK_BOOTTIME,
                                            manager->config->host.boot_timeout_usec, 0,
                                            on_boot_timeout, manager);
-        look_at_boot_guard(manager);
         if (kernel_command_line_is_rescue(
                     probe_kernel_command_line(manager->root, manager->config_arena)))
                 hold_back(manager);
@@ -540,10 +541,8 @@ void manager_reload(Manager *manager) {
         manager->before_arena = arena_new();
         manager->before = ledger_copy(manager->before_arena, manager->ledger);
         sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRIu64, clock_read_usec(CLOCK_MONOTONIC));
-        manager->is_guarded = false;
         if (load_config(manager))
-                VEC_FOREACH(instance, &manager->ledger->instances)
-                        instance->is_released = false;
+                ledger_reload(manager->ledger);
         manager_begin_round(manager);
 }
 

@@ -85,7 +85,6 @@ struct Manager {
 
         Phase phase;
         bool is_ready_sent;
-        bool is_guarded;            /* boots in a row have failed: only what is proven is planned */
         bool is_held_back;          /* rescue mode: nothing was reserved */
         bool is_reload_wanted;      /* after the round under way */
         bool is_round_wanted;       /* likewise, on the same configuration */

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "core/changes.h"
 #include "core/status_json.h"
+#include "host/boot_guard_file.h"
 #include "host/clock.h"
 #include "host/probe.h"
 #include "host/unit_cgroup.h"
@@ -272,20 +273,21 @@ static void method_plan(VarlinkCall *call, json_t *parameters, void *userdata) {
         Manager *manager = userdata;
         const Topology *topology = probe_topology(manager->root, arena);
         Ledger *ledger = ledger_copy(arena, manager->ledger);
-        const PlanInput input = {
-                .host = &manager->config->host,
-                .demand = demand_compute(arena, manager->config, topology,
-                                         manager_figures(manager, arena, topology)),
-                .topology = topology,
-                .ledger = ledger,
-        };
-
         Diags problems = diags_in(arena);
         ThpPlan thp = thp_plan_make(arena, manager->config, topology, &problems);
 
         (void) parameters;
         ledger_observe(arena, ledger, topology);
-        varlink_call_reply(call, plan_to_json(plan_make(arena, &input), &thp));
+        const GuardedPlanInput input = {
+                .guard = boot_guard_load(manager->root, arena),
+                .config = manager->config,
+                .topology = topology,
+                .figures = manager_figures(manager, arena, topology),
+                .ledger = ledger,
+        };
+        GuardedPlan guarded = boot_guard_plan(arena, &input, &problems);
+
+        varlink_call_reply(call, plan_to_json(guarded.plan, guarded.after_reload, &thp));
 }
 
 /* ---- Reload ---- */

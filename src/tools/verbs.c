@@ -9,6 +9,7 @@
 #include "core/problem.h"
 #include "core/status_json.h"
 #include "core/thp_plan.h"
+#include "host/boot_guard_file.h"
 #include "host/config_dirs.h"
 #include "host/culprits.h"
 #include "host/holders.h"
@@ -29,13 +30,17 @@ static const uint64_t answer_usec = 10 * USEC_PER_SEC;
 
 /* ---- shared ---- */
 
+static void add_all(Diags *problems, const Diags *more) {
+        VEC_FOREACH(problem, &more->list)
+                diags_add(problems, problem);
+}
+
 const Config *read_config(Command *command) {
         Arena *arena = command->arena;
         Diags problems = diags_in(arena);
         Config *config = config_parse(arena, config_dirs_read(command->root, arena, &problems));
 
-        VEC_FOREACH(problem, &problems.list)
-                diags_add(&config->problems, problem);
+        add_all(&config->problems, &problems);
         return config;
 }
 
@@ -45,22 +50,26 @@ Local local_load(Command *command) {
         Local local = {
                 .config = read_config(command),
                 .topology = probe_topology(command->root, arena),
+                .guard_problems = diags_in(arena),
         };
         Ledger *ledger = state_load(command->root, arena, local.topology->boot_id, &text);
         HostSources sources = host_sources(command->root);
 
+        ledger_observe(arena, ledger, local.topology);
         local.figures = figures_derive(arena, local.config, local.topology, &sources.sources,
                                        FIGURES_UNLEARNED);
-        const PlanInput input = {
-                .host = &local.config->host,
-                .demand = demand_compute(arena, local.config, local.topology, &local.figures),
+        const GuardedPlanInput input = {
+                .guard = boot_guard_load(command->root, arena),
+                .config = local.config,
                 .topology = local.topology,
+                .figures = &local.figures,
                 .ledger = ledger,
         };
+        GuardedPlan guarded = boot_guard_plan(arena, &input, &local.guard_problems);
 
-        ledger_observe(arena, ledger, local.topology);
         local.ledger = ledger;
-        local.plan = plan_make(arena, &input);
+        local.plan = guarded.plan;
+        local.after_reload = guarded.after_reload;
         return local;
 }
 
@@ -73,7 +82,10 @@ Status *local_status(Command *command, const Local *local, const char *phase) {
                 .phase = phase,
         };
 
-        return status_judge(command->arena, &input);
+        Status *status = status_judge(command->arena, &input);
+
+        add_all(&status->problems, &local->guard_problems);
+        return status;
 }
 
 int daemon_call(Command *command, const char *method, json_t *parameters, uint64_t timeout_usec,
@@ -243,13 +255,19 @@ static int verb_plan(Command *command) {
         ThpPlan thp = thp_plan_make(command->arena, local.config, local.topology, &problems);
         bool is_met = plan_count_steps(local.plan) == 0 && thp.writes.n == 0;
 
+        add_all(&problems, &local.guard_problems);
+
         for (size_t i = 0; i < local.plan->n_instances; i++)
                 is_met = is_met && local.plan->instances[i].reason.kind == REASON_NONE;
         if (command->json != JSON_OFF) {
-                print_json(command, plan_to_json(local.plan, &thp));
+                print_json(command, plan_to_json(local.plan, local.after_reload, &thp));
         } else {
                 fputs(render_plan(command->arena, local.plan, &thp, local.config, &command->render),
                       stdout);
+                if (local.after_reload)
+                        fputs(render_plan_after_reload(command->arena, local.after_reload,
+                                                       &command->render),
+                              stdout);
                 if (problems.list.n > 0)
                         printf("\n%s",
                                render_problems(command->arena, &problems, &command->render));
@@ -332,8 +350,8 @@ static int verb_check(Command *command) {
         if (command->n_arguments == 0) {
                 Local local = local_load(command);
 
-                VEC_FOREACH(problem, &local.config->problems.list)
-                        diags_add(&problems, problem);
+                add_all(&problems, &local.config->problems);
+                add_all(&problems, &local.guard_problems);
                 ThpPlan thp =
                         thp_plan_make(command->arena, local.config, local.topology, &problems);
                 size_t n_hurting = add_host_problems(&local, &problems);
@@ -348,8 +366,7 @@ static int verb_check(Command *command) {
                         config_dirs_read_one(command->root, command->arena,
                                              absolute_path(command, command->arguments[i])));
 
-                VEC_FOREACH(problem, &config->problems.list)
-                        diags_add(&problems, problem);
+                add_all(&problems, &config->problems);
         }
         return print_problems(command, &problems, 0);
 }

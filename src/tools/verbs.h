@@ -53,7 +53,9 @@ typedef struct Local {
         const Topology *topology;
         const Ledger *ledger;
         const Plan *plan;
-        Figures figures; /* of instances with Memory=auto that have learned none */
+        Figures figures;          /* of instances with Memory=auto that have learned none */
+        const Plan *after_reload; /* NULL while the boot guard is open */
+        Diags guard_problems;
 } Local;
 
 /* The configuration, with what could not be read among its problems. */

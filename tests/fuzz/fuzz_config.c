@@ -139,7 +139,7 @@ static void check_rest(Arena *arena, const Config *config) {
                                    .ledger = ledger,
                                    .phase = "idle"};
         json_t *status = status_to_json(status_judge(arena, &input));
-        json_t *planned = plan_to_json(plan, &thp);
+        json_t *planned = plan_to_json(plan, NULL, &thp);
 
         require(saved && ledger_from_json(arena, saved, "boot"));
         require(status && status_from_json(arena, status));

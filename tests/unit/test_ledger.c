@@ -14,6 +14,7 @@ static Topology *host_with_pool(Arena *arena, const char *counts) {
 static Ledger *full_ledger(Arena *arena) {
         Ledger *ledger = ledger_new(arena, boot);
 
+        ledger->guard = LEDGER_GUARD_CLOSED;
         *vec_push(arena, &ledger->pools) = (LedgerPool){0, 2 * MIB, 10, 30, 2};
         *vec_push(arena, &ledger->pools) = (LedgerPool){2, GIB, 0, 4, 0};
         LedgerInstance *instance = vec_push(arena, &ledger->instances);
@@ -143,6 +144,7 @@ static void test_round_trip(void **state) {
 
         assert_non_null(read);
         assert_same(ledger, read);
+        assert_int_equal(read->guard, LEDGER_GUARD_CLOSED);
         assert_int_equal(read->pools.n, 2);
         assert_int_equal(read->pools.items[0].foreign_pages, 2);
         const LedgerInstance *instance = ledger_instance(read, "pg-main");
@@ -159,7 +161,9 @@ static void test_round_trip(void **state) {
 static void test_empty_round_trip(void **state) {
         json_t *json = ledger_to_json(ledger_new(*state, boot));
 
-        assert_non_null(ledger_from_json(*state, json, boot));
+        /* An earlier version knew of no guard. */
+        assert_null(json_object_get(json, "bootGuard"));
+        assert_int_equal(ledger_from_json(*state, json, boot)->guard, LEDGER_GUARD_UNDECIDED);
         assert_null(ledger_from_json(*state, json, "another boot"));
         assert_null(ledger_from_json(*state, json, ""));
         json_decref(json);
@@ -183,6 +187,9 @@ static void test_copy(void **state) {
         Ledger *copy = ledger_copy(arena, ledger);
 
         assert_same(ledger, copy);
+        ledger_reload(copy);
+        assert_int_equal(copy->guard, LEDGER_GUARD_OPEN);
+        assert_int_equal(ledger->guard, LEDGER_GUARD_CLOSED);
         copy->instances.items[0].grants.items[0].pages = 99;
         copy->pools.items[0].found_pages = 99;
         assert_int_equal(ledger->instances.items[0].grants.items[0].pages, 15);
@@ -225,6 +232,8 @@ static void test_broken(void **state) {
                 {"bootId", "\"other\""},
                 {"bootId", "7"},
                 {"bootId", NULL},
+                {"bootGuard", "\"ajar\""},
+                {"bootGuard", "1"},
                 {"pools", NULL},
                 {"pools", "{}"},
                 {"pools", "null"},

@@ -192,7 +192,7 @@ static void test_plan(void **state) {
         ThpPlan thp = {};
 
         *vec_push(*state, &thp.writes) = (ThpWrite){"/sys/a", "never"};
-        json_t *json = plan_to_json(plan, &thp);
+        json_t *json = plan_to_json(plan, NULL, &thp);
         const json_t *write = json_array_get(json_object_get(json, "writes"), 0);
         const json_t *step = json_array_get(json_object_get(json, "steps"), 0);
         const json_t *b = json_array_get(json_object_get(json, "instances"), 1);

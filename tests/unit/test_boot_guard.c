@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "core/boot_guard.h"
+
+#include "support/testing.h"
+
+static const char host_text[] = "sizes 1G 2M\nnode 0 total=16G free=15G\n";
+
+static BootGuard *guard_of(Arena *arena, uint64_t failed_boots, const char *boot_id) {
+        BootGuard *guard = ARENA_NEW(arena, BootGuard);
+
+        *guard = (BootGuard){.failed_boots = failed_boots, .boot_id = boot_id};
+        *vec_push(arena, &guard->proven) = (ProvenInstance){"pg", 2 * MIB, 100};
+        return guard;
+}
+
+static GuardedPlan plan_of(Arena *arena, const BootGuard *guard, const Config *config,
+                           const Ledger *ledger, Diags *problems) {
+        return boot_guard_plan(arena,
+                               &(GuardedPlanInput){.guard = guard,
+                                                   .config = config,
+                                                   .topology = host_make(arena, host_text),
+                                                   .ledger = ledger},
+                               problems);
+}
+
+static void test_counting(void **state) {
+        BootGuard *guard = guard_of(*state, 0, "");
+        Ledger *ledger = ledger_new(*state, "d");
+
+        boot_guard_begin(*state, guard, "a");
+        boot_guard_begin(*state, guard, "a"); /* the daemon was started again */
+        boot_guard_begin(*state, guard, "b");
+        assert_int_equal(guard->failed_boots, 2);
+        boot_guard_begin(*state, guard, "c");
+        assert_true(boot_guard_is_closed(guard, ledger)); /* three have failed before this one */
+        boot_guard_begin(*state, guard, "d");
+        assert_true(boot_guard_is_closed(guard, ledger)); /* this one counts for the next */
+        boot_guard_succeed(*state, guard, ledger);
+        assert_int_equal(guard->failed_boots, 0);
+        assert_int_equal(guard->proven.n, 0);
+        assert_false(boot_guard_is_closed(guard, ledger));
+}
+
+static void test_too_few(void **state) {
+        Ledger *ledger = ledger_new(*state, "c");
+
+        assert_false(boot_guard_is_closed(guard_of(*state, 2, "b"), ledger));
+        assert_false(boot_guard_is_closed(guard_of(*state, 3, "c"), ledger));
+        assert_true(boot_guard_is_closed(guard_of(*state, 3, "b"), ledger));
+}
+
+/* Once decided in a boot, neither the count nor a restart changes it; a reload does. */
+static void test_decided(void **state) {
+        Ledger *ledger = ledger_new(*state, "now");
+
+        ledger->guard = LEDGER_GUARD_CLOSED;
+        assert_true(boot_guard_is_closed(guard_of(*state, 0, "now"), ledger));
+        ledger_reload(ledger);
+        assert_false(boot_guard_is_closed(guard_of(*state, 9, "b"), ledger));
+}
+
+static void test_round_trip(void **state) {
+        json_t *json = boot_guard_to_json(guard_of(*state, 2, "b"));
+        const BootGuard *read = boot_guard_from_json(*state, json);
+
+        assert_int_equal(read->failed_boots, 2);
+        assert_text(read->boot_id, "b");
+        assert_text(read->proven.items[0].name, "pg");
+        json_object_set_new(json, "failedBoots", json_integer(-1));
+        assert_null(boot_guard_from_json(*state, json));
+        json_decref(json);
+}
+
+static void test_plan_open(void **state) {
+        const Config *config = config_make(*state, "pg.conf", "[Instance]\nPages=200\n", NULL);
+        Ledger *ledger = ledger_new(*state, "now");
+        Diags problems = diags_in(*state);
+        GuardedPlan guarded = plan_of(*state, guard_of(*state, 0, ""), config, ledger, &problems);
+
+        assert_text(grants_text(*state, guarded.plan, "pg"), "0:200");
+        assert_null(guarded.after_reload);
+        assert_int_equal(problems.list.n, 0);
+}
+
+static void test_plan_closed(void **state) {
+        const Config *config = config_make(*state, "10-new.conf", "[Instance]\nPages=50\n",
+                                           "20-pg.conf", "[Instance]\nPages=100\n", "30-part.conf",
+                                           "[Instance]\nPages=10\nShortage=degrade\n",
+                                           "40-gone.conf", "[Instance]\nPages=7\n", NULL);
+        Ledger *ledger = ledger_new(*state, "now");
+        Diags problems = diags_in(*state);
+
+        ledger_release(*state, ledger, "gone");
+        GuardedPlan guarded = plan_of(*state, guard_of(*state, 3, "b"), config, ledger, &problems);
+        const PlanInstance *refused = plan_find(guarded.plan, "new");
+
+        assert_text(grants_text(*state, guarded.plan, "pg"), "0:100");
+        assert_text(grants_text(*state, guarded.plan, "new"), "-");
+        assert_text(grants_text(*state, guarded.plan, "part"), "-"); /* not even what is left */
+        assert_int_equal(refused->reason.kind, REASON_BOOT_GUARD);
+        assert_int_equal(refused->pages_wanted, 50); /* its demand is known all the same */
+        assert_contains(refused->reason.text, "3 boots in a row");
+        assert_contains(refused->reason.text, "no pages");
+        assert_false(plan_is_short(guarded.plan)); /* trying again would bring nothing */
+        assert_int_equal(problems.list.n, 1);
+        assert_text(problems.list.items[0].id, "boot-guard");
+        assert_text(steps_text(*state, guarded.after_reload), "0:2M:0->167");
+        assert_text(grants_text(*state, guarded.after_reload, "gone"), "0:7");
+        assert_true(ledger_instance(ledger, "gone")->is_released); /* asking changes nothing */
+}
+
+static void test_plan_grown(void **state) {
+        const Config *config = config_make(*state, "pg.conf", "[Instance]\nPages=101\n", NULL);
+        Diags problems = diags_in(*state);
+        GuardedPlan guarded = plan_of(*state, guard_of(*state, 3, "b"), config,
+                                      ledger_new(*state, "now"), &problems);
+
+        assert_text(grants_text(*state, guarded.plan, "pg"), "-");
+        assert_contains(plan_find(guarded.plan, "pg")->reason.text, "only 100 pages of 2M");
+}
+
+/* A page size that the last good boot did not have is as new as an instance. */
+static void test_plan_other_size(void **state) {
+        const Config *config =
+                config_make(*state, "pg.conf", "[Instance]\nPages=1\nPageSize=1G\n", NULL);
+        Diags problems = diags_in(*state);
+        GuardedPlan guarded = plan_of(*state, guard_of(*state, 3, "b"), config,
+                                      ledger_new(*state, "now"), &problems);
+
+        assert_text(grants_text(*state, guarded.plan, "pg"), "-");
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(test_counting),   TEST(test_too_few),         TEST(test_decided),
+                TEST(test_round_trip), TEST(test_plan_open),       TEST(test_plan_closed),
+                TEST(test_plan_grown), TEST(test_plan_other_size),
+        };
+
+        return RUN_TESTS(tests);
+}
