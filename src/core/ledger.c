@@ -35,39 +35,99 @@ uint64_t ledger_granted_pages(const LedgerInstance *instance) {
         return pages;
 }
 
+/* What the pools of a size that are known have less than we left them with. */
+static uint64_t lowered_pages(const Ledger *ledger, const Topology *topology, size_t k) {
+        uint64_t pages = 0;
+
+        for (size_t i = 0; i < topology->n_nodes; i++) {
+                const Pool *pool = &topology->nodes[i].pools[k];
+                const LedgerPool *known =
+                        ledger_pool(ledger, topology->nodes[i].id, pool->page_size_bytes);
+
+                if (pool->exists && known)
+                        pages += sub_floored(known->set_pages, pool_persistent_pages(pool));
+        }
+        return pages;
+}
+
+static LedgerRestored *find_restored(const Ledger *ledger, uint64_t page_size_bytes) {
+        VEC_FOREACH(restored, &ledger->restored)
+                if (restored->page_size_bytes == page_size_bytes)
+                        return restored;
+        return NULL;
+}
+
+void ledger_restore(Arena *arena, Ledger *ledger, uint64_t page_size_bytes, uint64_t pages) {
+        LedgerRestored *restored = find_restored(ledger, page_size_bytes);
+
+        if (restored)
+                restored->pages += pages;
+        else if (pages > 0)
+                *vec_push(arena, &ledger->restored) = (LedgerRestored){page_size_bytes, pages};
+}
+
+void ledger_forget_restored(Ledger *ledger) {
+        ledger->restored.n = 0;
+}
+
+/* Of what is there beyond what we have set, up to *MISSED pages were taken from other nodes. */
+static void observe_known(LedgerPool *known, uint64_t persistent, uint64_t busy, uint64_t *missed) {
+        if (persistent > known->set_pages) {
+                uint64_t more = persistent - known->set_pages;
+                uint64_t ours = MIN(more, *missed);
+
+                known->found_pages += more - ours;
+                known->set_pages = persistent;
+                *missed -= ours;
+        } else if (persistent < known->found_pages) {
+                known->found_pages = known->set_pages = persistent;
+        }
+        /* Others hold no more than what is in use or promised: who has left holds nothing. */
+        known->foreign_pages = MIN(known->foreign_pages, MIN(persistent, busy));
+}
+
 static void observe_pool(Arena *arena, Ledger *ledger, const Topology *topology, unsigned node,
-                         const Pool *pool) {
+                         const Pool *pool, uint64_t *missed) {
         LedgerPool *known = ledger_pool(ledger, node, pool->page_size_bytes);
         uint64_t persistent = pool_persistent_pages(pool);
+        uint64_t promised = topology_promised_pages(topology, node, pool->page_size_bytes);
 
-        if (!known) {
+        if (known)
+                observe_known(known, persistent, add_saturated(pool_used_pages(pool), promised),
+                              missed);
+        else
                 *vec_push(arena, &ledger->pools) = (LedgerPool){
                         .node = node,
                         .page_size_bytes = pool->page_size_bytes,
                         .found_pages = persistent,
                         .set_pages = persistent,
                 };
-        } else if (persistent > known->set_pages) {
-                known->found_pages += persistent - known->set_pages;
-                known->set_pages = persistent;
-        } else if (persistent < known->found_pages) {
-                known->found_pages = known->set_pages = persistent;
-        }
-        /* Others hold no more than what is in use or promised: who has left holds nothing. */
-        if (known) {
-                uint64_t promised = topology_promised_pages(topology, node, pool->page_size_bytes);
-                uint64_t busy = add_saturated(pool_used_pages(pool), promised);
-
-                known->foreign_pages = MIN(known->foreign_pages, MIN(persistent, busy));
-        }
 }
 
-void ledger_observe(Arena *arena, Ledger *ledger, const Topology *topology) {
-        for (size_t i = 0; i < topology->n_nodes; i++)
-                for (size_t k = 0; k < topology->n_page_sizes; k++)
-                        if (topology->nodes[i].pools[k].exists)
-                                observe_pool(arena, ledger, topology, topology->nodes[i].id,
-                                             &topology->nodes[i].pools[k]);
+/* What was restored is there again, so that it can turn up elsewhere only once. */
+static uint64_t observe_size(Arena *arena, Ledger *ledger, const Topology *topology, size_t k) {
+        LedgerRestored *restored = find_restored(ledger, topology->page_sizes[k].bytes);
+        uint64_t missed =
+                add_saturated(lowered_pages(ledger, topology, k), restored ? restored->pages : 0);
+        uint64_t before = missed;
+
+        for (size_t i = 0; i < topology->n_nodes; i++) {
+                const Node *node = &topology->nodes[i];
+
+                if (node->pools[k].exists)
+                        observe_pool(arena, ledger, topology, node->id, &node->pools[k], &missed);
+        }
+        if (restored)
+                restored->pages = MIN(restored->pages, missed);
+        return before - missed;
+}
+
+uint64_t ledger_observe(Arena *arena, Ledger *ledger, const Topology *topology) {
+        uint64_t moved = 0;
+
+        for (size_t k = 0; k < topology->n_page_sizes; k++)
+                moved += observe_size(arena, ledger, topology, k);
+        return moved;
 }
 
 Ledger *ledger_copy(Arena *arena, const Ledger *ledger) {
@@ -76,6 +136,8 @@ Ledger *ledger_copy(Arena *arena, const Ledger *ledger) {
         copy->guard = ledger->guard;
         VEC_FOREACH(pool, &ledger->pools)
                 *vec_push(arena, &copy->pools) = *pool;
+        VEC_FOREACH(restored, &ledger->restored)
+                *vec_push(arena, &copy->restored) = *restored;
         VEC_FOREACH(instance, &ledger->instances) {
                 LedgerInstance *copied = vec_push(arena, &copy->instances);
 

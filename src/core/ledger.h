@@ -46,20 +46,34 @@ typedef enum LedgerGuard {
         LEDGER_GUARD_OPEN,
 } LedgerGuard;
 
+/* Pages that others had taken away, and that were put back. */
+typedef struct LedgerRestored {
+        uint64_t page_size_bytes;
+        uint64_t pages;
+} LedgerRestored;
+
 typedef struct Ledger {
         const char *boot_id;
         LedgerGuard guard;
         VEC(LedgerPool) pools;
         VEC(LedgerInstance) instances;
+        VEC(LedgerRestored) restored; /* of late; not kept on disk */
 } Ledger;
 
 /* An empty ledger for this boot. */
 Ledger *ledger_new(Arena *arena, const char *boot_id);
 
 /* Notes what TOPOLOGY shows: new pools are found as they are; pages that others have added to a
- * known pool since were found too. A pool that others have lowered keeps its record as long as what
- * was found is still there; below that, what is left was found, and nobody can hold more of it. */
-void ledger_observe(Arena *arena, Ledger *ledger, const Topology *topology);
+ * known pool since were found too, unless another pool of that size has so many less, or was given
+ * so many back of late: who sets the pool of the whole host, as sysctl and tuned do, moves pages
+ * between nodes, and moved pages stay ours. A pool that others have lowered keeps its record as long
+ * as what was found is still there; below that, what is left was found, and nobody can hold more of
+ * it. Says how many pages have been moved. */
+uint64_t ledger_observe(Arena *arena, Ledger *ledger, const Topology *topology);
+
+/* Notes that PAGES taken by others are put back, and that this is long ago. */
+void ledger_restore(Arena *arena, Ledger *ledger, uint64_t page_size_bytes, uint64_t pages);
+void ledger_forget_restored(Ledger *ledger);
 
 /* NULL where the ledger knows no such pool or instance. */
 LedgerPool *ledger_pool(const Ledger *ledger, unsigned node, uint64_t page_size_bytes);

@@ -86,6 +86,19 @@ static void decide_boot_guard(const Manager *manager, Arena *arena) {
                                 guard->failed_boots));
 }
 
+/* How long after pages were put back they may still turn up elsewhere. */
+static const uint64_t aftermath_usec = 10 * USEC_PER_SEC;
+
+static bool is_of_late(uint64_t usec) {
+        return usec > 0 && clock_now_usec() - usec < aftermath_usec;
+}
+
+uint64_t manager_observe(Manager *manager, const Topology *now) {
+        if (!is_of_late(manager->restored_usec))
+                ledger_forget_restored(manager->ledger);
+        return ledger_observe(manager->round_arena, manager->ledger, now);
+}
+
 static void load_ledger(Manager *manager, Arena *arena) {
         const char *text = NULL;
 
@@ -98,7 +111,7 @@ static void load_ledger(Manager *manager, Arena *arena) {
         }
         if (text)
                 log_line(LOG_WARNING, "%s", text);
-        ledger_observe(arena, manager->ledger, manager->topology);
+        manager_observe(manager, manager->topology);
 }
 
 static void save_ledger(const Manager *manager) {
@@ -106,6 +119,18 @@ static void save_ledger(const Manager *manager) {
 
         if (r < 0)
                 log_line(LOG_WARNING, "cannot write " PATH_STATE ": %s", strerror(-r));
+}
+
+/* Of what the pool is raised by, this much we had set before. Who has set the pools of all nodes may
+ * do so again at once, as tuned does what sysctl.d says after its own; then what we put back on one
+ * node comes to another. */
+static void note_restored(Manager *manager, const LedgerPool *known, const PlanPool *planned) {
+        uint64_t pages = sub_floored(MIN(known->set_pages, planned->to_pages), planned->from_pages);
+
+        if (pages == 0 || !is_of_late(manager->watch.host_written_usec))
+                return;
+        ledger_restore(manager->round_arena, manager->ledger, planned->page_size_bytes, pages);
+        manager->restored_usec = clock_now_usec();
 }
 
 /* What is about to be written stands in the ledger first: a daemon that is killed in between finds
@@ -116,9 +141,10 @@ static void record_intent(Manager *manager) {
                 const PlanPool *pool = &manager->plan->pools[i];
                 LedgerPool *known = ledger_pool(manager->ledger, pool->node, pool->page_size_bytes);
 
-                if (known)
-                        known->set_pages =
-                                MAX(MAX(pool->from_pages, pool->to_pages), known->found_pages);
+                if (!known)
+                        continue;
+                note_restored(manager, known, pool);
+                known->set_pages = MAX(MAX(pool->from_pages, pool->to_pages), known->found_pages);
         }
         save_ledger(manager);
 }
@@ -414,7 +440,7 @@ static bool replan(Manager *manager, const PoolLimits *limits) {
         VEC_FOREACH(limit, limits)
                 *vec_push(arena, &manager->limits) = *limit;
         manager->topology = probe_topology(manager->root, arena);
-        ledger_observe(arena, manager->ledger, manager->topology);
+        manager_observe(manager, manager->topology);
         PlanInput input = plan_input(manager, arena);
 
         manager->plan = plan_make(arena, &input);

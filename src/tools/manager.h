@@ -50,6 +50,8 @@ typedef struct Watch {
         size_t n_files;
         IdSet nodes; /* the nodes whose files are watched */
         sd_event_source *uevents, *settle_timer, *slow_timer;
+        uint64_t settle_latest_usec; /* a burst of events is not waited for beyond it */
+        uint64_t host_written_usec;  /* when somebody has set the pools of all nodes at once */
         bool has_hotplug;
         uint64_t repaired_usec;
         uint64_t repair_pause_usec;
@@ -91,6 +93,7 @@ struct Manager {
         uint64_t started_usec;      /* when this daemon began */
         uint64_t effort_until_usec; /* when to stop trying harder */
         uint64_t round_ended_usec;
+        uint64_t restored_usec; /* when what others had taken was put back last */
         uint64_t retry_delay_usec;
         Client *clients;
         Watch watch;
@@ -118,6 +121,9 @@ void manager_begin_round(Manager *manager);
 
 /* The same, but after the round under way where there is one. */
 void manager_begin_round_after(Manager *manager);
+
+/* Notes in the ledger what NOW shows; how many pages others have moved between nodes. */
+uint64_t manager_observe(Manager *manager, const Topology *now);
 
 /* What is true now, from fresh counts; in ARENA. */
 Status *manager_judge(const Manager *manager, Arena *arena);

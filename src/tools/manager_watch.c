@@ -23,9 +23,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Events come in bursts: one sysctl run writes several files, one DIMM has many blocks. */
-static const uint64_t settle_usec = 200 * USEC_PER_MSEC;
+/* Events come in bursts: one run of sysctl or tuned writes several files, one DIMM has many blocks.
+ * Half-way through, pages that were moved between nodes look like others', so the last event of a
+ * burst counts, unless it does not end. */
+static const uint64_t settle_usec = 500 * USEC_PER_MSEC;
 static const uint64_t hotplug_settle_usec = USEC_PER_SEC;
+static const uint64_t settle_max_usec = 5 * USEC_PER_SEC;
 static const uint64_t slow_usec = 600 * USEC_PER_SEC;
 static const uint64_t slow_slack_usec = 120 * USEC_PER_SEC;
 /* Who fights over a pool must not be fought without end. */
@@ -82,11 +85,6 @@ static size_t tell_drifts(const Manager *manager, Arena *arena, const Drifts *dr
         return n_repairable;
 }
 
-/* Pages that others have added are noted as found, so that they are never lowered. */
-static void note_raised(Manager *manager, const Topology *now) {
-        ledger_observe(manager->round_arena, manager->ledger, now);
-}
-
 /* Whether memory that has come may help somebody: who is short, or whose node was not there. */
 static bool waits_for_memory(const Plan *plan) {
         for (size_t i = 0; i < plan->n_instances; i++)
@@ -116,7 +114,8 @@ void manager_verify(Manager *manager) {
         bool has_new_memory = watch->has_hotplug && waits_for_memory(manager->plan);
 
         watch->has_hotplug = false;
-        note_raised(manager, now);
+        /* Pages that others have added are found ones from now on, and never lowered. */
+        n_repairable += manager_observe(manager, now) > 0;
         if (drifts.n > 0)
                 manager_notify_subscribers(manager); /* "lost" is seen at once */
         if (n_repairable == 0 && !has_new_memory)
@@ -139,10 +138,20 @@ static int on_settled(sd_event_source *source, uint64_t usec, void *userdata) {
         return 0;
 }
 
+/* Later than it is set already, never sooner: a pause between two repairs is not cut short. */
 static void arm_settle(Manager *manager, uint64_t delay_usec) {
-        if (!manager->watch.settle_timer)
-                sd_event_add_time_relative(manager->event, &manager->watch.settle_timer,
-                                           CLOCK_BOOTTIME, delay_usec, 0, on_settled, manager);
+        Watch *watch = &manager->watch;
+        uint64_t now = clock_now_usec(), at = now + delay_usec, armed;
+
+        if (!watch->settle_timer) {
+                watch->settle_latest_usec = now + settle_max_usec;
+                sd_event_add_time(manager->event, &watch->settle_timer, CLOCK_BOOTTIME, at, 0,
+                                  on_settled, manager);
+                return;
+        }
+        at = MIN(at, watch->settle_latest_usec);
+        if (sd_event_source_get_time(watch->settle_timer, &armed) >= 0 && armed < at)
+                sd_event_source_set_time(watch->settle_timer, at);
 }
 
 /* ---- files ---- */
@@ -154,14 +163,24 @@ static int on_written(sd_event_source *source, const struct inotify_event *event
         return 0;
 }
 
-static void watch_file(Manager *manager, Arena *arena, const char *path) {
+static int on_host_written(sd_event_source *source, const struct inotify_event *event,
+                           void *userdata) {
+        Manager *manager = userdata;
+
+        if (event->mask & IN_MODIFY) /* not the end of the watch */
+                manager->watch.host_written_usec = clock_now_usec();
+        return on_written(source, event, userdata);
+}
+
+static void watch_file(Manager *manager, Arena *arena, const char *path,
+                       sd_event_inotify_handler_t handler) {
         Watch *watch = &manager->watch;
         sd_event_source *source;
 
         if (watch->n_files == ARRAY_LEN(watch->files) || !root_exists(manager->root, path))
                 return;
         if (sd_event_add_inotify(manager->event, &source, root_path(arena, manager->root, path),
-                                 IN_MODIFY, on_written, manager) >= 0)
+                                 IN_MODIFY, handler, manager) >= 0)
                 watch->files[watch->n_files++] = source;
 }
 
@@ -178,33 +197,36 @@ static IdSet node_set(const Topology *topology) {
         return nodes;
 }
 
+/* The host's own file, and one of each node. */
+static void watch_pools(Manager *manager, Arena *arena, const Topology *topology, uint64_t bytes) {
+        watch_file(manager, arena,
+                   arena_printf(arena,
+                                PATH_HUGEPAGES "/" NAME_HUGEPAGES_DIR "%" PRIu64 "kB/nr_hugepages",
+                                bytes / KIB),
+                   on_host_written);
+        for (size_t i = 0; i < topology->n_nodes && topology->is_numa; i++)
+                watch_file(manager, arena,
+                           probe_pool_path(arena, topology, topology->nodes[i].id, bytes,
+                                           "nr_hugepages"),
+                           on_written);
+}
+
 /* Every file through which a pool or the policy can be changed: a write to one does not show on
  * the others. */
 static void watch_files(Manager *manager, const Topology *topology) {
-        static const char *const host_files[] = {PATH_NR_HUGEPAGES, PATH_NR_HUGEPAGES_MEMPOLICY,
-                                                 PATH_THP_ENABLED};
         CLEANUP(arena_freep) Arena *arena = arena_new();
 
-        for (size_t i = 0; i < ARRAY_LEN(host_files); i++)
-                watch_file(manager, arena, host_files[i]);
-        for (size_t k = 0; k < topology->n_page_sizes; k++) {
-                uint64_t bytes = topology->page_sizes[k].bytes;
-
-                watch_file(manager, arena,
-                           arena_printf(arena,
-                                        PATH_HUGEPAGES "/" NAME_HUGEPAGES_DIR "%" PRIu64
-                                                       "kB/nr_hugepages",
-                                        bytes / KIB));
-                for (size_t i = 0; i < topology->n_nodes && topology->is_numa; i++)
-                        watch_file(manager, arena,
-                                   probe_pool_path(arena, topology, topology->nodes[i].id, bytes,
-                                                   "nr_hugepages"));
-        }
+        watch_file(manager, arena, PATH_NR_HUGEPAGES, on_host_written);
+        watch_file(manager, arena, PATH_NR_HUGEPAGES_MEMPOLICY, on_host_written);
+        for (size_t k = 0; k < topology->n_page_sizes; k++)
+                watch_pools(manager, arena, topology, topology->page_sizes[k].bytes);
+        watch_file(manager, arena, PATH_THP_ENABLED, on_written);
         VEC_FOREACH(size, &topology->thp_sizes)
                 watch_file(manager, arena,
                            arena_printf(arena,
                                         PATH_THP "/" NAME_HUGEPAGES_DIR "%" PRIu64 "kB/enabled",
-                                        size->bytes / KIB));
+                                        size->bytes / KIB),
+                           on_written);
 }
 
 void manager_watch_refresh(Manager *manager) {

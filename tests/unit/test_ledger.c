@@ -98,6 +98,66 @@ static void test_observe_others_leave(void **state) {
         }
 }
 
+static Topology *host_with_pools(Arena *arena, unsigned first, unsigned second) {
+        return host_make(arena, arena_printf(arena,
+                                             "sizes 2M\nnode 0 total=16G free=8G 2M=%u\n"
+                                             "node 1 total=16G free=8G 2M=%u\n",
+                                             first, second));
+}
+
+/* Pages that somebody has moved between nodes are ours still; what there is beyond them was added. */
+static void test_observe_moved(void **state) {
+        static const struct {
+                unsigned first, second, found;
+        } hosts[] = {{0, 12, 0}, {23, 27, 0}, {50, 0, 0}, {23, 36, 9}, {60, 0, 10}, {7, 50, 7}};
+
+        for (size_t i = 0; i < ARRAY_LEN(hosts); i++) {
+                Ledger *ledger = ledger_new(*state, boot);
+
+                ledger_observe(*state, ledger, host_with_pools(*state, 0, 0));
+                ledger_pool(ledger, 1, 2 * MIB)->set_pages = 50;
+                /* However often one looks. */
+                for (size_t k = 0; k < 3; k++)
+                        ledger_observe(*state, ledger,
+                                       host_with_pools(*state, hosts[i].first, hosts[i].second));
+                const LedgerPool *first = ledger_pool(ledger, 0, 2 * MIB);
+
+                assert_int_equal(first->found_pages, hosts[i].found);
+                assert_int_equal(first->set_pages, hosts[i].first);
+                assert_int_equal(ledger_pool(ledger, 1, 2 * MIB)->set_pages, 50);
+        }
+}
+
+/* Who takes pages from one node may add them to another once they are back. */
+static void test_observe_restored(void **state) {
+        static const struct {
+                unsigned first;
+                bool is_long_ago;
+                unsigned moved, found;
+        } hosts[] = {{30, false, 30, 0}, {55, false, 40, 15}, {30, true, 0, 30}};
+
+        for (size_t i = 0; i < ARRAY_LEN(hosts); i++) {
+                Ledger *ledger = ledger_new(*state, boot);
+
+                ledger_observe(*state, ledger, host_with_pools(*state, 0, 0));
+                ledger_pool(ledger, 1, 2 * MIB)->set_pages = 50;
+                ledger_restore(*state, ledger, 2 * MIB, 30);
+                ledger_restore(*state, ledger, 2 * MIB, 10);
+                ledger = ledger_copy(*state, ledger);
+                if (hosts[i].is_long_ago)
+                        ledger_forget_restored(ledger);
+                uint64_t moved =
+                        ledger_observe(*state, ledger, host_with_pools(*state, hosts[i].first, 50));
+
+                assert_int_equal(moved, hosts[i].moved);
+                assert_int_equal(ledger_pool(ledger, 0, 2 * MIB)->found_pages, hosts[i].found);
+                /* Each page once. */
+                ledger_observe(*state, ledger, host_with_pools(*state, hosts[i].first + 40, 50));
+                assert_int_equal(ledger_pool(ledger, 0, 2 * MIB)->found_pages,
+                                 hosts[i].first + 40 - 40 * !hosts[i].is_long_ago);
+        }
+}
+
 /* Pages that we have put there are not found. */
 static void test_observe_ours(void **state) {
         Ledger *ledger = ledger_new(*state, boot);
@@ -302,6 +362,8 @@ int main(void) {
                 TEST(test_observe_others),
                 TEST(test_observe_lowered),
                 TEST(test_observe_others_leave),
+                TEST(test_observe_moved),
+                TEST(test_observe_restored),
                 TEST(test_observe_ours),
                 TEST(test_observe_missing_directory),
                 TEST(test_look_up),

@@ -48,6 +48,7 @@ GUEST_PACKAGES = (
     "python3",  # not python3-minimal: the checks want json and mmap
     "systemd",
     "systemd-sysv",
+    "tuned",
     "udev",
 )
 
@@ -97,7 +98,7 @@ MASKED_UNITS = (
 KEPT_GENERATORS = ("postgresql-generator", "systemd-fstab-generator")
 
 # Installed for the scenarios that ask for them; no boot starts them by itself.
-DISABLED_UNITS = ("mariadb.service", "mariadb.socket")
+DISABLED_UNITS = ("mariadb.service", "mariadb.socket", "tuned.service")
 
 # Loaded for devices and processor features, and nothing here uses them.
 BLACKLISTED_MODULES = (

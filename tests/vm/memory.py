@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from guestlib import (
@@ -50,7 +50,7 @@ def pool_file(node: int, counter: str = "nr_hugepages") -> Path:
 
 
 @contextlib.contextmanager
-def watched_pools(nodes: Mapping[int, int]) -> Iterator[dict[int, tuple[int, int]]]:
+def watched_pools(nodes: Collection[int]) -> Iterator[dict[int, tuple[int, int]]]:
     """Reads the pools of these nodes without pause; afterwards the lowest and highest counts."""
     files = [str(pool_file(node)) for node in nodes]
     seen: dict[int, tuple[int, int]] = {}

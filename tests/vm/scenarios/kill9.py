@@ -27,7 +27,7 @@ from memory import configure, pages_service, pool_file, reload
 from scenario import Boot, Node, Scenario
 
 SMALL = 40  # of an instance whose unit uses all its pages
-BIG = 320
+BIG = 200
 NODES = (0, 1)
 ALONE = {node: SMALL // 2 for node in NODES}
 TOGETHER = {node: (SMALL + BIG) // 2 for node in NODES}
