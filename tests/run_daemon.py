@@ -215,6 +215,39 @@ class Host:
                 reply += part
         return json.loads(reply[:-1])
 
+    def gate(self, unit: str, name: str) -> subprocess.CompletedProcess[str]:
+        """`hugeplanctl wait NAME` as systemd starts it: from within the unit's control group."""
+        group = self.path(f"sys/fs/cgroup/system.slice/{unit}")
+        group.mkdir(parents=True, exist_ok=True)
+        done = run_cases.run(["/bin/sh", "-c", 'echo $$ > "$0"; exec "$@"',
+                              str(group / "cgroup.procs"), str(self.hugeplanctl),
+                              f"--root={self.root}", "wait", name], self.root)
+        check("Sanitizer" not in done.stderr and "runtime error" not in done.stderr, done.stderr)
+        return done
+
+    def take_pages(self, node: int, pages: int, pid: int, unit: str) -> None:
+        """A process of that unit maps and touches 2M pages of the node."""
+        pool = self.pool_path(node).parent
+        left = read_count(pool / "free_hugepages") - pages
+        replace(pool / "free_hugepages", f"{left}\n")
+        assert self.kernel
+        self.kernel.add_up(pool.name)
+        start = 0x7F0000000000
+        file = "file=/anon_hugepage\\040(deleted)"
+        self.write(f"proc/{pid}/status", f"Name:\tthief\nPid:\t{pid}\nPPid:\t1\n"
+                                         f"HugetlbPages:\t{pages * 2048:8} kB\n")
+        self.write(f"proc/{pid}/cgroup", f"0::/system.slice/{unit}\n")
+        self.write(f"proc/{pid}/maps", f"{start:x}-{start + pages * 2 * MIB:x} rw-s 00000000 "
+                                       f"00:0f {pid}         /anon_hugepage (deleted)\n")
+        self.write(f"proc/{pid}/numa_maps", f"{start:x} default {file} huge dirty={pages} "
+                                            f"N{node}={pages} kernelpagesize_kB=2048\n")
+
+    def leave_free(self, node: int, mib: int) -> None:
+        """So much memory is left on the node, and no page cache that could be reclaimed."""
+        meminfo = self.path(f"sys/devices/system/node/node{node}/meminfo")
+        text = re.sub(r"(MemFree: +)\d+", rf"\g<1>{mib * 1024}", meminfo.read_text())
+        replace(meminfo, re.sub(r"(\b(?:Active|Inactive)\(file\): +)\d+", r"\g<1>0", text))
+
     def status(self) -> dict:
         return json.loads(self.ctl("--json=short", "status").stdout)
 
@@ -506,6 +539,46 @@ def test_transparent_huge_pages(host: Host, fixture: str = "one-node") -> None:
           "one that does not is left alone")
     check(host.path("proc/sys/vm/min_free_kbytes").read_text() == before,
           "vm.min_free_kbytes is as it was")
+    host.stop(daemon)
+
+
+def test_refusals_name_the_reason(host: Host, fixture: str = "one-node") -> None:
+    """Over Varlink in words for people and in one word for programs."""
+    host.config("20-large.conf", "[Instance]\nPages=999999\n")
+    host.config("30-broken.conf", "[Instance]\nPages=ten\n")
+    host.config("40-released.conf", "[Instance]\nPages=10\n")
+    daemon = host.start()
+    check(host.ctl("release", "released").returncode == 0, "it can be released")
+    for name, reason in {"large": "not-enough-memory", "broken": "config",
+                         "released": "released"}.items():
+        reply = host.call("Wait", {"instance": name})
+        check(reply.get("error") == "org.hugeplan.Manager.Refused", str(reply))
+        check(reply["parameters"]["reasonId"] == reason, str(reply))
+        check(bool(reply["parameters"]["reason"]), "and in words")
+    host.stop(daemon)
+
+
+def test_thief_is_named(host: Host, fixture: str = "two-nodes-hole") -> None:
+    """Pages that somebody takes between the reservation and the gate: refused with who it was while no
+    memory is left, else made up for."""
+    host.config("20-pg.conf", PG)
+    daemon = host.start()
+    check(host.gate("pg.service", "pg").returncode == 0, "all its pages are free")
+    for node in (0, 2):
+        host.leave_free(node, 100)
+    host.take_pages(0, 400, 4711, "batch.service")
+    done = host.gate("pg.service", "pg")
+    check(done.returncode == 1, done.stdout + done.stderr)
+    check("pg: refused: others hold 400 pages of 2M (800M)" in done.stderr, done.stderr)
+    check("pg: held by batch.service (pid 4711, thief): 400 pages of 2M" in done.stderr,
+          done.stderr)
+    reply = host.call("Wait", {"instance": "pg"})
+    check(reply["parameters"].get("reasonId") == "taken", str(reply))
+
+    host.leave_free(2, 16 * 1024)
+    # The counts of this kernel follow a moment after the write.
+    wait_until("pages for both", lambda: host.gate("pg.service", "pg").returncode == 0)
+    check(host.pool(0) + host.pool(2) == 1400, f"{host.pool(0)} {host.pool(2)}")
     host.stop(daemon)
 
 

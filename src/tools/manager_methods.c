@@ -112,6 +112,7 @@ static void notify_subscriber(Client *client, json_t **reply) {
 
 static void answer_gate(Client *client, const StatusInstance *instance, const Reason *reason) {
         VarlinkCall *call = client->call;
+        const Reason *why = reason->kind != REASON_NONE ? reason : &instance->reason;
         LedgerInstance *held = ledger_instance(client->manager->ledger, instance->name);
         bool lets_start = verdict_lets_start(instance->verdict) &&
                           (reason->kind == REASON_NONE || instance->shortage == SHORTAGE_DEGRADE);
@@ -125,9 +126,9 @@ static void answer_gate(Client *client, const StatusInstance *instance, const Re
         else
                 varlink_call_error(
                         call, MANAGER_ERROR_REFUSED,
-                        json_pack("{ss ss? ss?}", "instance", instance->name, "reason",
-                                  reason->text ? reason->text : instance->reason.text, "remedy",
-                                  reason->text ? reason->remedy : instance->reason.remedy));
+                        json_pack("{ss ss? ss? ss?}", "instance", instance->name, "reason",
+                                  why->text, "remedy", why->remedy, "reasonId",
+                                  why->kind != REASON_NONE ? reason_id(why->kind) : NULL));
 }
 
 static int on_gate_timeout(sd_event_source *source, uint64_t usec, void *userdata) {

@@ -138,24 +138,33 @@ static const char *get_string(Command *command, const json_t *reply, const char 
         return arena_strdup(command->arena, json_string_value(json_object_get(reply, key)));
 }
 
+static Reason reason_from_reply(Command *command, const json_t *reply) {
+        Reason reason = {
+                .text = get_string(command, reply, "reason"),
+                .remedy = get_string(command, reply, "remedy"),
+        };
+
+        /* A daemon of before an upgrade does not send it; the words are there all the same. */
+        reason_from_id(get_string(command, reply, "reasonId"), &reason.kind);
+        return reason;
+}
+
+/* The figures of the status, with the reason that the gate was given. */
 static void take_known(const StatusInstance *known, StatusInstance *instance) {
         Reason reason = instance->reason;
 
         *instance = *known;
-        if (!verdict_lets_start(known->verdict))
-                return;
-        /* Its pages stand, and yet the gate refuses: they are not free for it to take. */
-        reason.kind = REASON_TAKEN;
-        instance->verdict = VERDICT_REFUSED;
         instance->reason = reason;
+        /* Its pages stand, but are not free for it to take. */
+        if (verdict_lets_start(known->verdict))
+                instance->verdict = VERDICT_REFUSED;
 }
 
 static int tell_refused(Command *command, const char *name, const json_t *reply) {
         StatusInstance instance = {
                 .name = name,
                 .verdict = VERDICT_REFUSED,
-                .reason = {.text = get_string(command, reply, "reason"),
-                           .remedy = get_string(command, reply, "remedy")},
+                .reason = reason_from_reply(command, reply),
         };
         const Status *now = NULL;
         char *error_name = NULL;
