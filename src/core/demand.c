@@ -44,7 +44,8 @@ static Reason check_nodes(Arena *arena, const Topology *topology, const IdSet *n
                 if (wrong)
                         return refuse(
                                 REASON_NODE_ABSENT, arena_printf(arena, "node %u %s", id, wrong),
-                                arena_printf(arena, "name nodes among %s in Nodes= or NodeMemory=",
+                                arena_printf(arena,
+                                             "correct Nodes= or NodeMemory=; nodes with memory: %s",
                                              id_set_format(arena, &memory_nodes)));
                 if (!id_set_has(&topology->allowed_nodes, id))
                         return refuse(

@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* So many others are named where memory does not suffice for all. */
+enum { CLAIMS_NAMED_MAX = 3 };
+
 /* However small KeepFree= comes out on a small node, this much is left to it. */
 static const uint64_t node_floor_bytes = 64 * MIB;
 
@@ -410,11 +413,68 @@ static Reason taken_reason(const Planner *planner, const DemandInstance *demand,
                 "see who holds huge pages in 'hugeplanctl status', and describe that program in /etc/hugeplan.d too"};
 }
 
+static uint64_t granted_bytes(const PlanInstance *instance, const IdSet *nodes) {
+        uint64_t pages = 0;
+
+        for (size_t i = 0; i < instance->n_grants; i++)
+                if (id_set_has(nodes, instance->grants[i].node))
+                        pages = add_saturated(pages, instance->grants[i].pages);
+        return mul_saturated(pages, instance->page_size_bytes);
+}
+
+/* "KeepFree=10%, 8G for high (/etc/hugeplan.d/20-high.conf)": what goes before on these nodes. */
+static char *earlier_claims(const Planner *planner, const IdSet *nodes) {
+        Arena *arena = planner->arena;
+        Text text = text_in(arena);
+        size_t n = 0;
+
+        text_printf(&text, "KeepFree=%s", amount_format(arena, &planner->input->host->keep_free));
+        for (size_t i = 0; i < planner->plan->n_instances; i++) {
+                const PlanInstance *other = &planner->plan->instances[i];
+                uint64_t bytes = granted_bytes(other, nodes);
+
+                if (bytes > 0 && n++ < CLAIMS_NAMED_MAX)
+                        text_printf(&text, ", %s for %s (%s)", format_size(arena, bytes),
+                                    other->demand->config->name, other->demand->config->file);
+        }
+        if (n > CLAIMS_NAMED_MAX)
+                text_printf(&text, " and %zu more", n - CLAIMS_NAMED_MAX);
+        return text.string;
+}
+
+/* Only what can help: no other nodes where all are allowed, no priority where nobody goes before. */
+static char *shortage_remedy(const Planner *planner, const DemandInstance *demand,
+                             uint64_t capacity) {
+        IdSet memory_nodes = topology_memory_nodes(planner->input->topology);
+        Text text = text_in(planner->arena);
+        bool has_earlier = false;
+
+        for (size_t i = 0; i < planner->plan->n_instances; i++)
+                has_earlier = has_earlier ||
+                              granted_bytes(&planner->plan->instances[i], &demand->nodes) > 0;
+        if (capacity > 0)
+                text_printf(&text, "ask for at most %s %s, ",
+                            format_count(planner->arena, capacity),
+                            capacity == 1 ? "page" : "pages");
+        if (id_set_count(&demand->nodes) < id_set_count(&memory_nodes))
+                text_add(&text, "allow more nodes, ");
+        if (has_earlier)
+                text_add(&text, "raise its Priority=, ");
+        text_printf(&text, "%sadd memory", text.length > 0 ? "or " : "");
+        return text.string;
+}
+
+static IdSet only_node(unsigned node) {
+        IdSet nodes = {};
+
+        id_set_add(&nodes, node);
+        return nodes;
+}
+
 static Reason explain_shortage(const Planner *planner, const DemandInstance *demand,
                                const DemandOption *option, const Candidate *candidate) {
         Arena *arena = planner->arena;
         const PoolLimit *limit = find_binding_limit(planner, candidate);
-        const char *keep_free = amount_format(arena, &planner->input->host->keep_free);
         uint64_t capacity = candidate_capacity(candidate), taken;
 
         if (is_taken(option, candidate, &taken))
@@ -424,33 +484,28 @@ static Reason explain_shortage(const Planner *planner, const DemandInstance *dem
         for (size_t k = 0; k < option->n_split; k++) {
                 size_t i = candidate_find(candidate, option->split[k].node);
                 uint64_t here = i < candidate->n ? candidate->capacity[i] : 0;
+                IdSet node = only_node(option->split[k].node);
 
                 if (option->split[k].pages > here)
                         return (Reason){
                                 REASON_NOT_ENOUGH_MEMORY,
-                                arena_printf(
-                                        arena,
-                                        "%s on node %u do not fit: it can give %s beyond KeepFree=%s",
-                                        pages_text(arena, option->split[k].pages,
-                                                   option->page_size_bytes),
-                                        option->split[k].node, format_count(arena, here),
-                                        keep_free),
+                                arena_printf(arena,
+                                             "%s on node %u do not fit: it can give %s beyond %s",
+                                             pages_text(arena, option->split[k].pages,
+                                                        option->page_size_bytes),
+                                             option->split[k].node, format_count(arena, here),
+                                             earlier_claims(planner, &node)),
                                 split_remedy(arena, option, option->split[k].node, here)};
         }
         return (Reason){
                 REASON_NOT_ENOUGH_MEMORY,
-                arena_printf(arena, "%s do not fit: node%s %s can give %s (%s) beyond KeepFree=%s",
+                arena_printf(arena, "%s do not fit: node%s %s can give %s (%s) beyond %s",
                              pages_text(arena, option->pages, option->page_size_bytes),
                              id_set_count(&demand->nodes) == 1 ? "" : "s",
                              id_set_format(arena, &demand->nodes), format_count(arena, capacity),
                              format_size(arena, mul_saturated(capacity, option->page_size_bytes)),
-                             keep_free),
-                capacity > 0
-                        ? arena_printf(
-                                  arena,
-                                  "ask for at most %s pages, allow more nodes, raise its Priority= or add memory",
-                                  format_count(arena, capacity))
-                        : "allow more nodes, raise its Priority= or add memory"};
+                             earlier_claims(planner, &demand->nodes)),
+                shortage_remedy(planner, demand, capacity)};
 }
 
 /* ---- serving all ---- */

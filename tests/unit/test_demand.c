@@ -101,7 +101,7 @@ static void test_nodes(void **state) {
         assert_reason(demand_of(*state, host, "Memory=1G\nNodes=0,2"), REASON_OUTSIDE_CPUSET,
                       "does not contain node 2");
         assert_contains(demand_of(*state, host, "Memory=1G\nNodes=5")->reason.remedy,
-                        "name nodes among 0,2 ");
+                        "nodes with memory: 0,2");
         /* All nodes: those with memory, whether or not there are holes. */
         const DemandInstance *demand = demand_of(
                 *state, "sizes 2M\nnode 0 total=1G\nnode 2 total=1G\nnode 3\n", "Memory=2M");

@@ -572,6 +572,23 @@ static void test_absurd_demand(void **state) {
         assert_text(grants_text(*state, plan, "a"), "0:1000 1:1000");
 }
 
+/* The remedy names only what can help, the reason who goes before. */
+static void test_shortage_names_earlier_claims(void **state) {
+        const Config *config = config_make(
+                *state, "10-a.conf", "[Instance]\nPages=2000\nPriority=60\n", "20-b.conf",
+                "[Instance]\nPages=9999\n", "30-c.conf", "[Instance]\nPages=9999\nNodes=1\n", NULL);
+        const Plan *plan = plan_simple(*state, config,
+                                       host_make(*state, "sizes 2M\nnode 0 total=8G free=8G\n"
+                                                         "node 1 total=8G free=8G\n"));
+        const Reason *b = &plan_find(plan, "b")->reason, *c = &plan_find(plan, "c")->reason;
+
+        assert_contains(b->text, "3.9G for a (/etc/hugeplan.d/10-a.conf)");
+        assert_contains(c->text, "2G for a (/etc/hugeplan.d/10-a.conf)");
+        assert_null(strstr(b->remedy, "allow more nodes"));
+        assert_contains(b->remedy, "raise its Priority=, or add memory");
+        assert_contains(c->remedy, "allow more nodes, raise its Priority=, or add memory");
+}
+
 static void test_page_tables(void **state) {
         const Plan *plan = plan_one(*state, even, "Pages=512");
 
@@ -631,6 +648,7 @@ int main(void) {
                 TEST(test_spread_around_limit),
                 TEST(test_nothing_asked),
                 TEST(test_absurd_demand),
+                TEST(test_shortage_names_earlier_claims),
                 TEST(test_page_tables),
                 TEST(test_room),
         };
