@@ -33,6 +33,7 @@ const Message messages[] = {
         {"conflict", "02a208130ea04c1c85db5311cdcfa651"},
         {"cmdline", "d7f970ef6e3b443db43a8f8a7112803a"},
         {"existing-pages-kept", "bb64d1a7bb59452ebf57a29c86359b02"},
+        {"database-files", "e9bf3949d51a47059813716e929e77d1"},
 };
 const size_t n_messages = ARRAY_LEN(messages);
 

@@ -40,6 +40,7 @@ static const char *const problem_ids[PROBLEM_KINDS] = {
         [PROBLEM_CMDLINE_LOST_AT_NEXT_BOOT] = "cmdline-lost-at-next-boot",
         [PROBLEM_CMDLINE_FROM_NEXT_BOOT] = "cmdline-from-next-boot",
         [PROBLEM_EXISTING_PAGES_KEPT] = "existing-pages-kept",
+        [PROBLEM_DATABASE_FILES] = "database-files",
 };
 
 const char *problem_id(ProblemKind kind) {

@@ -52,6 +52,9 @@ typedef enum ProblemKind {
         PROBLEM_CMDLINE_FROM_NEXT_BOOT,
         PROBLEM_EXISTING_PAGES_KEPT,
 
+        /* of what a database's own files say (Memory=auto) */
+        PROBLEM_DATABASE_FILES,
+
         PROBLEM_KINDS,
 } ProblemKind;
 
