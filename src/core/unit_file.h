@@ -14,19 +14,20 @@
 typedef struct UnitAssignment {
         const char *section; /* "Service" */
         const char *key;     /* "ExecStart" */
-        const char *value;   /* specifiers of names (%i %I %n %N %p %%) are filled in */
+        const char *value; /* the specifiers %i %I %j %J %n %N %p %P %t %E %S %C %L are filled in */
         const char *file;
         unsigned line;
 } UnitAssignment;
 
 typedef struct UnitFile {
-        const char *name;          /* "postgresql@15-main.service" */
+        const char *name;          /* "postgresql@15-main.service"; what it is an alias of, if so */
         const char *fragment_path; /* NULL: there is no such unit */
         bool is_masked;
         VEC(UnitAssignment) assignments; /* in the order of reading */
 } UnitFile;
 
-/* Reads the unit NAME. Never fails: what cannot be read is not there. */
+/* Reads the unit NAME. Never fails: what cannot be read is not there, nor are lines that are not
+ * UTF-8 or longer than 64 KiB. A masked unit has no assignments. */
 UnitFile *unit_file_read(Arena *arena, const Sources *sources, const char *name);
 
 /* The value that counts for a key that is set once: the last; NULL where it is not set, or was
@@ -46,11 +47,12 @@ const char *unit_file_environment(Arena *arena, const UnitFile *unit, const Sour
 typedef VEC(const char *) UnitWords;
 
 /* A command line (the value of ExecStart=) taken apart: quotes and backslashes as in
- * systemd.service(5); the prefixes -@:+! are taken off the first word, ${VAR} and $VAR are filled in
- * from the unit's environment ($VAR as words of its own where it stands alone). */
+ * systemd.service(5); the prefixes -@:+!| are taken off the first word, ${VAR} and $VAR are filled in
+ * from the unit's environment ($VAR as words of its own where it stands alone). The program is the
+ * first word; no words where a quote stays open, or there is more than 128 KiB. */
 UnitWords unit_file_command(Arena *arena, const UnitFile *unit, const Sources *sources,
                             const char *command_line);
 
-/* The names of service units in the search path that PATTERN ("postgresql*.service") fits, sorted,
- * each once; of templates those instances too that some .wants or .requires directory names. */
+/* The names of units in the search path that PATTERN ("postgresql*.service") fits, sorted, each
+ * once. Not templates, but those of their instances that some .wants or .requires directory names. */
 SourceNames unit_file_names(Arena *arena, const Sources *sources, const char *pattern);

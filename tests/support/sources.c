@@ -33,7 +33,8 @@ static SourceText read_test(const Sources *sources, Arena *arena, const char *pa
                 return (SourceText){.error = -ENOENT};
         if (!file->text)
                 return (SourceText){.error = -EACCES};
-        return (SourceText){.text = file->text, .size = strlen(file->text)};
+        return (SourceText){.text = file->text,
+                            .size = file->size > 0 ? file->size : strlen(file->text)};
 }
 
 static int compare_names(const void *a, const void *b) {
@@ -80,4 +81,45 @@ const Sources *test_sources(Arena *arena, const TestFile *files, size_t n) {
                               arena_memdup(arena, files, n * sizeof(*files)),
                               n};
         return &self->sources;
+}
+
+/* The next line "=== PATH" from AT on; END where there is none. */
+static const char *find_header(const char *at, const char *end) {
+        static const char mark[] = "=== /";
+
+        while (at < end) {
+                const char *newline = memchr(at, '\n', (size_t) (end - at));
+
+                if ((size_t) (end - at) >= strlen(mark) && memcmp(at, mark, strlen(mark)) == 0)
+                        return at;
+                at = newline ? newline + 1 : end;
+        }
+        return end;
+}
+
+static TestFile unpack_file(Arena *arena, const char *header, const char *end) {
+        const char *newline = memchr(header, '\n', (size_t) (end - header));
+        const char *text = newline ? newline + 1 : end;
+        const char *path_end = newline ? newline : end;
+        char *copy = arena_alloc(arena, (size_t) (end - text) + 1);
+
+        memcpy(copy, text, (size_t) (end - text));
+        return (TestFile){
+                .path = arena_strndup(arena, header + 4, (size_t) (path_end - header) - 4),
+                .text = copy,
+                .size = (size_t) (end - text),
+        };
+}
+
+const Sources *test_sources_unpack(Arena *arena, const void *bytes, size_t size) {
+        const char *end = (const char *) bytes + size, *at = find_header(bytes, end);
+        VEC(TestFile) files = {};
+
+        while (at < end) {
+                const char *next = find_header(at + 1, end);
+
+                *vec_push(arena, &files) = unpack_file(arena, at, next);
+                at = next;
+        }
+        return test_sources(arena, files.items, files.n);
 }

@@ -8,11 +8,16 @@
 typedef struct TestFile {
         const char *path;
         const char *text; /* of a link: "-> TARGET"; NULL: cannot be read (EACCES) */
+        size_t size;      /* 0: as far as the first NUL */
 } TestFile;
 
 /* Sources of the N FILES (not copied); directories are what the paths imply. Links are followed where
  * they are the whole path, not within one. */
 const Sources *test_sources(Arena *arena, const TestFile *files, size_t n);
+
+/* Files packed into one text, for fuzzers: each begins with a line "=== PATH". What comes before the
+ * first is left out. */
+const Sources *test_sources_unpack(Arena *arena, const void *bytes, size_t size);
 
 #define TEST_SOURCES(arena, ...)                               \
         test_sources((arena), (const TestFile[]){__VA_ARGS__}, \

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Unit files of packagers, administrators and containers: a host's files, packed as
+ * support/sources.h says; the unit that is read is "a-b@15-main.service".
+ *
+ * Whatever they hold: it ends, assignments have a section, a place and values that are bounded and
+ * valid UTF-8, and command lines come apart into bounded words. */
+
+#include "base/text.h"
+#include "core/unit_file.h"
+#include "support/sources.h"
+
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool holds) {
+        if (!holds)
+                abort();
+}
+
+static void check_assignment(const UnitAssignment *assignment) {
+        require(assignment->section && assignment->key && *assignment->file == '/');
+        require(assignment->line > 0);
+        require(strlen(assignment->value) <= 128 << 10);
+}
+
+static void check_command(Arena *arena, const UnitFile *unit, const Sources *sources,
+                          const char *line) {
+        UnitWords words = unit_file_command(arena, unit, sources, line);
+        size_t bytes = 0;
+
+        VEC_FOREACH(word, &words)
+                bytes += strlen(*word);
+        require(bytes <= 128 << 10);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const Sources *sources = test_sources_unpack(arena, data, size);
+        const UnitFile *unit = unit_file_read(arena, sources, "a-b@15-main.service");
+        UnitAssignments starts = unit_file_list(arena, unit, "Service", "ExecStart");
+        const UnitAssignment *last = unit_file_find(unit, "Service", "ExecStart");
+
+        require(!unit->is_masked || unit->assignments.n == 0);
+        VEC_FOREACH(assignment, &unit->assignments)
+                check_assignment(assignment);
+        require(starts.n == 0 ? !last : starts.items[starts.n - 1] == last);
+        for (size_t i = 0; i < MIN(starts.n, (size_t) 8); i++)
+                check_command(arena, unit, sources, starts.items[i]->value);
+        const char *value = unit_file_environment(arena, unit, sources, "PGDATA", NULL);
+
+        require(!value || text_is_utf8(value, strlen(value)));
+        SourceNames names = unit_file_names(arena, sources, "a*.service");
+
+        for (size_t i = 1; i < names.n; i++)
+                require(strcmp(names.items[i - 1], names.items[i]) < 0);
+        return 0;
+}
