@@ -7,8 +7,11 @@
 #include "core/names.h"
 #include "host/probe.h"
 
+#include <linux/mempolicy.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 struct Apply {
         Arena *arena;
@@ -18,8 +21,8 @@ struct Apply {
         ApplyResult *results;
         size_t n_results;
         size_t current;
-        /* Before 6.7 (and the stable kernels that took the fix), a write to a node's file that grows
-         * its pool adds the surplus pages of the other nodes on top. */
+        /* Before 6.7 (and the stable kernels that took the fix), the kernel adds the surplus pages of
+         * the other nodes to what is written to a node's file. */
         bool adds_surplus;
 };
 
@@ -104,19 +107,45 @@ static char *reclaim_text(const Apply *apply, unsigned node, uint64_t bytes) {
                             says_swappiness ? " swappiness=0" : "");
 }
 
-/* What the kernel would add of itself, to be taken off what is written. */
-static uint64_t surplus_elsewhere(const Apply *apply, const PlanPool *pool) {
-        uint64_t surplus = 0;
+/* Persistent pages of all nodes, and surplus ones of all nodes but the pool's. */
+static void sum_pools(const Apply *apply, const PlanPool *pool, uint64_t *ret_persistent,
+                      uint64_t *ret_surplus_elsewhere) {
         Pool now;
 
-        for (size_t i = 0; i < apply->topology->n_nodes && apply->adds_surplus; i++) {
+        *ret_persistent = *ret_surplus_elsewhere = 0;
+        for (size_t i = 0; i < apply->topology->n_nodes; i++) {
                 unsigned node = apply->topology->nodes[i].id;
 
-                if (node != pool->node && probe_pool(apply->root, apply->topology, node,
-                                                     pool->page_size_bytes, &now) == 0)
-                        surplus += now.surplus_pages;
+                if (probe_pool(apply->root, apply->topology, node, pool->page_size_bytes, &now) < 0)
+                        continue;
+                *ret_persistent += pool_persistent_pages(&now);
+                if (node != pool->node)
+                        *ret_surplus_elsewhere += now.surplus_pages;
         }
-        return surplus;
+}
+
+/* Sets the pool's persistent count to PAGES. A kernel that would miscount is given the sum of all
+ * nodes instead, through the file that takes and frees pages on the writer's own nodes only: that
+ * one has always been right, and whatever is written to the node's file would be too much on one
+ * kernel or lower the pool on another. */
+static void set_count(const Apply *apply, const ApplyResult *result, uint64_t pages,
+                      ApplyOperation *operation) {
+        const PlanPool *pool = result->pool;
+        uint64_t persistent, surplus_elsewhere;
+
+        sum_pools(apply, pool, &persistent, &surplus_elsewhere);
+        if (apply->adds_surplus && surplus_elsewhere > 0) {
+                operation->is_bound = true;
+                operation->path = arena_printf(apply->arena,
+                                               PATH_HUGEPAGES "/" NAME_HUGEPAGES_DIR "%" PRIu64
+                                                              "kB/nr_hugepages_mempolicy",
+                                               pool->page_size_bytes / KIB);
+                pages += sub_floored(persistent, result->reached_pages);
+        } else {
+                operation->path = probe_pool_path(apply->arena, apply->topology, pool->node,
+                                                  pool->page_size_bytes, "nr_hugepages");
+        }
+        operation->text = arena_printf(apply->arena, "%" PRIu64 "\n", pages);
 }
 
 static ApplyOperation make_operation(const Apply *apply, const ApplyResult *result,
@@ -132,18 +161,13 @@ static ApplyOperation make_operation(const Apply *apply, const ApplyResult *resu
 
         switch (move->action) {
         case LADDER_WRITE:
-                operation.path = probe_pool_path(arena, apply->topology, pool->node,
-                                                 pool->page_size_bytes, "nr_hugepages");
-                if (pool->split_pages > 0) {
-                        operation.path = probe_pool_path(arena, apply->topology, pool->node,
-                                                         pool->page_size_bytes, "demote");
-                        operation.text = arena_printf(arena, "%" PRIu64 "\n", pool->split_pages);
+                if (pool->split_pages == 0) {
+                        set_count(apply, result, move->pages, &operation);
                         break;
                 }
-                if (move->pages > result->reached_pages)
-                        operation.surplus_pages = MIN(surplus_elsewhere(apply, pool), move->pages);
-                operation.text =
-                        arena_printf(arena, "%" PRIu64 "\n", move->pages - operation.surplus_pages);
+                operation.path = probe_pool_path(arena, apply->topology, pool->node,
+                                                 pool->page_size_bytes, "demote");
+                operation.text = arena_printf(arena, "%" PRIu64 "\n", pool->split_pages);
                 break;
         case LADDER_RECLAIM:
                 operation.path = reclaim_path(apply, pool->node);
@@ -187,12 +211,37 @@ bool apply_next(Apply *apply, uint64_t now_usec, ApplyOperation *ret) {
         return false;
 }
 
+/* Has this thread take memory from one node only, or from any again. */
+static int bind_thread(unsigned node, bool is_bound) {
+        enum { WORD_BITS = 8 * sizeof(unsigned long) };
+        unsigned long nodes[ID_SET_MAX / WORD_BITS] = {};
+
+        nodes[node / WORD_BITS] = 1ul << (node % WORD_BITS);
+        /* The kernel looks at one bit less than it is told of. */
+        long r = is_bound ? syscall(SYS_set_mempolicy, MPOL_BIND, nodes, ID_SET_MAX + 1)
+                          : syscall(SYS_set_mempolicy, MPOL_DEFAULT, NULL, 0);
+
+        return r < 0 ? -errno : 0;
+}
+
+static int write_bound(const Root *root, const ApplyOperation *operation) {
+        int r = root_is_host(root) ? bind_thread(operation->node, true) : 0;
+
+        if (r < 0)
+                return r;
+        r = root_write_attribute(root, operation->path, operation->text);
+        if (root_is_host(root))
+                bind_thread(operation->node, false);
+        return r;
+}
+
 int apply_perform(const Root *root, const ApplyOperation *operation) {
         sigset_t all, before;
 
         sigfillset(&all);
         pthread_sigmask(SIG_SETMASK, &all, &before);
-        int r = root_write_attribute(root, operation->path, operation->text);
+        int r = operation->is_bound ? write_bound(root, operation)
+                                    : root_write_attribute(root, operation->path, operation->text);
 
         pthread_sigmask(SIG_SETMASK, &before, NULL);
         return r;
@@ -205,11 +254,6 @@ void apply_done(Apply *apply, const ApplyOperation *operation, int error, uint64
 
         if (probe_pool(apply->root, apply->topology, pool->node, pool->page_size_bytes, &now) == 0)
                 result->reached_pages = pool_persistent_pages(&now);
-        /* Exactly the surplus is missing: this kernel has the fix, and is asked for all next time. */
-        if (operation->surplus_pages > 0 && result->reached_pages < operation->move.pages) {
-                apply->adds_surplus = false;
-                return;
-        }
         ladder_report(&result->ladder, &operation->move,
                       &(LadderRecord){.action = pool->split_pages > 0 ? LADDER_DEMOTE
                                                                       : operation->move.action,

@@ -19,10 +19,10 @@ typedef struct ApplyOperation {
         LadderMove move;
         unsigned node;
         uint64_t page_size_bytes;
-        uint64_t pages_before;  /* persistent */
-        uint64_t surplus_pages; /* on other nodes, taken off what is written: see apply.c */
-        const char *path;       /* of the attribute */
-        const char *text;       /* to write into it */
+        uint64_t pages_before; /* persistent */
+        bool is_bound;         /* written under a memory policy of NODE only: see apply.c */
+        const char *path;      /* of the attribute */
+        const char *text;      /* to write into it */
 } ApplyOperation;
 
 /* What became of one pool of the plan. */

@@ -4,6 +4,7 @@
  * and who belongs to a unit. The test plays the kernel between writing and reading back. */
 
 #include "base/size.h"
+#include "core/names.h"
 #include "host/apply.h"
 #include "host/probe.h"
 #include "host/state.h"
@@ -215,6 +216,38 @@ static void test_surplus(void **state) {
         assert_text(run.trace.string, "2M@0:write12");
 }
 
+/* Kernels before 6.7 add the surplus of other nodes to what a node's file is given: they are told
+ * the sum of all nodes, under a memory policy of one. */
+static void test_surplus_elsewhere(void **state) {
+        static const char node_file[] =
+                "/sys/devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages";
+        static const char bound_file[] =
+                "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages_mempolicy";
+        static const struct {
+                const char *release, *surplus, *path, *text;
+        } kernels[] = {
+                {"6.1.0-30-amd64\n", "20\n", bound_file, "22\n"}, /* 10 on node 1, 12 on node 0 */
+                {"6.1.0-30-amd64\n", "0\n", node_file, "12\n"},
+                {"6.7.0\n", "20\n", node_file, "12\n"},
+        };
+        const Tree *tree = *state;
+        ApplyOperation operation;
+
+        make_host(tree);
+        for (size_t i = 0; i < ARRAY_LEN(kernels); i++) {
+                tree_write(tree, PATH_OSRELEASE, kernels[i].release);
+                set_pool(tree, 0, 2048, 4);
+                set_pool(tree, 1, 2048, 30);
+                tree_write(tree, pool_path(tree, 1, 2048, "surplus_hugepages"), kernels[i].surplus);
+                Run run = run_new(tree, "Pages=12\nPageSize=2M\nNodes=0");
+
+                assert_true(apply_next(run.apply, 0, &operation));
+                assert_int_equal(operation.is_bound, i == 0);
+                assert_text(operation.path, kernels[i].path);
+                assert_text(operation.text, kernels[i].text);
+        }
+}
+
 static void test_node_goes_away(void **state) {
         const Tree *tree = *state;
         ApplyOperation operation;
@@ -371,6 +404,7 @@ int main(void) {
                 TREE_TEST(test_short_write),
                 TREE_TEST(test_clamped),
                 TREE_TEST(test_surplus),
+                TREE_TEST(test_surplus_elsewhere),
                 TREE_TEST(test_node_goes_away),
                 TREE_TEST(test_refused_write),
                 TREE_TEST(test_hurry),

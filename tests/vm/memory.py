@@ -34,9 +34,10 @@ TimeoutStartSec=100
 """
 
 
-def start_pages(name: str, arguments: str) -> None:
-    """Runs the tool `pages` as NAME.service and returns when it has done its part."""
-    Path(f"/run/systemd/system/{name}.service").write_text(pages_service(arguments))
+def start_pages(name: str, arguments: str, more: str = "") -> None:
+    """Runs the tool `pages` as NAME.service, with a line of its section more, and returns when it
+    has done its part."""
+    Path(f"/run/systemd/system/{name}.service").write_text(f"{pages_service(arguments)}{more}\n")
     output(f"systemctl daemon-reload && systemctl start {name}.service", timeout_sec=90)
 
 

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Another has pages beyond the pool of node 1, as nr_overcommit_hugepages lets it: surplus ones, that
+a kernel before 6.7 adds to whatever is written to node 0. Each pool gets the count that is planned
+all the same, upwards and downwards, also where that is less than the surplus."""
+
+from pathlib import Path
+
+from guestlib import check, check_equal, instance, output, pools
+from memory import configure, reload, start_pages, stop_pages
+from scenario import Boot, Node, Scenario
+
+OVERCOMMIT = Path("/proc/sys/vm/nr_overcommit_hugepages")
+STANDING = {0: 10, 1: 16}
+SURPLUS = 40
+
+
+def exactly_as_planned() -> None:
+    check(output("uname -r").startswith("6.1."), "the kernel is one that miscounts")
+    placed(STANDING, "without surplus")
+    OVERCOMMIT.write_text(f"{SURPLUS}\n")
+    start_pages("first", f"hold {sum(STANDING.values())}")
+    # What is beyond the pool comes from the node whose CPU asks for it.
+    start_pages("beyond", f"hold {SURPLUS} 2048 1", "CPUAffinity=1")
+    check_equal(pools("surplus_hugepages"), {0: 0, 1: SURPLUS}, "another has surplus pages")
+    for pages, how in {
+        15: "a little more",
+        100: "much more",
+        60: "less, by as much as the surplus",
+        20: "less than the surplus",
+        STANDING[0]: "as before",
+    }.items():
+        placed({**STANDING, 0: pages}, f"node 0, {how}")
+    # On node 0, too, there are some now: as many pages as are in use anywhere the kernel keeps.
+    check_equal(pools("surplus_hugepages")[1], SURPLUS, "what the other has is untouched by that")
+    placed({**STANDING, 1: STANDING[1] + SURPLUS // 2}, "node 1 itself")
+    check_equal(pools("surplus_hugepages")[1], SURPLUS // 2, "half of its surplus has become its own")
+    placed({0: 60, 1: 80}, "both nodes at once")
+    for name in ("first", "beyond"):
+        stop_pages(name)
+    placed(STANDING, "the others have left")
+    check_equal(pools(), STANDING, "and there is nothing but the plan")
+    check_equal(pools("free_hugepages"), STANDING, "all of it free")
+
+
+def placed(planned: dict[int, int], how: str) -> None:
+    for node, pages in planned.items():
+        configure(f"on{node}", f"[Instance]\nPages={pages}\nNodes={node}\n")
+    reload()
+    check_equal(persistent(), planned, f"{how}: each pool has what is planned")
+    verdicts = [instance(f"on{node}")["verdict"] for node in planned]
+    check_equal(verdicts, ["ready", "ready"], f"{how}: both instances are ready")
+
+
+def persistent() -> dict[int, int]:
+    surplus = pools("surplus_hugepages")
+    return {node: count - surplus[node] for node, count in pools().items()}
+
+
+SCENARIO = Scenario(
+    nodes=(Node("1G"), Node("1G")),
+    files={"/etc/hugeplan.d/00-host.conf": "[Host]\n"},
+    boots=(Boot(exactly_as_planned),),
+)
