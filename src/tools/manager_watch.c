@@ -16,6 +16,7 @@
 #include "tools/journal.h"
 #include "tools/manager.h"
 
+#include <errno.h>
 #include <linux/netlink.h>
 #include <stdlib.h>
 #include <string.h>
@@ -260,10 +261,12 @@ static int on_uevent(sd_event_source *source, int fd, uint32_t events, void *use
 
         (void) source;
         (void) events;
-        if (size <= 0 || sender_size < sizeof(sender) || sender.nl_pid != 0)
+        bool is_lost = size < 0 && errno == ENOBUFS; /* more blocks at once than the socket holds */
+
+        if (!is_lost && (size <= 0 || sender_size < sizeof(sender) || sender.nl_pid != 0))
                 return 0; /* only the kernel is believed */
-        message[size] = '\0';
-        if (is_memory_event(message, (size_t) size)) {
+        message[MAX(size, 0)] = '\0';
+        if (is_lost || is_memory_event(message, (size_t) size)) {
                 manager->watch.has_hotplug = true;
                 arm_settle(manager, hotplug_settle_usec);
         }
