@@ -95,7 +95,7 @@ static bool is_proven(const ProvenInstance *proven, const DemandInstance *demand
         return false;
 }
 
-static Reason guard_reason(Arena *arena, const BootGuard *guard, const ProvenInstance *proven) {
+static Reason guard_reason(Arena *arena, const ProvenInstance *proven) {
         const char *had = "no pages";
 
         if (proven)
@@ -104,9 +104,8 @@ static Reason guard_reason(Arena *arena, const BootGuard *guard, const ProvenIns
         return (Reason){
                 REASON_BOOT_GUARD,
                 arena_printf(arena,
-                             "%" PRIu64
-                             " boots in a row have failed, and in the last good one it had %s",
-                             guard->failed_boots, had),
+                             "%d boots in a row have failed, and in the last good one it had %s",
+                             BOOT_GUARD_FAILURES, had),
                 "find out why they failed, then run 'hugeplanctl reload'"};
 }
 
@@ -117,9 +116,8 @@ void boot_guard_limit(Arena *arena, const BootGuard *guard, Demand *demand, Diag
                         .id = reason_id(REASON_BOOT_GUARD),
                         .text = arena_printf(
                                 arena,
-                                "%" PRIu64
-                                " boots in a row have failed; only what the last good boot reserved is planned",
-                                guard->failed_boots),
+                                "%d boots in a row have failed; only what the last good boot reserved is planned",
+                                BOOT_GUARD_FAILURES),
                         .remedy =
                                 "find out why they failed, then run 'hugeplanctl reload' to plan everything again"});
         for (size_t i = 0; i < demand->n_instances; i++) {
@@ -128,7 +126,7 @@ void boot_guard_limit(Arena *arena, const BootGuard *guard, Demand *demand, Diag
                 const ProvenInstance *proven = find_proven(guard, instance->config->name);
 
                 if (instance->n_options > 0 && !is_proven(proven, instance))
-                        instance->reason = guard_reason(arena, guard, proven);
+                        instance->reason = guard_reason(arena, proven);
         }
 }
 

@@ -10,6 +10,8 @@
 #include "core/demand.h"
 #include "core/plan.h"
 
+/* So many at least have failed where the guard is closed; how many, is forgotten in the first boot
+ * that gets through, while the guard holds to its end. */
 enum { BOOT_GUARD_FAILURES = 3 };
 
 typedef struct ProvenInstance {

@@ -81,9 +81,8 @@ static void decide_boot_guard(const Manager *manager, Arena *arena) {
                         LOG_ALERT, reason_id(REASON_BOOT_GUARD), NULL,
                         arena_printf(
                                 arena,
-                                "%" PRIu64
-                                " boots in a row have failed: only what the last good boot reserved is planned; 'hugeplanctl reload' plans everything again",
-                                guard->failed_boots));
+                                "%d boots in a row have failed: only what the last good boot reserved is planned; 'hugeplanctl reload' plans everything again",
+                                BOOT_GUARD_FAILURES));
 }
 
 /* How long after pages were put back they may still turn up elsewhere. */

@@ -91,7 +91,9 @@ static void test_plan_closed(void **state) {
         Diags problems = diags_in(*state);
 
         ledger_release(*state, ledger, "gone");
-        GuardedPlan guarded = plan_of(*state, guard_of(*state, 3, "b"), config, ledger, &problems);
+        /* Three have failed, and this one is counted already. */
+        GuardedPlan guarded =
+                plan_of(*state, guard_of(*state, 4, "now"), config, ledger, &problems);
         const PlanInstance *refused = plan_find(guarded.plan, "new");
 
         assert_text(grants_text(*state, guarded.plan, "pg"), "0:100");
