@@ -40,6 +40,19 @@ char *engine_names(Arena *arena) {
         return names.string;
 }
 
+int engine_thp_wish(const Engine *engine, const char *version, ThpPolicy *ret) {
+        uint64_t major, minor;
+
+        *ret = engine->thp_wish;
+        if (!version || !*version)
+                return 0;
+        if (parse_version(version, &major, &minor) < 0)
+                return -EINVAL;
+        if (engine->thp_by_version)
+                *ret = engine->thp_by_version(major, minor);
+        return 0;
+}
+
 /* ---- settings ---- */
 
 static char fold(char c) {
@@ -232,6 +245,20 @@ int parse_major_version(const char *value, uint64_t *ret) {
         memcpy(digits, value, n);
         digits[n] = '\0';
         return parse_u64(digits, ret);
+}
+
+int parse_version(const char *value, uint64_t *ret_major, uint64_t *ret_minor) {
+        const char *dot = strchr(value, '.');
+        uint64_t major, minor = 0;
+        int r = parse_major_version(value, &major);
+
+        if (r >= 0 && dot && dot[1] >= '0' && dot[1] <= '9')
+                r = parse_major_version(dot + 1, &minor);
+        if (r < 0)
+                return r;
+        *ret_major = major;
+        *ret_minor = minor;
+        return 0;
 }
 
 int parse_suffixed_bytes(const char *value, const char *suffixes, uint64_t *ret_bytes) {

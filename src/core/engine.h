@@ -63,7 +63,7 @@ typedef struct Question {
         SourceNames program;        /* absolute paths, the first that exists counts */
         SourceNames arguments;      /* without the program's own name */
         const char *user;           /* NULL: the owner of data_directory */
-        const char *data_directory; /* NULL: none is needed */
+        const char *data_directory; /* NULL: none is needed; user is set then */
 } Question;
 
 typedef struct Engine {
@@ -97,6 +97,14 @@ typedef struct Engine {
         /* What the program has printed, as a figure. NULL, or a sentence on why it is none. */
         const char *(*answer)(Arena *arena, const Gathered *gathered, const char *output,
                               uint64_t page_size_bytes, Sizing *ret);
+        /* The wish by version, where the vendor's advice has changed; NULL: thp_wish for all. */
+        ThpPolicy (*thp_by_version)(uint64_t major, uint64_t minor);
+        /* The question for the version, of engines that reserve nothing and whose wish it decides;
+         * NULL: none. Works without a gather, since there are no settings to read. */
+        void (*ask_version)(Arena *arena, const EngineTarget *target, const Sources *sources,
+                            Question *ret);
+        /* The version ("8.0.4", in ARENA) in what the program has printed. NULL, or a sentence. */
+        const char *(*answer_version)(Arena *arena, const char *output, const char **ret_version);
 } Engine;
 
 /* All engines, in the order they are listed to users. */
@@ -108,6 +116,10 @@ const Engine *engine_find(const char *name);
 
 /* "generic, postgresql, oracle, ...": for messages. */
 char *engine_names(Arena *arena);
+
+/* What ENGINE wants in this version ("8.0.4"; NULL or empty: not known). -EINVAL, and *ret is its
+ * general wish, where that is no version. */
+int engine_thp_wish(const Engine *engine, const char *version, ThpPolicy *ret);
 
 /* The last setting of that name (later wins), NULL where there is none. As for the products, case
  * does not count and "-" is "_". */

@@ -81,6 +81,9 @@ void sizing_add_mapping(Arena *arena, Sizing *sizing, const char *what, uint64_t
 /* "19.3c" -> 19, "23ai" -> 23, "11.8.6-MariaDB" -> 11. */
 int parse_major_version(const char *value, uint64_t *ret);
 
+/* The first two numbers of a version: "8.0.4" -> 8, 0; "19c" -> 19, 0. -EINVAL as above. */
+int parse_version(const char *value, uint64_t *ret_major, uint64_t *ret_minor);
+
 /* Whole bytes with at most one of the letters SUFFIXES (either case) behind them, as MySQL, Oracle
  * and the JVM have it; "B" for plain bytes is taken too, which is how Memory= comes in. */
 int parse_suffixed_bytes(const char *value, const char *suffixes, uint64_t *ret_bytes);

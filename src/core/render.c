@@ -534,6 +534,38 @@ char *render_sizing(Arena *arena, const Sizing *sizing, const RenderOptions *opt
         return text.string;
 }
 
+/* "MongoDB 8.0.4" */
+static const char *title_of(Arena *arena, const Engine *engine, const char *version) {
+        return version ? arena_printf(arena, "%s %s", engine->title, version) : engine->title;
+}
+
+static void add_thp_wish(Text *text, const InstanceConfig *config) {
+        ThpPolicy wish = thp_wish_of(config);
+
+        if (wish != THP_AUTO)
+                text_printf(text, "Transparent huge pages: it wants '%s' (%s)\n",
+                            thp_policy_name(wish),
+                            config->thp != THP_AUTO ? "TransparentHugePages="
+                                                    : title_of(text->arena, config->engine,
+                                                               config->learned.version));
+}
+
+char *render_thp_wish(Arena *arena, const Engine *engine, const char *version, ThpPolicy wish) {
+        const char *title = title_of(arena, engine, version);
+
+        if (wish == THP_AUTO)
+                return arena_printf(
+                        arena,
+                        "%s takes no reserved huge pages, and looks after transparent ones itself\n",
+                        title);
+        return arena_printf(
+                arena, "%s takes no reserved huge pages; of transparent ones it wants '%s'%s\n",
+                title, thp_policy_name(wish),
+                engine->thp_by_version && !version
+                        ? ", which depends on its version (--engine-version=)"
+                        : "");
+}
+
 char *render_explain(Arena *arena, const PlanInstance *planned, const Topology *topology,
                      const RenderOptions *options) {
         const DemandInstance *demand = planned->demand;
@@ -542,6 +574,8 @@ char *render_explain(Arena *arena, const PlanInstance *planned, const Topology *
 
         text_printf(&text, "%s: %s (%s)\n\n", config->name, config->engine->title, config->file);
         add_origins(&text, config);
+        if (demand->n_options == 0)
+                text_add(&text, "\n");
         for (size_t i = 0; i < demand->n_options; i++) {
                 text_printf(&text, "\nSize with pages of %s:\n",
                             format_page_size(arena, demand->options[i].page_size_bytes));
@@ -559,6 +593,7 @@ char *render_explain(Arena *arena, const PlanInstance *planned, const Topology *
                         format_size(arena, plan_page_tables_bytes(planned)),
                         format_size(arena, topology->base_page_bytes));
         }
+        add_thp_wish(&text, config);
         if (planned->reason.text)
                 text_add_wrapped(&text, "\nIt is short: ", "  ", planned->reason.text,
                                  width_of(options));

@@ -37,5 +37,9 @@ char *render_explain(Arena *arena, const PlanInstance *planned, const Topology *
 /* A derivation alone, as `size` prints it. */
 char *render_sizing(Arena *arena, const Sizing *sizing, const RenderOptions *options);
 
+/* The same for an engine that reserves nothing: its wish for transparent huge pages. VERSION may be
+ * NULL. */
+char *render_thp_wish(Arena *arena, const Engine *engine, const char *version, ThpPolicy wish);
+
 /* One line on an instance's verdict, for a gate's log: "pg-main: ready: 1,081 pages ...". */
 char *render_verdict(Arena *arena, const StatusInstance *instance);

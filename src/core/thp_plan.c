@@ -7,10 +7,14 @@
 #include "core/problem.h"
 
 ThpPolicy thp_wish_of(const InstanceConfig *instance) {
+        ThpPolicy wish;
+
         if (instance->thp != THP_AUTO)
                 return instance->thp;
-        return instance->learned.thp != THP_AUTO ? instance->learned.thp
-                                                 : instance->engine->thp_wish;
+        if (instance->learned.thp != THP_AUTO)
+                return instance->learned.thp;
+        engine_thp_wish(instance->engine, instance->learned.version, &wish);
+        return wish;
 }
 
 static ThpPolicy resolve(const Config *config) {

@@ -390,6 +390,7 @@ static json_t *sizing_to_json(const Sizing *sizing) {
 
 static json_t *explain_to_json(const PlanInstance *planned) {
         const DemandInstance *demand = planned->demand;
+        ThpPolicy wish = thp_wish_of(demand->config);
         json_t *inputs = json_array(), *sizes = json_array();
 
         VEC_FOREACH(origin, &demand->config->origins)
@@ -398,10 +399,11 @@ static json_t *explain_to_json(const PlanInstance *planned) {
                                                         origin->file, "line", (int) origin->line));
         for (size_t i = 0; i < demand->n_options; i++)
                 json_array_append_new(sizes, sizing_to_json(&demand->options[i].sizing));
-        return json_pack("{ss ss ss so so ss? ss?}", "name", demand->config->name, "engine",
+        return json_pack("{ss ss ss so so ss? ss? ss?}", "name", demand->config->name, "engine",
                          demand->config->engine->name, "file", demand->config->file, "inputs",
-                         inputs, "sizes", sizes, "reason", planned->reason.text, "remedy",
-                         planned->reason.remedy);
+                         inputs, "sizes", sizes, "transparentHugePages",
+                         wish == THP_AUTO ? NULL : thp_policy_name(wish), "reason",
+                         planned->reason.text, "remedy", planned->reason.remedy);
 }
 
 static int verb_explain(Command *command) {
@@ -450,10 +452,40 @@ static int size_settings(Command *command, Settings *ret) {
         return 0;
 }
 
+/* Of an engine that reserves nothing: what it wants of transparent huge pages. */
+static int size_of_nothing(Command *command, const Engine *engine, uint64_t page_size_bytes) {
+        const char *version = command->engine_version;
+        ThpPolicy wish;
+
+        if (command->settings.n > 0) {
+                log_line(LOG_ERR,
+                         "%s uses no reserved huge pages, whatever its settings; leave -c out",
+                         engine->title);
+                return EXIT_FAILED;
+        }
+        if (engine_thp_wish(engine, version, &wish) < 0) {
+                log_line(LOG_ERR, "--engine-version: '%s' is no version; write one such as 8.0",
+                         version);
+                return EXIT_USAGE;
+        }
+        if (command->json != JSON_OFF) {
+                json_t *json = sizing_to_json(
+                        &(Sizing){.page_size_bytes = page_size_bytes, .is_exact = true});
+
+                json_object_update_new(
+                        json, json_pack("{ss ss?}", "engine", engine->name, "transparentHugePages",
+                                        wish == THP_AUTO ? NULL : thp_policy_name(wish)));
+                print_json(command, json);
+        } else {
+                fputs(render_thp_wish(command->arena, engine, version, wish), stdout);
+        }
+        return EXIT_AS_WISHED;
+}
+
 static int verb_size(Command *command) {
         const Engine *engine = engine_find(command->arguments[0]);
         Settings settings = {};
-        Sizing sizing = {};
+        Sizing sizing;
         uint64_t page_size_bytes;
 
         if (!engine) {
@@ -463,11 +495,9 @@ static int verb_size(Command *command) {
         }
         if (size_page_size(command, &page_size_bytes) < 0 || size_settings(command, &settings) < 0)
                 return EXIT_USAGE;
-        sizing.page_size_bytes = page_size_bytes;
-        const char *wrong =
-                engine->reserves ? engine->size(command->arena, &settings, page_size_bytes, &sizing)
-                                 : arena_printf(command->arena, "%s uses no reserved huge pages",
-                                                engine->title);
+        if (!engine->reserves)
+                return size_of_nothing(command, engine, page_size_bytes);
+        const char *wrong = engine->size(command->arena, &settings, page_size_bytes, &sizing);
 
         if (wrong) {
                 log_line(LOG_ERR, "%s", wrong);

@@ -1,0 +1,1 @@
+size mongodb --engine-version=8.0.4

@@ -1,0 +1,1 @@
+size mongodb --engine-version=eight

@@ -1,0 +1,1 @@
+--json=short size mongodb --engine-version=8.0

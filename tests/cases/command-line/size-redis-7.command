@@ -1,0 +1,1 @@
+size redis --engine-version=7.0.15

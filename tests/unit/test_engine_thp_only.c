@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Engines that reserve nothing: their wishes by version, and what their programs answer. */
+
+#include "core/engine.h"
+#include "core/thp_plan.h"
+#include "support/sources.h"
+#include "support/testing.h"
+
+static void test_wish_by_version(void **state) {
+        static const struct {
+                const char *engine, *version;
+                ThpPolicy wish;
+        } wishes[] = {
+                {"mongodb", NULL, THP_NEVER},        {"mongodb", "", THP_NEVER},
+                {"mongodb", "4.4.29", THP_NEVER},    {"mongodb", "7.0.14", THP_NEVER},
+                {"mongodb", "8.0", THP_ALWAYS},      {"mongodb", "8", THP_ALWAYS},
+                {"mongodb", "8.2.1", THP_ALWAYS},    {"mongodb", "10.0.0", THP_ALWAYS},
+                {"redis", NULL, THP_NEVER},          {"redis", "6.0.16", THP_NEVER},
+                {"redis", "6", THP_NEVER},           {"redis", "6.2.0", THP_AUTO},
+                {"redis", "7.0.15", THP_AUTO},       {"mssql", "16.0", THP_ALWAYS},
+                {"clickhouse", "24.8", THP_MADVISE}, {"memcached", "1.6.18", THP_MADVISE},
+                {"postgresql", "17.4", THP_NEVER},
+        };
+        ThpPolicy wish;
+
+        (void) state;
+        for (size_t i = 0; i < ARRAY_LEN(wishes); i++) {
+                const Engine *engine = engine_find(wishes[i].engine);
+
+                assert_int_equal(engine_thp_wish(engine, wishes[i].version, &wish), 0);
+                if (wish != wishes[i].wish)
+                        fail_msg("%s %s: %s", wishes[i].engine, wishes[i].version,
+                                 thp_policy_name(wish));
+        }
+        /* What is no version changes nothing. */
+        assert_int_equal(engine_thp_wish(engine_find("mongodb"), "eight", &wish), -EINVAL);
+        assert_int_equal(wish, THP_NEVER);
+}
+
+static void test_answers(void **state) {
+        static const struct {
+                const char *engine, *output, *version;
+        } answers[] = {
+                {"mongodb", "db version v8.0.4\nBuild Info: {\n    \"version\": \"8.0.4\",\n",
+                 "8.0.4"},
+                {"mongodb", "db version v7.0.14-8\n", "7.0.14"},
+                {"mongodb", "db version v3.6\n", "3.6"},
+                {"mongodb", "", NULL},
+                {"mongodb", "mongod: command not found\n", NULL},
+                {"mongodb", "db version v\n", NULL},
+                {"mongodb", "db version v8\n", NULL},
+                {"mongodb", "db version v8.\n", NULL},
+                {"mongodb", "db version v.5\n", NULL},
+                {"mongodb", "db version v99999999999999999999.1\n", NULL},
+                {"mongodb", "db version v1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1\n", NULL},
+                {"redis", "Redis server v=7.0.15 sha=00000000:0 malloc=jemalloc-5.3.0 bits=64\n",
+                 "7.0.15"},
+                {"redis", "Valkey server v=8.0.1 sha=00000000:0 malloc=jemalloc-5.3.0\n", "8.0.1"},
+                {"redis", "db version v8.0.4\n", NULL},
+        };
+        Arena *arena = *state;
+
+        for (size_t i = 0; i < ARRAY_LEN(answers); i++) {
+                const char *version = NULL;
+                const char *wrong = engine_find(answers[i].engine)
+                                            ->answer_version(arena, answers[i].output, &version);
+
+                assert_text(version, answers[i].version);
+                assert_int_equal(wrong == NULL, version != NULL);
+        }
+}
+
+/* A version that a program cannot be asked for would never be known. */
+static void test_questions(void **state) {
+        Arena *arena = *state;
+        const EngineTarget target = {.unit = "x.service"};
+
+        for (size_t i = 0; i < n_engines; i++) {
+                const Engine *engine = engines[i];
+                Question question = {};
+
+                assert_int_equal(engine->thp_by_version != NULL, engine->ask_version != NULL);
+                assert_int_equal(engine->ask_version != NULL, engine->answer_version != NULL);
+                if (!engine->ask_version)
+                        continue;
+                assert_false(engine->reserves);
+                engine->ask_version(arena, &target, TEST_SOURCES(arena, {"/x", ""}), &question);
+                assert_true(question.program.n > 0);
+                VEC_FOREACH(program, &question.program)
+                        assert_true(text_starts_with(*program, "/"));
+                assert_int_equal(question.arguments.n, 1);
+                assert_text(question.user, "nobody");
+                assert_null(question.data_directory);
+        }
+}
+
+/* What was learned decides, and the administrator's word before it. */
+static void test_learned_version(void **state) {
+        Arena *arena = *state;
+        const Config *config = config_make(
+                arena, "10-a.conf", "[Instance]\nEngine=mongodb\n", "10-a.conf.d/90-learned.conf",
+                "[Instance]\nX-Version=8.0.4\n", "20-b.conf",
+                "[Instance]\nEngine=mongodb\nTransparentHugePages=madvise\n",
+                "20-b.conf.d/90-learned.conf", "[Instance]\nX-Version=8.0.4\n", "30-c.conf",
+                "[Instance]\nEngine=mongodb\n", "30-c.conf.d/90-learned.conf",
+                "[Instance]\nX-Version=7.0.4\nTransparentHugePages=always\n", "40-d.conf",
+                "[Instance]\nEngine=redis\n", "40-d.conf.d/90-learned.conf",
+                "[Instance]\nX-Version=7.0.15\n", "50-e.conf", "[Instance]\nEngine=mongodb\n",
+                NULL);
+        static const ThpPolicy wishes[] = {THP_ALWAYS, THP_MADVISE, THP_ALWAYS, THP_AUTO,
+                                           THP_NEVER};
+
+        assert_int_equal(config->n_instances, ARRAY_LEN(wishes));
+        for (size_t i = 0; i < ARRAY_LEN(wishes); i++)
+                assert_int_equal(thp_wish_of(&config->instances[i]), wishes[i]);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(test_wish_by_version),
+                TEST(test_answers),
+                TEST(test_questions),
+                TEST(test_learned_version),
+        };
+
+        return RUN_TESTS(tests);
+}
