@@ -71,6 +71,7 @@ typedef struct Engine {
         const char *title;        /* "PostgreSQL" */
         const char *default_unit; /* where it is the same everywhere, else NULL */
         ThpPolicy thp_wish;       /* THP_AUTO: none */
+        bool is_thp_dense;        /* with "always", khugepaged must not fill up sparse ranges */
         bool reserves;            /* false: it has a THP wish only */
         bool uses_default_size;   /* it maps pages of the host's default size only */
         /* The setting that Memory= stands for; NULL: plain bytes ("memory"). */

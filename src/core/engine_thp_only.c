@@ -74,6 +74,7 @@ const Engine engine_mongodb = {
         .title = "MongoDB",
         .default_unit = "mongod.service",
         .thp_wish = THP_NEVER,
+        .is_thp_dense = true, /* the same page: khugepaged/max_ptes_none 0 */
         .size = size_nothing,
         .thp_by_version = mongodb_thp_by_version,
         .ask_version = mongodb_ask_version,

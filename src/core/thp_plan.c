@@ -64,6 +64,58 @@ static bool is_stronger(const char *enabled, ThpPolicy policy) {
         return enabled && thp_policy_from_name(enabled, &of_size) == 0 && of_size > policy;
 }
 
+/* Shared memory has files of its own, which `enabled` does not govern. What would give more than the
+ * policy, or NULL: it stays as it is. */
+static const char *weaker_shmem(const char *shmem_enabled, ThpPolicy policy) {
+        static const char *const strong[] = {"always", "within_size", "force"};
+        bool is_strong = false;
+
+        for (size_t i = 0; i < ARRAY_LEN(strong); i++)
+                is_strong = is_strong || text_equals(shmem_enabled, strong[i]);
+        if (policy == THP_NEVER && (is_strong || text_equals(shmem_enabled, "advise")))
+                return "never";
+        return policy == THP_MADVISE && is_strong ? "advise" : NULL;
+}
+
+static void add_write(Arena *arena, ThpPlan *plan, const char *path, const char *value) {
+        *vec_push(arena, &plan->writes) = (ThpWrite){path, value};
+}
+
+static void add_size(Arena *arena, ThpPlan *plan, const ThpSize *size) {
+        const char *directory = arena_printf(arena, PATH_THP "/" NAME_HUGEPAGES_DIR "%" PRIu64 "kB",
+                                             size->bytes / KIB);
+        const char *shmem = weaker_shmem(size->shmem_enabled, plan->policy);
+
+        if (is_stronger(size->enabled, plan->policy))
+                add_write(arena, plan, arena_printf(arena, "%s/enabled", directory),
+                          thp_policy_name(plan->policy));
+        if (shmem)
+                add_write(arena, plan, arena_printf(arena, "%s/shmem_enabled", directory), shmem);
+}
+
+static bool has_dense_engine(const Config *config) {
+        for (size_t i = 0; i < config->n_instances; i++)
+                if (!config->instances[i].refusal && config->instances[i].engine->is_thp_dense &&
+                    thp_wish_of(&config->instances[i]) == THP_ALWAYS)
+                        return true;
+        return false;
+}
+
+/* With "always" every page fault would stall for compaction where defrag says so, too; the vendors
+ * that want it want compaction in the background. */
+static void add_always(Arena *arena, const Config *config, const Topology *topology,
+                       ThpPlan *plan) {
+        bool is_dense = has_dense_engine(config);
+
+        if (text_equals(topology->thp_defrag, "always") ||
+            (is_dense && topology->thp_defrag &&
+             !text_equals(topology->thp_defrag, "defer+madvise")))
+                add_write(arena, plan, PATH_THP_DEFRAG, "defer+madvise");
+        if (is_dense && topology->thp_max_ptes_none &&
+            !text_equals(topology->thp_max_ptes_none, "0"))
+                add_write(arena, plan, PATH_THP_MAX_PTES_NONE, "0");
+}
+
 ThpPlan thp_plan_make(Arena *arena, const Config *config, const Topology *topology,
                       Diags *problems) {
         ThpPlan plan = {.policy = resolve(config)};
@@ -72,16 +124,15 @@ ThpPlan thp_plan_make(Arena *arena, const Config *config, const Topology *topolo
                 return plan;
         name_displeased(arena, config, plan.policy, problems);
         const char *value = thp_policy_name(plan.policy);
+        const char *shmem = weaker_shmem(topology->thp_shmem_enabled, plan.policy);
 
         if (!text_equals(topology->thp_enabled, value))
-                *vec_push(arena, &plan.writes) = (ThpWrite){PATH_THP_ENABLED, value};
+                add_write(arena, &plan, PATH_THP_ENABLED, value);
         VEC_FOREACH(size, &topology->thp_sizes)
-                if (is_stronger(size->enabled, plan.policy))
-                        *vec_push(arena, &plan.writes) =
-                                (ThpWrite){arena_printf(arena,
-                                                        PATH_THP "/" NAME_HUGEPAGES_DIR "%" PRIu64
-                                                                 "kB/enabled",
-                                                        size->bytes / KIB),
-                                           value};
+                add_size(arena, &plan, size);
+        if (shmem)
+                add_write(arena, &plan, PATH_THP_SHMEM, shmem);
+        if (plan.policy == THP_ALWAYS)
+                add_always(arena, config, topology, &plan);
         return plan;
 }

@@ -18,7 +18,8 @@ typedef struct ThpPlan {
 
 /* [Host] auto: never, unless an instance or its engine declares that it needs more; then the
  * weakest policy that serves all. Without any instance nothing is touched. "never" in the global
- * file is not off: per-size files that say otherwise are part of the plan (transhuge.rst). Who is
+ * file is not off: per-size files and those of shared memory that say otherwise are part of the plan
+ * (transhuge.rst). With "always", defrag is kept from stalling page faults. Who is
  * displeased is added to PROBLEMS by name. */
 ThpPlan thp_plan_make(Arena *arena, const Config *config, const Topology *topology,
                       Diags *problems);

@@ -48,7 +48,8 @@ typedef struct PageSize {
 
 typedef struct ThpSize {
         uint64_t bytes;
-        const char *enabled; /* "always", "inherit", "madvise", "never"; NULL unreadable */
+        const char *enabled;       /* "always", "inherit", "madvise", "never"; NULL unreadable */
+        const char *shmem_enabled; /* "always", "inherit", "within_size", "advise", "never" */
 } ThpSize;
 
 typedef struct Topology {
@@ -65,6 +66,10 @@ typedef struct Topology {
         IdSet allowed_nodes;              /* our own cpuset: others give nothing, silently */
         bool thp_exists;
         const char *thp_enabled; /* "always", "madvise", "never"; NULL unreadable */
+        /* Of shared memory and tmpfs: "always", "within_size", "advise", "never", "deny", "force". */
+        const char *thp_shmem_enabled;
+        const char *thp_defrag;        /* "always", "defer", "defer+madvise", "madvise", "never" */
+        const char *thp_max_ptes_none; /* of khugepaged: small pages that a huge one may fill up */
         VEC(ThpSize) thp_sizes;
         const char *kernel_command_line;
         const char *kernel_release;

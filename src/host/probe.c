@@ -282,6 +282,12 @@ static void probe_free_blocks(Probe *probe) {
 
 /* ---- the rest ---- */
 
+static const char *read_selected(Probe *probe, const char *path) {
+        const char *text = read_text(probe, path);
+
+        return text ? thp_selected(probe->arena, text) : NULL;
+}
+
 static void probe_thp(Probe *probe) {
         Topology *topology = probe->topology;
         char *text = read_text(probe, PATH_THP_ENABLED);
@@ -289,15 +295,23 @@ static void probe_thp(Probe *probe) {
 
         topology->thp_exists = text != NULL;
         topology->thp_enabled = text ? thp_selected(probe->arena, text) : NULL;
+        topology->thp_shmem_enabled = read_selected(probe, PATH_THP_SHMEM);
+        topology->thp_defrag = read_selected(probe, PATH_THP_DEFRAG);
+        topology->thp_max_ptes_none = read_text(probe, PATH_THP_MAX_PTES_NONE);
         root_list(probe->root, probe->arena, PATH_THP, &names);
         VEC_FOREACH(name, &names) {
                 uint64_t bytes = page_size_from_name(probe->arena, *name);
 
                 if (bytes == 0)
                         continue;
-                text = read_text(probe, arena_printf(probe->arena, PATH_THP "/%s/enabled", *name));
-                *vec_push(probe->arena, &topology->thp_sizes) =
-                        (ThpSize){bytes, text ? thp_selected(probe->arena, text) : NULL};
+                const char *directory = arena_printf(probe->arena, PATH_THP "/%s", *name);
+
+                *vec_push(probe->arena, &topology->thp_sizes) = (ThpSize){
+                        bytes,
+                        read_selected(probe, arena_printf(probe->arena, "%s/enabled", directory)),
+                        read_selected(probe,
+                                      arena_printf(probe->arena, "%s/shmem_enabled", directory)),
+                };
         }
 }
 

@@ -222,12 +222,18 @@ static void watch_files(Manager *manager, const Topology *topology) {
         for (size_t k = 0; k < topology->n_page_sizes; k++)
                 watch_pools(manager, arena, topology, topology->page_sizes[k].bytes);
         watch_file(manager, arena, PATH_THP_ENABLED, on_written);
-        VEC_FOREACH(size, &topology->thp_sizes)
-                watch_file(manager, arena,
-                           arena_printf(arena,
-                                        PATH_THP "/" NAME_HUGEPAGES_DIR "%" PRIu64 "kB/enabled",
-                                        size->bytes / KIB),
+        watch_file(manager, arena, PATH_THP_SHMEM, on_written);
+        watch_file(manager, arena, PATH_THP_DEFRAG, on_written);
+        watch_file(manager, arena, PATH_THP_MAX_PTES_NONE, on_written);
+        VEC_FOREACH(size, &topology->thp_sizes) {
+                const char *directory = arena_printf(
+                        arena, PATH_THP "/" NAME_HUGEPAGES_DIR "%" PRIu64 "kB", size->bytes / KIB);
+
+                watch_file(manager, arena, arena_printf(arena, "%s/enabled", directory),
                            on_written);
+                watch_file(manager, arena, arena_printf(arena, "%s/shmem_enabled", directory),
+                           on_written);
+        }
 }
 
 void manager_watch_refresh(Manager *manager) {

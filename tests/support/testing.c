@@ -132,20 +132,37 @@ static void read_node(Arena *arena, Topology *topology, const char *rest) {
         id_set_add(&topology->possible_nodes, node->id);
 }
 
+/* "64K=madvise", "64K=inherit/always" with that of shared memory behind the slash, or one of the
+ * host's other files: "shmem=always", "defrag=defer", "max_ptes_none=511". */
+static void read_thp_word(Arena *arena, Topology *topology, char *word) {
+        char *value = strchr(word, '=');
+
+        if (!value)
+                refuse_word(word);
+        *value++ = '\0';
+        if (text_equals(word, "shmem"))
+                topology->thp_shmem_enabled = value;
+        else if (text_equals(word, "defrag"))
+                topology->thp_defrag = value;
+        else if (text_equals(word, "max_ptes_none"))
+                topology->thp_max_ptes_none = value;
+        else {
+                char *slash = strchr(value, '/');
+
+                if (slash)
+                        *slash = '\0';
+                *vec_push(arena, &topology->thp_sizes) =
+                        (ThpSize){number_or_abort(word), value, slash ? slash + 1 : NULL};
+        }
+}
+
 static void read_thp(Arena *arena, Topology *topology, const char *rest) {
         char *word;
 
         topology->thp_exists = true;
         topology->thp_enabled = text_next_word(arena, &rest, " ");
-        while ((word = text_next_word(arena, &rest, " "))) {
-                char *equals = strchr(word, '=');
-
-                if (!equals)
-                        refuse_word(word);
-                *equals = '\0';
-                *vec_push(arena, &topology->thp_sizes) =
-                        (ThpSize){number_or_abort(word), equals + 1};
-        }
+        while ((word = text_next_word(arena, &rest, " ")))
+                read_thp_word(arena, topology, word);
 }
 
 static void read_blocks(Arena *arena, Topology *topology, const char *rest) {

@@ -41,7 +41,7 @@ void testing_assert_contains(const char *haystack, const char *needle, const cha
  *   promised 2M=3
  *   possible 0-7            nodes that may come online; by default those that are
  *   allowed 0-1             our own cpuset; by default all
- *   thp madvise 64K=never 2M=inherit
+ *   thp madvise 64K=never 2M=inherit/always shmem=never defrag=madvise max_ptes_none=511
  *   blocks 0 9=12 10=3      free blocks of a node by order
  *
  * A node without `total` has no memory. */

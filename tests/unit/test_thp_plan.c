@@ -4,6 +4,13 @@
 #include "core/thp_plan.h"
 #include "support/testing.h"
 
+/* ".../hugepages-64kB/enabled" -> "hugepages-64kB"; the last name of others. */
+static const char *short_name(Arena *arena, const char *path) {
+        if (text_ends_with(path, "/enabled"))
+                path = arena_strndup(arena, path, strlen(path) - strlen("/enabled"));
+        return strstr(path, "kB/") ? strstr(path, "hugepages-") : strrchr(path, '/') + 1;
+}
+
 /* "POLICY|PATH=VALUE ...|problems" for these files on this host. */
 static char *resolve(Arena *arena, const Config *config, const char *thp) {
         Diags problems = diags_in(arena);
@@ -15,11 +22,7 @@ static char *resolve(Arena *arena, const Config *config, const char *thp) {
         text_printf(&text, "%s|", thp_policy_name(plan.policy));
         VEC_FOREACH(write, &plan.writes)
                 text_printf(&text, "%s%s=%s", write == plan.writes.items ? "" : " ",
-                            strrchr(arena_strndup(arena, write->path,
-                                                  strlen(write->path) - strlen("/enabled")),
-                                    '/') +
-                                    1,
-                            write->value);
+                            short_name(arena, write->path), write->value);
         text_printf(&text, "|%s", problems_text(arena, &problems));
         return text.string;
 }
@@ -118,6 +121,41 @@ static void test_sizes(void **state) {
                     "always|transparent_hugepage=always|");
 }
 
+/* The files of shared memory are not governed by `enabled`. */
+static void test_shared_memory(void **state) {
+        const Config *never = config_make(*state, "a.conf", generic, NULL);
+        const Config *madvise = config_make(*state, "a.conf", jvm_madvise, NULL);
+        const Config *always = config_make(*state, "a.conf", wants_always, NULL);
+
+        assert_text(resolve(*state, never, "thp never shmem=advise 2M=inherit/inherit"),
+                    "never|shmem_enabled=never|");
+        assert_text(resolve(*state, never, "thp never shmem=deny 64K=never/within_size"),
+                    "never|hugepages-64kB/shmem_enabled=never|");
+        assert_text(resolve(*state, never, "thp never shmem=never 64K=never/never"), "never||");
+        assert_text(resolve(*state, madvise, "thp madvise shmem=within_size 2M=inherit/always"),
+                    "madvise|hugepages-2048kB/shmem_enabled=advise shmem_enabled=advise|");
+        assert_text(resolve(*state, madvise, "thp madvise shmem=advise"), "madvise||");
+        assert_text(resolve(*state, always, "thp always shmem=always"), "always||");
+}
+
+/* "always" everywhere must not mean that page faults stall. */
+static void test_defrag(void **state) {
+        static const char mongodb[] = "[Instance]\nEngine=mongodb\nTransparentHugePages=always\n";
+        const Config *always = config_make(*state, "a.conf", wants_always, NULL);
+        const Config *dense = config_make(*state, "a.conf", mongodb, NULL);
+        const Config *never = config_make(*state, "a.conf", generic, NULL);
+
+        assert_text(resolve(*state, always, "thp always defrag=always max_ptes_none=511"),
+                    "always|defrag=defer+madvise|");
+        assert_text(resolve(*state, always, "thp always defrag=madvise max_ptes_none=511"),
+                    "always||");
+        assert_text(resolve(*state, dense, "thp always defrag=madvise max_ptes_none=511"),
+                    "always|defrag=defer+madvise max_ptes_none=0|");
+        assert_text(resolve(*state, dense, "thp always defrag=defer+madvise max_ptes_none=0"),
+                    "always||");
+        assert_text(resolve(*state, never, "thp never defrag=always max_ptes_none=511"), "never||");
+}
+
 static void test_no_thp(void **state) {
         assert_text(resolve(*state, config_make(*state, "a.conf", wants_always, NULL), ""),
                     "always||");
@@ -147,10 +185,10 @@ static void test_names(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                TEST(test_auto),     TEST(test_nobody),      TEST(test_keep),
-                TEST(test_conflict), TEST(test_engine_wish), TEST(test_refused_file),
-                TEST(test_sizes),    TEST(test_no_thp),      TEST(test_selected),
-                TEST(test_names),
+                TEST(test_auto),     TEST(test_nobody),        TEST(test_keep),
+                TEST(test_conflict), TEST(test_engine_wish),   TEST(test_refused_file),
+                TEST(test_sizes),    TEST(test_shared_memory), TEST(test_defrag),
+                TEST(test_no_thp),   TEST(test_selected),      TEST(test_names),
         };
 
         return RUN_TESTS(tests);
