@@ -145,6 +145,33 @@ bool text_is_utf8(const char *bytes, size_t length) {
         return true;
 }
 
+char *text_printable(Arena *arena, const char *string) {
+        bool is_utf8 = text_is_utf8(string, strlen(string));
+        char *copy = arena_strdup(arena, string);
+
+        for (unsigned char *at = (unsigned char *) copy; *at; at++) {
+                bool is_c1 = at[0] == 0xC2 && at[1] < 0xA0;
+
+                if (*at < ' ' || *at == 0x7F || (*at >= 0x80 && !is_utf8))
+                        *at = '?';
+                else if (is_c1)
+                        at[0] = at[1] = '?';
+        }
+        return copy;
+}
+
+char *text_excerpt(Arena *arena, const char *string, size_t max) {
+        char *copy = text_printable(arena, string);
+        size_t end = max - strlen("...");
+
+        if (strlen(copy) <= max)
+                return copy;
+        while (end > 0 && ((unsigned char) copy[end] & 0xC0) == 0x80)
+                end--;
+        strcpy(copy + end, "...");
+        return copy;
+}
+
 bool text_equals(const char *a, const char *b) {
         return a && b ? strcmp(a, b) == 0 : a == b;
 }

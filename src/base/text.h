@@ -37,6 +37,13 @@ size_t text_width(const char *string);
 /* Valid UTF-8 without NUL (RFC 3629: no surrogates, no overlong forms, up to U+10FFFF). */
 bool text_is_utf8(const char *bytes, size_t length);
 
+/* A copy of what strangers wrote, for a line of a log, a terminal, a comment: nothing in it ends the
+ * line, moves the cursor or breaks JSON; "?" stands there instead. */
+char *text_printable(Arena *arena, const char *string);
+
+/* The same, cut off at a character with "..." where it would be longer than MAX bytes (4 at least). */
+char *text_excerpt(Arena *arena, const char *string, size_t max);
+
 bool text_equals(const char *a, const char *b); /* NULL equals NULL only */
 bool text_starts_with(const char *string, const char *prefix);
 bool text_ends_with(const char *string, const char *suffix);

@@ -26,22 +26,6 @@ static int parse_kib(Arena *arena, const char *value, uint64_t *ret_bytes) {
         return 0;
 }
 
-/* Nothing that moves a terminal's cursor or breaks JSON: "?" instead. */
-static char *printable(Arena *arena, const char *string) {
-        bool is_utf8 = text_is_utf8(string, strlen(string));
-        char *copy = arena_strdup(arena, string);
-
-        for (unsigned char *at = (unsigned char *) copy; *at; at++) {
-                bool is_c1 = at[0] == 0xC2 && at[1] < 0xA0;
-
-                if (*at < ' ' || *at == 0x7F || (*at >= 0x80 && !is_utf8))
-                        *at = '?';
-                else if (is_c1)
-                        at[0] = at[1] = '?';
-        }
-        return copy;
-}
-
 int process_compare_units(const Process *a, const Process *b) {
         if (!a->unit || !b->unit)
                 return (a->unit != NULL) - (b->unit != NULL);
@@ -59,7 +43,7 @@ int process_parse_status(Arena *arena, const char *text, Process *ret) {
         process.parent_pid = process.huge_bytes = 0;
         while ((line = text_next_word(arena, &text, "\n"))) {
                 if (!process.command && (value = field_of(arena, line, "Name")))
-                        process.command = printable(arena, value);
+                        process.command = text_printable(arena, value);
                 else if ((value = field_of(arena, line, "PPid")))
                         parse_u64(value, &process.parent_pid);
                 else if ((value = field_of(arena, line, "HugetlbPages")))

@@ -115,6 +115,22 @@ static void test_questions(void **state) {
         assert_false(text_ends_with("a.conf~", ".conf"));
 }
 
+static void test_printable(void **state) {
+        assert_string_equal(text_printable(*state, "a\tb\nc\033[2J\177"), "a?b?c?[2J?");
+        assert_string_equal(text_printable(*state, "Größe"), "Größe");
+        assert_string_equal(text_printable(*state, "\xC2\x9B"
+                                                   "2J"),
+                            "??2J"); /* CSI as one character */
+        assert_string_equal(text_printable(*state, "ab\xFF\xC3\xA4"), "ab???");
+}
+
+static void test_excerpt(void **state) {
+        assert_string_equal(text_excerpt(*state, "12345678", 8), "12345678");
+        assert_string_equal(text_excerpt(*state, "123456789", 8), "12345...");
+        assert_string_equal(text_excerpt(*state, "1234ä6789", 8), "1234...");
+        assert_string_equal(text_excerpt(*state, "1\n3456789", 8), "1?345...");
+}
+
 static void test_strip(void **state) {
         assert_text(text_strip(*state, "  a b\t\r\n"), "a b");
         assert_text(text_strip(*state, " \t"), "");
@@ -140,6 +156,8 @@ int main(void) {
                 TEST(test_growing),
                 TEST(test_wrap),
                 TEST(test_questions),
+                TEST(test_printable),
+                TEST(test_excerpt),
                 TEST(test_strip),
                 TEST(test_words),
         };
