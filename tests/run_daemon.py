@@ -17,6 +17,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import socket
 import stat
@@ -82,6 +83,7 @@ class Kernel(threading.Thread):
         super().__init__(daemon=True)
         self.root = root
         self.stopping = threading.Event()
+        self.lock = threading.Lock()  # held while the counts are touched
         self.pools = sorted(root.glob("sys/devices/system/node/node*/hugepages/hugepages-*kB"))
         self.known = {pool: self.count(pool) for pool in self.pools}
         self.policies = sorted([*root.glob(f"{THP}/enabled"),
@@ -131,8 +133,19 @@ class Kernel(threading.Thread):
 
     def run(self) -> None:
         while not self.stopping.wait(0.002):
-            with contextlib.suppress(ValueError):
+            with contextlib.suppress(ValueError), self.lock:
                 self.step()
+
+    def set_pages(self, pool: pathlib.Path, pages: int) -> None:
+        """Free pages that come and go without a write of nr_hugepages; the mode of that stays."""
+        path = pool / "nr_hugepages"
+        mode = stat.S_IMODE(path.stat().st_mode)
+        free = read_count(pool / "free_hugepages") + pages - self.known[pool]
+        self.known[pool] = pages
+        replace(path, f"{pages}\n")
+        path.chmod(mode)
+        replace(pool / "free_hugepages", f"{free}\n")
+        self.add_up(pool.name)
 
     def is_quiet(self) -> bool:
         return (all(self.count(pool) == known for pool, known in self.known.items())
@@ -260,10 +273,10 @@ class Host:
     def log(self, daemon: subprocess.Popen[bytes]) -> str:
         return self.log_path(daemon).read_text()
 
-    def spawn(self) -> subprocess.Popen[bytes]:
+    def spawn(self, *wrapper: str) -> subprocess.Popen[bytes]:
         draft = self.root.parent / "log"
         with draft.open("wb") as log:
-            daemon = subprocess.Popen([str(self.hugepland), f"--root={self.root}"],
+            daemon = subprocess.Popen([*wrapper, str(self.hugepland), f"--root={self.root}"],
                                       stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                       env=run_cases.ENVIRONMENT)
         draft.rename(self.log_path(daemon))
@@ -471,6 +484,69 @@ def test_terminated_at_once(host: Host, fixture: str = "one-node") -> None:
         host.daemons.remove(daemon)
     host.stop(host.start())
     check(host.pool(0) == 6000, "the next run converges")
+
+
+class SplitFile:
+    """The attribute `demote` of a pool, where a split must be done by the time that the write returns:
+    a pipe, full until then."""
+
+    def __init__(self, pool: pathlib.Path) -> None:
+        self.path = pool / "demote"
+        os.mkfifo(self.path)
+        self.pipe = os.open(self.path, os.O_RDWR | os.O_NONBLOCK)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                os.write(self.pipe, b"x" * 4096)
+
+    def is_opened_by(self, pid: int) -> bool:
+        for entry in pathlib.Path(f"/proc/{pid}/fd").iterdir():
+            with contextlib.suppress(OSError):
+                if entry.readlink() == self.path:
+                    return True
+        return False
+
+    def finish(self) -> str:
+        """Lets the write return; what was written."""
+        written = b""
+        end = time.monotonic() + PATIENCE
+        while not written.endswith(b"\n") and time.monotonic() < end:
+            with contextlib.suppress(BlockingIOError):
+                written += os.read(self.pipe, 1 << 20)
+        os.close(self.pipe)
+        return written.decode().lstrip("x").strip()
+
+
+def test_split_and_grown(host: Host, fixture: str = "x86-1g") -> None:
+    """Small pages cannot be had but by splitting found ones, and large ones are wanted too: the pool
+    that is split grows again in the same round."""
+    wrapper = []
+    if os.geteuid() == 0:  # root could write to what is read-only
+        wrapper = ["setpriv", "--bounding-set=-dac_override", "--inh-caps=-dac_override"]
+        if not shutil.which("setpriv"):
+            return
+    host.config("20-big.conf", "[Instance]\nPages=8\nPageSize=1G\nNodes=0\n")
+    host.config("30-small.conf", "[Instance]\nPages=600\nPageSize=2M\nNodes=0\nPriority=90\n")
+    small, large = host.pool_path(0), host.pool_path(0, 1048576)
+    host.write(str(large.parent.relative_to(host.root) / "demote_size"), "2048kB\n")
+    demote = SplitFile(large.parent)
+    small.chmod(0o444)
+    daemon = host.spawn(*wrapper)
+    wait_until("the split", lambda: demote.is_opened_by(daemon.pid))
+    assert host.kernel
+    with host.kernel.lock:
+        host.kernel.set_pages(large.parent, 6)
+        host.kernel.set_pages(small.parent, 1024)
+    check(demote.finish() == "2", "as many as are needed are split")
+    wait_until("the round", lambda: host.path(SOCKET).exists() and host.is_idle())
+    check((host.pool(0, 1048576), host.pool(0)) == (8, 1024), host.log(daemon))
+    check(host.verdicts() == {"big": "ready", "small": "ready"}, host.log(daemon))
+    found = {pool["pageSizeBytes"]: pool["found"]
+             for pool in json.loads(host.path(STATE).read_text())["pools"] if pool["node"] == 0}
+    check(found == {1 << 30: 6, 2 * MIB: 1024}, f"what was split was found: {found}")
+    host.remove_config("20-big.conf")
+    check(host.ctl("reload").returncode == 0 and host.pool(0, 1048576) == 6,
+          "only its own large pages are given back")
+    host.stop(daemon)
 
 
 def test_found_pages_stay(host: Host, fixture: str = "x86-1g") -> None:

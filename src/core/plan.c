@@ -26,9 +26,20 @@ static const PoolLimit *find_limit(const Planner *planner, const PlanPool *pool)
         if (!planner->input->limits)
                 return NULL;
         VEC_FOREACH(limit, planner->input->limits)
-                if (limit->node == pool->node && limit->page_size_bytes == pool->page_size_bytes)
+                if (limit->node == pool->node && limit->page_size_bytes == pool->page_size_bytes &&
+                    !limit->is_unsplittable)
                         return limit;
         return NULL;
+}
+
+static bool is_unsplittable(const Planner *planner, const PlanPool *pool) {
+        if (!planner->input->limits)
+                return false;
+        VEC_FOREACH(limit, planner->input->limits)
+                if (limit->node == pool->node && limit->page_size_bytes == pool->page_size_bytes &&
+                    limit->is_unsplittable)
+                        return true;
+        return false;
 }
 
 static size_t node_index(const Planner *planner, unsigned node) {
@@ -85,7 +96,8 @@ static uint64_t pool_spare_pages(const Planner *planner, const PlanPool *large,
                             topology_promised_pages(topology, large->node, large->page_size_bytes));
 
         if (large->node != small->node || now->demote_to_bytes != small->page_size_bytes ||
-            planner->input->host->existing_pages == EXISTING_KEEP)
+            planner->input->host->existing_pages == EXISTING_KEEP ||
+            is_unsplittable(planner, large))
                 return 0;
         return MIN(sub_floored(unpromised, large->split_pages),
                    sub_floored(pool_present_pages(large), pool_taken_pages(planner, large)));
@@ -124,6 +136,7 @@ static void split_larger(Planner *planner, PlanPool *pool, uint64_t pages) {
                         MIN(pool_spare_pages(planner, large, pool), div_round_up(pages, ratio));
 
                 large->split_pages += n;
+                large->split_into_bytes = pool->page_size_bytes;
                 pool->gained_pages += n * ratio;
                 pages = sub_floored(pages, n * ratio);
         }
@@ -794,13 +807,53 @@ uint64_t plan_page_tables_bytes(const PlanInstance *instance) {
         return mul_saturated(instance->pages_wanted, instance->page_size_bytes) / 512;
 }
 
-size_t plan_count_steps(const Plan *plan) {
+size_t plan_count_changed(const Plan *plan) {
         size_t n = 0;
 
         for (size_t i = 0; i < plan->n_pools; i++)
                 n += plan->pools[i].from_pages != plan->pools[i].to_pages ||
                      plan->pools[i].split_pages > 0;
         return n;
+}
+
+/* What is left of a pool when its own pages were split. */
+static uint64_t unsplit_pages(const PlanPool *pool) {
+        return pool->from_pages - pool->split_pages;
+}
+
+typedef enum StepKind { STEP_SPLIT, STEP_LOWER, STEP_RAISE } StepKind;
+
+static bool has_step(const PlanPool *pool, StepKind kind) {
+        switch (kind) {
+        case STEP_SPLIT:
+                return pool->split_pages > 0;
+        case STEP_LOWER:
+                return pool->to_pages < unsplit_pages(pool);
+        case STEP_RAISE:
+                return pool->to_pages > unsplit_pages(pool);
+        }
+        return false;
+}
+
+PlanSteps plan_steps(Arena *arena, const Plan *plan) {
+        PlanSteps steps = {};
+
+        for (StepKind kind = STEP_SPLIT; kind <= STEP_RAISE; kind++)
+                for (size_t i = 0; i < plan->n_pools; i++) {
+                        const PlanPool *pool = &plan->pools[i];
+
+                        if (!has_step(pool, kind))
+                                continue;
+                        *vec_push(arena, &steps) = (PlanStep){
+                                .pool = pool,
+                                .from_pages = kind == STEP_SPLIT ? pool->from_pages
+                                                                 : unsplit_pages(pool),
+                                .to_pages = kind == STEP_SPLIT ? unsplit_pages(pool)
+                                                               : pool->to_pages,
+                                .split_into_bytes = kind == STEP_SPLIT ? pool->split_into_bytes : 0,
+                        };
+                }
+        return steps;
 }
 
 static bool is_same_demand(const LedgerInstance *before, const PlanInstance *instance) {

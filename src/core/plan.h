@@ -21,7 +21,8 @@ typedef struct PoolLimit {
         unsigned node;
         uint64_t page_size_bytes;
         uint64_t persistent_pages;
-        Reason reason; /* why, from the evidence found then */
+        Reason reason;        /* why, from the evidence found then */
+        bool is_unsplittable; /* instead of all this: the kernel would not split its pages */
 } PoolLimit;
 
 typedef VEC(PoolLimit) PoolLimits;
@@ -52,8 +53,9 @@ typedef struct PlanPool {
         uint64_t granted_pages; /* to all instances */
         uint64_t from_pages;    /* persistent now */
         uint64_t split_pages;   /* found free pages to be split into smaller ones */
-        uint64_t gained_pages;  /* pages that come from splitting larger ones */
-        uint64_t to_pages;      /* persistent as planned */
+        uint64_t split_into_bytes;
+        uint64_t gained_pages; /* pages that come from splitting larger ones */
+        uint64_t to_pages;     /* persistent as planned */
 } PlanPool;
 
 typedef struct Plan {
@@ -65,6 +67,21 @@ typedef struct Plan {
 } Plan;
 
 Plan *plan_make(Arena *arena, const PlanInput *input);
+
+/* One thing to be done to a pool. A pool whose found pages are split and which grows all the same
+ * has two steps, even where it ends with as many pages as it began. */
+typedef struct PlanStep {
+        const PlanPool *pool;
+        uint64_t from_pages; /* persistent */
+        uint64_t to_pages;
+        uint64_t split_into_bytes; /* by splitting pages into ones of this size; 0: by its count */
+} PlanStep;
+
+typedef VEC(PlanStep) PlanSteps;
+
+/* In the order in which they are to be done: what gives memory or pages before what takes them, and
+ * the largest pages before smaller ones. */
+PlanSteps plan_steps(Arena *arena, const Plan *plan);
 
 const PlanInstance *plan_find(const Plan *plan, const char *instance);
 const PlanPool *plan_pool(const Plan *plan, unsigned node, uint64_t page_size_bytes);
@@ -81,7 +98,7 @@ bool plan_is_short(const Plan *plan);
 uint64_t plan_page_tables_bytes(const PlanInstance *instance);
 
 /* How many pools have to be changed. */
-size_t plan_count_steps(const Plan *plan);
+size_t plan_count_changed(const Plan *plan);
 
 /* Writes the plan's grants into the ledger; what was held stays held while its demand stays. */
 void plan_record(Arena *arena, const Plan *plan, Ledger *ledger);

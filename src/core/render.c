@@ -335,6 +335,38 @@ char *render_verdict(Arena *arena, const StatusInstance *instance) {
 
 /* ---- plan ---- */
 
+/* "+500", "-"; "-1 +1" for a pool whose pages are split, and which grows all the same. */
+static const char *format_pool_steps(Arena *arena, const PlanSteps *steps, const PlanPool *pool) {
+        Text text = text_in(arena);
+
+        VEC_FOREACH(step, steps) {
+                bool is_growing = step->to_pages > step->from_pages;
+
+                if (step->pool == pool)
+                        text_printf(&text, "%s%c%s", text.length > 0 ? " " : "",
+                                    is_growing ? '+' : '-',
+                                    format_count(arena,
+                                                 is_growing ? step->to_pages - step->from_pages
+                                                            : step->from_pages - step->to_pages));
+        }
+        return text.length > 0 ? text.string : "-";
+}
+
+static void add_plan_splits(Text *text, const PlanSteps *steps) {
+        VEC_FOREACH(step, steps) {
+                uint64_t pages = step->from_pages - step->to_pages;
+
+                if (step->split_into_bytes == 0)
+                        continue;
+                text_printf(text, "Node %u: %s found %s of %s %s split into pages of %s.\n",
+                            step->pool->node, format_count(text->arena, pages),
+                            pages == 1 ? "page" : "pages",
+                            format_page_size(text->arena, step->pool->page_size_bytes),
+                            pages == 1 ? "is" : "are",
+                            format_page_size(text->arena, step->split_into_bytes));
+        }
+}
+
 static void add_plan_steps(Text *text, const Plan *plan, const RenderOptions *options) {
         static const TableColumn columns[] = {
                 {"NODE", TABLE_RIGHT},  {"PAGE", TABLE_RIGHT},   {"FOUND", TABLE_RIGHT},
@@ -343,13 +375,10 @@ static void add_plan_steps(Text *text, const Plan *plan, const RenderOptions *op
         };
         Arena *arena = text->arena;
         Table *table = table_new(arena, columns, ARRAY_LEN(columns));
+        PlanSteps steps = plan_steps(arena, plan);
 
         for (size_t i = 0; i < plan->n_pools; i++) {
                 const PlanPool *pool = &plan->pools[i];
-                bool is_growing = pool->to_pages > pool->from_pages;
-                uint64_t step = is_growing ? pool->to_pages - pool->from_pages
-                                           : pool->from_pages - pool->to_pages;
-
                 if (pool->from_pages == 0 && pool->to_pages == 0)
                         continue;
                 table_printf(table, "%u", pool->node);
@@ -359,15 +388,14 @@ static void add_plan_steps(Text *text, const Plan *plan, const RenderOptions *op
                 table_add(table, format_count(arena, pool->granted_pages));
                 table_add(table, format_count(arena, pool->from_pages));
                 table_add(table, format_count(arena, pool->to_pages));
-                table_add(table, step == 0 ? "-"
-                                           : arena_printf(arena, "%c%s", is_growing ? '+' : '-',
-                                                          format_count(arena, step)));
+                table_add(table, format_pool_steps(arena, &steps, pool));
         }
         text_add(text, "\n");
         if (table_rows(table) == 0)
                 text_add(text, "No pool has or gets any pages.\n");
         else
                 table_print(table, text, "", options->is_colored);
+        add_plan_splits(text, &steps);
 }
 
 static void add_plan_instances(Text *text, const Plan *plan, const RenderOptions *options) {
@@ -425,7 +453,7 @@ static bool is_anyone_short(const Plan *plan) {
 }
 
 static void add_plan_headline(Text *text, const Plan *plan, const ThpPlan *thp) {
-        size_t n_steps = plan_count_steps(plan);
+        size_t n_steps = plan_count_changed(plan);
 
         if (plan->n_instances == 0)
                 text_add(text, "No instances are described in /etc/hugeplan.d.\n");

@@ -124,23 +124,24 @@ static json_t *grants_to_json(const Plan *plan) {
         return instances;
 }
 
-static json_t *steps_to_json(const Plan *plan) {
-        json_t *steps = json_array();
+static json_t *steps_to_json(Arena *arena, const Plan *plan) {
+        PlanSteps steps = plan_steps(arena, plan);
+        json_t *array = json_array();
 
-        for (size_t i = 0; i < plan->n_pools; i++) {
-                const PlanPool *pool = &plan->pools[i];
-
-                if (pool->from_pages != pool->to_pages)
-                        json_array_append_new(steps, json_pack("{si so so so}", "node",
-                                                               (int) pool->node, "pageSizeBytes",
-                                                               integer(pool->page_size_bytes),
-                                                               "from", integer(pool->from_pages),
-                                                               "to", integer(pool->to_pages)));
-        }
-        return steps;
+        VEC_FOREACH(step, &steps)
+                json_array_append_new(array, json_pack("{si so so so so}", "node",
+                                                       (int) step->pool->node, "pageSizeBytes",
+                                                       integer(step->pool->page_size_bytes), "from",
+                                                       integer(step->from_pages), "to",
+                                                       integer(step->to_pages), "splitIntoBytes",
+                                                       step->split_into_bytes > 0
+                                                               ? integer(step->split_into_bytes)
+                                                               : json_null()));
+        return array;
 }
 
 json_t *plan_to_json(const Plan *plan, const Plan *after_reload, const ThpPlan *thp) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
         json_t *writes = json_array(), *reloaded = json_null();
 
         VEC_FOREACH(write, &thp->writes)
@@ -148,9 +149,9 @@ json_t *plan_to_json(const Plan *plan, const Plan *after_reload, const ThpPlan *
                         writes, json_pack("{ss ss}", "path", write->path, "value", write->value));
         if (after_reload)
                 reloaded = json_pack("{so so}", "instances", grants_to_json(after_reload), "steps",
-                                     steps_to_json(after_reload));
+                                     steps_to_json(arena, after_reload));
         return json_pack("{so so so so}", "instances", grants_to_json(plan), "steps",
-                         steps_to_json(plan), "writes", writes, "afterReload", reloaded);
+                         steps_to_json(arena, plan), "writes", writes, "afterReload", reloaded);
 }
 
 /* ---- reading ---- */

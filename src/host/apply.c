@@ -36,14 +36,15 @@ static LadderOptions ladder_options(const HostConfig *host, const Topology *topo
         };
 }
 
-static void add_result(Apply *apply, const PlanPool *pool, uint64_t deadline_usec) {
+static ApplyResult new_result(const Apply *apply, const PlanStep *step, uint64_t deadline_usec) {
+        const PlanPool *pool = step->pool;
         const Node *node = topology_node(apply->topology, pool->node);
         LadderOptions options = ladder_options(apply->host, apply->topology, node, deadline_usec);
 
-        apply->results[apply->n_results++] = (ApplyResult){
-                .pool = pool,
-                .reached_pages = pool->from_pages,
-                .ladder = ladder_new(apply->arena, pool->page_size_bytes, pool->to_pages, &options),
+        return (ApplyResult){
+                .step = *step,
+                .reached_pages = step->from_pages,
+                .ladder = ladder_new(apply->arena, pool->page_size_bytes, step->to_pages, &options),
         };
 }
 
@@ -56,21 +57,17 @@ Apply *apply_new(Arena *arena, const Root *root, const HostConfig *host, const T
                          .host = host,
                          .topology = topology,
                          .adds_surplus = topology_kernel_is_older(topology, 6, 7)};
-        apply->results = ARENA_ARRAY(arena, ApplyResult, plan->n_pools + 1);
-        for (size_t i = 0; i < plan->n_pools; i++)
-                if (plan->pools[i].to_pages < plan->pools[i].from_pages ||
-                    plan->pools[i].split_pages > 0)
-                        add_result(apply, &plan->pools[i], deadline_usec);
-        for (size_t i = 0; i < plan->n_pools; i++)
-                if (plan->pools[i].to_pages > plan->pools[i].from_pages &&
-                    plan->pools[i].split_pages == 0)
-                        add_result(apply, &plan->pools[i], deadline_usec);
+        PlanSteps steps = plan_steps(arena, plan);
+
+        apply->results = ARENA_ARRAY(arena, ApplyResult, steps.n + 1);
+        VEC_FOREACH(step, &steps)
+                apply->results[apply->n_results++] = new_result(apply, step, deadline_usec);
         return apply;
 }
 
 /* The room a node has at this moment, reckoned as the planner does. */
 static int look(const Apply *apply, ApplyResult *result, uint64_t now_usec, LadderView *ret) {
-        const PlanPool *pool = result->pool;
+        const PlanPool *pool = result->step.pool;
         Node node = *topology_node(apply->topology, pool->node);
         Pool now;
         int r = probe_pool(apply->root, apply->topology, pool->node, pool->page_size_bytes, &now);
@@ -130,7 +127,7 @@ static void sum_pools(const Apply *apply, const PlanPool *pool, uint64_t *ret_pe
  * kernel or lower the pool on another. */
 static void set_count(const Apply *apply, const ApplyResult *result, uint64_t pages,
                       ApplyOperation *operation) {
-        const PlanPool *pool = result->pool;
+        const PlanPool *pool = result->step.pool;
         uint64_t persistent, surplus_elsewhere;
 
         sum_pools(apply, pool, &persistent, &surplus_elsewhere);
@@ -151,7 +148,7 @@ static void set_count(const Apply *apply, const ApplyResult *result, uint64_t pa
 static ApplyOperation make_operation(const Apply *apply, const ApplyResult *result,
                                      const LadderMove *move) {
         Arena *arena = apply->arena;
-        const PlanPool *pool = result->pool;
+        const PlanPool *pool = result->step.pool;
         ApplyOperation operation = {
                 .move = *move,
                 .node = pool->node,
@@ -161,13 +158,12 @@ static ApplyOperation make_operation(const Apply *apply, const ApplyResult *resu
 
         switch (move->action) {
         case LADDER_WRITE:
-                if (pool->split_pages == 0) {
-                        set_count(apply, result, move->pages, &operation);
-                        break;
-                }
+                set_count(apply, result, move->pages, &operation);
+                break;
+        case LADDER_DEMOTE:
                 operation.path = probe_pool_path(arena, apply->topology, pool->node,
                                                  pool->page_size_bytes, "demote");
-                operation.text = arena_printf(arena, "%" PRIu64 "\n", pool->split_pages);
+                operation.text = arena_printf(arena, "%" PRIu64 "\n", move->pages);
                 break;
         case LADDER_RECLAIM:
                 operation.path = reclaim_path(apply, pool->node);
@@ -187,6 +183,15 @@ static ApplyOperation make_operation(const Apply *apply, const ApplyResult *resu
         return operation;
 }
 
+/* Splitting is one write, which succeeds or not; all else is the ladder's. */
+static LadderMove next_move(ApplyResult *result, const LadderView *view) {
+        if (result->step.split_into_bytes == 0)
+                return ladder_next(&result->ladder, view);
+        if (result->ladder.records.n > 0)
+                return (LadderMove){LADDER_DONE, 0, 0};
+        return (LadderMove){LADDER_DEMOTE, result->step.from_pages - result->step.to_pages, 0};
+}
+
 bool apply_next(Apply *apply, uint64_t now_usec, ApplyOperation *ret) {
         for (; apply->current < apply->n_results; apply->current++) {
                 ApplyResult *result = &apply->results[apply->current];
@@ -199,7 +204,7 @@ bool apply_next(Apply *apply, uint64_t now_usec, ApplyOperation *ret) {
                         result->is_finished = true;
                         continue;
                 }
-                LadderMove move = ladder_next(&result->ladder, &view);
+                LadderMove move = next_move(result, &view);
 
                 if (move.action != LADDER_DONE) {
                         *ret = make_operation(apply, result, &move);
@@ -249,14 +254,15 @@ int apply_perform(const Root *root, const ApplyOperation *operation) {
 
 void apply_done(Apply *apply, const ApplyOperation *operation, int error, uint64_t usec) {
         ApplyResult *result = &apply->results[apply->current];
-        const PlanPool *pool = result->pool;
+        const PlanPool *pool = result->step.pool;
         Pool now;
 
         if (probe_pool(apply->root, apply->topology, pool->node, pool->page_size_bytes, &now) == 0)
                 result->reached_pages = pool_persistent_pages(&now);
+        if (operation->move.action == LADDER_DEMOTE)
+                result->split_pages = sub_floored(operation->pages_before, result->reached_pages);
         ladder_report(&result->ladder, &operation->move,
-                      &(LadderRecord){.action = pool->split_pages > 0 ? LADDER_DEMOTE
-                                                                      : operation->move.action,
+                      &(LadderRecord){.action = operation->move.action,
                                       .pages_before = operation->pages_before,
                                       .pages_after = result->reached_pages,
                                       .usec = usec,
@@ -277,12 +283,31 @@ void apply_progress(const Apply *apply, uint64_t *ret_done_pages, uint64_t *ret_
         *ret_done_pages = *ret_all_pages = 0;
         for (size_t i = 0; i < apply->n_results; i++) {
                 const ApplyResult *result = &apply->results[i];
+                const PlanStep *step = &result->step;
+                uint64_t all = sub_floored(step->to_pages, step->from_pages);
 
-                *ret_all_pages += sub_floored(result->pool->to_pages, result->pool->from_pages);
-                *ret_done_pages +=
-                        MIN(sub_floored(result->reached_pages, result->pool->from_pages),
-                            sub_floored(result->pool->to_pages, result->pool->from_pages));
+                *ret_all_pages += all;
+                *ret_done_pages += MIN(sub_floored(result->reached_pages, step->from_pages), all);
         }
+}
+
+static PoolLimit limit_of(Arena *arena, const ApplyResult *result, const Topology *now) {
+        const PlanPool *pool = result->step.pool;
+
+        return (PoolLimit){
+                .node = pool->node,
+                .page_size_bytes = pool->page_size_bytes,
+                .persistent_pages = result->reached_pages,
+                .reason =
+                        evidence_of_shortfall(arena, now,
+                                              &(Shortfall){.node = pool->node,
+                                                           .page_size_bytes = pool->page_size_bytes,
+                                                           .wanted_pages = result->step.to_pages,
+                                                           .reached_pages = result->reached_pages,
+                                                           .error = result->error,
+                                                           .is_clamped = result->ladder.is_clamped,
+                                                           .n_rounds = result->ladder.n_rounds}),
+        };
 }
 
 PoolLimits apply_limits(Arena *arena, const Apply *apply, const Topology *now) {
@@ -290,24 +315,18 @@ PoolLimits apply_limits(Arena *arena, const Apply *apply, const Topology *now) {
 
         for (size_t i = 0; i < apply->n_results; i++) {
                 const ApplyResult *result = &apply->results[i];
-                const PlanPool *pool = result->pool;
+                const PlanStep *step = &result->step;
+                bool is_split = step->split_into_bytes > 0;
 
-                if (!result->is_finished || result->reached_pages >= pool->to_pages)
+                if (!result->is_finished)
                         continue;
-                *vec_push(arena, &limits) = (PoolLimit){
-                        .node = pool->node,
-                        .page_size_bytes = pool->page_size_bytes,
-                        .persistent_pages = result->reached_pages,
-                        .reason = evidence_of_shortfall(
-                                arena, now,
-                                &(Shortfall){.node = pool->node,
-                                             .page_size_bytes = pool->page_size_bytes,
-                                             .wanted_pages = pool->to_pages,
-                                             .reached_pages = result->reached_pages,
-                                             .error = result->error,
-                                             .is_clamped = result->ladder.is_clamped,
-                                             .n_rounds = result->ladder.n_rounds}),
-                };
+                if (is_split && result->split_pages < step->from_pages - step->to_pages)
+                        *vec_push(arena, &limits) =
+                                (PoolLimit){.node = step->pool->node,
+                                            .page_size_bytes = step->pool->page_size_bytes,
+                                            .is_unsplittable = true};
+                else if (!is_split && result->reached_pages < step->to_pages)
+                        *vec_push(arena, &limits) = limit_of(arena, result, now);
         }
         return limits;
 }

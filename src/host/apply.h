@@ -5,8 +5,7 @@
  *
  * One operation at a time is handed out, performed (by the caller's thread or another, for it may
  * take seconds) and reported back; between two operations the caller is free to serve others, to
- * stop, or to be killed: the next run converges. Pools to be lowered come first, then the largest
- * page size first, node by node. */
+ * stop, or to be killed: the next run converges. The order is that of plan_steps(). */
 
 #include "core/config.h"
 #include "core/ladder.h"
@@ -25,9 +24,10 @@ typedef struct ApplyOperation {
         const char *text;      /* to write into it */
 } ApplyOperation;
 
-/* What became of one pool of the plan. */
+/* What became of one step of the plan. */
 typedef struct ApplyResult {
-        const PlanPool *pool;
+        PlanStep step;
+        uint64_t split_pages;   /* gone from the pool when it was split */
         uint64_t reached_pages; /* persistent, read back */
         Ladder ladder;          /* with the records of what was done */
         int error;              /* the pool or its node has gone, or refuses: negative errno */
@@ -57,6 +57,6 @@ const ApplyResult *apply_results(const Apply *apply, size_t *ret_n);
 /* Pages still to come over all pools, and all pages planned to be added: for progress. */
 void apply_progress(const Apply *apply, uint64_t *ret_done_pages, uint64_t *ret_all_pages);
 
-/* The pools that stayed below the plan, as limits for the next plan, with the reason found in
- * NOW (a topology probed after applying). */
+/* The pools that stayed below the plan, or could not be split, as limits for the next plan, with the
+ * reason found in NOW (a topology probed after applying). */
 PoolLimits apply_limits(Arena *arena, const Apply *apply, const Topology *now);

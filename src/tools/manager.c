@@ -148,17 +148,36 @@ static void record_intent(Manager *manager) {
         save_ledger(manager);
 }
 
+/* What came from splitting found pages was found, too. */
+static void record_split(const Manager *manager, const ApplyResult *result) {
+        const PlanStep *step = &result->step;
+        LedgerPool *large =
+                ledger_pool(manager->ledger, step->pool->node, step->pool->page_size_bytes);
+        LedgerPool *small = ledger_pool(manager->ledger, step->pool->node, step->split_into_bytes);
+
+        if (result->split_pages == 0 || !large || !small)
+                return;
+        large->found_pages = sub_floored(large->found_pages, result->split_pages);
+        small->found_pages += result->split_pages *
+                              (step->pool->page_size_bytes / step->split_into_bytes);
+}
+
 static void record_outcome(Manager *manager, const Topology *now) {
+        size_t n;
+        const ApplyResult *results = apply_results(manager->apply, &n);
+
+        for (size_t i = 0; i < n; i++)
+                record_split(manager, &results[i]);
         for (size_t i = 0; i < manager->plan->n_pools; i++) {
                 const PlanPool *planned = &manager->plan->pools[i];
                 const Pool *pool = topology_pool(now, planned->node, planned->page_size_bytes);
                 LedgerPool *known =
                         ledger_pool(manager->ledger, planned->node, planned->page_size_bytes);
 
-                if (!known || !pool || planned->from_pages == planned->to_pages)
+                if (!known || !pool ||
+                    (planned->from_pages == planned->to_pages && planned->split_pages == 0))
                         continue;
-                /* What came from splitting found pages was found, too. */
-                known->found_pages += MIN(planned->gained_pages, pool_persistent_pages(pool));
+                known->found_pages = MIN(known->found_pages, pool_persistent_pages(pool));
                 known->set_pages = MAX(pool_persistent_pages(pool), known->found_pages);
         }
         save_ledger(manager);
@@ -367,7 +386,8 @@ static void log_outcome(Manager *manager, const Status *status) {
 static void note_efforts(Manager *manager, const ApplyResult *result) {
         VEC_FOREACH(record, &result->ladder.records) {
                 CLEANUP(arena_freep) Arena *arena = arena_new();
-                const Effort effort = {result->pool->node, result->pool->page_size_bytes, *record};
+                const Effort effort = {result->step.pool->node, result->step.pool->page_size_bytes,
+                                       *record};
 
                 log_line(record->error < 0 ? LOG_WARNING : LOG_INFO, "%s",
                          effort_format(arena, &effort));
@@ -444,7 +464,7 @@ static bool replan(Manager *manager, const PoolLimits *limits) {
 
         manager->plan = plan_make(arena, &input);
         record_intent(manager);
-        return plan_count_steps(manager->plan) > 0;
+        return plan_count_changed(manager->plan) > 0;
 }
 
 static void finish_apply(Manager *manager) {

@@ -253,7 +253,7 @@ static int verb_plan(Command *command) {
         Local local = local_load(command);
         Diags problems = local.config->problems;
         ThpPlan thp = thp_plan_make(command->arena, local.config, local.topology, &problems);
-        bool is_met = plan_count_steps(local.plan) == 0 && thp.writes.n == 0;
+        bool is_met = plan_count_changed(local.plan) == 0 && thp.writes.n == 0;
 
         add_all(&problems, &local.guard_problems);
 

@@ -347,17 +347,14 @@ char *grants_text(Arena *arena, const Plan *plan, const char *name) {
 }
 
 char *steps_text(Arena *arena, const Plan *plan) {
+        PlanSteps steps = plan_steps(arena, plan);
         Text text = text_in(arena);
 
-        for (size_t i = 0; i < plan->n_pools; i++) {
-                const PlanPool *pool = &plan->pools[i];
-
-                if (pool->from_pages != pool->to_pages)
-                        text_printf(&text, "%s%u:%s:%" PRIu64 "->%" PRIu64,
-                                    text.length > 0 ? " " : "", pool->node,
-                                    format_page_size(arena, pool->page_size_bytes),
-                                    pool->from_pages, pool->to_pages);
-        }
+        VEC_FOREACH(step, &steps)
+                text_printf(&text, "%s%u:%s:%" PRIu64 "%s%" PRIu64, text.length > 0 ? " " : "",
+                            step->pool->node, format_page_size(arena, step->pool->page_size_bytes),
+                            step->from_pages, step->split_into_bytes > 0 ? "=>" : "->",
+                            step->to_pages);
         return arena_strdup(arena, text.length > 0 ? text_string(&text) : "-");
 }
 

@@ -248,6 +248,80 @@ static void test_surplus_elsewhere(void **state) {
         }
 }
 
+/* 1G pages that can be split, three of which are found; 2M pages are too fragmented to be had. */
+static Run splitting_run(const Tree *tree) {
+        const Config *config = config_make(
+                tree->arena, "big.conf", "[Instance]\nPages=3\nPageSize=1G\nNodes=0\n",
+                "small.conf", "[Instance]\nPages=100\nPageSize=2M\nNodes=0\nPriority=90\n", NULL);
+        PoolLimits limits = {};
+
+        make_host(tree);
+        set_pool(tree, 0, 1048576, 3);
+        tree_write(tree, pool_path(tree, 0, 1048576, "demote"), "");
+        tree_write(tree, pool_path(tree, 0, 1048576, "demote_size"), "2048kB\n");
+        Run run = run_new(tree, "Pages=1");
+
+        *vec_push(tree->arena, &limits) =
+                (PoolLimit){.page_size_bytes = 2 * MIB, .reason = {.kind = REASON_FRAGMENTED}};
+        run.plan = plan_with(tree->arena, config, run.topology, ledger_new(tree->arena, "boot"),
+                             &limits);
+        run.apply = apply_new(tree->arena, tree->root, &config->host, run.topology, run.plan,
+                              UINT64_MAX);
+        return run;
+}
+
+/* Split first, then grown again: the pool ends with as many pages as it began with. */
+static void test_split_and_grown(void **state) {
+        const Tree *tree = *state;
+        Run run = splitting_run(tree);
+        ApplyOperation operation;
+        size_t n;
+
+        assert_true(apply_next(run.apply, 0, &operation));
+        note(&run, &operation);
+        assert_text(operation.path, pool_path(tree, 0, 1048576, "demote"));
+        assert_text(operation.text, "1\n");
+        set_pool(tree, 0, 1048576, 2);
+        set_pool(tree, 0, 2048, 512);
+        apply_done(run.apply, &operation, 0, 1000);
+        assert_true(apply_next(run.apply, 0, &operation));
+        note(&run, &operation);
+        assert_text(operation.path, pool_path(tree, 0, 1048576, "nr_hugepages"));
+        set_pool(tree, 0, 1048576, 3);
+        apply_done(run.apply, &operation, 0, 1000);
+        assert_false(apply_next(run.apply, 0, &operation)); /* 2M pages have come by splitting */
+        assert_text(run.trace.string, "1G@0:demote 1G@0:write3");
+
+        const ApplyResult *results = apply_results(run.apply, &n);
+
+        assert_int_equal(n, 3);
+        assert_int_equal(results[0].split_pages, 1);
+        assert_int_equal(results[0].ladder.records.items[0].action, LADDER_DEMOTE);
+        assert_int_equal(
+                apply_limits(tree->arena, run.apply, probe_topology(tree->root, tree->arena)).n, 0);
+}
+
+/* A kernel that does not split is not asked twice, and the next plan knows. */
+static void test_split_refused(void **state) {
+        const Tree *tree = *state;
+        Run run = splitting_run(tree);
+        ApplyOperation operation;
+
+        run.most_pages = 0;
+        assert_true(apply_next(run.apply, 0, &operation));
+        apply_done(run.apply, &operation, -EINVAL, 1000);
+        run_all(&run);
+        assert_null(strstr(run.trace.string, "demote"));
+        const PoolLimits limits =
+                apply_limits(tree->arena, run.apply, probe_topology(tree->root, tree->arena));
+
+        assert_int_equal(limits.n, 2);
+        assert_true(limits.items[0].is_unsplittable);
+        assert_true(limits.items[0].page_size_bytes == GIB);
+        assert_false(limits.items[1].is_unsplittable);
+        assert_true(limits.items[1].page_size_bytes == 2 * MIB);
+}
+
 static void test_node_goes_away(void **state) {
         const Tree *tree = *state;
         ApplyOperation operation;
@@ -405,6 +479,8 @@ int main(void) {
                 TREE_TEST(test_clamped),
                 TREE_TEST(test_surplus),
                 TREE_TEST(test_surplus_elsewhere),
+                TREE_TEST(test_split_and_grown),
+                TREE_TEST(test_split_refused),
                 TREE_TEST(test_node_goes_away),
                 TREE_TEST(test_refused_write),
                 TREE_TEST(test_hurry),

@@ -35,7 +35,7 @@ static void test_spread(void **state) {
 
         assert_text(grants_text(*state, plan, "a"), "0:50 1:50");
         assert_text(steps_text(*state, plan), "0:2M:0->50 1:2M:0->50");
-        assert_int_equal(plan_count_steps(plan), 2);
+        assert_int_equal(plan_count_changed(plan), 2);
         assert_int_equal(reason_of(plan, "a")->kind, REASON_NONE);
         /* The odd page goes to the lowest number. */
         assert_text(grants_text(*state, plan_one(*state, even, "Pages=101"), "a"), "0:51 1:50");

@@ -38,7 +38,7 @@ static void test_splits_what_is_missing(void **state) {
                 plan_one(*state, splitting_host(*state, roomy), "Pages=151\nPageSize=2M");
 
         assert_text(grants_text(*state, plan, "a"), "0:151");
-        assert_text(steps_text(*state, plan), "0:1G:3->2 0:2M:0->512");
+        assert_text(steps_text(*state, plan), "0:1G:3=>2 0:2M:0->512");
         assert_true(plan_pool(plan, 0, GIB)->split_pages == 1);
         assert_true(plan_pool(plan, 0, 2 * MIB)->gained_pages == 512);
 }
@@ -48,7 +48,7 @@ static void test_never_beyond(void **state) {
         const Topology *host = splitting_host(*state, roomy);
 
         assert_text(steps_text(*state, plan_one(*state, host, "Pages=1686\nPageSize=2M")),
-                    "0:1G:3->0 0:2M:0->1686");
+                    "0:1G:3=>0 0:2M:0->1686");
         assert_text(grants_text(*state, plan_one(*state, host, "Pages=1687\nPageSize=2M"), "a"),
                     "-");
 }
@@ -110,6 +110,55 @@ static void test_settles(void **state) {
         assert_text(steps_text(arena, plan_with(arena, config, host, ledger, NULL)), "-");
 }
 
+/* Small pages cannot be had by growing, for trying has shown that they are fragmented. */
+static const PoolLimits *fragmented(Arena *arena) {
+        PoolLimits *limits = ARENA_NEW(arena, PoolLimits);
+
+        *vec_push(arena, limits) = (PoolLimit){.page_size_bytes = 2 * MIB,
+                                               .reason = {REASON_FRAGMENTED, "fragmented", NULL}};
+        return limits;
+}
+
+static const Config *small_and_big(Arena *arena) {
+        return config_make(arena, "big.conf", "[Instance]\nPages=3\nPageSize=1G\n", "small.conf",
+                           "[Instance]\nPages=100\nPageSize=2M\nPriority=90\n", NULL);
+}
+
+/* A found page is split, and another one is made for who wants large ones: as many as before, and
+ * two things to do. */
+static void test_splits_and_grows(void **state) {
+        Arena *arena = *state;
+        Topology *host = splitting_host(arena, "sizes 1G 2M\nnode 0 total=20G free=8G 1G=3/3/0\n");
+        const Config *config = small_and_big(arena);
+        Ledger *ledger = ledger_new(arena, "boot");
+        const Plan *plan = plan_with(arena, config, host, ledger, fragmented(arena));
+
+        assert_text(grants_text(arena, plan, "small"), "0:100");
+        assert_text(grants_text(arena, plan, "big"), "0:3");
+        assert_text(steps_text(arena, plan), "0:1G:3=>2 0:1G:2->3 0:2M:0->512");
+        assert_int_equal(plan_count_changed(plan), 2);
+        plan_record(arena, plan, ledger);
+        host_apply(host, plan);
+        assert_text(steps_text(arena, plan_with(arena, config, host, ledger, NULL)), "-");
+}
+
+/* What the kernel would not split is not counted on again. */
+static void test_unsplittable(void **state) {
+        Arena *arena = *state;
+        const Topology *host =
+                splitting_host(arena, "sizes 1G 2M\nnode 0 total=20G free=8G 1G=3/3/0\n");
+        PoolLimits limits = *fragmented(arena);
+
+        *vec_push(arena, &limits) = (PoolLimit){.page_size_bytes = GIB, .is_unsplittable = true};
+        const Plan *plan =
+                plan_with(arena, small_and_big(arena), host, ledger_new(arena, "boot"), &limits);
+
+        assert_text(grants_text(arena, plan, "small"), "-");
+        assert_int_equal(plan_find(plan, "small")->reason.kind, REASON_FRAGMENTED);
+        assert_text(grants_text(arena, plan, "big"), "0:3");
+        assert_text(steps_text(arena, plan), "-");
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(test_memory_comes_first),
@@ -120,6 +169,8 @@ int main(void) {
                 TEST(test_leaves_granted_pages),
                 TEST(test_leaves_what_is_kept_for_others),
                 TEST(test_settles),
+                TEST(test_splits_and_grows),
+                TEST(test_unsplittable),
         };
 
         return RUN_TESTS(tests);
