@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""A plan that keeps the host from booting does not keep it for ever: after three boots that failed,
+only what the last good one had is reserved. And in rescue mode nothing is."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from guestlib import (
+    check,
+    check_equal,
+    instance,
+    journal,
+    output,
+    pools,
+    said,
+    sh,
+    status,
+    unit,
+    wait_for,
+)
+from scenario import Boot, Node, Scenario
+
+OLD, NEW = 30, 50
+COUNTED = Path("/etc/hugeplan.d/.boots.json")
+
+# The checks run in it, but multi-user.target is never reached: as in a boot that hangs half-way.
+STUCK = """\
+[Unit]
+Requires=basic.target
+Wants=hugeplan-vm-test.service
+AllowIsolate=yes
+"""
+
+
+def good() -> None:
+    check_equal(instance("old")["verdict"], "ready", "good boot: old is ready")
+    noted = wait_for(lambda: unit("hugeplan-boot-good.service") == "active", 30)
+    check(noted, "good boot: it is noted", unit("hugeplan-boot-good.service"))
+    check_equal(failed_boots(), 0, "good boot: no failed boot is counted")
+
+
+def stuck(number: int) -> None:
+    check_equal(unit("multi-user.target"), "inactive", f"failed boot {number}: it gets stuck")
+    check_equal(failed_boots(), number, f"failed boot {number}: is counted")
+    check_equal(sum(pools().values()), OLD + NEW, f"failed boot {number}: all is planned")
+
+
+def guarded() -> None:
+    check_equal(instance("old")["verdict"], "ready", "guarded: what was proven is reserved")
+    new = instance("new")
+    check_equal(new["verdict"], "refused", "guarded: what was not is refused")
+    check_equal(new["reasonId"], "boot-guard", "guarded: for that reason")
+    check_equal(sum(pools().values()), OLD, "guarded: the kernel agrees")
+    problems = [one["id"] for one in status()["problems"]]
+    check("boot-guard" in problems, "guarded: status says so", problems)
+    alerts = [one["MESSAGE"] for one in journal("--unit=hugeplan.service", "--priority=alert")]
+    check(any("3 boots in a row" in one for one in alerts), "guarded: so does the log", alerts)
+    done = sh("hugeplanctl reload")
+    check(done.returncode == 0, "guarded: reload", said(done))
+    check_equal(instance("new")["verdict"], "ready", "guarded: has everything planned again")
+    check_equal(sum(pools().values()), OLD + NEW, "guarded: and the kernel agrees")
+
+
+def rescue() -> None:
+    check_equal(sum(pools().values()), 0, "rescue: nothing is reserved")
+    check_equal(unit("hugeplan.service"), "active", "rescue: hugeplan runs")
+    done = sh("hugeplanctl reload")
+    check(done.returncode == 0, "rescue: reload", said(done))
+    check_equal(sum(pools().values()), OLD + NEW, "rescue: reserves when asked to")
+    boot = output("cat /proc/sys/kernel/random/boot_id")
+    check(counted()["bootId"] != boot, "rescue: this boot neither fails nor proves anything")
+
+
+def counted() -> dict[str, Any]:
+    return json.loads(COUNTED.read_text())
+
+
+def failed_boots() -> int:
+    return counted()["failedBoots"]
+
+
+def stuck_boot(number: int) -> Boot:
+    return Boot(lambda: stuck(number), kernel_args="systemd.unit=stuck.target")
+
+
+SCENARIO = Scenario(
+    nodes=(Node("1G"),),
+    files={
+        "/etc/hugeplan.d/10-old.conf": f"[Instance]\nPages={OLD}\n",
+        "/etc/systemd/system/stuck.target": STUCK,
+    },
+    boots=(
+        Boot(good),
+        Boot(
+            lambda: stuck(1),
+            kernel_args="systemd.unit=stuck.target",
+            files={"/etc/hugeplan.d/20-new.conf": f"[Instance]\nPages={NEW}\n"},
+        ),
+        stuck_boot(2),
+        stuck_boot(3),
+        Boot(guarded),
+        # systemd goes by the last word, hugeplan by the first: so the checks can run.
+        Boot(rescue, kernel_args="rescue systemd.unit=hugeplan-vm-test.target"),
+    ),
+)
