@@ -1,28 +1,49 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* MariaDB with large-pages: every cache is a mapping of its own, and the buffer pool, the last to
- * be mapped, gets nothing at all where a few pages are missing, without a word in the log.
+/* MariaDB with large-pages: every cache is a mapping of its own, and the buffer pool, mapped behind
+ * the key caches, gets nothing at all where a few pages are missing, without a word in the log.
  *
  * Source: my_large_virtual_alloc() and buf_pool_t::create() of 10.11.18 and 11.8.6, and
- * measurements of both. */
+ * measurements of both; of 10.11.19 for odd sizes, minimums and key caches of other names. */
 
+#include "base/text.h"
 #include "core/engine_rows.h"
+#include "core/mysql_server.h"
+
+#include <string.h>
 
 enum {
         SERVER_VERSION,
         INNODB_BUFFER_POOL_SIZE,
         INNODB_LOG_BUFFER_SIZE,
         KEY_BUFFER_SIZE,
+        KEY_CACHE_SEGMENTS,
         ARIA_PAGECACHE_BUFFER_SIZE,
         LARGE_PAGES,
         SIZED_PARAMETERS,
 };
 
-/* The buffer pool is aligned to this within its mapping. */
-#define POOL_ALIGNMENT_BYTES (8 * MIB)
+/* The buffer pool consists of extents of this size, and is aligned to it within its mapping. */
+#define POOL_EXTENT_BYTES (8 * MIB)
+
+/* What is less is raised to these by the server. */
+#define LOG_BUFFER_MIN_BYTES (2 * MIB)
+#define ARIA_CACHE_MIN_BYTES (128 * KIB)
 
 static int parse_mariadb_size(const char *value, uint64_t *ret_bytes) {
         return parse_suffixed_bytes(value, "KkMmGgTtPpEe", ret_bytes);
+}
+
+static int parse_key_cache_segments(const char *value, uint64_t *ret) {
+        uint64_t segments;
+        int r = parse_u64(value, &segments);
+
+        if (r < 0)
+                return r;
+        if (segments > 64)
+                return -ERANGE;
+        *ret = segments;
+        return 0;
 }
 
 static const char expects_size[] = "write a size such as 12G (K, M, G, T; none: bytes)";
@@ -36,6 +57,8 @@ static const Parameter parameters[] = {
                                     .initial = 16 * MIB},
         [KEY_BUFFER_SIZE] = {"key_buffer_size", parse_mariadb_size, expects_size,
                              .initial = 128 * MIB},
+        [KEY_CACHE_SEGMENTS] = {"key_cache_segments", parse_key_cache_segments,
+                                "write a number from 0 to 64"},
         [ARIA_PAGECACHE_BUFFER_SIZE] = {"aria_pagecache_buffer_size", parse_mariadb_size,
                                         expects_size, .initial = 128 * MIB},
         [LARGE_PAGES] = {"large_pages", parse_switch, "write ON", .initial = 1},
@@ -68,6 +91,53 @@ static const char *check(Arena *arena, const ParameterValue *values, uint64_t pa
         return NULL;
 }
 
+static void add_pool(Arena *arena, Sizing *sizing, uint64_t pool_bytes) {
+        uint64_t extents_bytes = round_up_saturated(pool_bytes, POOL_EXTENT_BYTES);
+
+        sizing_add(arena, sizing, "InnoDB buffer pool", "rounded up to 8M and to whole pages",
+                   round_up_saturated(extents_bytes, sizing->page_size_bytes));
+        sizing_add_positive(arena, sizing, "alignment of the pool", "to 8M, at worst",
+                            sub_floored(POOL_EXTENT_BYTES, sizing->page_size_bytes));
+}
+
+/* The key buffer, or one of another name, in parts that are mapped one by one. */
+static void add_key_cache(Arena *arena, Sizing *sizing, const char *what, uint64_t bytes,
+                          uint64_t segments) {
+        uint64_t part_bytes = div_round_up(bytes, MAX(segments, UINT64_C(1)));
+
+        if (segments <= 1)
+                sizing_add_mapping(arena, sizing, what, bytes, 1);
+        else if (part_bytes < sizing->page_size_bytes)
+                sizing_add_positive(arena, sizing, what, "its segments are too small", 0);
+        else
+                sizing_add(
+                        arena, sizing, what,
+                        arena_printf(arena, "%" PRIu64 " segments, each in whole pages", segments),
+                        mul_saturated(segments,
+                                      round_up_saturated(part_bytes, sizing->page_size_bytes)));
+}
+
+/* "hot.key_buffer_size": of the last setting of each name. */
+static const char *add_named_key_caches(Arena *arena, Sizing *sizing, const Settings *settings,
+                                        uint64_t segments) {
+        VEC_FOREACH(setting, settings) {
+                const char *point = strchr(setting->name, '.');
+                uint64_t bytes;
+
+                if (!point || !text_equals(point + 1, "key_buffer_size") ||
+                    settings_find(settings, setting->name) != setting)
+                        continue;
+                if (parse_mariadb_size(setting->value, &bytes) < 0)
+                        return setting_refuse(arena, setting, "'%s' is not valid; %s",
+                                              setting->value, expects_size);
+                add_key_cache(arena, sizing,
+                              arena_printf(arena, "MyISAM key buffer '%.*s'",
+                                           (int) (point - setting->name), setting->name),
+                              bytes, segments);
+        }
+        return NULL;
+}
+
 static const char *size_mariadb(Arena *arena, const Settings *settings, uint64_t page_size_bytes,
                                 Sizing *ret) {
         ParameterValue values[ARRAY_LEN(parameters)];
@@ -78,18 +148,19 @@ static const char *size_mariadb(Arena *arena, const Settings *settings, uint64_t
                 wrong = check(arena, values, page_size_bytes);
         if (wrong)
                 return wrong;
-        sizing_add_mapping(arena, &sizing, "InnoDB buffer pool",
-                           values[INNODB_BUFFER_POOL_SIZE].number, 1);
-        sizing_add_positive(arena, &sizing, "alignment of the pool", "to 8M, at worst",
-                            sub_floored(POOL_ALIGNMENT_BYTES, page_size_bytes));
+        uint64_t log_bytes = MAX(values[INNODB_LOG_BUFFER_SIZE].number, LOG_BUFFER_MIN_BYTES);
+
+        add_pool(arena, &sizing, values[INNODB_BUFFER_POOL_SIZE].number);
         /* One is filled while the other is written out. */
-        sizing_add_mapping(arena, &sizing, "InnoDB log buffer",
-                           values[INNODB_LOG_BUFFER_SIZE].number, 1);
-        sizing_add_mapping(arena, &sizing, "InnoDB log buffer, the second",
-                           values[INNODB_LOG_BUFFER_SIZE].number, 1);
+        sizing_add_mapping(arena, &sizing, "InnoDB log buffer", log_bytes, 1);
+        sizing_add_mapping(arena, &sizing, "InnoDB log buffer, the second", log_bytes, 1);
         sizing_add_mapping(arena, &sizing, "Aria page cache",
-                           values[ARIA_PAGECACHE_BUFFER_SIZE].number, 1);
-        sizing_add_mapping(arena, &sizing, "MyISAM key buffer", values[KEY_BUFFER_SIZE].number, 1);
+                           MAX(values[ARIA_PAGECACHE_BUFFER_SIZE].number, ARIA_CACHE_MIN_BYTES), 1);
+        add_key_cache(arena, &sizing, "MyISAM key buffer", values[KEY_BUFFER_SIZE].number,
+                      values[KEY_CACHE_SEGMENTS].number);
+        wrong = add_named_key_caches(arena, &sizing, settings, values[KEY_CACHE_SEGMENTS].number);
+        if (wrong)
+                return wrong;
         sizing_add_idle(arena, &sizing, &table, settings);
         sizing_finish(&sizing);
         sizing.caveat =
@@ -97,6 +168,37 @@ static const char *size_mariadb(Arena *arena, const Settings *settings, uint64_t
                 "less by chance, and Aria and MyISAM take up to a sixth less";
         *ret = sizing;
         return NULL;
+}
+
+/* ---- its own configuration ---- */
+
+/* The shortest names that 10.11 takes. */
+static const MysqlName names[] = {
+        {.name = "innodb_buffer_pool_size"},
+        {.name = "innodb_log_buffer_size", .shortest = "innodb_log_b"},
+        {.name = "key_buffer_size", .shortest = "key_b", .of_key_cache = true},
+        {.name = "key_cache_segments", .shortest = "key_cache_s"},
+        {.name = "aria_pagecache_buffer_size", .shortest = "aria_pagecache_b"},
+        {.name = "large_pages", .shortest = "lar", .kind = MYSQL_SWITCH},
+        {.name = "datadir", .shortest = "data", .kind = MYSQL_TEXT, .letter = 'h'},
+        {.name = "user", .kind = MYSQL_TEXT, .letter = 'u'},
+};
+
+static const MysqlProduct product = {
+        .title = "MariaDB",
+        .group = "mariadbd",
+        .units = (const char *const[]){"mariadb.service", "mysql.service", "mysqld.service", NULL},
+        .files = (const char *const[]){"/etc/my.cnf", "/etc/mysql/my.cnf", NULL},
+        .groups = (const char *const[]){"mysqld", "server", "mariadb", "mariadbd", "client-server",
+                                        "galera", NULL},
+        .versioned_groups = (const char *const[]){"mysqld", "mariadb", "mariadbd", NULL},
+        .version_files = (const char *const[]){"mariadb_upgrade_info", "mysql_upgrade_info", NULL},
+        .names = {names, ARRAY_LEN(names)},
+};
+
+static const char *gather_mariadb(Arena *arena, const EngineTarget *target, const Sources *sources,
+                                  Gathered *ret) {
+        return mysql_server_gather(arena, &product, target, sources, ret);
 }
 
 /* No vendor's word on transparent huge pages was found. */
@@ -109,4 +211,5 @@ const Engine engine_mariadb = {
         .memory_setting = "innodb_buffer_pool_size",
         .mebibyte_suffix = "M",
         .size = size_mariadb,
+        .gather = gather_mariadb,
 };

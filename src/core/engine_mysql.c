@@ -8,6 +8,7 @@
  * manual, "Configuring InnoDB Buffer Pool Size", for chunks and instances. */
 
 #include "core/engine_rows.h"
+#include "core/mysql_server.h"
 
 enum {
         SERVER_VERSION,
@@ -15,6 +16,7 @@ enum {
         INNODB_BUFFER_POOL_CHUNK_SIZE,
         INNODB_BUFFER_POOL_INSTANCES,
         INNODB_PAGE_SIZE,
+        INNODB_DEDICATED_SERVER,
         LARGE_PAGES,
         SIZED_PARAMETERS,
 };
@@ -52,6 +54,7 @@ static const Parameter parameters[] = {
                                           "write a number from 1 to 64", .minimum = 1},
         [INNODB_PAGE_SIZE] = {"innodb_page_size", parse_innodb_page_size,
                               "write 4K, 8K, 16K, 32K or 64K", .initial = 16 * KIB},
+        [INNODB_DEDICATED_SERVER] = {"innodb_dedicated_server", parse_switch, "write ON or OFF"},
         [LARGE_PAGES] = {"large_pages", parse_switch, "write ON", .initial = 1},
         {.name = "innodb_log_buffer_size", .takes_nothing = not_large},
         {.name = "key_buffer_size", .takes_nothing = not_large},
@@ -102,6 +105,17 @@ static uint64_t chunk_mapping_bytes(uint64_t chunk_bytes, uint64_t block_bytes,
         return round_up_saturated(add_saturated(chunk_bytes, descriptors_bytes), page_size_bytes);
 }
 
+static const char *check(Arena *arena, const ParameterValue *values) {
+        if (values[LARGE_PAGES].number == 0)
+                return setting_refuse(arena, values[LARGE_PAGES].setting,
+                                      "without it MySQL takes no huge pages; write ON");
+        if (values[INNODB_DEDICATED_SERVER].number == 1 && !values[INNODB_BUFFER_POOL_SIZE].setting)
+                return setting_refuse(arena, values[INNODB_DEDICATED_SERVER].setting,
+                                      "it sizes the pool by the host's memory at each start; set "
+                                      "innodb_buffer_pool_size beside it");
+        return NULL;
+}
+
 static const char *caveat(const ParameterValue *values) {
         if (!values[INNODB_BUFFER_POOL_INSTANCES].setting &&
             values[INNODB_BUFFER_POOL_SIZE].number >= GIB)
@@ -117,11 +131,10 @@ static const char *size_mysql(Arena *arena, const Settings *settings, uint64_t p
         Sizing sizing = {.page_size_bytes = page_size_bytes};
         const char *wrong = parameters_read(arena, &table, settings, values);
 
+        if (!wrong)
+                wrong = check(arena, values);
         if (wrong)
                 return wrong;
-        if (values[LARGE_PAGES].number == 0)
-                return setting_refuse(arena, values[LARGE_PAGES].setting,
-                                      "without it MySQL takes no huge pages; write ON");
 
         Chunks chunks = buffer_pool_chunks(values);
         uint64_t mapping_bytes =
@@ -139,6 +152,38 @@ static const char *size_mysql(Arena *arena, const Settings *settings, uint64_t p
         return NULL;
 }
 
+/* ---- its own configuration ---- */
+
+/* Whole names only: MySQL gave up abbreviations with 8.0. */
+static const MysqlName names[] = {
+        {.name = "innodb_buffer_pool_size"},
+        {.name = "innodb_buffer_pool_chunk_size"},
+        {.name = "innodb_buffer_pool_instances"},
+        {.name = "innodb_page_size"},
+        {.name = "innodb_dedicated_server", .kind = MYSQL_SWITCH},
+        {.name = "large_pages", .kind = MYSQL_SWITCH},
+        {.name = "persisted_globals_load", .kind = MYSQL_SWITCH},
+        {.name = "datadir", .kind = MYSQL_TEXT, .letter = 'h'},
+        {.name = "user", .kind = MYSQL_TEXT, .letter = 'u'},
+};
+
+static const MysqlProduct product = {
+        .title = "MySQL",
+        .group = "mysqld",
+        .units = (const char *const[]){"mysql.service", "mysqld.service", NULL},
+        .files = (const char *const[]){"/etc/my.cnf", "/etc/mysql/my.cnf", "/usr/etc/my.cnf", NULL},
+        .groups = (const char *const[]){"mysqld", "server", "mysql_cluster", NULL},
+        .versioned_groups = (const char *const[]){"mysqld", NULL},
+        .version_files = (const char *const[]){"mysql_upgrade_history", "mysql_upgrade_info", NULL},
+        .names = {names, ARRAY_LEN(names)},
+        .persists = true,
+};
+
+static const char *gather_mysql(Arena *arena, const EngineTarget *target, const Sources *sources,
+                                Gathered *ret) {
+        return mysql_server_gather(arena, &product, target, sources, ret);
+}
+
 /* No vendor's word on transparent huge pages was found. Debian calls the unit mysql.service, Red
  * Hat mysqld.service. */
 const Engine engine_mysql = {
@@ -150,4 +195,5 @@ const Engine engine_mysql = {
         .memory_setting = "innodb_buffer_pool_size",
         .mebibyte_suffix = "M",
         .size = size_mysql,
+        .gather = gather_mysql,
 };

@@ -289,6 +289,20 @@ static const Example examples[] = {
         {"mariadb", "innodb_buffer_pool_size=1100M", GIB, 2, 2},
         {"mariadb", "innodb_buffer_pool_size=1G key_buffer_size=0", 2 * MIB, 595, 595},
         {"mariadb", "innodb_buffer_pool_size=1G key_buffer_size=1M", 2 * MIB, 595, 595},
+        /* MariaDB 10.11.19: the pool in extents of 8M, least sizes, parts of the key buffer and other
+         * key buffers; the bound and, at least, what was measured. */
+        {"mariadb", "innodb_buffer_pool_size=9M", 2 * MIB, 142, 155},
+        {"mariadb", "innodb_buffer_pool_size=101M", 2 * MIB, 183, 199},
+        {"mariadb", "innodb_buffer_pool_size=64M innodb_log_buffer_size=1M", 2 * MIB, 149, 165},
+        {"mariadb", "innodb_buffer_pool_size=64M innodb_log_buffer_size=5000000", 2 * MIB, 153,
+         169},
+        {"mariadb", "innodb_buffer_pool_size=64M key_cache_segments=3", 2 * MIB, 164, 181},
+        {"mariadb", "innodb_buffer_pool_size=64M key_cache_segments=64", 2 * MIB, 110, 179},
+        {"mariadb", "innodb_buffer_pool_size=64M key_buffer_size=300M key_cache_segments=64",
+         2 * MIB, 241, 307},
+        {"mariadb", "innodb_buffer_pool_size=64M key_buffer_size=5M aria_pagecache_buffer_size=3M",
+         2 * MIB, 53, 56},
+        {"mariadb", "innodb_buffer_pool_size=64M key_buffer_size=100000001", 2 * MIB, 149, 163},
         {"mariadb", "innodb_buffer_pool_size=1G", 64 * KIB, 16384 + 127 + 512 + 4096,
          16384 + 127 + 512 + 4096},
         /* MySQL: 66 pages for 128M, 131 for 256M; rounding to chunks and instances. */
@@ -330,6 +344,24 @@ static void test_examples(void **state) {
                         fail_msg("%s %s: %" PRIu64 " pages, not %" PRIu64 " to %" PRIu64, e->engine,
                                  e->settings, pages, e->least, e->most);
         }
+}
+
+/* "hot.key_buffer_size" of an option file: 11 pages for 20M, as measured, and one a name. */
+static void test_named_key_caches(void **state) {
+        Arena *arena = *state;
+        Settings settings = settings_from(arena, "innodb_buffer_pool_size=64M");
+        const Engine *engine = engine_find("mariadb");
+        Sizing without, with;
+
+        assert_null(engine->size(arena, &settings, 2 * MIB, &without));
+        settings_add(arena, &settings, "hot.key_buffer_size", "20M", "/etc/my.cnf:3");
+        settings_add(arena, &settings, "cold.key_buffer_size", "1G", "/etc/my.cnf:4");
+        settings_add(arena, &settings, "cold.key_buffer_size", "3M", "/etc/my.cnf:5");
+        assert_null(engine->size(arena, &settings, 2 * MIB, &with));
+        assert_consistent(&with, 2 * MIB);
+        assert_int_equal(with.pages - without.pages, 10 + 2);
+        settings_add(arena, &settings, "hot.key_buffer_size", "20X", "/etc/my.cnf:6");
+        assert_non_null(strstr(engine->size(arena, &settings, 2 * MIB, &with), "/etc/my.cnf:6"));
 }
 
 /* What the server chooses for wal_buffers: 1/32 of shared_buffers, at most a WAL segment. */
@@ -404,6 +436,8 @@ static const Input inputs[] = {
         {"mariadb", "", "innodb_buffer_pool_size", "", true},
         {"mariadb", "innodb_buffer_pool_size=64G", "innodb_log_buffer_size", "", false},
         {"mariadb", "innodb_buffer_pool_size=64G", "key_buffer_size", "", false},
+        {"mariadb", "innodb_buffer_pool_size=64G key_cache_segments=7", "key_buffer_size", "",
+         false},
         {"mariadb", "innodb_buffer_pool_size=64G", "aria_pagecache_buffer_size", "", false},
         {"mysql", "", "innodb_buffer_pool_size", "", true},
         {"mysql", "innodb_buffer_pool_instances=5", "innodb_buffer_pool_size", "", true},
@@ -589,6 +623,8 @@ static const struct {
         {"mariadb", "buffer_pool_size=8G", {"buffer_pool_size", "mean innodb_buffer_pool_size?"}},
         {"mariadb", "large_pages=OFF", {"large_pages", "ON"}},
         {"mariadb", "innodb_buffer_pool_size=12", {"innodb_buffer_pool_size", "too small"}},
+        {"mariadb", "key_cache_segments=65", {"key_cache_segments", "'65'", "0 to 64"}},
+        {"mysql", "innodb_dedicated_server=ON", {"innodb_dedicated_server", "pool_size beside"}},
         {"mysql", "innodb_buffer_pool_size=12GB", {"innodb_buffer_pool_size", "'12GB'", "12G"}},
         {"mysql", "innodb_page_size=5K", {"innodb_page_size", "'5K'", "16K"}},
         {"mysql", "innodb_buffer_pool_instances=0", {"innodb_buffer_pool_instances", "'0'"}},
@@ -819,6 +855,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(test_measured),
                 TEST(test_examples),
+                TEST(test_named_key_caches),
                 TEST(test_wal_segments),
                 TEST(test_io_max_concurrency),
                 TEST(test_monotone),

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The files of a MariaDB or MySQL host, packed as support/sources.h says: units, option files, what
+ * the data directory holds. Both engines read them.
+ *
+ * Whatever they hold: it ends, with a sentence, or with settings that have places, large pages
+ * switched on, and a size. */
+
+#include "base/size.h"
+#include "base/text.h"
+#include "core/engine.h"
+#include "support/sources.h"
+
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool holds) {
+        if (!holds)
+                abort();
+}
+
+static void check_size(Arena *arena, const Engine *engine, const Gathered *gathered) {
+        Sizing sizing;
+        const char *wrong = engine->size(arena, &gathered->settings, 2 * MIB, &sizing);
+
+        if (wrong)
+                require(*wrong);
+        else
+                require(sizing.pages > 0 && sizing.bytes >= 2 * MIB);
+}
+
+static void check_gathered(Arena *arena, const Engine *engine, const Gathered *gathered) {
+        const Setting *large = settings_find(&gathered->settings, "large_pages");
+
+        require(large && text_equals(large->value, "ON"));
+        require(gathered->data_directory && *gathered->data_directory == '/');
+        VEC_FOREACH(setting, &gathered->settings)
+                require(*setting->name && setting->value && *setting->origin);
+        check_size(arena, engine, gathered);
+}
+
+static void check(Arena *arena, const char *name, const EngineTarget *target,
+                  const Sources *sources) {
+        const Engine *engine = engine_find(name);
+        Gathered gathered = {.problems = diags_in(arena)};
+        const char *wrong = engine->gather(arena, target, sources, &gathered);
+
+        if (wrong)
+                require(*wrong);
+        else
+                check_gathered(arena, engine, &gathered);
+        VEC_FOREACH(problem, &gathered.problems.list)
+                require(problem->id && problem->text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const Sources *sources = test_sources_unpack(arena, data, size);
+
+        check(arena, "mariadb", &(EngineTarget){}, sources);
+        check(arena, "mariadb", &(EngineTarget){.unit = "mariadb@one.service"}, sources);
+        check(arena, "mysql", &(EngineTarget){}, sources);
+        check(arena, "mysql", &(EngineTarget){.config_file = "/etc/my.cnf"}, sources);
+        return 0;
+}
