@@ -1,0 +1,272 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""A real mariadbd against the figure that hugeplanctl finds in its option file: what it maps with huge
+pages is never more, and hardly less; and with that figure in the pool the buffer pool is huge.
+
+    HUGEPLAN_LIVE=1 test_mariadb.py HUGEPLANCTL
+
+Needs root, mariadbd 10.11.12 or later, a pool of 2M pages of which nothing is in use, and a host on
+which hugeplan is not installed. Everything of the server is in a directory of its own; the pools and
+/etc/hugeplan.d are put back. Skips (exit 77) with a reason.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from collections.abc import Iterator
+
+CONFIG = pathlib.Path("/etc/hugeplan.d")
+HUGEPAGES = pathlib.Path("/sys/kernel/mm/hugepages")
+POOL = HUGEPAGES / "hugepages-2048kB"
+PAGE = 2 << 20
+MIB = 1 << 20
+PAGES_MAX = 1000  # for the largest case; more would take the host's memory
+PATIENCE = 60.0
+SKIP = 77
+
+# Every group but the first is of the server's version, of another one, or of another program.
+SERVER = """\
+[mysqld]
+user = root
+datadir = {directory}/data
+socket = {directory}/socket
+pid-file = {directory}/pid
+skip-networking
+skip-grant-tables
+innodb_log_file_size = 4M
+[mysqld_safe]
+key_buffer_size = 1T
+[mariadb-5.5]
+innodb_buffer_pool_size = 1T
+[mariadbd]
+large-pages
+"""
+
+# Of mariadbd's option file, and the same as numbers: the pool, the log buffer, Aria's cache, the key
+# caches as (bytes, segments); those that are left out are the defaults.
+CASES = (
+    ("", {}),
+    ("innodb_buffer_pool_size = 1G\n", {"pool": 1024 * MIB}),
+    ("innodb_buffer_pool_size=1G\ninnodb_log_buffer_size=64M\nkey_buffer_size=64M\n"
+     "aria_pagecache_buffer_size=64M\n",
+     {"pool": 1024 * MIB, "log": 64 * MIB, "aria": 64 * MIB, "keys": [(64 * MIB, 1)]}),
+    ("innodb_buffer_pool_size=512M\nkey_buffer_size=16M\naria_pagecache_buffer_size=16M\n",
+     {"pool": 512 * MIB, "aria": 16 * MIB, "keys": [(16 * MIB, 1)]}),
+    ("innodb_buffer_pool_size=9M\nkey_buffer=0\n", {"pool": 9 * MIB, "keys": []}),
+    ("innodb_buffer_pool_size=101M\nkey_buffer_size=5M\naria_pagecache_buffer_size=3M\n",
+     {"pool": 101 * MIB, "aria": 3 * MIB, "keys": [(5 * MIB, 1)]}),
+    ("innodb_buffer_pool_size=103M\ninnodb_page_size=64k\ninnodb_log_buffer_size=5000000\n",
+     {"pool": 103 * MIB, "log": 5000000}),
+    ("innodb_log_buffer_size = 1M\naria_pagecache_buffer = 1000\n", {"log": 2 * MIB, "aria": 0}),
+    ("key_cache_segments=3\n", {"keys": [(128 * MIB, 3)]}),
+    ("key_cache_segments=64\nkey_buffer_size=300M\n", {"keys": [(300 * MIB, 64)]}),
+    ("key_cache_segments=7\nkey_buffer_size=10M\n", {"keys": []}),
+    ("hot.key_buffer_size=20M\ncold.key_buffer_size=3M\ndefault.key_buffer_size=1M\n",
+     {"keys": [(20 * MIB, 1), (3 * MIB, 1)]}),
+    ("key_buffer_size=100000001\naria_pagecache_buffer_size=77777777\n",
+     {"aria": 77777777, "keys": [(100000001, 1)]}),
+    ("loose-innodb-buffer-pool-size = '200MB' # of 1G\nINNODB_LOG_BUFFER=\"32M;x\"\n"
+     "[client-server]\nloose_key-buffer-size=+4m\n",
+     {"pool": 200 * MIB, "log": 32 * MIB, "keys": [(4 * MIB, 1)]}),
+    ("innodb_buffer_pool_size=64M\n!includedir {directory}/conf.d\n", {"pool": 72 * MIB}),
+)
+INCLUDED = {"9.cnf": "[mysqld]\ninnodb_buffer_pool_size=72M\n",
+            "10.cnf": "[mysqld]\ninnodb_buffer_pool_size=80M\n",
+            "a.cnf.bak": "[mysqld]\ninnodb_buffer_pool_size=96M\n"}
+
+hugeplanctl = ""
+
+
+def pages_of(size: int) -> int:
+    return -(-size // PAGE)
+
+
+def count(attribute: str) -> int:
+    return int((POOL / attribute).read_text())
+
+
+def set_pool(pages: int) -> None:
+    (POOL / "nr_hugepages").write_text(f"{pages}\n")
+
+
+def why_not() -> str | None:
+    """What is missing for these tests, if anything."""
+    if os.environ.get("HUGEPLAN_LIVE") != "1":
+        return "it changes this host's pools for a while; set HUGEPLAN_LIVE=1 to allow it"
+    if os.geteuid() != 0:
+        return "it needs root"
+    if not os.access(POOL / "nr_hugepages", os.W_OK):
+        return "this kernel has no pool of 2M pages that can be written"
+    if CONFIG.exists() and any(CONFIG.iterdir()):
+        return f"{CONFIG} has files: hugeplan is in use here"
+    if count("nr_hugepages") != count("free_hugepages"):
+        return "huge pages are in use"
+    for path in HUGEPAGES.glob("hugepages-*kB/nr_hugepages"):
+        if path.parent != POOL and int(path.read_text()) > 0:
+            return "there are pages of other sizes, which mariadbd would take"
+    if not server_version():
+        return "mariadbd is not installed"
+    if server_version() < (10, 11, 12):
+        return "mariadbd is too old"
+    return None
+
+
+@functools.cache
+def server_version() -> tuple[int, ...]:
+    program = shutil.which("mariadbd")
+    if not program:
+        return ()
+    text = subprocess.run([program, "--no-defaults", "--version"], check=True, text=True,
+                          capture_output=True, timeout=PATIENCE).stdout
+    match = re.search(r"Ver (\d+)\.(\d+)\.(\d+)-MariaDB", text)
+    return tuple(map(int, match.groups())) if match else ()
+
+
+@contextlib.contextmanager
+def host_as_it_was() -> Iterator[None]:
+    pages = count("nr_hugepages")
+    had_config = CONFIG.exists()
+    CONFIG.mkdir(exist_ok=True)
+    try:
+        yield
+    finally:
+        set_pool(pages)
+        shutil.rmtree(CONFIG)
+        if had_config:
+            CONFIG.mkdir()
+
+
+def huge_pages_of(pid: int) -> int:
+    """Of all mappings with huge pages; what is mapped is reserved, touched or not."""
+    pages, size = 0, 0
+    for line in pathlib.Path(f"/proc/{pid}/smaps").read_text().splitlines():
+        if line.startswith("Size:"):
+            size = int(line.split()[1]) * 1024
+        elif line.startswith("VmFlags:") and "ht" in line.split():
+            pages += size // PAGE
+    return pages
+
+
+class Server:
+    """mariadbd, up to where it takes connections."""
+
+    def __init__(self, directory: pathlib.Path) -> None:
+        self.log = directory / "log"
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(["mariadbd", f"--defaults-file={directory}/my.cnf"],
+                                            stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def __enter__(self) -> Server:
+        end = time.monotonic() + PATIENCE
+        while "ready for connections" not in self.log.read_text():
+            if self.process.poll() is not None or time.monotonic() > end:
+                self.__exit__()
+                raise AssertionError(f"mariadbd does not start:\n{self.log.read_text()}")
+            time.sleep(0.02)
+        return self
+
+    def __exit__(self, *_unused: object) -> None:
+        self.process.kill()
+        self.process.wait(PATIENCE)
+
+    def huge_pages(self) -> int:
+        return huge_pages_of(self.process.pid)
+
+
+class Expectation:
+    """What the manual's figures give, apart from what MyISAM and Aria leave out."""
+
+    def __init__(self, pool: int = 128 * MIB, log: int = 16 * MIB, aria: int = 128 * MIB,
+                 keys: list[tuple[int, int]] | None = None) -> None:
+        keys = [(128 * MIB, 1)] if keys is None else keys
+        key_pages = sum(segments * pages_of(-(-size // segments)) for size, segments in keys)
+        self.pool_and_logs = pages_of(pool) + 2 * pages_of(log)
+        # The alignment of the pool, up to a sixth of the key caches and a thirtieth of Aria's, and
+        # a page for each of them by rounding.
+        self.slack = (3 + -(-key_pages // 6) + sum(segments for _size, segments in keys)
+                      + -(-pages_of(aria) // 30) + 1 + (pages_of(8 * MIB) - 1))
+
+
+class MariadbTest(unittest.TestCase):
+    directory: pathlib.Path
+
+    def setUp(self) -> None:
+        self.directory = pathlib.Path(self.enterContext(
+            tempfile.TemporaryDirectory(prefix="hugeplan-mariadb-")))
+        (self.directory / "conf.d").mkdir()
+        for name, text in INCLUDED.items():
+            (self.directory / "conf.d" / name).write_text(text)
+        (CONFIG / "20-m.conf").write_text(
+            f"[Instance]\nEngine=mariadb\nPageSize=2M\nConfigFile={self.directory}/my.cnf\n")
+
+    def write_options(self, options: str) -> None:
+        """And an empty data directory that says whose it is."""
+        data = self.directory / "data"
+        shutil.rmtree(data, ignore_errors=True)
+        data.mkdir()
+        (data / "mariadb_upgrade_info").write_text(
+            ".".join(map(str, server_version())) + "-MariaDB")
+        text = (SERVER + options).replace("{directory}", str(self.directory))
+        (self.directory / "my.cnf").write_text(text)
+
+    def figure(self) -> int:
+        done = subprocess.run([hugeplanctl, "--json=short", "explain", "m"], check=False, text=True,
+                              capture_output=True, timeout=PATIENCE)
+        explained = json.loads(done.stdout)
+        self.assertEqual([size["pageSizeBytes"] for size in explained["sizes"]], [PAGE],
+                         explained["reason"])
+        return int(explained["sizes"][0]["pages"])
+
+    def test_figure_bounds_what_is_taken(self) -> None:
+        for options, numbers in CASES:
+            expected = Expectation(**numbers)
+            with self.subTest(options=options):
+                self.write_options(options)
+                pages = self.figure()
+                self.assertLess(pages, PAGES_MAX)
+                set_pool(pages)
+                self.assertEqual(count("nr_hugepages"), pages, "the kernel has no such pool")
+                with Server(self.directory) as server:
+                    taken = server.huge_pages()
+                print(f"{' '.join(options.split()) or 'defaults'}: {pages} pages, {taken} taken")
+                self.assertLessEqual(taken, pages)
+                self.assertGreaterEqual(taken, expected.pool_and_logs, "InnoDB fell back")
+                self.assertLessEqual(pages - taken, expected.slack)
+
+    def test_one_page_short(self) -> None:
+        """The trap that the figure is for; and the test above would see it."""
+        self.write_options("innodb_buffer_pool_size=256M\nkey_buffer_size=0\n"
+                           "aria_pagecache_buffer_size=0\n")
+        set_pool(pages_of(256 * MIB) - 1)
+        with Server(self.directory) as server:
+            self.assertLess(server.huge_pages(), pages_of(256 * MIB) // 2)
+
+    def test_without_large_pages(self) -> None:
+        self.write_options("skip-large-pages\n")
+        line = (self.directory / "my.cnf").read_text().splitlines().index("skip-large-pages") + 1
+        done = subprocess.run([hugeplanctl, "explain", "m"], check=False, text=True,
+                              capture_output=True, timeout=PATIENCE)
+        self.assertIn(f"{self.directory}/my.cnf:{line}", done.stdout.replace("\n  ", " "))
+        self.assertIn("large-pages=ON", done.stdout)
+
+
+if __name__ == "__main__":
+    hugeplanctl = sys.argv.pop(1)
+    missing = why_not()
+    if missing:
+        print(f"skipped: {missing}")
+        sys.exit(SKIP)
+    with host_as_it_was():
+        result = unittest.main(exit=False).result
+    sys.exit(not result.wasSuccessful())
