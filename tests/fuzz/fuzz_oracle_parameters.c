@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Parameter files of Oracle. The first byte says what the rest is: 't' the text of a file, which is
+ * read as it stands and as a server parameter file of it, and must say the same both times; 'b' the
+ * bytes of a file; else a host's files, packed as support/sources.h says, with an instance to be found
+ * through oracle.service, /etc/oratab and its parameter files.
+ *
+ * Whatever they hold: it ends, and values are bounded and valid UTF-8. */
+
+#include "base/text.h"
+#include "core/engine.h"
+#include "core/oracle_parameters.h"
+#include "support/sources.h"
+#include "support/spfile.h"
+
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool holds) {
+        if (!holds)
+                abort();
+}
+
+static bool read_file(Arena *arena, const char *bytes, size_t size, OracleParameters *ret) {
+        const TestFile file = {.path = "/dbs/initorcl.ora", .text = bytes, .size = size};
+        const OracleFile start = {.path = file.path, .sid = "orcl"};
+        Diags problems = diags_in(arena);
+
+        if (size == 0 ||
+            oracle_parameters_read(arena, test_sources(arena, &file, 1), &start, ret, &problems))
+                return false;
+        require(problems.list.n <= 10);
+        VEC_FOREACH(parameter, &ret->list) {
+                size_t length = strlen(parameter->value);
+
+                require(length <= 4095 && text_is_utf8(parameter->value, length));
+                require(parameter->name && parameter->origin);
+        }
+        return true;
+}
+
+static void read_both(Arena *arena, const char *text) {
+        size_t size;
+        const char *bytes = spfile_make(arena, text, &size);
+        OracleParameters as_text, as_spfile;
+
+        /* What begins with the mark is a server parameter file by itself. */
+        if (text_starts_with(text, "C\"") || !read_file(arena, text, strlen(text), &as_text) ||
+            size > 128 << 10)
+                return;
+        require(read_file(arena, bytes, size, &as_spfile));
+        require(as_text.list.n == as_spfile.list.n && as_spfile.spfile);
+        for (size_t i = 0; i < as_text.list.n; i++) {
+                const OracleParameter *a = &as_text.list.items[i], *b = &as_spfile.list.items[i];
+
+                require(text_equals(a->sid, b->sid) && text_equals(a->name, b->name));
+                require(text_equals(a->value, b->value) && text_equals(a->origin, b->origin));
+        }
+}
+
+static void find(Arena *arena, const Sources *sources, const EngineTarget *target) {
+        Gathered gathered = {.problems = diags_in(arena)};
+        const Engine *oracle = engine_find("oracle");
+        Sizing sizing;
+
+        if (oracle->gather(arena, target, sources, &gathered))
+                return;
+        VEC_FOREACH(setting, &gathered.settings)
+                require(setting->name && setting->value && setting->origin);
+        if (!oracle->size(arena, &gathered.settings, 2 << 20, &sizing))
+                require(sizing.pages > 0 && !sizing.is_exact);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        OracleParameters read;
+
+        if (size == 0)
+                return 0;
+        const char *rest = (const char *) data + 1;
+
+        if (*data == 't') {
+                read_both(arena, arena_strndup(arena, rest, size - 1));
+        } else if (*data == 'b') {
+                read_file(arena, rest, size - 1, &read);
+        } else {
+                const Sources *sources = test_sources_unpack(arena, data, size);
+
+                find(arena, sources, &(EngineTarget){.unit = "oracle.service"});
+                find(arena, sources, &(EngineTarget){.data_directory = "/h"});
+                find(arena, sources, &(EngineTarget){.config_file = "/p.ora"});
+        }
+        return 0;
+}
