@@ -334,6 +334,7 @@ static void assemble_instance(Assembler *assembler, ParsedFile *parsed) {
 static void assemble_host(Assembler *assembler, Diags *problems) {
         KeyTarget target = {.arena = assembler->arena, .host = &assembler->config->host};
 
+        *target.host = (HostConfig){};
         config_keys_set_defaults(&target, SECTION_HOST);
         VEC_FOREACH(item, &assembler->parsed) {
                 ParsedFile *parsed = *item;

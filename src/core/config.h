@@ -45,6 +45,13 @@ typedef enum SharedMemory {
 } SharedMemory;
 typedef enum TriState { TRI_AUTO, TRI_NO, TRI_YES } TriState;
 
+/* One word of SilenceRules=. */
+typedef struct SilencedRule {
+        const char *id;
+        const char *file;
+        unsigned line;
+} SilencedRule;
+
 typedef struct HostConfig {
         ThpPolicy thp;
         Amount keep_free; /* per node */
@@ -56,6 +63,7 @@ typedef struct HostConfig {
         ExistingPages existing_pages;
         OnDrift on_drift;
         bool keep_shared_memory_limits;
+        VEC(SilencedRule) silenced; /* findings of `check` that are not wanted */
 } HostConfig;
 
 typedef struct NodeMemory {

@@ -4,6 +4,7 @@
 #include "base/size.h"
 #include "base/text.h"
 #include "core/problem.h"
+#include "core/rule.h"
 
 #include <string.h>
 #include <strings.h>
@@ -120,6 +121,42 @@ static const char *set_shared_memory_limits(KeyTarget *target, const char *value
         return NULL;
 }
 
+/* Sets every word of a list; a list without any is none. */
+static const char *set_words(KeyTarget *target, const char *value, KeySetter set_word) {
+        const char *rest = value, *wrong = not_valid(target, value);
+        char *word;
+
+        while ((word = text_next_word(target->arena, &rest, ", "))) {
+                wrong = set_word(target, word);
+                if (wrong)
+                        break;
+        }
+        return wrong;
+}
+
+static const char *add_silenced_rule(KeyTarget *target, const char *word) {
+        const char *nearest = rule_may_be_silenced(word) ? NULL : rule_nearest(word);
+
+        if (nearest)
+                return arena_printf(target->arena, "there is no rule '%s', but there is %s", word,
+                                    nearest);
+        if (!rule_may_be_silenced(word))
+                return arena_printf(target->arena, "there is no rule '%s'", word);
+        *vec_push(target->arena, &target->host->silenced) =
+                (SilencedRule){arena_strdup(target->arena, word), target->file, target->line};
+        return NULL;
+}
+
+static const char *set_silence_rules(KeyTarget *target, const char *value) {
+        return set_words(target, value, add_silenced_rule);
+}
+
+static void reset_silence_rules(KeyTarget *target) {
+        /* The array is shared with the configuration as it was before this file. */
+        target->host->silenced.items = NULL;
+        target->host->silenced.n = target->host->silenced.capacity = 0;
+}
+
 /* ---- [Instance] ---- */
 
 static const char *set_name(KeyTarget *target, const char *value) {
@@ -187,19 +224,6 @@ static const char *set_memory(KeyTarget *target, const char *value) {
         return wrong;
 }
 
-/* Every word of a list; a list without any is none. */
-static const char *set_words(KeyTarget *target, const char *value, KeySetter set_word) {
-        const char *rest = value, *wrong = not_valid(target, value);
-        char *word;
-
-        while ((word = text_next_word(target->arena, &rest, ", "))) {
-                wrong = set_word(target, word);
-                if (wrong)
-                        break;
-        }
-        return wrong;
-}
-
 static int parse_page_size(const char *word, uint64_t *ret_bytes) {
         uint64_t bytes;
         int r = parse_size_bytes(word, &bytes);
@@ -260,14 +284,16 @@ static const char *set_page_size(KeyTarget *target, const char *value) {
         return set_words(target, value, add_page_size);
 }
 
-static void reset_page_size(InstanceConfig *instance) {
+static void reset_page_size(KeyTarget *target) {
+        InstanceConfig *instance = target->instance;
+
         instance->n_page_sizes = 0;
         memset(instance->page_sizes, 0, sizeof(instance->page_sizes));
 }
 
-static void reset_nodes(InstanceConfig *instance) {
-        instance->has_nodes = false;
-        instance->nodes = (IdSet){};
+static void reset_nodes(KeyTarget *target) {
+        target->instance->has_nodes = false;
+        target->instance->nodes = (IdSet){};
 }
 
 static const char *set_nodes(KeyTarget *target, const char *value) {
@@ -275,7 +301,7 @@ static const char *set_nodes(KeyTarget *target, const char *value) {
         IdSet nodes;
 
         if (text_equals(value, "all")) {
-                reset_nodes(instance);
+                reset_nodes(target);
                 return NULL;
         }
         if (id_set_parse(value, &nodes) < 0)
@@ -335,8 +361,8 @@ static const char *set_node_memory(KeyTarget *target, const char *value) {
         return set_words(target, value, set_one_node_memory);
 }
 
-static void reset_node_memory(InstanceConfig *instance) {
-        instance->n_node_memory = 0;
+static void reset_node_memory(KeyTarget *target) {
+        target->instance->n_node_memory = 0;
 }
 
 static const char *set_shortage(KeyTarget *target, const char *value) {
@@ -440,6 +466,9 @@ const ConfigKey config_keys[] = {
         {SECTION_HOST, "OnDrift", set_on_drift, "repair", "write repair or report"},
         {SECTION_HOST, "SharedMemoryLimits", set_shared_memory_limits, "auto", "write auto or keep",
          .is_unsupported = is_automatic_limits},
+        {SECTION_HOST, "SilenceRules", set_silence_rules, NULL,
+         "write ids as hugeplanctl check prints them; hugeplan-rules(7) lists them",
+         .is_list = true, .reset = reset_silence_rules},
 
         {SECTION_INSTANCE, "Name", set_name, NULL,
          "write letters, digits and _ . : @ -, beginning with a letter or digit"},
@@ -528,7 +557,7 @@ static void refuse_value(Arena *arena, const ConfigKey *key, const Assignment *a
 /* Puts a key back to its default. */
 static void reset_key(const ConfigKey *key, KeyTarget *target) {
         if (key->reset)
-                key->reset(target->instance);
+                key->reset(target);
         else if (key->default_value)
                 key->set(target, key->default_value);
         else if (text_equals(key->name, "Name"))
@@ -597,6 +626,8 @@ static void apply_one(KeyTarget *target, Section section, const Assignment *assi
         Arena *arena = target->arena;
         const ConfigKey *key = find_key(section, assignment->key);
 
+        target->file = parsed->file->path;
+        target->line = assignment->line;
         if (text_starts_with(assignment->key, "X-")) {
                 if (target->is_learned)
                         note_learned(target, assignment);

@@ -12,7 +12,9 @@ typedef struct KeyTarget {
         Arena *arena;
         HostConfig *host;
         InstanceConfig *instance;
-        bool is_learned; /* the file at hand is our own record of what the last start found */
+        bool is_learned;  /* the file at hand is our own record of what the last start found */
+        const char *file; /* where the assignment at hand stands */
+        unsigned line;
 } KeyTarget;
 
 /* Sets VALUE; returns NULL, or a sentence on what is wrong with it. */
@@ -25,7 +27,7 @@ typedef struct ConfigKey {
         const char *default_value; /* also what an empty value resets to; NULL: nothing is set */
         const char *expects;       /* the remedy: what may be written */
         bool is_list;              /* may be repeated: values add up */
-        void (*reset)(InstanceConfig *instance); /* for lists: take all values off */
+        void (*reset)(KeyTarget *target); /* for lists: take all values off */
         /* Whether what was set is not acted on in this version; NULL: all is. */
         bool (*is_unsupported)(const KeyTarget *target);
 } ConfigKey;

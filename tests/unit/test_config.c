@@ -132,6 +132,47 @@ static void test_host_values(void **state) {
         assert_true(host->keep_shared_memory_limits);
 }
 
+static void test_silenced_rules(void **state) {
+        const HostConfig *host = valid_host(*state, "SilenceRules=pg-dash\n"
+                                                    "SilenceRules=\n"
+                                                    "SilenceRules=pg-try, conflict-sysctl\n"
+                                                    "SilenceRules=my-resize");
+
+        assert_int_equal(host->silenced.n, 3);
+        assert_text(host->silenced.items[0].id, "pg-try");
+        assert_int_equal(host->silenced.items[0].line, 4);
+        assert_text(host->silenced.items[1].id, "conflict-sysctl");
+        assert_text(host->silenced.items[2].id, "my-resize");
+        assert_int_equal(host->silenced.items[2].line, 5);
+}
+
+static void test_silenced_rules_of_several_files(void **state) {
+        const Config *config =
+                config_make(*state, "00-host.conf", "[Host]\nSilenceRules=pg-dash\n", "10-b.conf",
+                            "[Host]\nSilenceRules=pg-try\n", "20-c.conf",
+                            "[Host]\nSilenceRules=\nSilenceRules=no-such-thing-at-all\n", NULL);
+
+        /* The last one is refused, whole. */
+        assert_int_equal(config->host.silenced.n, 2);
+        assert_text(config->host.silenced.items[1].file, "/etc/hugeplan.d/10-b.conf");
+        assert_contains(
+                problems_text(*state, &config->problems),
+                "20-c.conf:3: SilenceRules: there is no rule 'no-such-thing-at-all'; write ids as");
+}
+
+static void test_silenced_near_miss(void **state) {
+        const Config *config =
+                config_make(*state, "00-host.conf", "[Host]\nSilenceRules=pg_try\n", NULL);
+
+        assert_contains(
+                problems_text(*state, &config->problems),
+                "00-host.conf:2: SilenceRules: there is no rule 'pg_try', but there is pg-try");
+        config = config_make(*state, "00-host.conf", "[Host]\nSilenceRules=config-bad-value\n",
+                             NULL);
+        assert_int_equal(config->host.silenced.n, 0);
+        assert_int_equal(config->problems.list.n, 1);
+}
+
 static void test_host_thp_words(void **state) {
         static const struct {
                 const char *word;
@@ -1027,6 +1068,9 @@ int main(void) {
                 TEST(test_instance_defaults),
                 TEST(test_wait_timeout_default),
                 TEST(test_host_values),
+                TEST(test_silenced_rules),
+                TEST(test_silenced_rules_of_several_files),
+                TEST(test_silenced_near_miss),
                 TEST(test_host_thp_words),
                 TEST(test_keep_free_bytes),
                 TEST(test_instance_values),
