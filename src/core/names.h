@@ -56,6 +56,11 @@
 #define PATH_PROC_SYS               "/proc/sys/"
 #define PATH_SELF_MOUNTINFO         "/proc/self/mountinfo"
 #define PATH_SYSV_SHM               "/proc/sysvipc/shm"
+#define PATH_SHMMAX                 "/proc/sys/kernel/shmmax"
+#define PATH_SHMALL                 "/proc/sys/kernel/shmall"
+#define PATH_SHM_GROUP              "/proc/sys/vm/hugetlb_shm_group"
+#define PATH_MOUNTS                 "/proc/mounts"
+#define PATH_UPTIME                 "/proc/uptime"
 #define PATH_KMSG                   "/dev/kmsg"
 #define NAME_HUGEPAGES_DIR          "hugepages-" /* followed by the size in kB and "kB" */
 #define PATH_INITRD_RELEASE         "/etc/initrd-release"

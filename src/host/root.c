@@ -140,6 +140,31 @@ int root_read_file(const Root *root, Arena *arena, const char *path, size_t max,
         return read_all(arena, fd, max, ret, ret_size);
 }
 
+int root_read_end(const Root *root, Arena *arena, const char *path, size_t max, char **ret,
+                  size_t *ret_size) {
+        CLEANUP(close_fd) int fd = open_below(root, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+        struct stat st;
+
+        if (fd < 0)
+                return fd;
+        if (fstat(fd, &st) < 0)
+                return -errno;
+        if (!S_ISREG(st.st_mode))
+                return -EINVAL;
+        if ((uint64_t) st.st_size > max && lseek(fd, -(off_t) max, SEEK_END) < 0)
+                return -errno;
+        char *text = arena_alloc(arena, max + 1);
+        ssize_t n, length = 0;
+
+        while ((size_t) length < max && (n = read(fd, text + length, max - (size_t) length)) > 0)
+                length += n;
+        if ((size_t) length < max && n < 0)
+                return -errno;
+        *ret = text;
+        *ret_size = (size_t) length;
+        return 0;
+}
+
 int root_read_attribute(const Root *root, Arena *arena, const char *path, char **ret) {
         CLEANUP(close_fd) int fd = open_below(root, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
         size_t length;

@@ -29,6 +29,10 @@ char *root_path(Arena *arena, const Root *root, const char *path);
 int root_read_file(const Root *root, Arena *arena, const char *path, size_t max, char **ret,
                    size_t *ret_size);
 
+/* Its last MAX bytes: for logs, which may be large. */
+int root_read_end(const Root *root, Arena *arena, const char *path, size_t max, char **ret,
+                  size_t *ret_size);
+
 /* A kernel attribute: one read of at most 64 KiB, blanks at the end taken off. */
 int root_read_attribute(const Root *root, Arena *arena, const char *path, char **ret);
 

@@ -66,6 +66,22 @@ static void test_read_file_limits(void **state) {
                          -EFBIG);
 }
 
+static void test_read_end(void **state) {
+        const Tree *tree = *state;
+        char *text = NULL;
+        size_t size = 77;
+
+        tree_write(tree, "/log", "first\nsecond\n");
+        assert_int_equal(root_read_end(tree->root, tree->arena, "/log", 100, &text, &size), 0);
+        assert_text(text, "first\nsecond\n");
+        assert_int_equal(root_read_end(tree->root, tree->arena, "/log", 7, &text, &size), 0);
+        assert_int_equal(size, 7);
+        assert_text(text, "second\n");
+        assert_int_equal(root_read_end(tree->root, tree->arena, "/none", 7, &text, &size), -ENOENT);
+        assert_int_equal(mkfifo(tree_path(tree, "/pipe"), 0644), 0);
+        assert_int_equal(root_read_end(tree->root, tree->arena, "/pipe", 7, &text, &size), -EINVAL);
+}
+
 /* A FIFO that nobody writes to, a socket, a device: refused at once. */
 static void test_special_files(void **state) {
         const Tree *tree = *state;
@@ -326,6 +342,7 @@ int main(void) {
                 TREE_TEST(test_open),
                 TREE_TEST(test_read_file),
                 TREE_TEST(test_read_file_limits),
+                TREE_TEST(test_read_end),
                 TREE_TEST(test_special_files),
                 TREE_TEST(test_resolve_in_root),
                 TREE_TEST(test_writes_stay_inside),
