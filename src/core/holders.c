@@ -530,7 +530,7 @@ static void add_segments(Maker *maker, uint64_t page_size_bytes) {
                 if (pages > 0 && pages <= unseen)
                         add_ownerless(maker,
                                       arena_printf(maker->arena,
-                                                   "System V segment %" PRIu64 ", nobody attached",
+                                                   HOLDER_SEGMENT "%" PRIu64 ", nobody attached",
                                                    segment.id),
                                       page_size_bytes, pages);
         }

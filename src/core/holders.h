@@ -19,6 +19,9 @@
 
 #include <jansson.h>
 
+/* How the command of a row begins that is a segment without any process; its number follows. */
+#define HOLDER_SEGMENT "System V segment "
+
 typedef struct Holder {
         const char *unit;         /* NULL: the process belongs to none */
         uint64_t pid;             /* the unit's first process; 0: no process is seen to hold them */

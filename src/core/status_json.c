@@ -46,7 +46,7 @@ json_t *status_instance_to_json(const StatusInstance *instance) {
                 reason->remedy);
 }
 
-static json_t *problem_to_json(const Diag *problem) {
+json_t *problem_to_json(const Diag *problem) {
         return json_pack("{ss ss ss? so ss? ss ss?}", "id", problem->id, "severity",
                          severity_name(problem->severity), "file", problem->file, "line",
                          problem->line > 0 ? integer(problem->line) : json_null(), "key",

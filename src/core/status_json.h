@@ -12,6 +12,7 @@
 /* New references, owned by the caller. AFTER_RELOAD: NULL where a reload would plan the same. */
 json_t *status_to_json(const Status *status);
 json_t *status_instance_to_json(const StatusInstance *instance);
+json_t *problem_to_json(const Diag *problem);
 json_t *problems_to_json(const Diags *problems);
 json_t *plan_to_json(const Plan *plan, const Plan *after_reload, const ThpPlan *thp);
 
