@@ -149,18 +149,24 @@ static Plan *plan_at_boot(Command *command, const Local *local) {
         return plan_make(arena, &input);
 }
 
+KernelAdvice *cmdline_advise(Command *command, const Local *local, BootLoader *ret_loader) {
+        *ret_loader = boot_loader_find(command->root, command->arena, local->topology);
+        const KernelArgsInput input = {
+                .config = local->config,
+                .topology = local->topology,
+                .plan = plan_at_boot(command, local),
+                .next_line = ret_loader->next_line,
+                .next_file = ret_loader->next_file,
+        };
+
+        return kernel_args_advise(command->arena, &input);
+}
+
 int verb_cmdline(Command *command) {
         Arena *arena = command->arena;
         Local local = local_load(command);
-        BootLoader loader = boot_loader_find(command->root, arena, local.topology);
-        const KernelArgsInput input = {
-                .config = local.config,
-                .topology = local.topology,
-                .plan = plan_at_boot(command, &local),
-                .next_line = loader.next_line,
-                .next_file = loader.next_file,
-        };
-        KernelAdvice *advice = kernel_args_advise(arena, &input);
+        BootLoader loader;
+        KernelAdvice *advice = cmdline_advise(command, &local, &loader);
         Instructions instructions = boot_loader_instruct(arena, &loader, advice);
 
         if (command->json != JSON_OFF)

@@ -3,7 +3,6 @@
 
 #include "base/text.h"
 #include "core/changes.h"
-#include "core/conflict.h"
 #include "core/figures.h"
 #include "core/names.h"
 #include "core/problem.h"
@@ -11,7 +10,6 @@
 #include "core/thp_plan.h"
 #include "host/boot_guard_file.h"
 #include "host/config_dirs.h"
-#include "host/culprits.h"
 #include "host/holders.h"
 #include "host/host_sources.h"
 #include "host/probe.h"
@@ -273,102 +271,6 @@ static int verb_plan(Command *command) {
                                render_problems(command->arena, &problems, &command->render));
         }
         return is_met ? EXIT_AS_WISHED : EXIT_NOT_READY;
-}
-
-/* ---- check ---- */
-
-/* What the files say is fine, but this host cannot give. */
-static size_t add_host_problems(const Local *local, Diags *problems) {
-        size_t n = 0;
-
-        for (size_t i = 0; i < local->plan->n_instances; i++) {
-                const PlanInstance *planned = &local->plan->instances[i];
-                const InstanceConfig *config = planned->demand->config;
-
-                if (!config->refusal && !config->unit && config->engine->reserves)
-                        diags_add(problems,
-                                  &(Diag){.severity = SEVERITY_NOTICE,
-                                          .id = problem_id(PROBLEM_NO_UNIT),
-                                          .file = config->file,
-                                          .key = "Unit",
-                                          .text = "no unit waits for this reservation",
-                                          .remedy = "name the database's service in Unit="});
-                if (config->refusal || planned->reason.kind == REASON_NONE)
-                        continue;
-                n++;
-                diags_add(problems, &(Diag){.severity = config->shortage == SHORTAGE_DEGRADE
-                                                                ? SEVERITY_WARNING
-                                                                : SEVERITY_ERROR,
-                                            .id = reason_id(planned->reason.kind),
-                                            .file = config->file,
-                                            .text = planned->reason.text,
-                                            .remedy = planned->reason.remedy});
-        }
-        return n;
-}
-
-static int print_problems(Command *command, const Diags *problems, size_t n_hurting) {
-        size_t n_errors = diags_count(problems, SEVERITY_ERROR);
-
-        if (command->json != JSON_OFF)
-                print_json(command, json_pack("{so}", "problems", problems_to_json(problems)));
-        else if (problems->list.n == 0)
-                puts("No problems found.");
-        else
-                fputs(render_problems(command->arena, problems, &command->render), stdout);
-        if (n_errors > n_hurting)
-                return EXIT_FAILED;
-        return n_hurting > 0 ? EXIT_NOT_READY : EXIT_AS_WISHED;
-}
-
-/* A path as the user means it: below the working directory, as long as the root is that of the host. */
-static const char *absolute_path(const Command *command, const char *path) {
-        char directory[PATH_MAX];
-
-        if (*path == '/' || !root_is_host(command->root) || !getcwd(directory, sizeof(directory)))
-                return path;
-        return arena_printf(command->arena, "%s/%s", directory, path);
-}
-
-/* What other programs set against the plan. */
-static void add_conflicts(Command *command, const Local *local, const ThpPlan *thp,
-                          Diags *problems) {
-        const ConflictInput input = {
-                .config = local->config,
-                .topology = local->topology,
-                .plan = local->plan,
-                .thp = thp,
-                .culprits = culprits_find(command->root, command->arena, local->topology),
-        };
-
-        conflicts_add(command->arena, &input, problems);
-}
-
-static int verb_check(Command *command) {
-        Diags problems = diags_in(command->arena);
-
-        if (command->n_arguments == 0) {
-                Local local = local_load(command);
-
-                add_all(&problems, &local.config->problems);
-                add_all(&problems, &local.guard_problems);
-                ThpPlan thp =
-                        thp_plan_make(command->arena, local.config, local.topology, &problems);
-                size_t n_hurting = add_host_problems(&local, &problems);
-
-                add_conflicts(command, &local, &thp, &problems);
-
-                return print_problems(command, &problems, n_hurting);
-        }
-        for (size_t i = 0; i < command->n_arguments; i++) {
-                const Config *config = config_parse(
-                        command->arena,
-                        config_dirs_read_one(command->root, command->arena,
-                                             absolute_path(command, command->arguments[i])));
-
-                add_all(&problems, &config->problems);
-        }
-        return print_problems(command, &problems, 0);
 }
 
 /* ---- explain, size ---- */
@@ -643,7 +545,7 @@ const Verb verbs[] = {
          "What is reserved, for whom, and what is wrong (--watch: on every change)"},
         {"plan", "", 0, 0, verb_plan, "What would be written; writes nothing"},
         {"check", "[FILE...]", 0, SIZE_MAX, verb_check,
-         "Look for mistakes in the configuration, or in files"},
+         "Look for what will hurt on this host, or for mistakes in files"},
         {"cmdline", "", 0, 0, verb_cmdline,
          "What the kernel command line should say for gigantic pages, and what is wrong with it"},
         {"explain", "NAME", 1, 1, verb_explain, "How an instance's size comes about"},

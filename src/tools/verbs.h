@@ -5,7 +5,9 @@
 
 #include "base/diag.h"
 #include "base/size.h"
+#include "core/boot_entry.h"
 #include "core/figures.h"
+#include "core/kernel_args.h"
 #include "core/render.h"
 #include "core/status.h"
 #include "host/root.h"
@@ -41,6 +43,7 @@ extern const Verb verbs[];
 extern const size_t n_verbs;
 
 int verb_boot_guard(Command *command);
+int verb_check(Command *command);
 int verb_cmdline(Command *command);
 int verb_fit(Command *command);
 int verb_wait(Command *command);
@@ -77,6 +80,10 @@ void print_json(const Command *command, json_t *json);
 
 /* "no instance is called 'x'; there are: a, b" on standard error; gives EXIT_NO_INSTANCE. */
 int fail_no_instance(Command *command, const char *name, const Config *config);
+
+/* What the kernel command line should say, and what is wrong with it; *RET_LOADER says how it is
+ * changed. */
+KernelAdvice *cmdline_advise(Command *command, const Local *local, BootLoader *ret_loader);
 
 /* True, with a sentence on standard error, when hugeplan=off is on the kernel command line. */
 bool is_switched_off(Command *command);

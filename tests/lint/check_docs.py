@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Every configuration key, verb and option stands in its man page, with the default that the code has.
+"""Every configuration key, verb, option and rule stands in its man page, and no rule stands there that
+the code does not have.
 Skips (77) as long as a page is not written.
 
 usage: check_docs.py SOURCE-DIR
@@ -14,6 +15,8 @@ import sys
 
 KEY_ROW = re.compile(r'\{\s*SECTION_(HOST|INSTANCE),\s*"(\w+)",\s*\w+,\s*(?:"([^"]*)"|NULL)')
 VERB_ROW = re.compile(r'^\s*\{"([a-z-]+)",\s*"', re.MULTILINE)
+RULE_ROW = re.compile(r'\[RULE_\w+\] = \{\s*"([a-z0-9-]+)",\s*SEVERITY_(\w+),\s*(true|false)')
+RULE_ENTRY = re.compile(r"^([a-z0-9-]+) \(((?:error|warning|notice)(?:, hurts)?)\)$", re.MULTILINE)
 LONG_OPTION = re.compile(r'\{"([a-z-]+)",\s*(?:no|required|optional)_argument')
 
 
@@ -58,10 +61,30 @@ def missing_words(page_name: str, page: str, what: str, words: list[str]) -> lis
             if not re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", page)]
 
 
+def rules(root: pathlib.Path) -> dict[str, str]:
+    """Id and what stands behind it in the page: "warning, hurts"."""
+    text = (root / "src/core/rule.c").read_text(encoding="utf-8")
+    return {name: severity.lower() + (", hurts" if hurts == "true" else "")
+            for name, severity, hurts in RULE_ROW.findall(table(text, "rules[RULE_KINDS] = {"))}
+
+
+def wrong_rules(root: pathlib.Path, page: str) -> list[str]:
+    rows, there = rules(root), dict(RULE_ENTRY.findall(page))
+    families = "".join(path.read_text(encoding="utf-8")
+                       for path in sorted((root / "src/core").glob("rules_*.c")))
+    problems = [f"hugeplan-rules(7): {name} has no entry '{name} ({what})'"
+                for name, what in rows.items() if there.get(name) != what]
+    problems += [f"hugeplan-rules(7): there is no rule {name}" for name in there.keys() - rows]
+    problems += [f"{name}: {families.count(f'{{{name},')} rows in src/core/rules_*.c, not one"
+                 for name in (f"RULE_{rule.upper().replace('-', '_')}" for rule in rows)
+                 if families.count(f"{{{name},") != 1]
+    return problems if len(rows) > 40 else ["the pattern for rules must be mended"]
+
+
 def main() -> int:
     root = pathlib.Path(sys.argv[1])
     pages = {name: root / "man" / name
-             for name in ("hugeplan.d.5.scd", "hugeplanctl.1.scd", "hugepland.8.scd")}
+             for name in ("hugeplan.d.5.scd", "hugeplanctl.1.scd", "hugepland.8.scd", "hugeplan-rules.7.scd")}
     there = {name: plain(path.read_text(encoding="utf-8"))
              for name, path in pages.items() if path.exists()}
     problems: list[str] = []
@@ -72,6 +95,8 @@ def main() -> int:
         problems += missing_words("hugeplanctl(1)", page, "options",
                                   [f"--{option}"
                                    for option in options(root / "src/tools/hugeplanctl.c")])
+    if page := there.get("hugeplan-rules.7.scd"):
+        problems += wrong_rules(root, page)
     if page := there.get("hugepland.8.scd"):
         problems += missing_words("hugepland(8)", page, "options",
                                   [f"--{option}"

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* `hugeplanctl check`: the linter. Without arguments it judges the whole host by the rules of
+ * hugeplan-rules(7), with files only these. Changes nothing. */
+#include "base/text.h"
+#include "core/problem.h"
+#include "core/render_findings.h"
+#include "core/status_json.h"
+#include "host/alert_logs.h"
+#include "host/config_dirs.h"
+#include "host/culprits.h"
+#include "host/dropin_check.h"
+#include "host/holders.h"
+#include "host/host_sources.h"
+#include "tools/options.h"
+#include "tools/verbs.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static void add_all(Diags *problems, const Diags *more) {
+        VEC_FOREACH(problem, &more->list)
+                diags_add(problems, problem);
+}
+
+/* ---- files ---- */
+
+/* A path as the user means it: below the working directory, as long as the root is that of the host. */
+static const char *absolute_path(const Command *command, const char *path) {
+        char directory[PATH_MAX];
+
+        if (*path == '/' || !root_is_host(command->root) || !getcwd(directory, sizeof(directory)))
+                return path;
+        return arena_printf(command->arena, "%s/%s", directory, path);
+}
+
+static int check_files(Command *command) {
+        Diags problems = diags_in(command->arena);
+
+        for (size_t i = 0; i < command->n_arguments; i++) {
+                const Config *config = config_parse(
+                        command->arena,
+                        config_dirs_read_one(command->root, command->arena,
+                                             absolute_path(command, command->arguments[i])));
+
+                add_all(&problems, &config->problems);
+        }
+        if (command->json != JSON_OFF)
+                print_json(command, json_pack("{so}", "problems", problems_to_json(&problems)));
+        else if (problems.list.n == 0)
+                puts("No problems found.");
+        else
+                fputs(render_problems(command->arena, &problems, &command->render), stdout);
+        return diags_count(&problems, SEVERITY_ERROR) > 0 ? EXIT_FAILED : EXIT_AS_WISHED;
+}
+
+/* ---- the host ---- */
+
+static void add_no_unit(const InstanceConfig *config, Diags *problems) {
+        if (!config->refusal && !config->unit && config->engine->reserves)
+                diags_add(problems, &(Diag){.severity = SEVERITY_NOTICE,
+                                            .id = problem_id(PROBLEM_NO_UNIT),
+                                            .file = config->file,
+                                            .key = "Unit",
+                                            .text = "no unit waits for this reservation",
+                                            .remedy = "name the database's service in Unit="});
+}
+
+/* What the files say is fine, but this host cannot give. */
+static void add_shortages(const Plan *plan, Diags *problems) {
+        for (size_t i = 0; i < plan->n_instances; i++) {
+                const PlanInstance *planned = &plan->instances[i];
+                const InstanceConfig *config = planned->demand->config;
+
+                add_no_unit(config, problems);
+                if (config->refusal || planned->reason.kind == REASON_NONE)
+                        continue;
+                diags_add(problems, &(Diag){.severity = config->shortage == SHORTAGE_DEGRADE
+                                                                ? SEVERITY_WARNING
+                                                                : SEVERITY_ERROR,
+                                            .id = reason_id(planned->reason.kind),
+                                            .file = config->file,
+                                            .text = planned->reason.text,
+                                            .remedy = planned->reason.remedy});
+        }
+}
+
+/* Of all instances whose product can be asked, also where the configuration gives the size: the
+ * rules compare the two. */
+static Figures derive_figures(Command *command, const Local *local, const Sources *sources) {
+        Figures figures = figures_derive(command->arena, local->config, local->topology, sources,
+                                         FIGURES_ALL);
+
+        for (size_t i = 0; i < local->config->n_instances; i++) {
+                const InstanceConfig *instance = &local->config->instances[i];
+
+                if (!instance->refusal && instance->engine->gather &&
+                    instance->memory_kind != MEMORY_AUTO)
+                        figures_add(command->arena, instance, local->topology, sources, &figures);
+        }
+        return figures;
+}
+
+/* Where the size depends on it. */
+static void add_gathered_problems(const Config *config, const Figures *figures, Diags *problems) {
+        const Gathered *last = NULL;
+
+        VEC_FOREACH(figure, figures) {
+                if (figure->gathered != last && figure->gathered &&
+                    config_find(config, figure->instance)->memory_kind == MEMORY_AUTO)
+                        add_all(problems, &figure->gathered->problems);
+                last = figure->gathered;
+        }
+}
+
+static void add_command_line(Command *command, const Local *local, Diags *problems) {
+        BootLoader loader;
+        const KernelAdvice *advice = cmdline_advise(command, local, &loader);
+
+        /* Why an instance has no part in it is said already. */
+        VEC_FOREACH(problem, &advice->problems.list)
+                if (rule_may_be_silenced(problem->id))
+                        diags_add(problems, problem);
+}
+
+/* What other programs set against the plan, and gates that are not there. */
+static void add_others(Command *command, const Local *local, const ThpPlan *thp, Diags *problems) {
+        const ConflictInput input = {
+                .config = local->config,
+                .topology = local->topology,
+                .plan = local->plan,
+                .thp = thp,
+                .culprits = culprits_find(command->root, command->arena, local->topology),
+        };
+        Dropins dropins = dropins_make(command->arena, local->config, HUGEPLANCTL);
+
+        conflicts_add(command->arena, &input, problems);
+        if (local->config->n_instances == 0)
+                return;
+        dropin_check(command->root, &dropins, problems);
+        add_command_line(command, local, problems);
+}
+
+static int print_findings(Command *command, const Findings *findings) {
+        if (command->json != JSON_OFF)
+                print_json(command, findings_to_json(findings));
+        else
+                fputs(render_findings(command->arena, findings, &command->render), stdout);
+        if (findings_count_mistakes(findings) > 0)
+                return EXIT_FAILED;
+        return findings_count_hurting(findings) > 0 ? EXIT_NOT_READY : EXIT_AS_WISHED;
+}
+
+static int check_host(Command *command) {
+        Arena *arena = command->arena;
+        Local local = local_load(command);
+        HostSources sources = host_sources(command->root);
+        Figures figures = derive_figures(command, &local, &sources.sources);
+        Diags problems = diags_in(arena);
+        HostFacts *facts =
+                host_facts_read(arena, &sources.sources, local.config, local.topology, &figures);
+
+        alert_logs_read(command->root, arena, facts);
+        add_all(&problems, &local.config->problems);
+        add_all(&problems, &local.guard_problems);
+        ThpPlan thp = thp_plan_make(arena, local.config, local.topology, &problems);
+
+        add_shortages(local.plan, &problems);
+        add_others(command, &local, &thp, &problems);
+        add_gathered_problems(local.config, &figures, &problems);
+        const RuleInput input = {
+                .config = local.config,
+                .topology = local.topology,
+                .plan = local.plan,
+                .thp = &thp,
+                .figures = &figures,
+                .facts = facts,
+                .holders = holders_find(command->root, arena, local.topology),
+                .boot_line = kernel_line_read(arena, local.topology->kernel_command_line, NULL,
+                                              local.topology),
+                .problems = &problems,
+        };
+        Findings findings = rules_judge(arena, &input);
+
+        return print_findings(command, &findings);
+}
+
+int verb_check(Command *command) {
+        return command->n_arguments > 0 ? check_files(command) : check_host(command);
+}
