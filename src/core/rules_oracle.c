@@ -12,15 +12,62 @@
 
 /* ---- parameters ---- */
 
+/* One SGA behind a unit. Where there are several, their settings are called SID.NAME. */
+typedef struct Sga {
+        const char *name; /* "orders", "dbs (ORCL)" */
+        const char *sid;  /* NULL: it is the only one */
+} Sga;
+
+static const Setting *sga_setting(RuleRun *run, const RuleInstance *instance, const Sga *sga,
+                                  const char *name) {
+        const Setting *own =
+                sga->sid ? rule_setting(instance, arena_printf(run->arena, "%s.%s", sga->sid, name))
+                         : NULL;
+
+        return own ? own : rule_setting(instance, name);
+}
+
+static SourceNames find_sids(Arena *arena, const RuleInstance *instance) {
+        SourceNames sids = {};
+
+        VEC_FOREACH(setting, &instance->gathered->settings) {
+                const char *dot = strchr(setting->name, '.');
+                const char *sid =
+                        dot ? arena_strndup(arena, setting->name, (size_t) (dot - setting->name))
+                            : NULL;
+                bool is_new = sid && !text_equals(sid, "*");
+
+                VEC_FOREACH(known, &sids)
+                        is_new = is_new && !text_equals(*known, sid);
+                if (is_new)
+                        *vec_push(arena, &sids) = sid;
+        }
+        return sids;
+}
+
+static void each_sga(RuleRun *run, const RuleInstance *instance,
+                     void (*find)(RuleRun *run, const RuleInstance *instance, const Sga *sga)) {
+        const char *name = instance->config->name;
+
+        if (!instance->gathered)
+                return;
+        SourceNames sids = find_sids(run->arena, instance);
+
+        VEC_FOREACH(sid, &sids)
+                find(run, instance, &(Sga){arena_printf(run->arena, "%s (%s)", name, *sid), *sid});
+        if (sids.n == 0)
+                find(run, instance, &(Sga){name, NULL});
+}
+
 static bool is_zero(const char *value) {
         return *value != '\0' && value[strspn(value, "0")] == '\0';
 }
 
-static void find_amm(RuleRun *run, const RuleInstance *instance) {
+static void find_amm_of(RuleRun *run, const RuleInstance *instance, const Sga *sga) {
         static const char *const names[] = {"memory_target", "memory_max_target"};
 
         for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-                const Setting *setting = rule_setting(instance, names[i]);
+                const Setting *setting = sga_setting(run, instance, sga, names[i]);
 
                 if (!setting || is_zero(setting->value))
                         continue;
@@ -29,7 +76,7 @@ static void find_amm(RuleRun *run, const RuleInstance *instance) {
                 diag.text = arena_printf(
                         run->arena,
                         "%s has %s=%s: automatic memory management lives in /dev/shm and takes no huge pages; with use_large_pages=only the instance does not start (ORA-00845)",
-                        instance->config->name, setting->name, setting->value);
+                        sga->name, names[i], setting->value);
                 diag.remedy =
                         "ALTER SYSTEM RESET memory_target and memory_max_target, and set sga_target and pga_aggregate_target instead";
                 rule_add(run, &diag);
@@ -37,64 +84,94 @@ static void find_amm(RuleRun *run, const RuleInstance *instance) {
         }
 }
 
-static bool is_large_pages(const RuleInstance *instance, const char *value) {
-        const Setting *setting = rule_setting(instance, "use_large_pages");
+static void find_amm(RuleRun *run, const RuleInstance *instance) {
+        each_sga(run, instance, find_amm_of);
+}
 
+static const Setting *large_pages(RuleRun *run, const RuleInstance *instance, const Sga *sga) {
+        return sga_setting(run, instance, sga, "use_large_pages");
+}
+
+static bool is_large_pages(const Setting *setting, const char *value) {
         return setting && strcasecmp(setting->value, value) == 0;
 }
 
-static Diag at_large_pages(RuleRun *run, const RuleInstance *instance) {
-        const Setting *setting = rule_setting(instance, "use_large_pages");
-
+static Diag at_large_pages(RuleRun *run, const RuleInstance *instance, const Setting *setting) {
         return setting ? rule_at_setting(run, setting)
                        : (Diag){.file = instance->gathered->config_file, .key = "use_large_pages"};
 }
 
 static const char write_only[] =
-        "ALTER SYSTEM SET use_large_pages=ONLY SCOPE=SPFILE, then restart the instance";
+        "ALTER SYSTEM SET use_large_pages=ONLY SCOPE=SPFILE (without an spfile: write it into the "
+        "file), then restart the instance";
 
-static void find_false(RuleRun *run, const RuleInstance *instance) {
-        if (!is_large_pages(instance, "false"))
+static void find_false_of(RuleRun *run, const RuleInstance *instance, const Sga *sga) {
+        const Setting *setting = large_pages(run, instance, sga);
+
+        if (!is_large_pages(setting, "false"))
                 return;
-        Diag diag = at_large_pages(run, instance);
+        Diag diag = at_large_pages(run, instance, setting);
 
         diag.text = arena_printf(
                 run->arena,
-                "%s has use_large_pages=FALSE: the %s reserved for it stay empty, and the SGA takes as much again in small pages",
-                instance->config->name, rule_planned_pages(run->arena, instance));
+                "%s has use_large_pages=FALSE: what is reserved for it of %s stays empty, and the SGA takes as much again in small pages",
+                sga->name, rule_planned_pages(run->arena, instance));
         diag.remedy = write_only;
         rule_add(run, &diag);
 }
 
-static void find_true(RuleRun *run, const RuleInstance *instance) {
-        bool is_set = rule_setting(instance, "use_large_pages") != NULL;
+static void find_false(RuleRun *run, const RuleInstance *instance) {
+        each_sga(run, instance, find_false_of);
+}
 
-        if (!instance->gathered || (is_set && !is_large_pages(instance, "true")))
+static void find_true_of(RuleRun *run, const RuleInstance *instance, const Sga *sga) {
+        const Setting *setting = large_pages(run, instance, sga);
+
+        if (setting && !is_large_pages(setting, "true"))
                 return;
-        Diag diag = at_large_pages(run, instance);
+        Diag diag = at_large_pages(run, instance, setting);
 
         diag.text = arena_printf(
                 run->arena,
-                "%s has use_large_pages=TRUE%s: when some of its %s are missing it starts with a mixed SGA and page tables to match",
-                instance->config->name, is_set ? "" : ", which is the default",
+                "%s has use_large_pages=TRUE%s: when some of %s are missing it starts with a mixed SGA and page tables to match",
+                sga->name, setting ? "" : ", which is the default",
                 rule_planned_pages(run->arena, instance));
         diag.remedy = write_only;
         rule_add(run, &diag);
 }
 
-static void find_auto(RuleRun *run, const RuleInstance *instance) {
-        bool is_auto_only = is_large_pages(instance, "auto_only");
+static void find_true(RuleRun *run, const RuleInstance *instance) {
+        each_sga(run, instance, find_true_of);
+}
 
-        if (!is_auto_only && !is_large_pages(instance, "auto"))
+static void find_auto_of(RuleRun *run, const RuleInstance *instance, const Sga *sga) {
+        const Setting *setting = large_pages(run, instance, sga);
+        bool is_auto_only = is_large_pages(setting, "auto_only");
+
+        if (!is_auto_only && !is_large_pages(setting, "auto"))
                 return;
-        Diag diag = at_large_pages(run, instance);
+        Diag diag = at_large_pages(run, instance, setting);
 
         diag.text = arena_printf(
                 run->arena,
                 "%s has use_large_pages=%s: Oracle writes vm.nr_hugepages itself at every start, beside the plan, and takes pages from other nodes and instances",
-                instance->config->name, is_auto_only ? "AUTO_ONLY" : "AUTO");
+                sga->name, is_auto_only ? "AUTO_ONLY" : "AUTO");
         diag.remedy = write_only;
         rule_add(run, &diag);
+}
+
+static void find_auto(RuleRun *run, const RuleInstance *instance) {
+        each_sga(run, instance, find_auto_of);
+}
+
+/* What is allowed for small segments is a margin. */
+static uint64_t least_pages(const Sizing *sizing) {
+        uint64_t bytes = sizing->bytes;
+
+        VEC_FOREACH(step, &sizing->steps)
+                if (text_ends_with(step->what, "small segments"))
+                        bytes = sub_floored(bytes, step->bytes);
+        return div_round_up(bytes, sizing->page_size_bytes);
 }
 
 static void find_short(RuleRun *run, const RuleInstance *instance) {
@@ -102,11 +179,7 @@ static void find_short(RuleRun *run, const RuleInstance *instance) {
 
         if (instance->config->memory_kind == MEMORY_AUTO || !sizing ||
             instance->planned->pages_wanted == 0 ||
-            sizing->pages <= instance->planned->pages_wanted)
-                return;
-        /* The pages that are allowed for small segments are a margin. */
-        if (div_round_up(rule_step_bytes(instance, "SGA"), sizing->page_size_bytes) <=
-            instance->planned->pages_wanted)
+            least_pages(sizing) <= instance->planned->pages_wanted)
                 return;
         Diag diag = rule_at_size(instance);
 
@@ -326,11 +399,26 @@ static const char *sid_of(Arena *arena, const RuleInstance *instance) {
         return instance->config->name;
 }
 
+/* Whether an Oracle instance of the plan is, or has among its own, the one called SID. */
+static bool is_of_sid(const RuleRun *run, const RuleInstance *instance, const char *sid) {
+        if (!text_equals(instance->config->engine->name, "oracle"))
+                return false;
+        if (strcasecmp(sid_of(run->arena, instance), sid) == 0 ||
+            strcasecmp(instance->config->name, sid + strspn(sid, "+-")) == 0)
+                return true;
+        if (instance->gathered) {
+                SourceNames sids = find_sids(run->arena, instance);
+
+                VEC_FOREACH(own, &sids)
+                        if (strcasecmp(*own, sid) == 0)
+                                return true;
+        }
+        return false;
+}
+
 static bool is_planned(const RuleRun *run, const char *sid) {
         for (size_t i = 0; i < run->n_instances; i++)
-                if (text_equals(run->instances[i].config->engine->name, "oracle") &&
-                    (strcasecmp(sid_of(run->arena, &run->instances[i]), sid) == 0 ||
-                     strcasecmp(run->instances[i].config->name, sid + strspn(sid, "+-")) == 0))
+                if (is_of_sid(run, &run->instances[i], sid))
                         return true;
         return false;
 }
@@ -407,10 +495,8 @@ static void find_70(RuleRun *run) {
 }
 
 static void find_alert(RuleRun *run, const RuleInstance *instance) {
-        const char *sid = sid_of(run->arena, instance);
-
         VEC_FOREACH(alert, &run->input->facts->alerts) {
-                if (strcasecmp(alert->sid, sid) != 0 ||
+                if (!is_of_sid(run, instance, alert->sid) ||
                     alert->available_pages >= alert->expected_pages)
                         continue;
                 Diag diag = {.file = alert->file};

@@ -130,7 +130,20 @@ static const Case cases[] = {
         /* ---- Oracle ---- */
         {"ora-amm", ORA, .settings = "memory_target=12G", .expects = "memory_target=12G"},
         {"ora-amm", ORA, .settings = "memory_target=0\nsga_target=8G"},
-        {"ora-false", ORA, .settings = "use_large_pages=FALSE", .expects = "stay empty"},
+        {"ora-false", ORA, .settings = "use_large_pages=FALSE", .expects = "stays empty"},
+        {"ora-false", ORA,
+         .settings = "A.sga_target=4G\nA.use_large_pages=only\nB.sga_target=4G\n"
+                     "B.use_large_pages=false",
+         .expects = "db (B) has use_large_pages=FALSE"},
+        {"ora-true", ORA, .settings = "A.sga_target=4G\nB.sga_target=4G\nB.use_large_pages=only",
+         .expects = "db (A) has use_large_pages=TRUE, which is the default"},
+        {"ora-true", ORA,
+         .settings = "A.sga_target=4G\nB.sga_target=4G\n*.use_large_pages=only\n"
+                     "use_large_pages=only"},
+        {"ora-short", ORA, .settings = "A.sga_target=4G\nB.sga_target=6G\nuse_large_pages=only",
+         .expects = "its SGA needs 5,13"},
+        {"ora-asm", ORA, .settings = "+ASM.sga_target=2G\nDB.sga_target=4G\nuse_large_pages=only",
+         .files = {{"/etc/oratab", "+ASM:/u01/grid:N\n"}}},
         {"ora-false", ORA, .settings = "use_large_pages=ONLY"},
         {"ora-true", ORA, .settings = "sga_target=8G", .expects = "which is the default"},
         {"ora-true", ORA, .settings = "sga_target=8G\nuse_large_pages=ONLY"},
