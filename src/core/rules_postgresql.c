@@ -93,7 +93,8 @@ static void find_naive(RuleRun *run, const RuleInstance *instance) {
         rule_add(run, &diag);
 }
 
-/* What a running server has mapped was right for its settings at its start. */
+/* What a running server has mapped was right for its settings at its start. That is asked of nobody:
+ * postgres -C makes a postmaster.pid of its own, and a server that starts at that moment would fail. */
 static uint64_t mapped_pages(const RuleInstance *instance) {
         return instance->holder && instance->holder->page_size_bytes > 0
                        ? instance->holder->mapped_pages
@@ -119,11 +120,7 @@ static void find_short(RuleRun *run, const RuleInstance *instance) {
 
         if (instance->config->memory_kind == MEMORY_AUTO || planned == 0 || is_naive(instance))
                 return;
-        if (sizing && sizing->is_exact && sizing->pages > planned)
-                add_short(run, instance, sizing->pages,
-                          arena_printf(arena, "the server itself says it needs %s",
-                                       format_count(arena, sizing->pages)));
-        else if (mapped_pages(instance) > planned)
+        if (mapped_pages(instance) > planned)
                 add_short(run, instance, mapped_pages(instance),
                           arena_printf(arena, "its server has mapped %s since it was started",
                                        format_count(arena, mapped_pages(instance))));
@@ -138,7 +135,7 @@ static void find_tight(RuleRun *run, const RuleInstance *instance) {
         uint64_t planned = instance->planned->pages_wanted;
 
         /* A server that runs on what is planned has shown that it suffices. */
-        if (instance->config->memory_kind == MEMORY_AUTO || !sizing || sizing->is_exact ||
+        if (instance->config->memory_kind == MEMORY_AUTO || !sizing ||
             planned <= naive_pages(instance) || planned >= sizing->pages ||
             mapped_pages(instance) > 0)
                 return;
