@@ -53,7 +53,7 @@ static void name_displeased(Arena *arena, const Config *config, ThpPolicy policy
                                         instance->name, instance->engine->title,
                                         thp_policy_name(wish), thp_policy_name(policy)),
                                 .remedy =
-                                        "set TransparentHugePages= in [Host], or of the other instances, so that all agree"});
+                                        "set TransparentHugePages= in [Host], or of the other instances, so that all agree; from systemd 260 on MemoryTHP=disable keeps a single unit from them"});
         }
 }
 
