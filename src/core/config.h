@@ -97,6 +97,9 @@ typedef VEC(PageCount) PageCounts;
 /* What NAME.conf.d/90-learned.conf holds: the figures that the last start found. */
 typedef struct Learned {
         PageCounts pages;
+        /* What the engine's rule made of the same settings (X-Rule=): as long as it does, they have
+         * not changed. None: not known. */
+        PageCounts by_rule;
         const char *version; /* of the server that was asked; NULL: not known */
         bool is_exact;       /* the server said so itself */
         ThpPolicy thp;       /* the wish of that version; THP_AUTO: none */

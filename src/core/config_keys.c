@@ -234,14 +234,9 @@ static int parse_page_size(const char *word, uint64_t *ret_bytes) {
         return 0;
 }
 
-static PageCounts *page_counts_of(const KeyTarget *target) {
-        return target->is_learned ? &target->instance->learned.pages : &target->instance->pages;
-}
-
 /* "1081", or "2M:1081". */
-static const char *add_page_count(KeyTarget *target, const char *word) {
+static const char *add_count(KeyTarget *target, PageCounts *counts, const char *word) {
         const char *colon = strchr(word, ':');
-        PageCounts *counts = page_counts_of(target);
         PageCount count = {};
 
         if (colon && parse_page_size(arena_strndup(target->arena, word, (size_t) (colon - word)),
@@ -257,6 +252,18 @@ static const char *add_page_count(KeyTarget *target, const char *word) {
                         return "there is more than one number for a page size";
         *vec_push(target->arena, counts) = count;
         return NULL;
+}
+
+static PageCounts *page_counts_of(const KeyTarget *target) {
+        return target->is_learned ? &target->instance->learned.pages : &target->instance->pages;
+}
+
+static const char *add_page_count(KeyTarget *target, const char *word) {
+        return add_count(target, page_counts_of(target), word);
+}
+
+static const char *add_rule_count(KeyTarget *target, const char *word) {
+        return add_count(target, &target->instance->learned.by_rule, word);
 }
 
 /* The last assignment counts, so that an extension can give another number. */
@@ -612,13 +619,17 @@ static unsigned earlier_line(const ParsedFile *parsed, const Assignment *assignm
 }
 
 /* Keys of the user's own mean nothing, but those in our own record are ours. */
-static void note_learned(const KeyTarget *target, const Assignment *assignment) {
+static void note_learned(KeyTarget *target, const Assignment *assignment) {
         Learned *learned = &target->instance->learned;
 
         if (text_equals(assignment->key, "X-Version"))
                 learned->version = arena_strdup(target->arena, assignment->value);
         else if (text_equals(assignment->key, "X-Exact"))
                 parse_boolean(assignment->value, &learned->is_exact);
+        else if (text_equals(assignment->key, "X-Rule")) {
+                learned->by_rule = (PageCounts){};
+                set_words(target, assignment->value, add_rule_count);
+        }
 }
 
 static void apply_one(KeyTarget *target, Section section, const Assignment *assignment,

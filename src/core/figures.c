@@ -52,6 +52,28 @@ void figures_add(Arena *arena, const InstanceConfig *instance, const Topology *t
                         (Figure){.instance = instance->name, .gathered = gathered, .wrong = wrong};
 }
 
+/* Sizes that were learned need no rule: what was learned is as good, and may be exact. */
+static void add_unlearned(Arena *arena, const InstanceConfig *instance, const Topology *topology,
+                          const Sources *sources, Figures *figures) {
+        const PageCounts *learned = &instance->learned.pages;
+        bool is_learned = true;
+        Figures derived = {};
+
+        for (size_t i = 0; i < instance->n_page_sizes; i++) {
+                uint64_t bytes = instance->page_sizes[i] ? instance->page_sizes[i]
+                                                         : topology->default_page_size_bytes;
+
+                is_learned = is_learned && (topology_page_size_index(topology, bytes) < 0 ||
+                                            page_counts_find(learned, bytes) > 0);
+        }
+        if (is_learned && learned->n > 0)
+                return;
+        figures_add(arena, instance, topology, sources, &derived);
+        VEC_FOREACH(figure, &derived)
+                if (figure->wrong || page_counts_find(learned, figure->sizing.page_size_bytes) == 0)
+                        *vec_push(arena, figures) = *figure;
+}
+
 Figures figures_derive(Arena *arena, const Config *config, const Topology *topology,
                        const Sources *sources, FiguresWanted wanted) {
         Figures figures = {};
@@ -61,8 +83,10 @@ Figures figures_derive(Arena *arena, const Config *config, const Topology *topol
 
                 if (instance->refusal || instance->memory_kind != MEMORY_AUTO)
                         continue;
-                if (wanted == FIGURES_ALL || instance->learned.pages.n == 0)
+                if (wanted == FIGURES_ALL)
                         figures_add(arena, instance, topology, sources, &figures);
+                else
+                        add_unlearned(arena, instance, topology, sources, &figures);
         }
         return figures;
 }

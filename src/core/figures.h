@@ -6,7 +6,7 @@
 #include "core/demand.h"
 
 typedef enum FiguresWanted {
-        FIGURES_UNLEARNED, /* only of instances that have learned none: at boot, and on reload */
+        FIGURES_UNLEARNED, /* only where none was learned for a page size: at boot, and on reload */
         FIGURES_ALL,       /* of all: for `explain`, `check` and the gates */
 } FiguresWanted;
 
