@@ -157,6 +157,14 @@ const char manager_interface_description[] =
         "        value: string\n"
         ")\n"
         "\n"
+        "# A number of pages of one size.\n"
+        "type PageCount (\n"
+        "        # The size of a page in bytes\n"
+        "        pageSizeBytes: int,\n"
+        "        # Pages of it\n"
+        "        pages: int\n"
+        ")\n"
+        "\n"
         "# A plan other than the one that holds.\n"
         "type Prospect (\n"
         "        # Every instance as it would be\n"
@@ -258,6 +266,21 @@ const char manager_interface_description[] =
         "        instance: Instance\n"
         ")\n"
         "\n"
+        "# Tells what an instance with Memory=auto needs, as its gate found out before the database\n"
+        "# starts; holds until the next Reload that finds it learned. For root only. Answers when\n"
+        "# the reservation was made to fit, as far as the plan allows: Wait tells the verdict.\n"
+        "# InvalidParameter for an instance of a fixed size, a page size that is not among its\n"
+        "# PageSize=, and numbers of no sense.\n"
+        "method Grow(\n"
+        "        # Its name\n"
+        "        instance: string,\n"
+        "        # What it needs, for each of its page sizes; fewer than before are fine\n"
+        "        pages: []PageCount\n"
+        ") -> (\n"
+        "        # The instance as it is now\n"
+        "        instance: Instance\n"
+        ")\n"
+        "\n"
         "# No instance has this name.\n"
         "error NoSuchInstance(\n"
         "        # The name asked for\n"
@@ -289,6 +312,12 @@ const char manager_interface_description[] =
         "        # What is wrong with it\n"
         "        problems: []Problem\n"
         ")\n";
+
+const VarlinkParameter manager_grow_parameters[] = {
+        {"instance", VARLINK_STRING, false},
+        {"pages", VARLINK_ARRAY, false},
+        {0},
+};
 
 const VarlinkParameter manager_release_parameters[] = {
         {"instance", VARLINK_STRING, false},

@@ -190,9 +190,74 @@ Figures *manager_figures(const Manager *manager, Arena *arena, const Topology *t
         HostSources sources = host_sources(manager->root);
         Figures *figures = ARENA_NEW(arena, Figures);
 
-        *figures = figures_derive(arena, manager->config, topology, &sources.sources,
-                                  FIGURES_UNLEARNED);
+        VEC_FOREACH(figure, &manager->grown)
+                *vec_push(arena, figures) = *figure;
+        Figures derived = figures_derive(arena, manager->config, topology, &sources.sources,
+                                         FIGURES_UNLEARNED);
+
+        VEC_FOREACH(figure, &derived)
+                *vec_push(arena, figures) = *figure;
         return figures;
+}
+
+static void set_grown(Manager *manager, const char *instance, const PageCount *count) {
+        Figure figure = {
+                .instance = instance,
+                .sizing =
+                        {
+                                .page_size_bytes = count->page_size_bytes,
+                                .pages = count->pages,
+                                .bytes = mul_saturated(count->pages, count->page_size_bytes),
+                                .caveat = "As its gate found out before the last start.",
+                        },
+        };
+
+        VEC_FOREACH(known, &manager->grown)
+                if (text_equals(known->instance, instance) &&
+                    known->sizing.page_size_bytes == count->page_size_bytes) {
+                        *known = figure;
+                        return;
+                }
+        *vec_push(manager->config_arena, &manager->grown) = figure;
+}
+
+/* Whether the plan that holds was made for these numbers. */
+static bool is_planned(const PlanInstance *planned, const PageCounts *pages) {
+        if (!planned || planned->demand->n_options == 0)
+                return false;
+        for (size_t i = 0; i < planned->demand->n_options; i++) {
+                const DemandOption *option = &planned->demand->options[i];
+
+                if (page_counts_find(pages, option->page_size_bytes) != option->pages)
+                        return false;
+        }
+        return true;
+}
+
+bool manager_grow(Manager *manager, const InstanceConfig *instance, const PageCounts *pages) {
+        VEC_FOREACH(count, pages)
+                set_grown(manager, instance->name, count);
+        if (is_planned(plan_find(manager->plan, instance->name), pages))
+                return manager->phase == PHASE_RESERVING;
+        manager_begin_round_after(manager);
+        return true;
+}
+
+/* After a reload, what was learned stands in the configuration; what could not be written there is
+ * still known here. */
+static void keep_grown(Manager *manager, Arena *arena, const Config *config) {
+        Figures kept = {};
+
+        VEC_FOREACH(figure, &manager->grown) {
+                const InstanceConfig *instance = config_find(config, figure->instance);
+
+                if (!instance || instance->refusal || instance->memory_kind != MEMORY_AUTO ||
+                    instance->learned.pages.n > 0)
+                        continue;
+                figure->instance = instance->name;
+                *vec_push(arena, &kept) = *figure;
+        }
+        manager->grown = kept;
 }
 
 static PlanInput plan_input(Manager *manager, Arena *arena) {
@@ -541,6 +606,7 @@ static bool load_config(Manager *manager) {
         }
         manager->rejected_arena = arena_free(manager->rejected_arena);
         manager->rejected = NULL;
+        keep_grown(manager, arena, config);
         /* The old plan refers to the old configuration; a round follows at once. */
         manager->plan = NULL;
         arena_free(manager->config_arena);

@@ -30,8 +30,8 @@ struct Client {
         Client *next;
         Manager *manager;
         VarlinkCall *call;
-        enum { CLIENT_GATE, CLIENT_RELOAD, CLIENT_RELEASE, CLIENT_SUBSCRIBER } kind;
-        char *instance;   /* of a gate or a release */
+        enum { CLIENT_GATE, CLIENT_RELOAD, CLIENT_RELEASE, CLIENT_GROW, CLIENT_SUBSCRIBER } kind;
+        char *instance;   /* of a gate, a release or a growth */
         bool is_starting; /* the gate of the unit itself: its pages must be free now */
         bool has_tried;   /* a round was run for this gate */
         sd_event_source *timer;
@@ -67,6 +67,7 @@ struct Manager {
 
         Arena *config_arena; /* lives from one reload to the next */
         const Config *config;
+        Figures grown;         /* what gates have found out since; in config_arena */
         Arena *rejected_arena; /* of a reload that found mistakes */
         const Diags *rejected;
         Arena *round_arena;  /* lives from one round to the next */
@@ -125,10 +126,15 @@ void manager_begin_round_after(Manager *manager);
 /* Notes in the ledger what NOW shows; how many pages others have moved between nodes. */
 uint64_t manager_observe(Manager *manager, const Topology *now);
 
+/* From now on the INSTANCE, whose size is automatic, needs these PAGES. Begins a round, after the one
+ * under way, where the plan says otherwise; false: there is nothing to do. */
+bool manager_grow(Manager *manager, const InstanceConfig *instance, const PageCounts *pages);
+
 /* What is true now, from fresh counts; in ARENA. */
 Status *manager_judge(const Manager *manager, Arena *arena);
 
-/* The sizes of instances with Memory=auto that have learned none; in ARENA. */
+/* The sizes of instances with Memory=auto: as their gates have found out, else, where nothing was
+ * learned, as the databases' files say; in ARENA. */
 Figures *manager_figures(const Manager *manager, Arena *arena, const Topology *topology);
 
 /* ---- keeping it true (manager_watch.c) ---- */

@@ -326,20 +326,22 @@ static void method_reload(VarlinkCall *call, json_t *parameters, void *userdata)
         manager_reload(manager);
 }
 
-/* ---- Release ---- */
+/* ---- Release, Grow ---- */
 
-static void answer_release(Client *client) {
+/* The instance as it is now, when the round has ended. */
+static void answer_instance(Client *client) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const Status *status = manager_judge(client->manager, arena);
         const StatusInstance *instance = status_find(status, client->instance);
         VarlinkCall *call = client->call;
+        json_t *parameters = instance ? NULL : json_pack("{ss}", "instance", client->instance);
 
         client_end(client);
         if (instance)
                 varlink_call_reply(
                         call, json_pack("{so}", "instance", status_instance_to_json(instance)));
         else
-                varlink_call_error(call, MANAGER_ERROR_NO_SUCH_INSTANCE, NULL);
+                varlink_call_error(call, MANAGER_ERROR_NO_SUCH_INSTANCE, parameters);
 }
 
 static void method_release(VarlinkCall *call, json_t *parameters, void *userdata) {
@@ -361,6 +363,68 @@ static void method_release(VarlinkCall *call, json_t *parameters, void *userdata
         manager_begin_round_after(manager);
 }
 
+static bool takes_page_size(const InstanceConfig *config, const Topology *topology,
+                            uint64_t page_size_bytes) {
+        for (size_t i = 0; i < config->n_page_sizes; i++)
+                if (page_size_bytes == (config->page_sizes[i] ? config->page_sizes[i]
+                                                              : topology->default_page_size_bytes))
+                        return true;
+        return false;
+}
+
+/* [{"pageSizeBytes": 2097152, "pages": 1081}], each size once; -EINVAL for anything else. */
+static int parse_page_counts(Arena *arena, const json_t *list, const InstanceConfig *config,
+                             const Topology *topology, PageCounts *ret) {
+        PageCounts counts = {};
+        const json_t *item;
+        size_t i;
+
+        json_array_foreach(list, i, item) {
+                json_int_t size = json_integer_value(json_object_get(item, "pageSizeBytes"));
+                json_int_t pages = json_integer_value(json_object_get(item, "pages"));
+
+                if (json_object_size(item) != 2 || size <= 0 || pages <= 0 ||
+                    pages > INT64_MAX / size ||
+                    !takes_page_size(config, topology, (uint64_t) size) ||
+                    page_counts_find(&counts, (uint64_t) size) > 0)
+                        return -EINVAL;
+                *vec_push(arena, &counts) = (PageCount){(uint64_t) size, (uint64_t) pages};
+        }
+        *ret = counts;
+        return counts.n > 0 ? 0 : -EINVAL;
+}
+
+static void method_grow(VarlinkCall *call, json_t *parameters, void *userdata) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        Manager *manager = userdata;
+        const char *name = json_string_value(json_object_get(parameters, "instance"));
+        const InstanceConfig *config = config_find(manager->config, name);
+        PageCounts pages;
+
+        if (!config) {
+                varlink_call_error(call, MANAGER_ERROR_NO_SUCH_INSTANCE,
+                                   json_pack("{ss}", "instance", name));
+                return;
+        }
+        if (config->refusal || config->memory_kind != MEMORY_AUTO) {
+                varlink_call_error_invalid_parameter(call, "instance");
+                return;
+        }
+        if (parse_page_counts(arena, json_object_get(parameters, "pages"), config,
+                              manager->topology, &pages) < 0) {
+                varlink_call_error_invalid_parameter(call, "pages");
+                return;
+        }
+        Client *client = client_new(manager, call);
+
+        if (!client)
+                return;
+        client->kind = CLIENT_GROW;
+        client->instance = strdup(name);
+        if (!manager_grow(manager, config, &pages))
+                answer_instance(client);
+}
+
 /* ---- when something has changed ---- */
 
 /* A round has ended: every gate that waited for it has had its try. */
@@ -374,7 +438,8 @@ static void notify_client(Client *client, json_t **reply) {
                 answer_reload(client);
                 break;
         case CLIENT_RELEASE:
-                answer_release(client);
+        case CLIENT_GROW:
+                answer_instance(client);
                 break;
         case CLIENT_SUBSCRIBER:
                 notify_subscriber(client, reply);
@@ -419,6 +484,7 @@ const VarlinkInterface manager_interface = {
                         {"Plan", method_plan, 0, varlink_no_parameters},
                         {"Reload", method_reload, VARLINK_ROOT_ONLY, varlink_no_parameters},
                         {"Release", method_release, VARLINK_ROOT_ONLY, manager_release_parameters},
+                        {"Grow", method_grow, VARLINK_ROOT_ONLY, manager_grow_parameters},
                 },
-        .n_methods = 5,
+        .n_methods = 6,
 };
