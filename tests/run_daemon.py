@@ -787,8 +787,9 @@ def test_client_rights(host: Host, fixture: str = "one-node") -> None:
         return json.loads(reply)
 
     check(call("Describe")["parameters"]["host"]["verdict"] == "ready", "nobody may look")
-    check(call("Reload").get("error") == "org.varlink.service.PermissionDenied",
-          "nobody may not reload")
+    for method in ("Reload", "Release", "Grow"):
+        check(call(method).get("error") == "org.varlink.service.PermissionDenied",
+              f"nobody may not call {method}")
     host.stop(daemon)
 
 
@@ -803,6 +804,176 @@ def test_release(host: Host, fixture: str = "one-node") -> None:
     daemon = host.start()
     check(host.pool(0) == 0, "it stays released over a restart")
     check(host.ctl("reload").returncode == 0 and host.pool(0) == 1000, "until a reload")
+    host.stop(daemon)
+
+
+MARIADB = "etc/mysql/my.cnf"
+LEARNED = f"{CONFIG}/20-db.conf.d/90-learned.conf"
+
+
+def mariadb(pool: str) -> str:
+    return f"[mysqld]\nlarge_pages=ON\ninnodb_buffer_pool_size={pool}\n"
+
+
+def learned(host: Host) -> int:
+    """The pages of 2M that stand in the file, 0 without one."""
+    if not host.path(LEARNED).exists():
+        return 0
+    match = re.search(r"^Pages=2M:(\d+)$", host.path(LEARNED).read_text(), re.MULTILINE)
+    check(match is not None, host.path(LEARNED).read_text())
+    return int(match[1])
+
+
+def test_gate_learns(host: Host, fixture: str = "one-node") -> None:
+    """The gate finds the size out, keeps it, and has the reservation grown before the start."""
+    host.config("20-db.conf", "[Instance]\nEngine=mariadb\n")
+    daemon = host.start()
+    done = host.gate("mariadb.service", "db")
+    check(done.returncode == 1 and "its size is not known" in done.stderr, done.stderr)
+    check(not host.path(LEARNED).exists(), "nothing is learned from nothing")
+    # The data disk is mounted.
+    host.write(MARIADB, mariadb("1G"))
+    done = host.gate("mariadb.service", "db")
+    first = learned(host)
+    check(done.returncode == 0 and f"learned that it takes {first} pages" in done.stderr,
+          done.stderr)
+    check(first > 512 and host.pool(0) == first, f"{first} pages, {host.pool(0)} reserved")
+    # Nothing has changed: nothing is written, nothing is said.
+    written = [host.path(LEARNED), host.pool_path(0)]
+    stamps = [path.stat().st_mtime_ns for path in written]
+    done = host.gate("mariadb.service", "db")
+    check(done.returncode == 0 and done.stderr == "", done.stderr)
+    check([path.stat().st_mtime_ns for path in written] == stamps, "nothing is written")
+    # Raised.
+    host.write(MARIADB, mariadb("2G"))
+    done = host.gate("mariadb.service", "db")
+    check(done.returncode == 0 and f"before it was {first} pages" in done.stderr, done.stderr)
+    second = learned(host)
+    check(second > first + 500 and host.pool(0) == second, f"{second}, {host.pool(0)} reserved")
+    # Lowered: less is learned, and asked for.
+    host.write(MARIADB, mariadb("1G"))
+    check(host.gate("mariadb.service", "db").returncode == 0, "it may start")
+    check(learned(host) == first and host.pool(0) == first, f"{learned(host)}, {host.pool(0)}")
+    host.stop(daemon)
+
+
+def test_learned_at_boot(host: Host, fixture: str = "one-node") -> None:
+    """At the next boot the database's files are not there yet; what was learned is."""
+    host.config("20-db.conf", "[Instance]\nEngine=mariadb\n")
+    host.write(MARIADB, mariadb("1G"))
+    daemon = host.start()
+    check(host.gate("mariadb.service", "db").returncode == 0, "it may start")
+    pages = learned(host)
+    host.stop(daemon)
+    host.path("run/hugeplan/state.json").unlink()
+    host.pool_path(0).write_text("0\n")
+    host.path(MARIADB).unlink()
+    daemon = host.start()
+    check(host.pool(0) == pages, f"{host.pool(0)} of {pages} pages")
+    # A database that cannot be asked keeps its last figure, and says so.
+    done = host.gate("mariadb.service", "db")
+    check(done.returncode == 0 and f"keeps its last figure, {pages} pages of 2M: " in done.stderr,
+          done.stderr)
+    check(learned(host) == pages and host.pool(0) == pages, "nothing has changed")
+    # A broken file of ours is no mistake of the administrator's, and is replaced.
+    host.write(LEARNED, "[Instance]\nPages=nonsense\n")
+    host.write(MARIADB, mariadb("1G"))
+    check(host.ctl("reload").returncode == 0, "it can be reloaded")
+    check(learned(host) == pages and host.pool(0) == pages, f"{learned(host)}, {host.pool(0)}")
+    host.stop(daemon)
+
+
+def test_learned_on_reload(host: Host, fixture: str = "one-node") -> None:
+    """A new drop-in is served without a restart of its database."""
+    daemon = host.start()
+    host.write(MARIADB, mariadb("1G"))
+    host.config("20-db.conf", "[Instance]\nEngine=mariadb\n")
+    done = host.ctl("reload")
+    check(done.returncode == 0 and "learned that it takes" in done.stderr, done.stderr)
+    pages = learned(host)
+    check(pages > 512 and host.pool(0) == pages, f"{pages}, {host.pool(0)} reserved")
+    # What was learned stays until the next start.
+    host.write(MARIADB, mariadb("2G"))
+    check(host.ctl("reload").returncode == 0, "it can be reloaded")
+    check(host.pool(0) == pages and learned(host) == pages, f"{host.pool(0)}")
+    # Called by hand while the database runs, the gate learns nothing.
+    group = host.path("sys/fs/cgroup/system.slice/mariadb.service")
+    group.mkdir(parents=True, exist_ok=True)
+    (group / "cgroup.procs").write_text("1\n")
+    check(host.ctl("wait", "db").returncode == 0, "it has its pages")
+    check(host.pool(0) == pages and learned(host) == pages, f"{host.pool(0)}")
+    host.stop(daemon)
+
+
+def test_etc_cannot_be_written(host: Host, fixture: str = "one-node") -> None:
+    """The reservation grows all the same; only the next boot will not know."""
+    host.config("20-db.conf", "[Instance]\nEngine=mariadb\n")
+    host.write(f"{CONFIG}/20-db.conf.d", "in the way")
+    daemon = host.start()
+    host.write(MARIADB, mariadb("1G"))
+    done = host.gate("mariadb.service", "db")
+    check(done.returncode == 0 and "cannot be written" in done.stderr, done.stderr)
+    pages = host.pool(0)
+    check(pages > 512, f"{pages} pages")
+    host.stop(daemon)
+
+
+def test_gate_learns_alone(host: Host, fixture: str = "one-node") -> None:
+    """Without a daemon the gate goes by what it has found out itself."""
+    host.config("20-db.conf", "[Instance]\nEngine=mariadb\n")
+    host.write(MARIADB, mariadb("1G"))
+    done = host.gate("mariadb.service", "db")
+    pages = learned(host)
+    check(done.returncode == 1 and pages > 512, done.stderr)
+    host.pool_path(0).write_text(f"{pages}\n")
+    wait_until("the kernel", lambda: host.kernel is not None and host.kernel.is_quiet())
+    time.sleep(0.02)
+    check(host.gate("mariadb.service", "db").returncode == 0, "its pages are there")
+    # Raised, and the pages are not there.
+    host.write(MARIADB, mariadb("2G"))
+    done = host.gate("mariadb.service", "db")
+    check(done.returncode == 1 and learned(host) > pages + 500, done.stderr)
+
+
+def test_grow(host: Host, fixture: str = "one-node") -> None:
+    host.config("20-db.conf", "[Instance]\nEngine=mariadb\n")
+    host.config("30-fixed.conf", "[Instance]\nPages=10\n")
+    daemon = host.start()
+
+    def grow(name: str, *counts: tuple[int, int]) -> dict:
+        pages = [{"pageSizeBytes": size, "pages": number} for size, number in counts]
+        return host.call("Grow", {"instance": name, "pages": pages})
+
+    reply = grow("db", (2 * MIB, 700))
+    check(reply["parameters"]["instance"]["pagesGranted"] == 700, str(reply))
+    check(host.pool(0) == 710, str(host.pool(0)))
+    before = host.kernel_files()
+    check(grow("db", (2 * MIB, 700))["parameters"]["instance"]["verdict"] == "ready", "the same again")
+    changed = run_cases.compare_trees("the same", before, host.kernel_files())
+    check(not changed, "".join(changed))
+    # No more than there is room for; and the one before stands no longer.
+    reply = grow("db", (2 * MIB, 9999999))
+    check(reply["parameters"]["instance"]["reasonId"] == "not-enough-memory", str(reply))
+    check(grow("db", (2 * MIB, 20))["parameters"]["instance"]["verdict"] == "ready", "less")
+    check(host.pool(0) == 30, str(host.pool(0)))
+    # What makes no sense.
+    for counts in ([], [(2 * MIB, 0)], [(2 * MIB, -1)], [(0, 1)], [(-1, 1)], [(1 << 30, 1)],
+                   [(2 * MIB, 1 << 62)], [(2 * MIB, 1), (2 * MIB, 1)]):
+        reply = grow("db", *counts)
+        check(reply.get("error") == "org.varlink.service.InvalidParameter", f"{counts}: {reply}")
+        check(reply["parameters"]["parameter"] == "pages", str(reply))
+    for pages in ([1], ["x"], [{}], [{"pageSizeBytes": 2 * MIB, "pages": 1, "more": 1}]):
+        reply = host.call("Grow", {"instance": "db", "pages": pages})
+        check(reply.get("error") == "org.varlink.service.InvalidParameter", f"{pages}: {reply}")
+    check(grow("nobody", (2 * MIB, 1)).get("error") == "org.hugeplan.Manager.NoSuchInstance",
+          "an unknown instance")
+    check(grow("fixed", (2 * MIB, 1))["parameters"]["parameter"] == "instance", "a fixed size")
+    check(host.pool(0) == 30, "nothing has changed")
+    # What could not be kept in a file is known over reloads, until the daemon ends.
+    check(host.ctl("reload").returncode == 0 and host.pool(0) == 30, str(host.pool(0)))
+    host.stop(daemon)
+    daemon = host.start()
+    check(host.verdicts() == {"db": "refused", "fixed": "ready"}, str(host.verdicts()))
     host.stop(daemon)
 
 

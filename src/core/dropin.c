@@ -2,6 +2,7 @@
 #include "core/dropin.h"
 
 #include "base/text.h"
+#include "core/learned.h"
 #include "core/names.h"
 
 #include <stdlib.h>
@@ -50,7 +51,10 @@ static char *make_text(Arena *arena, const InstanceConfig *const *instances, siz
                 is_bound = is_bound && !id_set_is_empty(&own);
                 ID_SET_FOREACH(node, &own)
                 id_set_add(&nodes, node);
-                text_printf(&text, "ExecStartPre=%s wait %s\n", ctl, instances[i]->name);
+                /* As root where it has to learn and grow: to ask the database's program as its
+                 * owner, to keep the answer in /etc, to be let by the daemon. */
+                text_printf(&text, "ExecStartPre=%s%s wait %s\n",
+                            instance_is_learning(instances[i]) ? "+" : "", ctl, instances[i]->name);
         }
         if (is_bound)
                 text_printf(&text, "NUMAPolicy=bind\nNUMAMask=%s\n", id_set_format(arena, &nodes));

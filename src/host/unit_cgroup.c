@@ -5,8 +5,11 @@
 #include "base/text.h"
 #include "core/names.h"
 
+#include <string.h>
+
 enum { SLICE_DEPTH_MAX = 8 };
 
+/* PID 0 stands for any. */
 static bool has_process(const Root *root, Arena *arena, const char *group, pid_t pid) {
         const char *rest;
         char *text, *word;
@@ -17,9 +20,27 @@ static bool has_process(const Root *root, Arena *arena, const char *group, pid_t
                 return false;
         rest = text;
         while ((word = text_next_word(arena, &rest, "\n")))
-                if (parse_u64(word, &member) == 0 && member == (uint64_t) pid)
+                if (parse_u64(word, &member) == 0 && (pid == 0 || member == (uint64_t) pid))
                         return true;
         return false;
+}
+
+/* The groups below count too; only the unified hierarchy tells of them. */
+static bool is_populated(const Root *root, Arena *arena, const char *group) {
+        char *text;
+
+        return (root_read_attribute(root, arena, arena_printf(arena, "%s/cgroup.events", group),
+                                    &text) == 0 &&
+                strstr(text, "populated 1")) ||
+               has_process(root, arena, group, 0);
+}
+
+/* In its group, or in the one of its control processes. */
+static bool unit_has(const Root *root, Arena *arena, const char *group, pid_t pid) {
+        if (pid == 0)
+                return is_populated(root, arena, group);
+        return has_process(root, arena, group, pid) ||
+               has_process(root, arena, arena_printf(arena, "%s/.control", group), pid);
 }
 
 /* The unit may be in this group, or in one of the slices below it. */
@@ -29,8 +50,7 @@ static bool search_slice(const Root *root, Arena *arena, const char *slice, cons
         Names names = {};
 
         if (root_is_directory(root, group))
-                return has_process(root, arena, group, pid) ||
-                       has_process(root, arena, arena_printf(arena, "%s/.control", group), pid);
+                return unit_has(root, arena, group, pid);
         if (depth == SLICE_DEPTH_MAX)
                 return false;
         root_list(root, arena, slice, &names);
@@ -42,7 +62,7 @@ static bool search_slice(const Root *root, Arena *arena, const char *slice, cons
         return false;
 }
 
-bool unit_cgroup_has_process(const Root *root, const char *unit, pid_t pid) {
+static bool search(const Root *root, const char *unit, pid_t pid) {
         /* Unified, hybrid and legacy hierarchies: systemd's own is one of these. */
         static const char *const hierarchies[] = {
                 PATH_CGROUP,
@@ -55,4 +75,12 @@ bool unit_cgroup_has_process(const Root *root, const char *unit, pid_t pid) {
                 if (search_slice(root, arena, hierarchies[i], unit, pid, 0))
                         return true;
         return false;
+}
+
+bool unit_cgroup_has_process(const Root *root, const char *unit, pid_t pid) {
+        return search(root, unit, pid);
+}
+
+bool unit_cgroup_is_populated(const Root *root, const char *unit) {
+        return search(root, unit, 0);
 }

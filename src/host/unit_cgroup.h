@@ -11,3 +11,7 @@
 /* Whether PID is in the control group of the system service UNIT, or in its `.control` group, where
  * systemd puts ExecStartPre= of delegated units. False where nothing can be found out. */
 bool unit_cgroup_has_process(const Root *root, const char *unit, pid_t pid);
+
+/* Whether the system service UNIT has any process: it runs, or is about to. False where nothing can
+ * be found out. */
+bool unit_cgroup_is_populated(const Root *root, const char *unit);

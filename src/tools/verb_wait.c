@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The gate: lets a database start when its pages stand.
  *
- * Runs as ExecStartPre= of the database's unit, as the unit's own user. It asks the daemon; when
+ * Runs as ExecStartPre= of the database's unit, as the unit's own user, or as root where the size is
+ * found out before each start (learn.h). It asks the daemon; when
  * that cannot be reached it looks at the files itself, for a database must not stay down because
  * hugeplan is broken. */
 #include "base/text.h"
 #include "core/names.h"
 #include "core/status_json.h"
+#include "host/clock.h"
 #include "host/holders.h"
 #include "host/probe.h"
 #include "host/unit_cgroup.h"
 #include "ipc/manager_interface.h"
+#include "tools/learn.h"
 #include "tools/log.h"
 #include "tools/options.h"
 #include "tools/verbs.h"
@@ -204,14 +207,24 @@ static int tell_error(Command *command, const char *name, const char *error_name
         return decide_alone(command, name, error_name);
 }
 
+/* What is left of the gate's time for waiting, once what can be learned was found out. */
+static uint64_t learn_first(Command *command, const char *name, uint64_t usec) {
+        uint64_t start = clock_now_usec();
+
+        if (!learn_at_gate(command, name, usec) || usec == UINT64_MAX)
+                return usec;
+        return MAX(sub_floored(usec, clock_now_usec() - start), MIN(usec, USEC_PER_SEC));
+}
+
 static int wait_for(Command *command, const char *name) {
-        uint64_t usec = wait_usec(command, name);
+        uint64_t usec_in_all = wait_usec(command, name);
+        uint64_t usec = learn_first(command, name, usec_in_all);
         json_t *parameters = json_pack("{ss}", "instance", name), *reply = NULL;
         StatusInstance instance;
         char *error_name = NULL;
         int code;
 
-        if (command->has_timeout && usec != UINT64_MAX)
+        if ((command->has_timeout || usec < usec_in_all) && usec != UINT64_MAX)
                 json_object_set_new(parameters, "timeoutUSec", json_integer((json_int_t) usec));
         int r = daemon_call(command, MANAGER_WAIT, parameters, add_saturated(usec, grace_usec),
                             &reply, &error_name);

@@ -15,6 +15,7 @@
 #include "host/probe.h"
 #include "host/state.h"
 #include "ipc/manager_interface.h"
+#include "tools/learn.h"
 #include "tools/log.h"
 #include "tools/options.h"
 
@@ -54,8 +55,12 @@ Local local_load(Command *command) {
         HostSources sources = host_sources(command->root);
 
         ledger_observe(arena, ledger, local.topology);
-        local.figures = figures_derive(arena, local.config, local.topology, &sources.sources,
-                                       FIGURES_UNLEARNED);
+        Figures derived = figures_derive(arena, local.config, local.topology, &sources.sources,
+                                         FIGURES_UNLEARNED);
+
+        local.figures = command->found;
+        VEC_FOREACH(figure, &derived)
+                *vec_push(arena, &local.figures) = *figure;
         const GuardedPlanInput input = {
                 .guard = boot_guard_load(command->root, arena),
                 .config = local.config,
@@ -468,6 +473,8 @@ static int fail_unreachable(int error) {
 static int verb_reload(Command *command) {
         char *error_name = NULL;
         json_t *reply = NULL;
+
+        learn_for_reload(command);
         int r = daemon_call(command, MANAGER_RELOAD, NULL, UINT64_MAX, &reply, &error_name);
 
         if (r < 0)

@@ -29,6 +29,7 @@ typedef struct Command {
         uint64_t timeout_usec;
         bool is_all;      /* --all */
         bool is_watching; /* --watch */
+        Figures found;    /* by the gate itself just now; they go before others */
 } Command;
 
 typedef struct Verb {
@@ -56,7 +57,7 @@ typedef struct Local {
         const Topology *topology;
         const Ledger *ledger;
         const Plan *plan;
-        Figures figures;          /* of instances with Memory=auto that have learned none */
+        Figures figures;          /* of instances with Memory=auto: found, or not learned yet */
         const Plan *after_reload; /* NULL while the boot guard is open */
         Diags guard_problems;
 } Local;

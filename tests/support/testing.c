@@ -360,9 +360,16 @@ char *steps_text(Arena *arena, const Plan *plan) {
 
 /* "WORD NAME", where NAME is the name of an instance. */
 static bool is_gate(Arena *arena, const char *line, const char *ctl) {
-        const char *start = arena_printf(arena, "ExecStartPre=%s wait ", ctl);
+        static const char *const prefixes[] = {"", "+"};
 
-        return text_starts_with(line, start) && !config_check_instance_name(line + strlen(start));
+        for (size_t i = 0; i < ARRAY_LEN(prefixes); i++) {
+                const char *start =
+                        arena_printf(arena, "ExecStartPre=%s%s wait ", prefixes[i], ctl);
+
+                if (text_starts_with(line, start))
+                        return !config_check_instance_name(line + strlen(start));
+        }
+        return false;
 }
 
 static bool is_node_list(const char *line) {

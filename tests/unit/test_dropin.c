@@ -30,6 +30,22 @@ static void test_text(void **state) {
                     "ExecStartPre=/usr/bin/hugeplanctl wait pg\n");
 }
 
+/* As root only where there is something to be learned. */
+static void test_learning(void **state) {
+        const Dropins dropins = make(
+                *state,
+                config_make(*state, "a.conf", "[Instance]\nEngine=mariadb\nUnit=a.service\n",
+                            "b.conf", "[Instance]\nEngine=mariadb\nMemory=1G\nUnit=b.service\n",
+                            "c.conf", "[Instance]\nEngine=mongodb\nUnit=c.service\n", "d.conf",
+                            "[Instance]\nEngine=mssql\nUnit=d.service\n", NULL));
+
+        assert_int_equal(dropins.n, 4);
+        assert_contains(dropins.items[0].text, "\nExecStartPre=+/usr/bin/hugeplanctl wait a\n");
+        assert_contains(dropins.items[1].text, "\nExecStartPre=/usr/bin/hugeplanctl wait b\n");
+        assert_contains(dropins.items[2].text, "\nExecStartPre=+/usr/bin/hugeplanctl wait c\n");
+        assert_contains(dropins.items[3].text, "\nExecStartPre=/usr/bin/hugeplanctl wait d\n");
+}
+
 /* Restarting hugeplan must never restart a database. */
 static void test_never_requires(void **state) {
         static const char *const words[] = {
@@ -150,10 +166,9 @@ static void test_nothing(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                TEST(test_text),        TEST(test_never_requires),
-                TEST(test_who_has_one), TEST(test_shared_unit),
-                TEST(test_bind),        TEST(test_bind_shared),
-                TEST(test_nothing),     TEST(test_hostile_file_names),
+                TEST(test_text),        TEST(test_learning),    TEST(test_never_requires),
+                TEST(test_who_has_one), TEST(test_shared_unit), TEST(test_bind),
+                TEST(test_bind_shared), TEST(test_nothing),     TEST(test_hostile_file_names),
         };
 
         return RUN_TESTS(tests);

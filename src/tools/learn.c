@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "tools/learn.h"
+
+#include "base/text.h"
+#include "core/figures.h"
+#include "host/ask.h"
+#include "host/clock.h"
+#include "host/holders.h"
+#include "host/host_sources.h"
+#include "host/probe.h"
+#include "host/unit_cgroup.h"
+#include "ipc/manager_interface.h"
+#include "tools/log.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool is_automatic(const InstanceConfig *instance) {
+        return !instance->refusal && instance->memory_kind == MEMORY_AUTO;
+}
+
+/* As root; or below another root, where rights are those of files, and there are no programs. */
+static bool may_learn(const Command *command, const InstanceConfig *instance) {
+        if (!root_is_host(command->root))
+                return is_automatic(instance);
+        return geteuid() == 0 && instance_is_learning(instance);
+}
+
+static bool is_running(const Command *command, const InstanceConfig *instance) {
+        return instance->unit && unit_cgroup_is_populated(command->root, instance->unit) &&
+               !unit_cgroup_has_process(command->root, instance->unit, getpid());
+}
+
+/* ---- the server's own word ---- */
+
+typedef struct Asking {
+        Command *command;
+        const InstanceConfig *instance;
+        uint64_t deadline_usec; /* for all questions together */
+} Asking;
+
+static const char *run_question(const Asking *asking, const Question *question,
+                                const char *config_file, char **ret_output) {
+        uint64_t left = sub_floored(asking->deadline_usec, clock_now_usec());
+
+        if (left == 0)
+                return "there was no time left to ask";
+        return ask(asking->command->root, asking->command->arena, question, config_file, left,
+                   ret_output);
+}
+
+/* Exact, in place of what the rule says; false: there is no such question. */
+static bool ask_size(const Asking *asking, Figure *figure, const char **ret_why) {
+        const Engine *engine = asking->instance->engine;
+        Arena *arena = asking->command->arena;
+        uint64_t page_size_bytes = figure->sizing.page_size_bytes;
+        Sizing answered = {.page_size_bytes = page_size_bytes};
+        Question question = {};
+        char *output = NULL;
+
+        if (!engine->ask || !engine->ask(arena, figure->gathered, page_size_bytes, &question))
+                return false;
+        *ret_why = run_question(asking, &question, figure->gathered->config_file, &output);
+        if (!*ret_why)
+                *ret_why =
+                        engine->answer(arena, figure->gathered, output, page_size_bytes, &answered);
+        if (!*ret_why)
+                figure->sizing = answered;
+        return true;
+}
+
+/* One that is not answered is answer enough: the others are not asked. */
+static void ask_sizes(const Asking *asking, Finding *finding) {
+        Figures asked = {};
+
+        VEC_FOREACH(figure, &finding->figures) {
+                Figure exact = *figure;
+                const char *why = NULL;
+
+                if (!ask_size(asking, &exact, &why))
+                        return;
+                if (why) {
+                        finding->unasked = why;
+                        return;
+                }
+                *vec_push(asking->command->arena, &asked) = exact;
+        }
+        finding->figures = asked;
+}
+
+/* ---- what a running server has mapped ---- */
+
+/* It was started with the settings of then. Where the rule's upper bound is far beyond it, they were
+ * changed since, and the next start takes more. */
+static bool is_of_these_settings(const Sizing *sizing, uint64_t mapped_pages) {
+        uint64_t mapped_bytes = mul_saturated(mapped_pages, sizing->page_size_bytes);
+
+        return mapped_pages > 0 && mapped_pages <= sizing->pages &&
+               sizing->bytes <= add_saturated(mapped_bytes + mapped_bytes / 4, 32 * MIB);
+}
+
+static bool take_mapped(const Holders *holders, const InstanceConfig *instance, Figure *figure) {
+        VEC_FOREACH(holder, &holders->list) {
+                Sizing *sizing = &figure->sizing;
+
+                if (!text_equals(holder->unit, instance->unit) ||
+                    holder->page_size_bytes != sizing->page_size_bytes ||
+                    !is_of_these_settings(sizing, holder->mapped_pages))
+                        continue;
+                *sizing = (Sizing){
+                        .page_size_bytes = sizing->page_size_bytes,
+                        .pages = holder->mapped_pages,
+                        .bytes = mul_saturated(holder->mapped_pages, sizing->page_size_bytes),
+                        .is_exact = true,
+                };
+                return true;
+        }
+        return false;
+}
+
+/* Two databases on one unit cannot be told apart. */
+static bool is_alone_on_unit(const Config *config, const InstanceConfig *instance) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < config->n_instances; i++)
+                n += text_equals(config->instances[i].unit, instance->unit);
+        return n == 1;
+}
+
+static void look_at_mappings(Command *command, const Topology *topology, Finding *finding) {
+        const InstanceConfig *instance = finding->instance;
+
+        /* Others may have got less than they wanted, and run all the same. */
+        if (!instance->engine->ask)
+                return;
+        finding->unasked = "a running server cannot be asked";
+        if (!is_alone_on_unit(read_config(command), instance))
+                return;
+        const Holders *holders = holders_find(command->root, command->arena, topology);
+
+        /* It takes one of the sizes; the rule has to do for the others. */
+        VEC_FOREACH(figure, &finding->figures)
+                if (take_mapped(holders, instance, figure) && finding->figures.n == 1) {
+                        finding->is_mapped = true;
+                        finding->unasked = NULL;
+                }
+}
+
+/* ---- finding out ---- */
+
+static void find_version(const Asking *asking, const Sources *sources, Finding *finding) {
+        const EngineTarget target = figures_target(finding->instance);
+        Arena *arena = asking->command->arena;
+        Question question = {};
+        char *output = NULL;
+
+        finding->instance->engine->ask_version(arena, &target, sources, &question);
+        finding->wrong = run_question(asking, &question, NULL, &output);
+        if (!finding->wrong)
+                finding->wrong =
+                        finding->instance->engine->answer_version(arena, output, &finding->version);
+}
+
+/* By the rule, from the database's own files. */
+static void find_sizes(Command *command, const Topology *topology, const Sources *sources,
+                       Finding *finding) {
+        figures_add(command->arena, finding->instance, topology, sources, &finding->figures);
+        VEC_FOREACH(figure, &finding->figures) {
+                finding->gathered = figure->gathered;
+                finding->version = figure->gathered->version;
+                if (figure->wrong)
+                        finding->wrong = figure->wrong;
+                else
+                        *vec_push(command->arena, &finding->by_rule) = *figure;
+        }
+        if (finding->figures.n == 0)
+                finding->wrong = "the host has none of its page sizes";
+}
+
+static bool are_exact(const Figures *figures) {
+        VEC_FOREACH(figure, figures)
+                if (!figure->sizing.is_exact)
+                        return false;
+        return figures->n > 0;
+}
+
+Finding learn_find(Command *command, const InstanceConfig *instance, const Topology *topology) {
+        HostSources sources = host_sources(command->root);
+        const Asking asking = {command, instance,
+                               add_saturated(clock_now_usec(), ASK_TIMEOUT_USEC)};
+        Finding finding = {.instance = instance};
+
+        if (!is_automatic(instance)) {
+                find_version(&asking, &sources.sources, &finding);
+                return finding;
+        }
+        find_sizes(command, topology, &sources.sources, &finding);
+        if (!finding.wrong && is_running(command, instance))
+                look_at_mappings(command, topology, &finding);
+        else if (!finding.wrong)
+                ask_sizes(&asking, &finding);
+        finding.is_exact = !finding.wrong && are_exact(&finding.figures);
+        return finding;
+}
+
+/* ---- keeping it ---- */
+
+static const char *time_now(Arena *arena) {
+        time_t now = time(NULL);
+        char text[32] = "";
+        struct tm parts;
+
+        if (gmtime_r(&now, &parts))
+                strftime(text, sizeof(text), "%Y-%m-%d %H:%M UTC", &parts);
+        return arena_strdup(arena, text);
+}
+
+static void say_learned(Arena *arena, const Finding *finding, const char *path) {
+        const Learned *before = &finding->instance->learned;
+        PageCounts pages = finding_pages(arena, finding);
+
+        if (pages.n == 0)
+                log_line(LOG_NOTICE, "%s: learned that it is %s %s (%s)", finding->instance->name,
+                         finding->instance->engine->title, finding->version, path);
+        else
+                log_line(LOG_NOTICE, "%s: learned that it takes %s%s%s%s (%s)",
+                         finding->instance->name, page_counts_format(arena, &pages),
+                         finding->is_exact ? "" : ", an estimate",
+                         before->pages.n > 0 ? "; before it was " : "",
+                         before->pages.n > 0 ? page_counts_format(arena, &before->pages) : "",
+                         path);
+}
+
+static void keep(Command *command, const Finding *finding) {
+        Arena *arena = command->arena;
+        const char *path = learned_path(arena, finding->instance);
+        int r = root_write_file(command->root, path,
+                                learned_format(arena, finding, time_now(arena)), 0644);
+
+        if (r < 0)
+                log_line(
+                        LOG_WARNING,
+                        "%s: what was learned cannot be written to %s: %s; the next boot will not know it",
+                        finding->instance->name, root_path(arena, command->root, path),
+                        strerror(-r));
+        say_learned(arena, finding, r < 0 ? "not kept" : root_path(arena, command->root, path));
+}
+
+/* Says what was made of it, and keeps it where it is new. */
+static void conclude(Command *command, const Finding *finding) {
+        const char *name = finding->instance->name;
+        const char *why = finding->wrong ? finding->wrong : finding->unasked;
+        const Learned *last = &finding->instance->learned;
+        FindingUse use = finding_use(finding);
+
+        if (use == FINDING_KEEP && last->pages.n > 0)
+                log_line(LOG_WARNING, "%s keeps its last figure, %s: %s", name,
+                         page_counts_format(command->arena, &last->pages), why);
+        else if (use == FINDING_KEEP)
+                log_line(LOG_WARNING, "%s is taken for version %s as before: %s", name,
+                         last->version, why);
+        else if (use == FINDING_UNKNOWN)
+                log_line(LOG_WARNING, "%s: its %s is not known: %s", name,
+                         is_automatic(finding->instance) ? "size" : "version", why);
+        else if (why)
+                log_line(LOG_WARNING, "%s: an estimate has to do: %s", name, why);
+        if (use == FINDING_LEARN)
+                keep(command, finding);
+}
+
+/* ---- in the gate ---- */
+
+/* What is left of COUNTS once page sizes that the instance no longer takes are gone. */
+static json_t *counts_to_json(const InstanceConfig *instance, const Topology *topology,
+                              const PageCounts *counts) {
+        json_t *list = json_array();
+
+        for (size_t i = 0; i < instance->n_page_sizes; i++) {
+                uint64_t bytes = instance->page_sizes[i] ? instance->page_sizes[i]
+                                                         : topology->default_page_size_bytes;
+                uint64_t pages = page_counts_find(counts, bytes);
+
+                if (pages > 0 && pages <= INT64_MAX)
+                        json_array_append_new(list, json_pack("{sI sI}", "pageSizeBytes",
+                                                              (json_int_t) bytes, "pages",
+                                                              (json_int_t) pages));
+        }
+        return list;
+}
+
+/* That the daemon is not there, or of a version before this, is not said: the verdict, which is asked
+ * for next, does. */
+static void grow(Command *command, const InstanceConfig *instance, const Topology *topology,
+                 const PageCounts *counts, uint64_t timeout_usec) {
+        json_t *list = counts_to_json(instance, topology, counts), *reply = NULL;
+        char *error_name = NULL;
+
+        if (json_array_size(list) == 0) {
+                json_decref(list);
+                return;
+        }
+        int r = daemon_call(command, MANAGER_GROW,
+                            json_pack("{ss so}", "instance", instance->name, "pages", list),
+                            timeout_usec, &reply, &error_name);
+
+        if (r == 0 && error_name)
+                log_line(LOG_WARNING, "%s: hugepland does not take what was learned: %s",
+                         instance->name, error_name);
+        free(error_name);
+        json_decref(reply);
+}
+
+bool learn_at_gate(Command *command, const char *name, uint64_t timeout_usec) {
+        const Config *config = read_config(command);
+        const InstanceConfig *instance = config_find(config, name);
+        uint64_t deadline_usec = add_saturated(clock_now_usec(), timeout_usec);
+
+        if (!instance || !may_learn(command, instance))
+                return false;
+        /* Called by hand: nothing is about to start. */
+        if (is_running(command, instance) && instance->learned.pages.n > 0)
+                return false;
+        const Topology *topology = probe_topology(command->root, command->arena);
+        const Finding finding = learn_find(command, instance, topology);
+        const PageCounts counts = finding_pages(command->arena, &finding);
+
+        conclude(command, &finding);
+        if (finding_use(&finding) != FINDING_KEEP)
+                command->found = finding.figures;
+        grow(command, instance, topology, &counts, sub_floored(deadline_usec, clock_now_usec()));
+        return true;
+}
+
+/* ---- before a reload ---- */
+
+void learn_for_reload(Command *command) {
+        const Config *config = read_config(command);
+        const Topology *topology = probe_topology(command->root, command->arena);
+
+        for (size_t i = 0; i < config->n_instances; i++) {
+                const InstanceConfig *instance = &config->instances[i];
+
+                if (!may_learn(command, instance) || instance->learned.pages.n > 0)
+                        continue;
+                const Finding finding = learn_find(command, instance, topology);
+
+                conclude(command, &finding);
+        }
+}
