@@ -241,10 +241,11 @@ class Host:
     def take_pages(self, node: int, pages: int, pid: int, unit: str) -> None:
         """A process of that unit maps and touches 2M pages of the node."""
         pool = self.pool_path(node).parent
-        left = read_count(pool / "free_hugepages") - pages
-        replace(pool / "free_hugepages", f"{left}\n")
         assert self.kernel
-        self.kernel.add_up(pool.name)
+        with self.kernel.lock:
+            left = read_count(pool / "free_hugepages") - pages
+            replace(pool / "free_hugepages", f"{left}\n")
+            self.kernel.add_up(pool.name)
         start = 0x7F0000000000
         file = "file=/anon_hugepage\\040(deleted)"
         self.write(f"proc/{pid}/status", f"Name:\tthief\nPid:\t{pid}\nPPid:\t1\n"
@@ -258,8 +259,10 @@ class Host:
     def leave_free(self, node: int, mib: int) -> None:
         """So much memory is left on the node, and no page cache that could be reclaimed."""
         meminfo = self.path(f"sys/devices/system/node/node{node}/meminfo")
-        text = re.sub(r"(MemFree: +)\d+", rf"\g<1>{mib * 1024}", meminfo.read_text())
-        replace(meminfo, re.sub(r"(\b(?:Active|Inactive)\(file\): +)\d+", r"\g<1>0", text))
+        assert self.kernel
+        with self.kernel.lock:
+            text = re.sub(r"(MemFree: +)\d+", rf"\g<1>{mib * 1024}", meminfo.read_text())
+            replace(meminfo, re.sub(r"(\b(?:Active|Inactive)\(file\): +)\d+", r"\g<1>0", text))
 
     def status(self) -> dict:
         return json.loads(self.ctl("--json=short", "status").stdout)
