@@ -4,7 +4,9 @@
  * Each row gives what the vendor's documentation says. Where that changed with a version, the
  * installed program is asked for it. */
 
+#include "base/text.h"
 #include "core/engine_rows.h"
+#include "core/unit_file.h"
 
 #include <string.h>
 
@@ -22,9 +24,27 @@ static const char *size_nothing(Arena *arena, const Settings *settings, uint64_t
 
 /* ---- versions ---- */
 
-/* The program that a server is started by, asked for its version. It needs no rights for that. */
-static void ask_version(Arena *arena, const char *name, Question *ret) {
+/* The program that the unit starts, where it is called NAME. */
+static void add_program_of_unit(Arena *arena, const char *unit_name, const Sources *sources,
+                                const char *name, SourceNames *programs) {
+        const UnitFile *unit = unit_file_read(arena, sources, unit_name);
+        const UnitAssignment *start = unit_file_find(unit, "Service", "ExecStart");
+
+        if (!start)
+                return;
+        UnitWords words = unit_file_command(arena, unit, sources, start->value);
+
+        if (words.n > 0 && *words.items[0] == '/' &&
+            text_ends_with(words.items[0], arena_printf(arena, "/%s", name)))
+                *vec_push(arena, programs) = words.items[0];
+}
+
+/* The server's program NAME, asked for its version. It needs no rights for that. */
+static void ask_version(Arena *arena, const EngineTarget *target, const Sources *sources,
+                        const char *name, Question *ret) {
         *ret = (Question){.user = "nobody"};
+        if (target->unit)
+                add_program_of_unit(arena, target->unit, sources, name, &ret->program);
         *vec_push(arena, &ret->program) = arena_printf(arena, "/usr/bin/%s", name);
         *vec_push(arena, &ret->program) = arena_printf(arena, "/usr/local/bin/%s", name);
         *vec_push(arena, &ret->arguments) = "--version";
@@ -56,9 +76,7 @@ static ThpPolicy mongodb_thp_by_version(uint64_t major, uint64_t minor) {
 
 static void mongodb_ask_version(Arena *arena, const EngineTarget *target, const Sources *sources,
                                 Question *ret) {
-        (void) target;
-        (void) sources;
-        ask_version(arena, "mongod", ret);
+        ask_version(arena, target, sources, "mongod", ret);
 }
 
 /* "db version v8.0.4" */
@@ -89,9 +107,7 @@ static ThpPolicy redis_thp_by_version(uint64_t major, uint64_t minor) {
 
 static void redis_ask_version(Arena *arena, const EngineTarget *target, const Sources *sources,
                               Question *ret) {
-        (void) target;
-        (void) sources;
-        ask_version(arena, "redis-server", ret);
+        ask_version(arena, target, sources, "redis-server", ret);
 }
 
 /* "Redis server v=7.0.15 sha=00000000:0 malloc=jemalloc-5.3.0 bits=64 build=..." */

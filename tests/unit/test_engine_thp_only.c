@@ -95,6 +95,31 @@ static void test_questions(void **state) {
         }
 }
 
+/* The program of the unit goes first, unless the unit starts something else. */
+static void test_program_of_the_unit(void **state) {
+        static const struct {
+                const char *start, *first;
+        } rows[] = {
+                {"/opt/mongodb-8/bin/mongod --config /etc/mongod.conf",
+                 "/opt/mongodb-8/bin/mongod"},
+                {"/usr/bin/numactl --interleave=all /opt/mongod", "/usr/bin/mongod"},
+                {"mongod", "/usr/bin/mongod"},
+                {"/opt/notmongod", "/usr/bin/mongod"},
+        };
+        Arena *arena = *state;
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                const Sources *sources = TEST_SOURCES(
+                        arena, {"/etc/systemd/system/mongod.service",
+                                arena_printf(arena, "[Service]\nExecStart=%s\n", rows[i].start)});
+                Question question;
+
+                engine_find("mongodb")->ask_version(
+                        arena, &(EngineTarget){.unit = "mongod.service"}, sources, &question);
+                assert_text(question.program.items[0], rows[i].first);
+        }
+}
+
 /* What was learned decides, and the administrator's word before it. */
 static void test_learned_version(void **state) {
         Arena *arena = *state;
@@ -118,10 +143,8 @@ static void test_learned_version(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                TEST(test_wish_by_version),
-                TEST(test_answers),
-                TEST(test_questions),
-                TEST(test_learned_version),
+                TEST(test_wish_by_version),     TEST(test_answers),         TEST(test_questions),
+                TEST(test_program_of_the_unit), TEST(test_learned_version),
         };
 
         return RUN_TESTS(tests);
