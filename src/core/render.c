@@ -571,8 +571,8 @@ static void add_thp_wish(Text *text, const InstanceConfig *config) {
         ThpPolicy wish = thp_wish_of(config);
 
         if (wish != THP_AUTO)
-                text_printf(text, "Transparent huge pages: it wants '%s' (%s)\n",
-                            thp_policy_name(wish),
+                text_printf(text, "%sTransparent huge pages: it wants '%s' (%s)\n",
+                            config->engine->reserves ? "" : "\n", thp_policy_name(wish),
                             config->thp != THP_AUTO ? "TransparentHugePages="
                                                     : title_of(text->arena, config->engine,
                                                                config->learned.version));
@@ -602,8 +602,6 @@ char *render_explain(Arena *arena, const PlanInstance *planned, const Topology *
 
         text_printf(&text, "%s: %s (%s)\n\n", config->name, config->engine->title, config->file);
         add_origins(&text, config);
-        if (demand->n_options == 0)
-                text_add(&text, "\n");
         for (size_t i = 0; i < demand->n_options; i++) {
                 text_printf(&text, "\nSize with pages of %s:\n",
                             format_page_size(arena, demand->options[i].page_size_bytes));
