@@ -471,6 +471,8 @@ static const Input inputs[] = {
         {"jvm", "", "Xmx", "", true},
         {"jvm", "gc=parallel", "Xmx", "", true},
         {"jvm", "gc=zgc", "Xmx", "", true},
+        {"jvm", "gc=serial", "Xmx", "", true},
+        {"jvm", "gc=shenandoah", "Xmx", "", true},
         {"jvm", "Xmx=64g", "ReservedCodeCacheSize", "", false},
 };
 

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Options of Java. The first byte says what the rest is: 'l' a file with one option to a line, 'a' an
+ * argument file, 'v' a variable; else a host's files, packed as support/sources.h says, with the
+ * options of app.service, elasticsearch.service and /o.args.
+ *
+ * Whatever they hold: it ends, and settings are bounded, valid UTF-8, and have an origin. */
+
+#include "base/text.h"
+#include "core/jvm_options.h"
+#include "support/sources.h"
+
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool holds) {
+        if (!holds)
+                abort();
+}
+
+static void check_settings(const Settings *settings) {
+        VEC_FOREACH(setting, settings) {
+                size_t length = strlen(setting->value);
+
+                require(setting->name && setting->origin);
+                require(length <= 64 && text_is_utf8(setting->value, length));
+        }
+}
+
+static void check_options(Arena *arena, const JvmOptions *options) {
+        Settings settings = {};
+
+        VEC_FOREACH(option, options)
+                require(*option->text == '-' && option->origin);
+        jvm_options_settings(arena, options, &settings);
+        check_settings(&settings);
+}
+
+static void read_file(Arena *arena, char kind, const char *string) {
+        const SourceText text = {.text = string, .size = strlen(string)};
+        Diags problems = diags_in(arena);
+        JvmOptions options = {};
+
+        if (kind == 'a')
+                jvm_options_read_arguments(arena, &text, "/f", &options);
+        else if (kind == 'v')
+                jvm_options_read_variable(arena, string, "/f:1", &options);
+        else
+                for (uint64_t major = 0; major < 30; major += 8)
+                        jvm_options_read_lines(arena, &text, "/f", major, &options, &problems);
+        check_options(arena, &options);
+}
+
+static void find(Arena *arena, const Sources *sources, const EngineTarget *target) {
+        Gathered gathered = {.problems = diags_in(arena)};
+        const Engine *jvm = engine_find("jvm");
+        Sizing sizing;
+
+        if (jvm->gather(arena, target, sources, &gathered))
+                return;
+        check_settings(&gathered.settings);
+        if (!jvm->size(arena, &gathered.settings, 2 << 20, &sizing))
+                require(sizing.pages > 0 && !sizing.is_exact);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+
+        if (size == 0)
+                return 0;
+        if (strchr("lav", *data) && *data) {
+                read_file(arena, (char) *data,
+                          arena_strndup(arena, (const char *) data + 1, size - 1));
+        } else {
+                const Sources *sources = test_sources_unpack(arena, data, size);
+
+                find(arena, sources, &(EngineTarget){.unit = "app.service"});
+                find(arena, sources, &(EngineTarget){.unit = "elasticsearch.service"});
+                find(arena, sources, &(EngineTarget){.config_file = "/o.args"});
+        }
+        return 0;
+}
