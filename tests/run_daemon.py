@@ -637,6 +637,26 @@ def test_refusals_name_the_reason(host: Host, fixture: str = "one-node") -> None
     host.stop(daemon)
 
 
+def test_part_stays(host: Host, fixture: str = "one-node") -> None:
+    """Shortage=degrade: what could be reserved stays reserved, whoever comes later."""
+    host.config("20-part.conf", "[Instance]\nPages=999999\nShortage=degrade\nUnit=part.service\n")
+    daemon = host.start()
+    check(host.verdicts() == {"part": "degraded"}, str(host.verdicts()))
+    pages = host.pool(0)
+    check(pages > 1000, "it has a part")
+    for unit in (None, "part.service"):  # before and after its gate was passed
+        host.config("10-new.conf", "[Instance]\nPages=500\n")
+        check(host.ctl("reload").returncode == 0, "a newcomer")
+        check(host.verdicts() == {"new": "refused", "part": "degraded"}, str(host.verdicts()))
+        check("for part (/etc/hugeplan.d/20-part.conf)" in host.ctl("wait", "new").stderr,
+              "it is told who has the memory")
+        host.remove_config("10-new.conf")
+        check(host.ctl("reload").returncode == 0 and host.pool(0) == pages, "nothing was taken")
+        if not unit:
+            check(host.gate("part.service", "part").returncode == 0, "it may start with its part")
+    host.stop(daemon)
+
+
 def test_thief_is_named(host: Host, fixture: str = "two-nodes-hole") -> None:
     """Pages that somebody takes between the reservation and the gate: refused with who it was while no
     memory is left, else made up for."""

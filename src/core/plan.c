@@ -155,6 +155,15 @@ static void pool_grant(Planner *planner, PlanPool *pool, uint64_t pages) {
                                                  pool->page_size_bytes));
 }
 
+/* Takes back what pool_grant() gave. Pages that were split for it stay split. */
+static void pool_take_back(Planner *planner, PlanPool *pool, uint64_t pages) {
+        uint64_t before = pool_new_pages(planner, pool);
+
+        pool->granted_pages -= pages;
+        planner->room_bytes[node_index(planner, pool->node)] +=
+                (before - pool_new_pages(planner, pool)) * pool->page_size_bytes;
+}
+
 static PlanPool *find_pool(const Plan *plan, unsigned node, uint64_t page_size_bytes) {
         for (size_t i = 0; i < plan->n_pools; i++)
                 if (plan->pools[i].node == node &&
@@ -283,16 +292,16 @@ static size_t candidate_find(const Candidate *candidate, unsigned node) {
         return i;
 }
 
-/* NodeMemory=: as written. With PARTLY, as much of each part as fits. */
-static bool place_split(Candidate *candidate, const DemandOption *option, bool partly) {
+/* NodeMemory=: as written. */
+static bool place_split(Candidate *candidate, const DemandOption *option) {
         for (size_t k = 0; k < option->n_split; k++) {
                 size_t i = candidate_find(candidate, option->split[k].node);
                 uint64_t capacity = i < candidate->n ? candidate->capacity[i] : 0;
 
-                if (option->split[k].pages > capacity && !partly)
+                if (option->split[k].pages > capacity)
                         return false;
                 if (i < candidate->n)
-                        candidate->pages[i] = MIN(option->split[k].pages, capacity);
+                        candidate->pages[i] = option->split[k].pages;
         }
         return true;
 }
@@ -322,7 +331,7 @@ static bool place_as_before(const Planner *planner, const DemandInstance *demand
 static bool place_whole(const Planner *planner, const DemandInstance *demand,
                         const DemandOption *option, Candidate *candidate) {
         if (option->split)
-                return place_split(candidate, option, false);
+                return place_split(candidate, option);
         if (place_as_before(planner, demand, option, candidate))
                 return true;
         if (candidate_capacity(candidate) < option->pages)
@@ -334,31 +343,59 @@ static bool place_whole(const Planner *planner, const DemandInstance *demand,
         return true;
 }
 
-static void place_part(const DemandInstance *demand, const DemandOption *option,
+static uint64_t granted_on(const PlanInstance *instance, unsigned node) {
+        for (size_t i = 0; i < instance->n_grants; i++)
+                if (instance->grants[i].node == node)
+                        return instance->grants[i].pages;
+        return 0;
+}
+
+/* NodeMemory=: as much of each part as fits, on top of what the instance has. */
+static void place_split_partly(const PlanInstance *instance, const DemandOption *option,
+                               Candidate *candidate) {
+        for (size_t k = 0; k < option->n_split; k++) {
+                size_t i = candidate_find(candidate, option->split[k].node);
+
+                if (i < candidate->n)
+                        candidate->pages[i] =
+                                MIN(sub_floored(option->split[k].pages,
+                                                granted_on(instance, option->split[k].node)),
+                                    candidate->capacity[i]);
+        }
+}
+
+static void place_part(const PlanInstance *instance, const DemandOption *option,
                        Candidate *candidate) {
-        uint64_t pages = MIN(option->pages, candidate_capacity(candidate));
+        uint64_t pages = MIN(sub_floored(option->pages, instance->pages_granted),
+                             candidate_capacity(candidate));
 
         if (option->split)
-                place_split(candidate, option, true);
-        else if (demand->config->placement == PLACEMENT_PACK)
+                place_split_partly(instance, option, candidate);
+        else if (instance->demand->config->placement == PLACEMENT_PACK)
                 place_pack(candidate, pages);
         else
                 place_spread(candidate, pages);
 }
 
+/* Grants the candidate's pages, on top of what the instance has of them. */
 static void commit(Planner *planner, PlanInstance *instance, const DemandOption *option,
                    const Candidate *candidate) {
+        NodePages *grants = ARENA_ARRAY(planner->arena, NodePages, candidate->n + 1);
+        size_t n = 0;
+
+        for (size_t i = 0; i < candidate->n; i++) {
+                unsigned node = candidate->pools[i]->node;
+                uint64_t pages = granted_on(instance, node) + candidate->pages[i];
+
+                pool_grant(planner, candidate->pools[i], candidate->pages[i]);
+                instance->pages_granted += candidate->pages[i];
+                if (pages > 0)
+                        grants[n++] = (NodePages){node, pages};
+        }
         instance->page_size_bytes = option->page_size_bytes;
         instance->pages_wanted = option->pages;
-        instance->grants = ARENA_ARRAY(planner->arena, NodePages, candidate->n + 1);
-        for (size_t i = 0; i < candidate->n; i++) {
-                if (candidate->pages[i] == 0)
-                        continue;
-                instance->grants[instance->n_grants++] =
-                        (NodePages){candidate->pools[i]->node, candidate->pages[i]};
-                instance->pages_granted += candidate->pages[i];
-                pool_grant(planner, candidate->pools[i], candidate->pages[i]);
-        }
+        instance->grants = grants;
+        instance->n_grants = n;
 }
 
 /* ---- why it does not fit ---- */
@@ -563,21 +600,123 @@ static bool serve_option(Planner *planner, PlanInstance *instance, const DemandO
         return true;
 }
 
+/* ---- parts that stay ---- */
+
+static bool is_released(const Planner *planner, const PlanInstance *instance) {
+        const LedgerInstance *before =
+                ledger_instance(planner->input->ledger, instance->demand->config->name);
+
+        return before && before->is_released;
+}
+
+/* Shortage=degrade: the option of which a part was reserved before. What could be reserved stays
+ * reserved: it is not for newcomers, unless they are more important and nobody uses it yet. */
+static const DemandOption *find_part_before(const Planner *planner, const PlanInstance *instance) {
+        const DemandInstance *demand = instance->demand;
+        const DemandOption *option = find_option_before(planner, demand);
+        uint64_t pages;
+
+        if (!option || demand->config->shortage != SHORTAGE_DEGRADE ||
+            demand->reason.kind != REASON_NONE || is_released(planner, instance))
+                return NULL;
+        if (option != &demand->options[0] && !is_held(planner, instance))
+                return NULL; /* it would rather have pages of another size now */
+        pages = ledger_granted_pages(ledger_instance(planner->input->ledger, demand->config->name));
+        return pages > 0 && pages < option->pages ? option : NULL;
+}
+
+/* The most that an option wants of a node. */
+static uint64_t wanted_on(const DemandOption *option, unsigned node) {
+        for (size_t k = 0; k < option->n_split; k++)
+                if (option->split[k].node == node)
+                        return option->split[k].pages;
+        return option->split ? 0 : option->pages;
+}
+
+/* Where it is, as far as it is wanted there and still to be had; nothing is split for it. */
+static void keep_part(Planner *planner, PlanInstance *instance, const DemandOption *option) {
+        const LedgerInstance *before =
+                ledger_instance(planner->input->ledger, instance->demand->config->name);
+        Candidate candidate = candidate_new(planner, instance->demand, option->page_size_bytes);
+
+        VEC_FOREACH(grant, &before->grants) {
+                size_t i = candidate_find(&candidate, grant->node);
+                uint64_t pages = MIN(grant->pages, wanted_on(option, grant->node));
+
+                if (i < candidate.n)
+                        candidate.pages[i] = MIN(
+                                pages, sub_floored(candidate.capacity[i],
+                                                   pool_splittable(planner, candidate.pools[i])));
+        }
+        commit(planner, instance, option, &candidate);
+}
+
+static void give_up_part(Planner *planner, PlanInstance *instance) {
+        for (size_t i = 0; i < instance->n_grants; i++)
+                pool_take_back(planner,
+                               find_pool(planner->plan, instance->grants[i].node,
+                                         instance->page_size_bytes),
+                               instance->grants[i].pages);
+        instance->n_grants = 0;
+        instance->pages_granted = 0;
+}
+
+/* ---- serving one ---- */
+
+/* All that is missing of its option, on top of the part that it keeps: what is reserved does not
+ * move. */
+static bool serve_rest(Planner *planner, PlanInstance *instance, const DemandOption *option) {
+        Candidate candidate = candidate_new(planner, instance->demand, option->page_size_bytes);
+        uint64_t missing = option->pages - instance->pages_granted, placed = 0;
+
+        if (candidate_capacity(&candidate) < missing)
+                return false;
+        place_part(instance, option, &candidate);
+        for (size_t i = 0; i < candidate.n; i++)
+                placed += candidate.pages[i];
+        if (placed < missing)
+                return false;
+        commit(planner, instance, option, &candidate);
+        instance->reason = (Reason){};
+        return true;
+}
+
 /* Who holds pages of one size does not change to another; if they are no longer to be had, it takes
  * its turn. */
 static void serve_held(Planner *planner, PlanInstance *instance) {
-        if (is_held(planner, instance))
+        const DemandOption *part = find_part_before(planner, instance);
+
+        if (!is_held(planner, instance))
+                return;
+        if (part) {
+                keep_part(planner, instance, part);
+                serve_rest(planner, instance, part);
+        } else {
                 serve_option(planner, instance, find_option_before(planner, instance->demand));
+        }
 }
 
 /* By the first option that fits. */
-static void serve_whole(Planner *planner, PlanInstance *instance) {
+static bool serve_whole(Planner *planner, PlanInstance *instance, const DemandOption *but) {
         const DemandInstance *demand = instance->demand;
 
         for (size_t i = 0; i < demand->n_options; i++)
-                if (serve_option(planner, instance, &demand->options[i]))
-                        return;
+                if (&demand->options[i] != but &&
+                    serve_option(planner, instance, &demand->options[i]))
+                        return true;
+        return false;
+}
+
+/* With the rest of it, else, if nobody uses it yet, whole by pages of another size; else it keeps
+ * its part. */
+static void serve_beyond_part(Planner *planner, PlanInstance *instance, const DemandOption *part) {
+        if (serve_rest(planner, instance, part))
+                return;
+        give_up_part(planner, instance);
+        if (!is_held(planner, instance) && serve_whole(planner, instance, part))
+                return;
         refuse(planner, instance);
+        keep_part(planner, instance, part);
 }
 
 /* It gets nothing by decision, not for want of memory. */
@@ -593,11 +732,16 @@ static void serve_part(Planner *planner, PlanInstance *instance) {
         if (instance->reason.kind == REASON_NONE || is_left_out(instance) ||
             demand->n_options == 0 || demand->config->shortage != SHORTAGE_DEGRADE)
                 return;
-        const DemandOption *option = &demand->options[0];
+        const DemandOption *part = find_part_before(planner, instance);
+        const DemandOption *option = part && instance->pages_granted > 0 ? part
+                                                                         : &demand->options[0];
         Candidate candidate = candidate_new(planner, demand, option->page_size_bytes);
 
-        place_part(demand, option, &candidate);
+        place_part(instance, option, &candidate);
         commit(planner, instance, option, &candidate);
+        /* Another one has left its part since, to be whole elsewhere. */
+        if (instance->pages_granted == option->pages)
+                instance->reason = (Reason){};
 }
 
 /* A file that was broken since: what the instance has stays reserved until the file is mended. */
@@ -637,13 +781,6 @@ static PlanInstance *find_instance(const Plan *plan, const char *name) {
         return NULL;
 }
 
-static bool is_released(const Planner *planner, const PlanInstance *instance) {
-        const LedgerInstance *before =
-                ledger_instance(planner->input->ledger, instance->demand->config->name);
-
-        return before && before->is_released;
-}
-
 /* It wants what it wants, but gets nothing for now. */
 static void leave_out(PlanInstance *instance, const Reason *reason) {
         const DemandOption *option = &instance->demand->options[0];
@@ -658,15 +795,27 @@ static void serve_in_turn(Planner *planner, PlanInstance *instance) {
                 REASON_RELEASED, "its pages were given back by 'hugeplanctl release'",
                 "run 'hugeplanctl reload', or start its unit, to have them reserved again"};
         const DemandInstance *demand = instance->demand;
+        bool has_pages = instance->pages_granted > 0;
 
-        if (instance->pages_granted > 0 || demand->n_options == 0)
+        if (demand->n_options == 0 ||
+            (has_pages && instance->pages_granted == instance->pages_wanted))
                 return;
         if (is_released(planner, instance))
                 leave_out(instance, &released);
         else if (demand->reason.kind != REASON_NONE)
                 leave_out(instance, &demand->reason);
-        else
-                serve_whole(planner, instance);
+        else if (has_pages)
+                serve_beyond_part(planner, instance, find_part_before(planner, instance));
+        else if (!serve_whole(planner, instance, NULL))
+                refuse(planner, instance);
+}
+
+/* Before the turn of others that are no more important. */
+static void keep_unheld_part(Planner *planner, PlanInstance *instance) {
+        const DemandOption *part = find_part_before(planner, instance);
+
+        if (part && instance->pages_granted == 0)
+                keep_part(planner, instance, part);
 }
 
 static void serve_all(Planner *planner) {
@@ -681,8 +830,13 @@ static void serve_all(Planner *planner) {
                 keep_reserved(planner, find_instance(plan, order[i]->name));
         for (size_t i = 0; i < plan->n_instances; i++)
                 serve_held(planner, find_instance(plan, order[i]->name));
-        for (size_t i = 0; i < plan->n_instances; i++)
-                serve_in_turn(planner, find_instance(plan, order[i]->name));
+        for (size_t i = 0, end; i < plan->n_instances; i = end) {
+                for (end = i; end < plan->n_instances && order[end]->priority == order[i]->priority;
+                     end++)
+                        keep_unheld_part(planner, find_instance(plan, order[end]->name));
+                for (size_t k = i; k < end; k++)
+                        serve_in_turn(planner, find_instance(plan, order[k]->name));
+        }
         for (size_t i = 0; i < plan->n_instances; i++)
                 serve_part(planner, find_instance(plan, order[i]->name));
 }

@@ -10,6 +10,8 @@
  *  - instances that hold their pages keep them; then by priority, then by name;
  *  - an instance gets all it wants or nothing, so that what it cannot use whole goes to the next;
  *    only Shortage=degrade takes a part, and only what nobody else could use whole;
+ *  - that part stays: it goes to no newcomer that is no more important, and to nobody once the
+ *    instance may be using it;
  *  - a pool is never lowered below what was found, nor below what is in use or promised; only where
  *    memory is short are found free pages split into the smaller ones that an instance needs. */
 

@@ -8,7 +8,9 @@
  *   1. instances whose file is refused keep what they had;
  *   2. instances that hold their pages, then the others, each by priority and name: one is served
  *      whole with the first of its page sizes that fits at its turn, else not at all;
- *   3. of those that were not, Shortage=degrade takes a part of what is left, in the same order. */
+ *   3. of those that were not, Shortage=degrade takes a part of what is left, in the same order.
+ * Such a part stays for it from then on: when it holds it, before all others, else before those that
+ * are no more important. */
 
 #include "property/random.h"
 
@@ -231,7 +233,7 @@ static void make_instance(World *world, InstanceConfig *instance, size_t i) {
                 .file = "x.conf",
                 .engine = engine_find(random_chance(random, 20) ? "postgresql" : "generic"),
                 .placement = (Placement) random_between(random, 0, 2),
-                .shortage = random_chance(random, 30) ? SHORTAGE_DEGRADE : SHORTAGE_REFUSE,
+                .shortage = random_chance(random, 40) ? SHORTAGE_DEGRADE : SHORTAGE_REFUSE,
                 .priority = (unsigned) random_between(random, 0, 4) * 25,
                 .refusal = random_chance(random, 5) ? &refusal : NULL,
         };
@@ -265,7 +267,8 @@ static void add_history(World *world, const InstanceConfig *config) {
         const DemandInstance *demand = &world->demand->instances[config - world->config.instances];
         uint64_t size =
                 topology->page_sizes[random_between(random, 0, topology->n_page_sizes - 1)].bytes;
-        bool is_same = demand->n_options > 0 && random_chance(random, 50);
+        bool is_same = demand->n_options > 0 &&
+                       random_chance(random, config->shortage == SHORTAGE_DEGRADE ? 90 : 50);
         const DemandOption *option =
                 is_same ? &demand->options[random_between(random, 0, demand->n_options - 1)] : NULL;
 
@@ -692,57 +695,214 @@ static bool check_served_as_held(const World *world, Books *books, const PlanIns
         return false;
 }
 
-static void check_served_whole(const World *world, Books *books, const PlanInstance *planned) {
+/* The first page size that fits at its turn, BUT one; NULL: none does. */
+static const DemandOption *find_fitting(const World *world, const Books *books,
+                                        const DemandInstance *demand, const DemandOption *but) {
+        for (size_t o = 0; o < demand->n_options; o++)
+                if (&demand->options[o] != but &&
+                    option_fits(world, books, demand, &demand->options[o]))
+                        return &demand->options[o];
+        return NULL;
+}
+
+/* The option of which a part was reserved before, and stays; NULL: none is. */
+static const DemandOption *part_before(const World *world, const PlanInstance *planned) {
         const DemandInstance *demand = planned->demand;
+        const LedgerInstance *before = past_of(world, planned);
+        uint64_t pages = 0;
+
+        if (!before || before->is_released || demand->config->shortage != SHORTAGE_DEGRADE)
+                return NULL;
+        VEC_FOREACH(grant, &before->grants)
+                pages += grant->pages;
+        for (size_t o = 0; o < demand->n_options; o++)
+                if (is_same_as_before(world, demand, &demand->options[o]))
+                        return (o == 0 || before->is_held) && pages > 0 &&
+                                               pages < demand->options[o].pages
+                                       ? &demand->options[o]
+                                       : NULL;
+        return NULL;
+}
+
+/* What every instance keeps of its part, by node. */
+typedef struct Parts {
+        uint64_t pages[INSTANCES_MAX][NODES_MAX];
+} Parts;
+
+static void keep_part(const World *world, Books *books, Parts *parts, size_t n) {
+        const PlanInstance *planned = &world->plan->instances[n];
+        const DemandOption *option = part_before(world, planned);
+        int k = topology_page_size_index(world->topology, option->page_size_bytes);
+
+        VEC_FOREACH(grant, &past_of(world, planned)->grants) {
+                if (!id_set_has(&planned->demand->nodes, grant->node))
+                        continue;
+                size_t i = node_at(world, grant->node);
+                uint64_t pages = MIN(grant->pages, capacity_of(world, books, i, (size_t) k));
+                uint64_t wanted = option->n_split > 0 ? 0 : option->pages;
+
+                for (size_t s = 0; s < option->n_split; s++)
+                        if (option->split[s].node == grant->node)
+                                wanted = option->split[s].pages;
+                pages = MIN(pages, wanted);
+                parts->pages[n][i] = pages;
+                books->granted[i][k] += pages;
+        }
+}
+
+/* Takes what the instance has kept out of the books again, or puts it back. */
+static void move_part(const World *world, Books *books, const Parts *parts, size_t n, bool is_out) {
+        const DemandOption *option = part_before(world, &world->plan->instances[n]);
+        int k = option ? topology_page_size_index(world->topology, option->page_size_bytes) : 0;
+
+        for (size_t i = 0; i < world->topology->n_nodes; i++)
+                if (is_out)
+                        books->granted[i][k] -= parts->pages[n][i];
+                else
+                        books->granted[i][k] += parts->pages[n][i];
+}
+
+static bool has_part(const World *world, const Parts *parts, size_t n) {
+        for (size_t i = 0; i < world->topology->n_nodes; i++)
+                if (parts->pages[n][i] > 0)
+                        return true;
+        return false;
+}
+
+/* Whether the part can be made whole where it is. */
+static bool rest_fits(const World *world, const Books *books, const Parts *parts, size_t n) {
+        const DemandInstance *demand = world->plan->instances[n].demand;
+        const DemandOption *option = part_before(world, &world->plan->instances[n]);
+        int k = topology_page_size_index(world->topology, option->page_size_bytes);
+        unsigned __int128 sum = 0;
+
+        for (size_t s = 0; s < option->n_split; s++) {
+                size_t i = node_at(world, option->split[s].node);
+
+                if (option->split[s].pages > parts->pages[n][i] &&
+                    !fits(world, *books, i, (size_t) k,
+                          option->split[s].pages - parts->pages[n][i]))
+                        return false;
+        }
+        ID_SET_FOREACH(id, &demand->nodes)
+        sum += parts->pages[n][node_at(world, id)] +
+               capacity_of(world, books, node_at(world, id), (size_t) k);
+        return option->n_split > 0 || sum >= option->pages;
+}
+
+/* Nothing is taken of what it had. */
+static void check_keeps_part(const World *world, const Parts *parts, size_t n) {
+        const PlanInstance *planned = &world->plan->instances[n];
+
+        for (size_t i = 0; i < world->topology->n_nodes; i++) {
+                uint64_t here = 0;
+
+                for (size_t g = 0; g < planned->n_grants; g++)
+                        if (planned->grants[g].node == world->topology->nodes[i].id)
+                                here = planned->grants[g].pages;
+                REQUIRE(world, here >= parts->pages[n][i], "%s lost pages of node %u",
+                        planned->demand->config->name, world->topology->nodes[i].id);
+        }
+}
+
+/* With the part that it has kept: true if it is made whole, and that is checked then. */
+static bool check_rest(const World *world, Books *books, const Parts *parts, size_t n) {
+        const PlanInstance *planned = &world->plan->instances[n];
+
+        if (!rest_fits(world, books, parts, n))
+                return false;
+        move_part(world, books, parts, n, true);
+        check_served_by(world, books, planned, part_before(world, planned));
+        check_keeps_part(world, parts, n);
+        return true;
+}
+
+/* False: it is left with a part, which may turn out to be all of it in the end. */
+static bool check_served_in_turn(const World *world, Books *books, const Parts *parts, size_t n) {
+        const PlanInstance *planned = &world->plan->instances[n];
+        bool is_part = has_part(world, parts, n);
         const DemandOption *chosen = NULL;
 
-        for (size_t o = 0; o < demand->n_options && !chosen; o++)
-                if (option_fits(world, books, demand, &demand->options[o]))
-                        chosen = &demand->options[o];
-        check_served_by(world, books, planned, chosen);
+        if (is_part && check_rest(world, books, parts, n))
+                return true;
+        move_part(world, books, parts, n, true);
+        if (!is_part || !is_held(world, planned))
+                chosen = find_fitting(world, books, planned->demand,
+                                      is_part ? part_before(world, planned) : NULL);
+        if (chosen || planned->demand->config->shortage != SHORTAGE_DEGRADE) {
+                check_served_by(world, books, planned, chosen);
+                return true;
+        }
+        move_part(world, books, parts, n, false);
+        return false;
+}
+
+/* Nothing is left that it could still have used. */
+static void check_part(const World *world, Books *books, const Parts *parts, size_t n) {
+        const PlanInstance *planned = &world->plan->instances[n];
+        const DemandInstance *demand = planned->demand;
+        int k = topology_page_size_index(world->topology, planned->page_size_bytes);
+
+        move_part(world, books, parts, n, true);
+        enter_grants(world, books, planned);
+        check_keeps_part(world, parts, n);
+        if (demand->options[0].n_split > 0 || planned->pages_granted == planned->pages_wanted)
+                return;
+        ID_SET_FOREACH(id, &demand->nodes)
+        REQUIRE(world, !fits(world, *books, node_at(world, id), (size_t) k, 1), "%s, node %u",
+                demand->config->name, id);
 }
 
 /* Priorities: everyone is served who fits at his turn, and nobody else is. */
 static void check_order_of_service(const World *world) {
         size_t order[INSTANCES_MAX];
-        bool was_served[INSTANCES_MAX];
+        bool was_served[INSTANCES_MAX], gets_part[INSTANCES_MAX] = {};
         Books books = {};
+        Parts parts = {};
         const Plan *plan = world->plan;
 
         order_by_priority(plan, order);
         for (size_t n = 0; n < plan->n_instances; n++)
                 if (plan->instances[order[n]].demand->config->refusal)
                         enter_grants(world, &books, &plan->instances[order[n]]);
-        for (size_t n = 0; n < plan->n_instances; n++)
-                was_served[order[n]] =
-                        check_served_as_held(world, &books, &plan->instances[order[n]]);
         for (size_t n = 0; n < plan->n_instances; n++) {
                 const PlanInstance *planned = &plan->instances[order[n]];
 
+                was_served[order[n]] = false;
+                if (!is_held(world, planned))
+                        continue;
+                if (part_before(world, planned)) {
+                        keep_part(world, &books, &parts, order[n]);
+                        was_served[order[n]] = check_rest(world, &books, &parts, order[n]);
+                } else {
+                        was_served[order[n]] = check_served_as_held(world, &books, planned);
+                }
+        }
+        for (size_t n = 0; n < plan->n_instances; n++) {
+                const PlanInstance *planned = &plan->instances[order[n]];
+                unsigned priority = planned->demand->config->priority;
+
+                for (size_t o = n; o < plan->n_instances; o++) {
+                        const PlanInstance *other = &plan->instances[order[o]];
+
+                        if (other->demand->config->priority == priority && !was_served[order[o]] &&
+                            part_before(world, other) && !has_part(world, &parts, order[o]) &&
+                            (n == 0 ||
+                             plan->instances[order[n - 1]].demand->config->priority != priority))
+                                keep_part(world, &books, &parts, order[o]);
+                }
                 if (planned->demand->n_options == 0 || was_served[order[n]])
                         continue;
                 if (is_released(world, planned))
                         REQUIRE(world, planned->reason.kind == REASON_RELEASED, "%s",
                                 planned->demand->config->name);
                 else
-                        check_served_whole(world, &books, planned);
+                        gets_part[order[n]] =
+                                !check_served_in_turn(world, &books, &parts, order[n]);
         }
-        /* Parts: nothing is left that a degraded instance could still have used. */
-        for (size_t n = 0; n < plan->n_instances; n++) {
-                const PlanInstance *planned = &plan->instances[order[n]];
-                const DemandInstance *demand = planned->demand;
-
-                if (demand->n_options == 0 || planned->reason.kind == REASON_NONE ||
-                    is_released(world, planned) || demand->config->shortage != SHORTAGE_DEGRADE)
-                        continue;
-                enter_grants(world, &books, planned);
-                int k = topology_page_size_index(world->topology, planned->page_size_bytes);
-
-                if (demand->options[0].n_split == 0)
-                        ID_SET_FOREACH(id, &demand->nodes)
-                REQUIRE(world, !fits(world, books, node_at(world, id), (size_t) k, 1),
-                        "%s, node %u", demand->config->name, id);
-        }
+        for (size_t n = 0; n < plan->n_instances; n++)
+                if (gets_part[order[n]])
+                        check_part(world, &books, &parts, order[n]);
 }
 
 /* Spread: a node that gives less than another, by more than the odd page, gives all it has. */
@@ -905,15 +1065,28 @@ static bool gives_back(const Plan *plan) {
         return false;
 }
 
-/* Applied and planned again, nothing is left to do. Where pages were given back there is memory that
- * another instance may use now: then it settles after a few rounds. */
+/* Somebody who had a part is whole now, perhaps by pages of another size: nothing is kept for it
+ * before its turn any more. */
+static bool leaves_part(const World *world) {
+        for (size_t n = 0; n < world->plan->n_instances; n++) {
+                const PlanInstance *planned = &world->plan->instances[n];
+
+                if (planned->reason.kind == REASON_NONE && part_before(world, planned) &&
+                    !is_held(world, planned))
+                        return true;
+        }
+        return false;
+}
+
+/* Applied and planned again, nothing is left to do. Where pages were given back or left there is
+ * memory that another instance may use now: then it settles after a few rounds. */
 static void check_idempotent(World *world) {
         size_t n_rounds = 0;
 
         world->limits = NULL; /* they are of one round */
         world->plan = make_plan(world);
         const Plan *first = world->plan;
-        bool may_change = gives_back(first);
+        bool may_change = gives_back(first) || leaves_part(world);
 
         if (has_promises(world->topology) || has_surplus(world->topology))
                 return;
@@ -953,6 +1126,7 @@ static void test_all(void **state) {
 /* The worlds are worth something: all that is checked does happen in them. */
 static void test_worlds_are_varied(void **state) {
         size_t n_short = 0, n_whole = 0, n_degraded = 0, n_given_back = 0, n_split = 0;
+        size_t n_kept = 0;
 
         (void) state;
         for (uint64_t seed = 1; seed <= 300; seed++) {
@@ -966,6 +1140,8 @@ static void test_worlds_are_varied(void **state) {
                         n_short += planned->reason.kind == REASON_NOT_ENOUGH_MEMORY;
                         n_degraded += planned->reason.kind != REASON_NONE &&
                                       planned->pages_granted > 0;
+                        n_kept += planned->reason.kind != REASON_NONE &&
+                                  planned->pages_granted > 0 && part_before(&world, planned);
                         n_split += planned->demand->config->n_node_memory > 0 &&
                                    planned->pages_granted > 0;
                 }
@@ -976,6 +1152,7 @@ static void test_worlds_are_varied(void **state) {
         assert_true(n_degraded > 30);
         assert_true(n_given_back > 30);
         assert_true(n_split > 30);
+        assert_true(n_kept > 15);
 }
 
 int main(void) {

@@ -460,6 +460,97 @@ static void test_held_first(void **state) {
         assert_true(plan_find(plan, "b")->pages_granted == 1500);
 }
 
+/* On a host with room for 2000 pages "part" wants 3000 and has had 600 of them: what another
+ * instance, with LINES, gets beside it. */
+static const Plan *plan_beside_part(Arena *arena, bool is_held, const char *lines) {
+        const Config *config = config_make(
+                arena, "new.conf", arena_printf(arena, "[Instance]\n%s\n", lines), "part.conf",
+                "[Instance]\nPages=3000\nShortage=degrade\nPriority=50\n", NULL);
+        Ledger *ledger = ledger_new(arena, "boot");
+
+        add_ledger_instance(arena, ledger, "part", 3000, is_held, 0, 600);
+        return plan_with(arena, config, host_make(arena, even), ledger, NULL);
+}
+
+/* What could be reserved stays reserved: newcomers that are no more important do not get it. */
+static void test_part_stays(void **state) {
+        static const char *const newcomers[] = {
+                "Pages=500\nNodes=0\nPriority=50", /* "new" comes first by name */
+                "Pages=500\nNodes=0\nPriority=1",
+                "Pages=500\nNodes=0\nPriority=50\nShortage=degrade",
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(newcomers); i++) {
+                const Plan *plan = plan_beside_part(*state, false, newcomers[i]);
+                const PlanInstance *part = plan_find(plan, "part");
+
+                assert_true(part->n_grants > 0 && part->grants[0].node == 0);
+                assert_true(part->grants[0].pages >= 600);
+                assert_true(plan_find(plan, "new")->pages_granted <= 400);
+                assert_int_equal(part->reason.kind, REASON_NOT_ENOUGH_MEMORY);
+        }
+}
+
+/* What is left beside the part is the newcomer's, if it can use it whole. */
+static void test_beside_part(void **state) {
+        const Plan *plan = plan_beside_part(*state, false, "Pages=400\nNodes=0\nPriority=1");
+
+        assert_text(grants_text(*state, plan, "new"), "0:400");
+        assert_text(grants_text(*state, plan, "part"), "0:600 1:1000");
+}
+
+/* The more important one takes what nobody uses yet, but not what may be in use. */
+static void test_part_and_priority(void **state) {
+        const Plan *plan = plan_beside_part(*state, false, "Pages=500\nNodes=0\nPriority=51");
+
+        assert_text(grants_text(*state, plan, "new"), "0:500");
+        assert_text(grants_text(*state, plan, "part"), "0:500 1:1000");
+        plan = plan_beside_part(*state, true, "Pages=500\nNodes=0\nPriority=51");
+        assert_text(grants_text(*state, plan, "new"), "-");
+        assert_text(grants_text(*state, plan, "part"), "0:1000 1:1000");
+}
+
+/* Whole as soon as it can be, and then without a reason. */
+static void test_part_becomes_whole(void **state) {
+        const Config *config = config_make(*state, "part.conf",
+                                           "[Instance]\nPages=1500\nShortage=degrade\n", NULL);
+        Ledger *ledger = ledger_new(*state, "boot");
+
+        add_ledger_instance(*state, ledger, "part", 1500, true, 0, 600);
+        const Plan *plan = plan_with(*state, config, host_make(*state, even), ledger, NULL);
+
+        assert_int_equal(reason_of(plan, "part")->kind, REASON_NONE);
+        assert_true(plan_find(plan, "part")->pages_granted == 1500);
+}
+
+/* With another demand it is an instance like any other. */
+static void test_part_of_another_demand(void **state) {
+        const Config *config = config_make(*state, "new.conf", "[Instance]\nPages=1000\nNodes=0\n",
+                                           "part.conf",
+                                           "[Instance]\nPages=3001\nShortage=degrade\n", NULL);
+        Ledger *ledger = ledger_new(*state, "boot");
+
+        add_ledger_instance(*state, ledger, "part", 3000, true, 0, 600);
+        assert_text(grants_text(*state,
+                                plan_with(*state, config, host_make(*state, even), ledger, NULL),
+                                "new"),
+                    "0:1000");
+}
+
+/* NodeMemory=: each node's part stays, and grows by itself. */
+static void test_part_of_split(void **state) {
+        const Config *config =
+                config_make(*state, "new.conf", "[Instance]\nPages=900\nNodes=1\n", "part.conf",
+                            "[Instance]\nNodeMemory=0:4000M 1:400M\nShortage=degrade\n", NULL);
+        Ledger *ledger = ledger_new(*state, "boot");
+
+        add_ledger_instance(*state, ledger, "part", 2200, false, 1, 200);
+        const Plan *plan = plan_with(*state, config, host_make(*state, even), ledger, NULL);
+
+        assert_text(grants_text(*state, plan, "new"), "-");
+        assert_text(grants_text(*state, plan, "part"), "0:1000 1:200");
+}
+
 /* A file that was broken since: its pages stay until it is mended, and go to nobody else. */
 static void test_broken_file_keeps_pages(void **state) {
         const Config *config = config_make(*state, "a.conf", "[Instance]\nMemory=x\n", "b.conf",
@@ -642,6 +733,12 @@ int main(void) {
                 TEST(test_stays_where_it_is),
                 TEST(test_moves_when_changed),
                 TEST(test_held_first),
+                TEST(test_part_stays),
+                TEST(test_beside_part),
+                TEST(test_part_and_priority),
+                TEST(test_part_becomes_whole),
+                TEST(test_part_of_another_demand),
+                TEST(test_part_of_split),
                 TEST(test_broken_file_keeps_pages),
                 TEST(test_record),
                 TEST(test_limits),
