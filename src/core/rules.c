@@ -35,12 +35,23 @@ static void add_finding(Arena *arena, const Config *config, const Diag *diag, Fi
         *vec_push(arena, finding.silenced_by ? &findings->silenced : &findings->list) = finding;
 }
 
+static char *printable(Arena *arena, const char *string) {
+        return string ? text_printable(arena, string) : NULL;
+}
+
+/* Evidence comes from files that others write, and goes to a terminal and into JSON. */
 void rule_add(RuleRun *run, const Diag *diag) {
         const Rule *rule = &rules[run->row->kind];
-        Diag found = *diag;
+        const Diag found = {
+                .id = rule->id,
+                .severity = rule->severity,
+                .file = printable(run->arena, diag->file),
+                .line = diag->line,
+                .key = printable(run->arena, diag->key),
+                .text = printable(run->arena, diag->text),
+                .remedy = printable(run->arena, diag->remedy),
+        };
 
-        found.id = rule->id;
-        found.severity = rule->severity;
         add_finding(run->arena, run->input->config, &found, run->findings);
 }
 
