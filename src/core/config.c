@@ -52,6 +52,18 @@ const char *config_check_instance_name(const char *name) {
         return NULL;
 }
 
+const char *config_check_account_name(const char *name) {
+        size_t length = strlen(name);
+        bool is_number = strspn(name, "0123456789") == length;
+        bool is_digit = *name >= '0' && *name <= '9';
+
+        if (length == 0 || length > 31)
+                return "such a name has 1 to 31 bytes";
+        if (!is_number && (is_digit || *name == '.' || *name == '-' || !is_made_of(name, "_.-")))
+                return "such a name has letters, digits and _ . -, and begins with a letter or _";
+        return NULL;
+}
+
 /* "20-pg.conf" -> "pg"; a number in front counts for the order only. */
 static const char *name_from_file(Arena *arena, const char *file_name) {
         size_t digits = strspn(file_name, "0123456789");

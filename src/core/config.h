@@ -168,3 +168,7 @@ const char *config_check_unit_name(const char *unit);
 /* Likewise for the names of instances: letters, digits and "_.:@-", at most 64 bytes, beginning
  * with a letter or digit. */
 const char *config_check_instance_name(const char *name);
+
+/* Likewise for users and groups, as systemd takes them (systemd.exec(5), User=): letters, digits and
+ * "_.-", beginning with a letter or "_", at most 31 bytes; or a number. */
+const char *config_check_account_name(const char *name);

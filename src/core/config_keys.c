@@ -190,12 +190,20 @@ static const char *set_text(KeyTarget *target, const char *value, const char **r
         return NULL;
 }
 
+/* Such a name stands in unit files and limits.d without quoting. */
+static const char *set_account(KeyTarget *target, const char *value, const char **ret) {
+        const char *wrong = config_check_account_name(value);
+
+        return wrong ? arena_printf(target->arena, "'%s': %s", value, wrong)
+                     : set_text(target, value, ret);
+}
+
 static const char *set_user(KeyTarget *target, const char *value) {
-        return set_text(target, value, &target->instance->user);
+        return set_account(target, value, &target->instance->user);
 }
 
 static const char *set_group(KeyTarget *target, const char *value) {
-        return set_text(target, value, &target->instance->group);
+        return set_account(target, value, &target->instance->group);
 }
 
 static const char *set_path(KeyTarget *target, const char *value, const char **ret) {
@@ -390,12 +398,16 @@ static const char *set_priority(KeyTarget *target, const char *value) {
         return NULL;
 }
 
+/* Kept as unit files have it: in plain bytes, for systemd reads fewer ways of writing a size. */
 static const char *set_memory_lock(KeyTarget *target, const char *value) {
         uint64_t bytes;
 
-        if (WORD_INDEX(value, "auto", "infinity", "no") < 0 && parse_size_bytes(value, &bytes) < 0)
+        if (WORD_INDEX(value, "auto", "infinity", "no") >= 0)
+                return set_text(target, value, &target->instance->memory_lock);
+        if (parse_size_bytes(value, &bytes) < 0)
                 return not_valid(target, value);
-        return set_text(target, value, &target->instance->memory_lock);
+        return set_text(target, arena_printf(target->arena, "%" PRIu64, bytes),
+                        &target->instance->memory_lock);
 }
 
 static const char *set_shared_memory(KeyTarget *target, const char *value) {
@@ -440,15 +452,53 @@ static const char *set_wait_timeout(KeyTarget *target, const char *value) {
         return set_duration(target, value, &target->instance->wait_timeout_usec);
 }
 
+/* ---- taking values off ---- */
+
+static void reset_name(KeyTarget *target) {
+        target->instance->name = NULL;
+}
+
+static void reset_unit(KeyTarget *target) {
+        target->instance->unit = NULL;
+}
+
+static void reset_user(KeyTarget *target) {
+        target->instance->user = NULL;
+}
+
+static void reset_group(KeyTarget *target) {
+        target->instance->group = NULL;
+}
+
+static void reset_memory(KeyTarget *target) {
+        target->instance->memory_kind = MEMORY_UNSET;
+}
+
+static void reset_pages(KeyTarget *target) {
+        *page_counts_of(target) = (PageCounts){};
+}
+
+static void reset_config_file(KeyTarget *target) {
+        target->instance->config_file = NULL;
+}
+
+static void reset_data_directory(KeyTarget *target) {
+        target->instance->data_directory = NULL;
+}
+
+static void reset_memory_lock(KeyTarget *target) {
+        target->instance->memory_lock = NULL;
+}
+
+static void reset_shared_memory(KeyTarget *target) {
+        target->instance->shared_memory = SHARED_MEMORY_ENGINE;
+}
+
 /* ---- what this version parses but does not act on yet ---- */
 
 static bool is_never_acted_on(const KeyTarget *target) {
         (void) target;
         return true;
-}
-
-static bool is_automatic_limits(const KeyTarget *target) {
-        return !target->host->keep_shared_memory_limits;
 }
 
 static bool is_isolated(const KeyTarget *target) {
@@ -471,26 +521,30 @@ const ConfigKey config_keys[] = {
         {SECTION_HOST, "ReserveTimeout", set_reserve_timeout, "5min", expects_duration},
         {SECTION_HOST, "ExistingPages", set_existing_pages, "use", "write use or keep"},
         {SECTION_HOST, "OnDrift", set_on_drift, "repair", "write repair or report"},
-        {SECTION_HOST, "SharedMemoryLimits", set_shared_memory_limits, "auto", "write auto or keep",
-         .is_unsupported = is_automatic_limits},
+        {SECTION_HOST, "SharedMemoryLimits", set_shared_memory_limits, "auto",
+         "write auto or keep"},
         {SECTION_HOST, "SilenceRules", set_silence_rules, NULL,
          "write ids as hugeplanctl check prints them; hugeplan-rules(7) lists them",
          .is_list = true, .reset = reset_silence_rules},
 
         {SECTION_INSTANCE, "Name", set_name, NULL,
-         "write letters, digits and _ . : @ -, beginning with a letter or digit"},
+         "write letters, digits and _ . : @ -, beginning with a letter or digit",
+         .reset = reset_name},
         {SECTION_INSTANCE, "Engine", set_engine, "generic", "write one of those"},
         {SECTION_INSTANCE, "Unit", set_unit, NULL,
-         "write the full name of a service, such as postgresql@15-main.service"},
-        {SECTION_INSTANCE, "User", set_user, NULL, "write a user name",
-         .is_unsupported = is_never_acted_on},
-        {SECTION_INSTANCE, "Group", set_group, NULL, "write a group name",
-         .is_unsupported = is_never_acted_on},
-        {SECTION_INSTANCE, "Memory", set_memory, NULL, "write a size such as 8G, or auto"},
+         "write the full name of a service, such as postgresql@15-main.service",
+         .reset = reset_unit},
+        {SECTION_INSTANCE, "User", set_user, NULL, "write a user name", .reset = reset_user},
+        {SECTION_INSTANCE, "Group", set_group, NULL, "write a group name", .reset = reset_group},
+        {SECTION_INSTANCE, "Memory", set_memory, NULL, "write a size such as 8G, or auto",
+         .reset = reset_memory},
         {SECTION_INSTANCE, "Pages", set_pages, NULL,
-         "write a whole number of pages, or one for each page size such as 1G:3 2M:1081"},
-        {SECTION_INSTANCE, "ConfigFile", set_config_file, NULL, expects_path},
-        {SECTION_INSTANCE, "DataDirectory", set_data_directory, NULL, expects_path},
+         "write a whole number of pages, or one for each page size such as 1G:3 2M:1081",
+         .reset = reset_pages},
+        {SECTION_INSTANCE, "ConfigFile", set_config_file, NULL, expects_path,
+         .reset = reset_config_file},
+        {SECTION_INSTANCE, "DataDirectory", set_data_directory, NULL, expects_path,
+         .reset = reset_data_directory},
         {SECTION_INSTANCE, "PageSize", set_page_size, NULL,
          "write default, or sizes such as 2M or 1G,2M in order of preference", .is_list = true,
          .reset = reset_page_size},
@@ -502,9 +556,9 @@ const ConfigKey config_keys[] = {
         {SECTION_INSTANCE, "Shortage", set_shortage, "refuse", "write refuse or degrade"},
         {SECTION_INSTANCE, "Priority", set_priority, "50", "write a whole number from 0 to 100"},
         {SECTION_INSTANCE, "MemoryLock", set_memory_lock, NULL,
-         "write auto, infinity, no or a size", .is_unsupported = is_never_acted_on},
+         "write auto, infinity, no or a size", .reset = reset_memory_lock},
         {SECTION_INSTANCE, "SharedMemory", set_shared_memory, NULL, "write mmap, sysv or hugetlbfs",
-         .is_unsupported = is_never_acted_on},
+         .reset = reset_shared_memory},
         {SECTION_INSTANCE, "Mount", set_mount, NULL, "write a path and its options",
          .is_unsupported = is_never_acted_on},
         {SECTION_INSTANCE, "TransparentHugePages", set_instance_thp, "auto",
@@ -567,18 +621,6 @@ static void reset_key(const ConfigKey *key, KeyTarget *target) {
                 key->reset(target);
         else if (key->default_value)
                 key->set(target, key->default_value);
-        else if (text_equals(key->name, "Name"))
-                target->instance->name = NULL;
-        else if (text_equals(key->name, "Unit"))
-                target->instance->unit = NULL;
-        else if (text_equals(key->name, "Memory"))
-                target->instance->memory_kind = MEMORY_UNSET;
-        else if (text_equals(key->name, "Pages"))
-                *page_counts_of(target) = (PageCounts){};
-        else if (text_equals(key->name, "ConfigFile"))
-                target->instance->config_file = NULL;
-        else if (text_equals(key->name, "DataDirectory"))
-                target->instance->data_directory = NULL;
 }
 
 void config_keys_set_defaults(KeyTarget *target, Section section) {

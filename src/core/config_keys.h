@@ -27,7 +27,7 @@ typedef struct ConfigKey {
         const char *default_value; /* also what an empty value resets to; NULL: nothing is set */
         const char *expects;       /* the remedy: what may be written */
         bool is_list;              /* may be repeated: values add up */
-        void (*reset)(KeyTarget *target); /* for lists: take all values off */
+        void (*reset)(KeyTarget *target); /* for keys without a default: take the value off */
         /* Whether what was set is not acted on in this version; NULL: all is. */
         bool (*is_unsupported)(const KeyTarget *target);
 } ConfigKey;

@@ -3,6 +3,7 @@
 
 #include "base/size.h"
 #include "base/text.h"
+#include "core/limits.h"
 #include "core/problem.h"
 
 #include <string.h>
@@ -67,12 +68,6 @@ static bool is_reserving(const Plan *plan) {
         return false;
 }
 
-static bool uses_sysv(const InstanceConfig *config) {
-        return !config->refusal && (config->shared_memory == SHARED_MEMORY_SYSV ||
-                                    (config->shared_memory == SHARED_MEMORY_ENGINE &&
-                                     text_equals(config->engine->name, "oracle")));
-}
-
 /* Bytes of SysV shared memory that the plan stands for: the largest instance's, or all. */
 static uint64_t sysv_bytes(const Plan *plan, bool is_sum) {
         uint64_t bytes = 0;
@@ -80,7 +75,7 @@ static uint64_t sysv_bytes(const Plan *plan, bool is_sum) {
         for (size_t i = 0; i < plan->n_instances; i++) {
                 const PlanInstance *planned = &plan->instances[i];
 
-                if (!uses_sysv(planned->demand->config))
+                if (!limits_needs_group(planned->demand->config))
                         continue;
                 uint64_t own = mul_saturated(planned->pages_wanted, planned->page_size_bytes);
 

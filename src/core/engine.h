@@ -70,6 +70,8 @@ typedef struct Engine {
         const char *name;         /* as in Engine= */
         const char *title;        /* "PostgreSQL" */
         const char *default_unit; /* where it is the same everywhere, else NULL */
+        const char *default_user; /* who runs it, where nearly everybody has it so; else NULL */
+        bool uses_sysv;           /* System V segments (SHM_HUGETLB) rather than mmap(2) */
         ThpPolicy thp_wish;       /* THP_AUTO: none */
         bool is_thp_dense;        /* with "always", khugepaged must not fill up sparse ranges */
         bool reserves;            /* false: it has a THP wish only */

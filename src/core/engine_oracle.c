@@ -583,6 +583,8 @@ static const char *gather_oracle(Arena *arena, const EngineTarget *target, const
 const Engine engine_oracle = {
         .name = "oracle",
         .title = "Oracle Database",
+        .default_user = "oracle",
+        .uses_sysv = true,
         .thp_wish = THP_NEVER,
         .reserves = true,
         .memory_setting = "sga_max_size",

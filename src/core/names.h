@@ -65,6 +65,17 @@
 #define NAME_HUGEPAGES_DIR          "hugepages-" /* followed by the size in kB and "kB" */
 #define PATH_INITRD_RELEASE         "/etc/initrd-release"
 
+/* Accounts and their limits. One group may make System V segments of huge pages: ours, by
+ * sysusers.d, so that databases of several owners can be members. */
+#define PATH_PASSWD            "/etc/passwd"
+#define PATH_GROUP             "/etc/group"
+#define PATH_NSSWITCH          "/etc/nsswitch.conf"
+#define NAME_HUGETLB_GROUP     "hugetlb"
+#define PATH_PAM_LIMITS        "/etc/security/limits.d/60-hugeplan.conf"
+#define PATH_SHMMAX            PATH_PROC_SYS "kernel/shmmax"
+#define PATH_SHMALL            PATH_PROC_SYS "kernel/shmall"
+#define PATH_HUGETLB_SHM_GROUP PATH_PROC_SYS "vm/hugetlb_shm_group"
+
 /* Configuration of other programs that sets what we manage, and our guard among it. */
 #define NAME_SYSCTL_DIR         "sysctl.d"
 #define NAME_TMPFILES_DIR       "tmpfiles.d"

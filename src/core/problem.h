@@ -28,6 +28,9 @@ typedef enum ProblemKind {
         PROBLEM_SURPLUS_PAGES,
         PROBLEM_THP_CONFLICT,
         PROBLEM_THP_WRITE,
+        PROBLEM_SHM_GROUP_MISSING,
+        PROBLEM_SHM_GROUP_REPLACED,
+        PROBLEM_LIMIT_WRITE,
 
         /* entries of other programs that stand against the plan */
         PROBLEM_CONFLICT_COMMAND_LINE,

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* Users and groups, from the texts of /etc/passwd and /etc/group: passwd(5), group(5).
+ *
+ * Files only: early in boot there is no network, and a name service that needs one must not be
+ * asked. Whether other services know more names is said by nsswitch.conf(5); then a name that is
+ * missing here may well exist. */
+
+#include "core/source.h"
+
+typedef struct Account {
+        const char *name;
+        uint64_t id;       /* uid or gid */
+        uint64_t group_id; /* of a user: the primary group */
+} Account;
+
+typedef VEC(Account) AccountList;
+
+typedef struct Accounts {
+        AccountList users;
+        AccountList groups;
+        bool users_elsewhere; /* nsswitch.conf names a source that is not a file */
+        bool groups_elsewhere;
+} Accounts;
+
+Accounts accounts_read(Arena *arena, const Sources *sources);
+
+/* NULL where the files have no such name. A name of digits is the id itself, whether or not somebody
+ * has it, as systemd takes User= and Group=. */
+const Account *account_find_user(Arena *arena, const Accounts *accounts, const char *name);
+const Account *account_find_group(Arena *arena, const Accounts *accounts, const char *name);

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* Limits: what a database process needs besides the pages before the kernel lets it have them.
+ *
+ * Only System V segments (SHM_HUGETLB, Oracle's way) need any. Since Linux 5.16 the group in
+ * vm.hugetlb_shm_group alone lets them in, or CAP_IPC_LOCK; before that, RLIMIT_MEMLOCK did as well
+ * (mm/hugetlb, fs/hugetlbfs/inode.c). Both are given, for who knows what a vendor's kernel has.
+ * Besides that, kernel.shmmax (bytes of one segment) and kernel.shmall (base pages of all) count for
+ * them. Memory that is mapped with MAP_HUGETLB needs none of it. */
+
+#include "core/accounts.h"
+#include "core/plan.h"
+
+/* SharedMemory=, else the engine's way. */
+SharedMemory limits_shared_memory(const InstanceConfig *instance);
+
+/* What LimitMEMLOCK= the unit gets: a word for a unit file, in bytes; NULL: none is set.
+ * systemd.exec(5). */
+const char *limits_memory_lock(const InstanceConfig *instance);
+
+/* Whether the unit's processes must be in the group NAME_HUGETLB_GROUP. */
+bool limits_needs_group(const InstanceConfig *instance);
+
+typedef struct LimitWrite {
+        const char *path;
+        const char *value;
+} LimitWrite;
+
+typedef struct LimitsPlan {
+        VEC(LimitWrite) writes; /* what has to be written, with its value in the file's unit */
+} LimitsPlan;
+
+/* What the kernel has now; UINT64_MAX where it cannot be read. */
+typedef struct KernelLimits {
+        uint64_t shmmax_bytes;
+        uint64_t shmall_pages;
+        uint64_t shm_group;
+} KernelLimits;
+
+typedef struct LimitsInput {
+        const Config *config;
+        const Demand *demand;
+        const Topology *topology;
+        const KernelLimits *kernel;
+        const Accounts *accounts;
+} LimitsInput;
+
+/* Limits are raised where they are lower than the instances need, never lowered. The group is set
+ * to ours; a group that it takes the place of is named in PROBLEMS, as is a group that is missing. */
+LimitsPlan limits_plan_make(Arena *arena, const LimitsInput *input, Diags *problems);
+
+/* The text of limits.d for logins by PAM, in kB as limits.conf(5) has it; NULL: nobody needs any. */
+char *limits_pam_text(Arena *arena, const Config *config, const Demand *demand);
