@@ -435,7 +435,7 @@ char *amount_format(Arena *arena, const Amount *amount) {
 }
 
 const char *placement_name(Placement placement) {
-        static const char *const names[] = {"spread", "pack", "bind"};
+        static const char *const names[] = {"spread", "pack", "bind", "interleave"};
 
         return names[placement];
 }

@@ -35,7 +35,13 @@ typedef struct Amount {
 
 typedef enum ExistingPages { EXISTING_USE, EXISTING_KEEP } ExistingPages;
 typedef enum OnDrift { DRIFT_REPAIR, DRIFT_REPORT } OnDrift;
-typedef enum Placement { PLACEMENT_SPREAD, PLACEMENT_PACK, PLACEMENT_BIND } Placement;
+typedef enum Placement {
+        PLACEMENT_SPREAD,
+        PLACEMENT_PACK,
+        PLACEMENT_BIND,       /* spread, and the unit may use no other nodes */
+        PLACEMENT_INTERLEAVE, /* spread, and the unit takes its pages from the nodes in turn */
+        PLACEMENTS,
+} Placement;
 typedef enum Shortage { SHORTAGE_REFUSE, SHORTAGE_DEGRADE } Shortage;
 typedef enum SharedMemory {
         SHARED_MEMORY_ENGINE,

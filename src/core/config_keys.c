@@ -328,7 +328,7 @@ static const char *set_nodes(KeyTarget *target, const char *value) {
 }
 
 static const char *set_placement(KeyTarget *target, const char *value) {
-        int i = WORD_INDEX(value, "spread", "pack", "bind");
+        int i = WORD_INDEX(value, "spread", "pack", "bind", "interleave");
 
         if (i < 0)
                 return not_valid(target, value);
@@ -550,7 +550,8 @@ const ConfigKey config_keys[] = {
          .reset = reset_page_size},
         {SECTION_INSTANCE, "Nodes", set_nodes, NULL, "write all, or node numbers such as 0,2-3",
          .is_list = true, .reset = reset_nodes},
-        {SECTION_INSTANCE, "Placement", set_placement, "spread", "write spread, pack or bind"},
+        {SECTION_INSTANCE, "Placement", set_placement, "spread",
+         "write spread, pack, bind or interleave"},
         {SECTION_INSTANCE, "NodeMemory", set_node_memory, NULL,
          "write sizes by node such as 0:12G 1:4G", .is_list = true, .reset = reset_node_memory},
         {SECTION_INSTANCE, "Shortage", set_shortage, "refuse", "write refuse or degrade"},

@@ -27,15 +27,20 @@ static void find_pool_drift(Arena *arena, const PlanPool *planned, const Ledger 
         *vec_push(arena, drifts) = drift;
 }
 
+static void add_writes(Arena *arena, const HostWrites *writes, Drifts *drifts) {
+        VEC_FOREACH(write, writes)
+                *vec_push(arena, drifts) =
+                        (Drift){.kind = DRIFT_HOST, .path = write->path, .expected = write->value};
+}
+
 Drifts drift_find(Arena *arena, const Plan *plan, const Ledger *ledger, const Topology *now,
-                  const ThpPlan *thp) {
+                  const HostPlan *host) {
         Drifts drifts = {};
 
         for (size_t i = 0; i < plan->n_pools; i++)
                 find_pool_drift(arena, &plan->pools[i], ledger, now, &drifts);
-        VEC_FOREACH(write, &thp->writes)
-                *vec_push(arena, &drifts) =
-                        (Drift){.kind = DRIFT_THP, .path = write->path, .expected = write->value};
+        add_writes(arena, &host->thp.writes, &drifts);
+        add_writes(arena, &host->limits.writes, &drifts);
         return drifts;
 }
 
@@ -50,7 +55,7 @@ char *drift_format(Arena *arena, const Drift *drift) {
         case DRIFT_NODE_GONE:
                 return arena_printf(arena, "node %u has gone, and with it %s pages of %s",
                                     drift->node, format_count(arena, drift->expected_pages), size);
-        case DRIFT_THP:
+        case DRIFT_HOST:
                 return arena_printf(arena, "%s is no longer '%s'", drift->path, drift->expected);
         default:
                 return arena_printf(arena, "node %u has %s pages of %s instead of %s", drift->node,

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "core/dropin.h"
 
+#include "base/size.h"
 #include "base/text.h"
 #include "core/learned.h"
+#include "core/limits.h"
 #include "core/names.h"
+#include "core/thp_plan.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The nodes that a bound instance may use; empty when it is not bound. */
-static IdSet bound_nodes(const InstanceConfig *instance) {
+/* The nodes that the instance's unit is to keep to; empty where that is left to the kernel. */
+static IdSet policy_nodes(const InstanceConfig *instance, Placement placement) {
         IdSet nodes = {};
 
-        if (instance->refusal || instance->placement != PLACEMENT_BIND)
+        if (instance->refusal || instance->placement != placement)
                 return nodes;
         if (instance->has_nodes)
                 return instance->nodes;
@@ -29,39 +32,112 @@ static int compare_by_unit(const void *a, const void *b) {
         return order != 0 ? order : strcmp(first->name, second->name);
 }
 
-/* The text for one unit that serves the N INSTANCES. */
-static char *make_text(Arena *arena, const InstanceConfig *const *instances, size_t n,
-                       const char *ctl) {
-        Text text = text_in(arena);
+/* The instances of one unit. */
+typedef struct Served {
+        const InstanceConfig *const *instances;
+        size_t n;
+} Served;
+
+/* As root where it has to learn and grow: to ask the database's program as its owner, to keep the
+ * answer in /etc, to be let by the daemon. */
+static void add_gates(Text *text, const Served *served, const char *ctl) {
+        for (size_t i = 0; i < served->n; i++)
+                text_printf(text, "ExecStartPre=%s%s wait %s\n",
+                            instance_is_learning(served->instances[i]) ? "+" : "", ctl,
+                            served->instances[i]->name);
+}
+
+/* A policy holds for all of a unit's processes: only where its instances agree on one. */
+static bool add_numa_policy(Text *text, const Served *served, Placement placement,
+                            const char *policy) {
         IdSet nodes = {};
-        bool is_bound = true;
+
+        for (size_t i = 0; i < served->n; i++) {
+                IdSet own = policy_nodes(served->instances[i], placement);
+
+                if (served->instances[i]->placement != placement ||
+                    (placement == PLACEMENT_BIND && id_set_is_empty(&own)))
+                        return false;
+                ID_SET_FOREACH(node, &own)
+                id_set_add(&nodes, node);
+        }
+        if (placement == PLACEMENT_INTERLEAVE && id_set_is_empty(&nodes))
+                text_printf(text, "NUMAPolicy=%s\nNUMAMask=all\n", policy);
+        else
+                text_printf(text, "NUMAPolicy=%s\nNUMAMask=%s\n", policy,
+                            id_set_format(text->arena, &nodes));
+        return true;
+}
+
+/* The largest that one of them wants; "infinity" is the largest. */
+static const char *memory_lock_of(const Served *served) {
+        const char *largest = NULL;
+        uint64_t bytes, most = 0;
+
+        for (size_t i = 0; i < served->n; i++) {
+                const char *lock = limits_memory_lock(served->instances[i]);
+
+                if (!lock)
+                        continue;
+                if (parse_u64(lock, &bytes) < 0)
+                        return lock;
+                if (bytes >= most) {
+                        most = bytes;
+                        largest = lock;
+                }
+        }
+        return largest;
+}
+
+static void add_limits(Text *text, const Served *served, const DropinInput *input) {
+        const char *lock = memory_lock_of(served);
+        bool needs_group = false;
+
+        for (size_t i = 0; i < served->n; i++)
+                needs_group = needs_group || limits_needs_group(served->instances[i]);
+        if (lock)
+                text_printf(text, "LimitMEMLOCK=%s\n", lock);
+        if (needs_group && input->has_group)
+                text_add(text, "SupplementaryGroups=" NAME_HUGETLB_GROUP "\n");
+}
+
+/* Who gets more transparent huge pages than it wishes for is served by itself. */
+static void add_memory_thp(Text *text, const Served *served, const DropinInput *input) {
+        ThpPolicy weakest = THP_ALWAYS;
+
+        for (size_t i = 0; i < served->n; i++) {
+                ThpPolicy wish = thp_wish_of(served->instances[i]);
+
+                if (!served->instances[i]->refusal && wish != THP_AUTO)
+                        weakest = MIN(weakest, wish);
+        }
+        if (input->systemd_version >= SYSTEMD_MEMORY_THP &&
+            thp_is_served_by_unit(weakest, thp_resolve(input->config)))
+                text_printf(text, "MemoryTHP=%s\n", weakest == THP_NEVER ? "disable" : "madvise");
+}
+
+static char *make_text(Arena *arena, const Served *served, const DropinInput *input) {
+        Text text = text_in(arena);
 
         /* A line break in a file's name must not begin a line of the unit. */
         text_add(&text, "# Generated by hugeplan-generator from");
-        for (size_t i = 0; i < n; i++)
+        for (size_t i = 0; i < served->n; i++)
                 text_printf(&text, "%s %s", i > 0 ? "," : "",
-                            text_printable(arena, instances[i]->file));
+                            text_printable(arena, served->instances[i]->file));
         text_add(
                 &text,
                 "\n# See hugeplan.d(5). A file of this name in /etc/systemd/system takes its place.\n\n"
                 "[Unit]\nWants=" NAME_UNIT "\nAfter=" NAME_UNIT "\n\n[Service]\n");
-        for (size_t i = 0; i < n; i++) {
-                IdSet own = bound_nodes(instances[i]);
-
-                is_bound = is_bound && !id_set_is_empty(&own);
-                ID_SET_FOREACH(node, &own)
-                id_set_add(&nodes, node);
-                /* As root where it has to learn and grow: to ask the database's program as its
-                 * owner, to keep the answer in /etc, to be let by the daemon. */
-                text_printf(&text, "ExecStartPre=%s%s wait %s\n",
-                            instance_is_learning(instances[i]) ? "+" : "", ctl, instances[i]->name);
-        }
-        if (is_bound)
-                text_printf(&text, "NUMAPolicy=bind\nNUMAMask=%s\n", id_set_format(arena, &nodes));
+        add_gates(&text, served, input->ctl);
+        add_limits(&text, served, input);
+        if (!add_numa_policy(&text, served, PLACEMENT_BIND, "bind"))
+                add_numa_policy(&text, served, PLACEMENT_INTERLEAVE, "interleave");
+        add_memory_thp(&text, served, input);
         return text.string;
 }
 
-Dropins dropins_make(Arena *arena, const Config *config, const char *ctl) {
+Dropins dropins_make(Arena *arena, const DropinInput *input) {
+        const Config *config = input->config;
         const InstanceConfig **gated =
                 ARENA_ARRAY(arena, const InstanceConfig *, config->n_instances + 1);
         Dropins dropins = {};
@@ -76,8 +152,9 @@ Dropins dropins_make(Arena *arena, const Config *config, const char *ctl) {
                 for (next = first + 1;
                      next < n_gated && text_equals(gated[next]->unit, gated[first]->unit); next++)
                         ;
-                *vec_push(arena, &dropins) = (Dropin){
-                        gated[first]->unit, make_text(arena, &gated[first], next - first, ctl)};
+                *vec_push(arena, &dropins) =
+                        (Dropin){gated[first]->unit,
+                                 make_text(arena, &(Served){&gated[first], next - first}, input)};
         }
         return dropins;
 }

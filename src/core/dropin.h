@@ -16,6 +16,14 @@ typedef struct Dropin {
 
 typedef VEC(Dropin) Dropins;
 
-/* One for each unit of CONFIG, sorted by unit; several instances may share a unit. CTL is the path
- * of hugeplanctl. */
-Dropins dropins_make(Arena *arena, const Config *config, const char *ctl);
+typedef struct DropinInput {
+        const Config *config;
+        const char *ctl; /* path of hugeplanctl */
+        /* The group NAME_HUGETLB_GROUP exists. A unit with SupplementaryGroups= of one that does not
+         * fails to start, so it is left out then. */
+        bool has_group;
+        unsigned systemd_version; /* for what not every version knows; 0: not known */
+} DropinInput;
+
+/* One for each unit of the configuration, sorted by unit; several instances may share a unit. */
+Dropins dropins_make(Arena *arena, const DropinInput *input);

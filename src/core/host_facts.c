@@ -49,7 +49,7 @@ static void read_limits_of_kernel(Facts *facts) {
 
         ret->has_shmmax = read_number(facts, PATH_SHMMAX, &ret->shmmax_bytes);
         ret->has_shmall = read_number(facts, PATH_SHMALL, &ret->shmall_pages);
-        ret->has_shm_group = read_number(facts, PATH_SHM_GROUP, &ret->shm_group);
+        ret->has_shm_group = read_number(facts, PATH_HUGETLB_SHM_GROUP, &ret->shm_group);
         for (size_t i = 0; i < facts->topology->n_page_sizes; i++) {
                 Overcommit overcommit = {.page_size_bytes = facts->topology->page_sizes[i].bytes};
                 const char *path = arena_printf(facts->arena,

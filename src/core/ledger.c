@@ -244,7 +244,7 @@ static bool read_pool(Arena *arena, Ledger *ledger, const json_t *json) {
 }
 
 static int placement_from_name(const char *name) {
-        for (int i = PLACEMENT_SPREAD; i <= PLACEMENT_BIND; i++)
+        for (int i = PLACEMENT_SPREAD; i < PLACEMENTS; i++)
                 if (text_equals(name, placement_name((Placement) i)))
                         return i;
         return -1;

@@ -30,16 +30,59 @@ const char *limits_memory_lock(const InstanceConfig *instance) {
         return limits_needs_group(instance) ? "infinity" : NULL;
 }
 
-/* What it wants, with pages of its first choice; 0: not known. */
-static uint64_t instance_bytes(const Demand *demand, const InstanceConfig *instance) {
-        for (size_t i = 0; i < demand->n_instances; i++) {
-                const DemandInstance *wanted = &demand->instances[i];
+/* 0: not known. */
+static uint64_t instance_bytes(const Plan *plan, const InstanceConfig *instance) {
+        const PlanInstance *planned = plan_find(plan, instance->name);
 
-                if (wanted->config == instance && wanted->n_options > 0)
-                        return mul_saturated(wanted->options[0].pages,
-                                             wanted->options[0].page_size_bytes);
+        return planned ? mul_saturated(planned->pages_wanted, planned->page_size_bytes) : 0;
+}
+
+bool limits_is_group_needed(const Config *config) {
+        for (size_t i = 0; i < config->n_instances; i++)
+                if (limits_needs_group(&config->instances[i]))
+                        return true;
+        return false;
+}
+
+/* ---- accounts ---- */
+
+static const ConfigOrigin *find_origin(const InstanceConfig *instance, const char *key) {
+        VEC_FOREACH(origin, &instance->origins)
+                if (text_equals(origin->key, key))
+                        return origin;
+        return NULL;
+}
+
+static void refuse_account(Arena *arena, Config *config, InstanceConfig *instance, const char *key,
+                           const char *what, const char *name) {
+        const ConfigOrigin *origin = find_origin(instance, key);
+        Diag *refusal = ARENA_NEW(arena, Diag);
+
+        *refusal = (Diag){
+                .severity = SEVERITY_ERROR,
+                .id = problem_id(PROBLEM_CONFIG_BAD_VALUE),
+                .file = origin ? origin->file : instance->file,
+                .line = origin ? origin->line : 0,
+                .key = key,
+                .text = arena_printf(arena, "there is no %s '%s' on this host", what, name),
+                .remedy = arena_printf(arena, "create the %s, or name one that exists", what),
+        };
+        diags_add(&config->problems, refusal);
+        if (!instance->refusal)
+                instance->refusal = refusal;
+}
+
+void limits_check_accounts(Arena *arena, Config *config, const Accounts *accounts) {
+        for (size_t i = 0; i < config->n_instances; i++) {
+                InstanceConfig *instance = &config->instances[i];
+
+                if (instance->user && !accounts->users_elsewhere &&
+                    !account_find_user(arena, accounts, instance->user))
+                        refuse_account(arena, config, instance, "User", "user", instance->user);
+                if (instance->group && !accounts->groups_elsewhere &&
+                    !account_find_group(arena, accounts, instance->group))
+                        refuse_account(arena, config, instance, "Group", "group", instance->group);
         }
-        return 0;
 }
 
 /* ---- the kernel's limits ---- */
@@ -52,7 +95,7 @@ static void add_sizes(Arena *arena, const LimitsInput *input, LimitsPlan *plan) 
         for (size_t i = 0; i < input->config->n_instances; i++) {
                 const InstanceConfig *instance = &input->config->instances[i];
                 uint64_t bytes =
-                        limits_needs_group(instance) ? instance_bytes(input->demand, instance) : 0;
+                        limits_needs_group(instance) ? instance_bytes(input->plan, instance) : 0;
 
                 largest = MAX(largest, bytes);
                 sum = add_saturated(sum, bytes);
@@ -60,19 +103,12 @@ static void add_sizes(Arena *arena, const LimitsInput *input, LimitsPlan *plan) 
         uint64_t pages = div_round_up(add_saturated(sum, sum / 8),
                                       MAX(input->topology->base_page_bytes, UINT64_C(4096)));
 
-        if (input->kernel->shmmax_bytes < largest)
+        if (input->topology->limits.shmmax_bytes < largest)
                 *vec_push(arena, &plan->writes) =
-                        (LimitWrite){PATH_SHMMAX, arena_printf(arena, "%" PRIu64, largest)};
-        if (input->kernel->shmall_pages < pages)
+                        (HostWrite){PATH_SHMMAX, arena_printf(arena, "%" PRIu64, largest)};
+        if (input->topology->limits.shmall_pages < pages)
                 *vec_push(arena, &plan->writes) =
-                        (LimitWrite){PATH_SHMALL, arena_printf(arena, "%" PRIu64, pages)};
-}
-
-static bool is_group_needed(const Config *config) {
-        for (size_t i = 0; i < config->n_instances; i++)
-                if (limits_needs_group(&config->instances[i]))
-                        return true;
-        return false;
+                        (HostWrite){PATH_SHMALL, arena_printf(arena, "%" PRIu64, pages)};
 }
 
 static const char *group_name(Arena *arena, const Accounts *accounts, uint64_t id) {
@@ -102,7 +138,8 @@ static void warn_of_replaced_group(Arena *arena, const LimitsInput *input, Diags
                                 arena,
                                 "vm.hugetlb_shm_group is group %s and has to be '" NAME_HUGETLB_GROUP
                                 "', for it can name but one",
-                                group_name(arena, input->accounts, input->kernel->shm_group)),
+                                group_name(arena, input->accounts,
+                                           input->topology->limits.shm_group)),
                         .remedy =
                                 "make its members members of '" NAME_HUGETLB_GROUP
                                 "', or describe their database to hugeplan; and take the line out of sysctl.d"});
@@ -110,9 +147,9 @@ static void warn_of_replaced_group(Arena *arena, const LimitsInput *input, Diags
 
 static void add_group(Arena *arena, const LimitsInput *input, LimitsPlan *plan, Diags *problems) {
         const Account *group = account_find_group(arena, input->accounts, NAME_HUGETLB_GROUP);
-        uint64_t now = input->kernel->shm_group;
+        uint64_t now = input->topology->limits.shm_group;
 
-        if (!is_group_needed(input->config) || now == UINT64_MAX)
+        if (!limits_is_group_needed(input->config) || now == UINT64_MAX)
                 return;
         if (!group) {
                 warn_of_missing_group(problems);
@@ -123,7 +160,7 @@ static void add_group(Arena *arena, const LimitsInput *input, LimitsPlan *plan, 
         if (now != 0)
                 warn_of_replaced_group(arena, input, problems);
         *vec_push(arena, &plan->writes) =
-                (LimitWrite){PATH_HUGETLB_SHM_GROUP, arena_printf(arena, "%" PRIu64, group->id)};
+                (HostWrite){PATH_HUGETLB_SHM_GROUP, arena_printf(arena, "%" PRIu64, group->id)};
 }
 
 LimitsPlan limits_plan_make(Arena *arena, const LimitsInput *input, Diags *problems) {
@@ -156,7 +193,7 @@ static UserLimit *user_limit(Arena *arena, UserLimits *limits, const char *user)
 }
 
 /* A database that an administrator starts from a shell locks as much as one started by its unit. */
-static void add_login(Arena *arena, const Demand *demand, const InstanceConfig *instance,
+static void add_login(Arena *arena, const Plan *plan, const InstanceConfig *instance,
                       UserLimits *limits) {
         const char *user = instance->user ? instance->user : instance->engine->default_user;
         const char *lock = limits_memory_lock(instance);
@@ -167,19 +204,19 @@ static void add_login(Arena *arena, const Demand *demand, const InstanceConfig *
         UserLimit *limit = user_limit(arena, limits, user);
 
         if (parse_size_bytes(lock, &bytes) < 0) {
-                bytes = instance_bytes(demand, instance);
+                bytes = instance_bytes(plan, instance);
                 limit->is_infinite = limit->is_infinite || bytes == 0 ||
                                      text_equals(instance->memory_lock, "infinity");
         }
         limit->bytes = add_saturated(limit->bytes, bytes);
 }
 
-char *limits_pam_text(Arena *arena, const Config *config, const Demand *demand) {
+char *limits_pam_text(Arena *arena, const Config *config, const Plan *plan) {
         UserLimits limits = {};
         Text text = text_in(arena);
 
         for (size_t i = 0; i < config->n_instances; i++)
-                add_login(arena, demand, &config->instances[i], &limits);
+                add_login(arena, plan, &config->instances[i], &limits);
         if (limits.n == 0)
                 return NULL;
         text_add(

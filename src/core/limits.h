@@ -10,6 +10,7 @@
  * them. Memory that is mapped with MAP_HUGETLB needs none of it. */
 
 #include "core/accounts.h"
+#include "core/host_write.h"
 #include "core/plan.h"
 
 /* SharedMemory=, else the engine's way. */
@@ -22,27 +23,22 @@ const char *limits_memory_lock(const InstanceConfig *instance);
 /* Whether the unit's processes must be in the group NAME_HUGETLB_GROUP. */
 bool limits_needs_group(const InstanceConfig *instance);
 
-typedef struct LimitWrite {
-        const char *path;
-        const char *value;
-} LimitWrite;
+/* Whether any unit must be. */
+bool limits_is_group_needed(const Config *config);
+
+/* An instance with a User= or Group= that does not exist becomes invalid, by file and line: its unit
+ * would not start, or start as somebody else. Where accounts come from elsewhere too (LDAP), nothing
+ * can be said. */
+void limits_check_accounts(Arena *arena, Config *config, const Accounts *accounts);
 
 typedef struct LimitsPlan {
-        VEC(LimitWrite) writes; /* what has to be written, with its value in the file's unit */
+        HostWrites writes; /* what has to be written */
 } LimitsPlan;
-
-/* What the kernel has now; UINT64_MAX where it cannot be read. */
-typedef struct KernelLimits {
-        uint64_t shmmax_bytes;
-        uint64_t shmall_pages;
-        uint64_t shm_group;
-} KernelLimits;
 
 typedef struct LimitsInput {
         const Config *config;
-        const Demand *demand;
+        const Plan *plan;
         const Topology *topology;
-        const KernelLimits *kernel;
         const Accounts *accounts;
 } LimitsInput;
 
@@ -51,4 +47,4 @@ typedef struct LimitsInput {
 LimitsPlan limits_plan_make(Arena *arena, const LimitsInput *input, Diags *problems);
 
 /* The text of limits.d for logins by PAM, in kB as limits.conf(5) has it; NULL: nobody needs any. */
-char *limits_pam_text(Arena *arena, const Config *config, const Demand *demand);
+char *limits_pam_text(Arena *arena, const Config *config, const Plan *plan);

@@ -17,13 +17,15 @@
 #define NAME_CONFIG_SUFFIX    ".conf"
 #define NAME_EXTEND_SUFFIX    ".conf.d"
 /* In NAME.conf.d: the size that was learned at the last start of an instance with Memory=auto. */
-#define NAME_LEARNED       "90-learned.conf"
-#define NAME_UNIT          "hugeplan.service"
-#define NAME_DROPIN        "10-hugeplan.conf"
-#define PATH_SYSTEMD_RUNS  "/run/systemd/system" /* sd_booted(3) */
-#define PATH_UNITS_ETC     "/etc/systemd/system"
-#define PATH_GENERATOR_DIR "/run/systemd/generator"
-#define KERNEL_SWITCH_OFF  "hugeplan=off"
+#define NAME_LEARNED           "90-learned.conf"
+#define NAME_UNIT              "hugeplan.service"
+#define NAME_DROPIN            "10-hugeplan.conf"
+#define PATH_SYSTEMD_RUNS      "/run/systemd/system" /* sd_booted(3) */
+#define PATH_USR_LIB           "/usr/lib"
+#define PATH_SYSTEMD_LIBRARIES PATH_USR_LIB "/systemd"
+#define PATH_UNITS_ETC         "/etc/systemd/system"
+#define PATH_GENERATOR_DIR     "/run/systemd/generator"
+#define KERNEL_SWITCH_OFF      "hugeplan=off"
 
 /* The drop-in directories, the most important one first (UAPI.6, systemd's standard order). */
 #define PATH_CONFIG_ETC   "/etc/" NAME_CONFIG_DIR
@@ -56,9 +58,6 @@
 #define PATH_PROC_SYS               "/proc/sys/"
 #define PATH_SELF_MOUNTINFO         "/proc/self/mountinfo"
 #define PATH_SYSV_SHM               "/proc/sysvipc/shm"
-#define PATH_SHMMAX                 "/proc/sys/kernel/shmmax"
-#define PATH_SHMALL                 "/proc/sys/kernel/shmall"
-#define PATH_SHM_GROUP              "/proc/sys/vm/hugetlb_shm_group"
 #define PATH_MOUNTS                 "/proc/mounts"
 #define PATH_UPTIME                 "/proc/uptime"
 #define PATH_KMSG                   "/dev/kmsg"
@@ -71,6 +70,7 @@
 #define PATH_GROUP             "/etc/group"
 #define PATH_NSSWITCH          "/etc/nsswitch.conf"
 #define NAME_HUGETLB_GROUP     "hugetlb"
+#define PATH_PAM_SECURITY      "/etc/security"
 #define PATH_PAM_LIMITS        "/etc/security/limits.d/60-hugeplan.conf"
 #define PATH_SHMMAX            PATH_PROC_SYS "kernel/shmmax"
 #define PATH_SHMALL            PATH_PROC_SYS "kernel/shmall"

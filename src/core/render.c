@@ -452,7 +452,7 @@ static bool is_anyone_short(const Plan *plan) {
         return false;
 }
 
-static void add_plan_headline(Text *text, const Plan *plan, const ThpPlan *thp) {
+static void add_plan_headline(Text *text, const Plan *plan, const HostPlan *host) {
         size_t n_steps = plan_count_changed(plan);
 
         if (plan->n_instances == 0)
@@ -460,7 +460,7 @@ static void add_plan_headline(Text *text, const Plan *plan, const ThpPlan *thp) 
         else if (n_steps > 0)
                 text_printf(text, "%zu %s to be changed. Nothing was written.\n\n", n_steps,
                             n_steps == 1 ? "pool is" : "pools are");
-        else if (thp->writes.n > 0)
+        else if (host_plan_count(host) > 0)
                 text_add(text, "No pool is to be changed. Nothing was written.\n\n");
         else if (is_anyone_short(plan))
                 text_add(text, "Nothing can be changed, though not every instance is served.\n\n");
@@ -468,23 +468,27 @@ static void add_plan_headline(Text *text, const Plan *plan, const ThpPlan *thp) 
                 text_add(text, "The host matches the plan: nothing to do.\n\n");
 }
 
-static void add_plan_thp(Text *text, const ThpPlan *thp) {
-        if (thp->writes.n == 0)
-                return;
-        text_add(text, "\n");
-        VEC_FOREACH(write, &thp->writes)
+static void add_writes(Text *text, const HostWrites *writes) {
+        VEC_FOREACH(write, writes)
                 text_printf(text, "%s is to be set to '%s'.\n", write->path, write->value);
 }
 
-char *render_plan(Arena *arena, const Plan *plan, const ThpPlan *thp, const Config *config,
+static void add_plan_host(Text *text, const HostPlan *host) {
+        if (host_plan_count(host) > 0)
+                text_add(text, "\n");
+        add_writes(text, &host->thp.writes);
+        add_writes(text, &host->limits.writes);
+}
+
+char *render_plan(Arena *arena, const Plan *plan, const HostPlan *host, const Config *config,
                   const RenderOptions *options) {
         Text text = text_in(arena);
 
-        add_plan_headline(&text, plan, thp);
+        add_plan_headline(&text, plan, host);
         add_plan_instances(&text, plan, options);
         if (plan->n_instances > 0)
                 add_plan_steps(&text, plan, options);
-        add_plan_thp(&text, thp);
+        add_plan_host(&text, host);
         if (plan->n_instances > 0)
                 text_printf(
                         &text,

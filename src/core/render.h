@@ -4,9 +4,9 @@
 /* What people read: status, plan, problems and derivations as text. The verdict first, the remedy
  * last. */
 
+#include "core/host_plan.h"
 #include "core/ledger.h"
 #include "core/status.h"
-#include "core/thp_plan.h"
 
 typedef struct RenderOptions {
         bool is_colored;
@@ -20,8 +20,8 @@ char *render_status(Arena *arena, const Status *status, const RenderOptions *opt
 char *render_status_instance(Arena *arena, const Status *status, const StatusInstance *instance,
                              const RenderOptions *options);
 
-/* THP is what is to be written for transparent huge pages. */
-char *render_plan(Arena *arena, const Plan *plan, const ThpPlan *thp, const Config *config,
+/* HOST is what is to be written besides the pools. */
+char *render_plan(Arena *arena, const Plan *plan, const HostPlan *host, const Config *config,
                   const RenderOptions *options);
 
 /* What a reload would make of it, where the boot guard keeps the plan back. */

@@ -120,6 +120,8 @@ static const struct {
         {PROBLEM_NO_UNIT, false},
         {PROBLEM_DROPIN_MISSING, true},
         {PROBLEM_THP_CONFLICT, false},
+        {PROBLEM_SHM_GROUP_MISSING, true},
+        {PROBLEM_SHM_GROUP_REPLACED, false},
         {PROBLEM_CONFLICT_COMMAND_LINE, true},
         {PROBLEM_CONFLICT_SYSCTL, true},
         {PROBLEM_CONFLICT_TMPFILES, true},

@@ -140,13 +140,18 @@ static json_t *steps_to_json(Arena *arena, const Plan *plan) {
         return array;
 }
 
-json_t *plan_to_json(const Plan *plan, const Plan *after_reload, const ThpPlan *thp) {
+static void add_writes(json_t *array, const HostWrites *writes) {
+        VEC_FOREACH(write, writes)
+                json_array_append_new(
+                        array, json_pack("{ss ss}", "path", write->path, "value", write->value));
+}
+
+json_t *plan_to_json(const Plan *plan, const Plan *after_reload, const HostPlan *host) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         json_t *writes = json_array(), *reloaded = json_null();
 
-        VEC_FOREACH(write, &thp->writes)
-                json_array_append_new(
-                        writes, json_pack("{ss ss}", "path", write->path, "value", write->value));
+        add_writes(writes, &host->thp.writes);
+        add_writes(writes, &host->limits.writes);
         if (after_reload)
                 reloaded = json_pack("{so so}", "instances", grants_to_json(after_reload), "steps",
                                      steps_to_json(arena, after_reload));

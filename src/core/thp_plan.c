@@ -17,7 +17,7 @@ ThpPolicy thp_wish_of(const InstanceConfig *instance) {
         return wish;
 }
 
-static ThpPolicy resolve(const Config *config) {
+ThpPolicy thp_resolve(const Config *config) {
         ThpPolicy policy = THP_NEVER;
 
         if (config->host.thp != THP_AUTO)
@@ -35,12 +35,24 @@ static bool is_displeased(ThpPolicy wish, ThpPolicy policy) {
         return wish != THP_AUTO && wish != policy && !(wish == THP_NEVER && policy == THP_MADVISE);
 }
 
-static void name_displeased(Arena *arena, const Config *config, ThpPolicy policy, Diags *problems) {
+bool thp_is_served_by_unit(ThpPolicy wish, ThpPolicy policy) {
+        return policy == THP_ALWAYS && (wish == THP_NEVER || wish == THP_MADVISE);
+}
+
+static bool is_served_by_unit(const InstanceConfig *instance, ThpPolicy policy,
+                              unsigned systemd_version) {
+        return systemd_version >= SYSTEMD_MEMORY_THP && instance->unit &&
+               thp_is_served_by_unit(thp_wish_of(instance), policy);
+}
+
+static void name_displeased(Arena *arena, const Config *config, ThpPolicy policy,
+                            unsigned systemd_version, Diags *problems) {
         for (size_t i = 0; i < config->n_instances; i++) {
                 const InstanceConfig *instance = &config->instances[i];
                 ThpPolicy wish = thp_wish_of(instance);
 
-                if (instance->refusal || !is_displeased(wish, policy))
+                if (instance->refusal || !is_displeased(wish, policy) ||
+                    is_served_by_unit(instance, policy, systemd_version))
                         continue;
                 diags_add(
                         problems,
@@ -78,7 +90,7 @@ static const char *weaker_shmem(const char *shmem_enabled, ThpPolicy policy) {
 }
 
 static void add_write(Arena *arena, ThpPlan *plan, const char *path, const char *value) {
-        *vec_push(arena, &plan->writes) = (ThpWrite){path, value};
+        *vec_push(arena, &plan->writes) = (HostWrite){path, value};
 }
 
 static void add_size(Arena *arena, ThpPlan *plan, const ThpSize *size) {
@@ -117,12 +129,12 @@ static void add_always(Arena *arena, const Config *config, const Topology *topol
 }
 
 ThpPlan thp_plan_make(Arena *arena, const Config *config, const Topology *topology,
-                      Diags *problems) {
-        ThpPlan plan = {.policy = resolve(config)};
+                      unsigned systemd_version, Diags *problems) {
+        ThpPlan plan = {.policy = thp_resolve(config)};
 
         if (plan.policy == THP_KEEP || !topology->thp_exists)
                 return plan;
-        name_displeased(arena, config, plan.policy, problems);
+        name_displeased(arena, config, plan.policy, systemd_version, problems);
         const char *value = thp_policy_name(plan.policy);
         const char *shmem = weaker_shmem(topology->thp_shmem_enabled, plan.policy);
 

@@ -52,6 +52,13 @@ typedef struct ThpSize {
         const char *shmem_enabled; /* "always", "inherit", "within_size", "advise", "never" */
 } ThpSize;
 
+/* The kernel's limits on System V segments; UINT64_MAX where one cannot be read. */
+typedef struct KernelLimits {
+        uint64_t shmmax_bytes; /* of one segment */
+        uint64_t shmall_pages; /* of all, in base pages */
+        uint64_t shm_group;    /* vm.hugetlb_shm_group: a gid */
+} KernelLimits;
+
 typedef struct Topology {
         Node *nodes; /* the nodes that are online */
         size_t n_nodes;
@@ -71,6 +78,7 @@ typedef struct Topology {
         const char *thp_defrag;        /* "always", "defer", "defer+madvise", "madvise", "never" */
         const char *thp_max_ptes_none; /* of khugepaged: small pages that a huge one may fill up */
         VEC(ThpSize) thp_sizes;
+        KernelLimits limits;
         const char *kernel_command_line;
         const char *kernel_release;
         const char *boot_id; /* "" where unreadable */

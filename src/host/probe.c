@@ -315,6 +315,20 @@ static void probe_thp(Probe *probe) {
         }
 }
 
+static uint64_t read_limit(Probe *probe, const char *path) {
+        uint64_t limit;
+
+        return root_read_u64(probe->root, path, &limit) < 0 ? UINT64_MAX : limit;
+}
+
+static void probe_limits(Probe *probe) {
+        probe->topology->limits = (KernelLimits){
+                .shmmax_bytes = read_limit(probe, PATH_SHMMAX),
+                .shmall_pages = read_limit(probe, PATH_SHMALL),
+                .shm_group = read_limit(probe, PATH_HUGETLB_SHM_GROUP),
+        };
+}
+
 /* The kernel refuses pages outside the writer's cpuset, whatever hugetlbpage.rst says. */
 static void probe_allowed_nodes(Probe *probe) {
         static const char key[] = "Mems_allowed_list:";
@@ -367,6 +381,7 @@ Topology *probe_topology(const Root *root, Arena *arena) {
         probe_free_blocks(&probe);
         probe_host_memory(&probe);
         probe_thp(&probe);
+        probe_limits(&probe);
         probe_allowed_nodes(&probe);
         topology->kernel_command_line = probe_kernel_command_line(root, arena);
         topology->kernel_release = read_text(&probe, PATH_OSRELEASE);

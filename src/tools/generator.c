@@ -8,7 +8,8 @@
 #include "base/text.h"
 #include "core/dropin.h"
 #include "core/names.h"
-#include "host/config_dirs.h"
+#include "host/config_load.h"
+#include "host/dropin_check.h"
 #include "host/probe.h"
 #include "host/root.h"
 #include "tools/options.h"
@@ -81,11 +82,10 @@ static void say_problems(Arena *arena, const Root *root, const Diags *problems) 
 
 static int generate(const Root *root, const Root *output) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        Diags unreadable = diags_in(arena);
-        const Config *config = config_parse(arena, config_dirs_read(root, arena, &unreadable));
-        Dropins dropins = dropins_make(arena, config, HUGEPLANCTL);
+        const Config *config = config_load(root, arena);
+        const DropinInput input = dropin_input(root, arena, config, HUGEPLANCTL);
+        Dropins dropins = dropins_make(arena, &input);
 
-        say_problems(arena, root, &unreadable);
         say_problems(arena, root, &config->problems);
         VEC_FOREACH(dropin, &dropins)
                 write_dropin(arena, root, output, dropin);

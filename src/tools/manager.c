@@ -6,13 +6,13 @@
 #include "core/problem.h"
 #include "host/boot_guard_file.h"
 #include "host/clock.h"
-#include "host/config_dirs.h"
+#include "host/config_load.h"
 #include "host/dropin_check.h"
 #include "host/guard.h"
+#include "host/host_apply.h"
 #include "host/host_sources.h"
 #include "host/probe.h"
 #include "host/state.h"
-#include "host/thp_apply.h"
 #include "tools/journal.h"
 #include "tools/log.h"
 
@@ -277,27 +277,63 @@ static PlanInput plan_input(Manager *manager, Arena *arena) {
         };
 }
 
-static void set_thp(Manager *manager) {
+static void set_thp(Manager *manager, const ThpPlan *plan) {
         const char *path = NULL;
 
-        ThpPlan plan = thp_plan_make(manager->round_arena, manager->config, manager->topology,
-                                     &manager->thp_problems);
-        int r = thp_apply(manager->root, &plan, &path);
+        int r = thp_apply(manager->root, plan, &path);
 
-        if (plan.writes.n > 0 && r == 0)
+        if (plan->writes.n > 0 && r == 0)
                 log_line(LOG_INFO, "transparent huge pages are now '%s'",
-                         thp_policy_name(plan.policy));
+                         thp_policy_name(plan->policy));
         if (r < 0)
                 diags_add(
-                        &manager->thp_problems,
+                        &manager->host_problems,
                         &(Diag){.severity = SEVERITY_ERROR,
                                 .id = problem_id(PROBLEM_THP_WRITE),
                                 .text = arena_printf(
                                         manager->round_arena,
                                         "cannot set transparent huge pages to '%s': %s: %s",
-                                        thp_policy_name(plan.policy), path, strerror(-r)),
+                                        thp_policy_name(plan->policy), path, strerror(-r)),
                                 .remedy =
                                         "run hugepland as root with /sys writable, or write TransparentHugePages=keep"});
+}
+
+static void set_limits(Manager *manager, const LimitsPlan *plan) {
+        const char *path = NULL;
+        int r = limits_apply(manager->root, plan, &path);
+
+        if (r < 0)
+                diags_add(&manager->host_problems,
+                          &(Diag){.severity = SEVERITY_ERROR,
+                                  .id = problem_id(PROBLEM_LIMIT_WRITE),
+                                  .text = arena_printf(manager->round_arena, "cannot set %s: %s",
+                                                       path, strerror(-r)),
+                                  .remedy = "run hugepland as root with /proc/sys writable"});
+        else
+                VEC_FOREACH(write, &plan->writes)
+                        log_line(LOG_INFO, "%s is now %s", write->path, write->value);
+}
+
+HostPlan manager_host_plan(const Manager *manager, Arena *arena, const Plan *plan,
+                           const Topology *topology, Diags *problems) {
+        HostSources sources = host_sources(manager->root);
+        Accounts accounts = {};
+
+        if (limits_is_group_needed(manager->config))
+                accounts = accounts_read(arena, &sources.sources);
+        const HostPlanInput input = {manager->config, plan, topology,
+                                     systemd_version(manager->root), &accounts};
+
+        return host_plan_make(arena, &input, problems);
+}
+
+/* Before the pools: a gate may let its instance through between two writes to them. */
+static void set_host(Manager *manager) {
+        HostPlan plan = manager_host_plan(manager, manager->round_arena, manager->plan,
+                                          manager->topology, &manager->host_problems);
+
+        set_thp(manager, &plan.thp);
+        set_limits(manager, &plan.limits);
 }
 
 static void begin_apply(Manager *manager) {
@@ -315,7 +351,7 @@ static void make_plan(Manager *manager) {
         manager->round_arena = arena;
         manager->limits = (PoolLimits){};
         manager->n_replans = 0;
-        manager->thp_problems = diags_in(arena);
+        manager->host_problems = diags_in(arena);
         manager->guard_problems = diags_in(arena);
         manager->topology = probe_topology(manager->root, arena);
         load_ledger(manager, arena);
@@ -329,7 +365,7 @@ static void begin_round(Manager *manager) {
         manager->retry_timer = sd_event_source_disable_unref(manager->retry_timer);
         manager->is_held_back = false;
         make_plan(manager);
-        set_thp(manager);
+        set_host(manager);
         record_intent(manager);
         begin_apply(manager);
 }
@@ -590,11 +626,8 @@ static int on_worker(sd_event_source *source, int fd, uint32_t events, void *use
  * plan stands, mistakes leave it standing, and false is returned. */
 static bool load_config(Manager *manager) {
         Arena *arena = arena_new();
-        Diags problems = diags_in(arena);
-        Config *config = config_parse(arena, config_dirs_read(manager->root, arena, &problems));
+        Config *config = config_load(manager->root, arena);
 
-        VEC_FOREACH(problem, &problems.list)
-                diags_add(&config->problems, problem);
         VEC_FOREACH(problem, &config->problems.list)
                 journal_diag(problem);
         if (manager->config && diags_count(&config->problems, SEVERITY_ERROR) > 0) {
@@ -687,12 +720,13 @@ static Status *judge(const Manager *manager, Arena *arena, const Topology *now) 
         };
         Status *status = status_judge(arena, &input);
 
-        VEC_FOREACH(problem, &manager->thp_problems.list)
+        VEC_FOREACH(problem, &manager->host_problems.list)
                 diags_add(&status->problems, problem);
         VEC_FOREACH(problem, &manager->guard_problems.list)
                 diags_add(&status->problems, problem);
         add_rejected(manager, &status->problems);
-        Dropins dropins = dropins_make(arena, manager->config, HUGEPLANCTL);
+        const DropinInput dropin = dropin_input(manager->root, arena, manager->config, HUGEPLANCTL);
+        Dropins dropins = dropins_make(arena, &dropin);
 
         dropin_check(manager->root, &dropins, &status->problems);
         return status;

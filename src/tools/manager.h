@@ -8,8 +8,8 @@
  * writes, and while one runs in the worker's thread, clients are served. */
 
 #include "core/figures.h"
+#include "core/host_plan.h"
 #include "core/status.h"
-#include "core/thp_plan.h"
 #include "host/apply.h"
 #include "host/write_worker.h"
 #include "ipc/varlink_server.h"
@@ -76,7 +76,7 @@ struct Manager {
         Ledger *ledger;
         Plan *plan;
         PoolLimits limits;
-        Diags thp_problems;
+        Diags host_problems;
         Diags guard_problems;
         Arena *efforts_arena; /* what was done in the last round that did anything */
         Efforts efforts;
@@ -136,6 +136,10 @@ Status *manager_judge(const Manager *manager, Arena *arena);
 /* The sizes of instances with Memory=auto: as their gates have found out, else, where nothing was
  * learned, as the databases' files say; in ARENA. */
 Figures *manager_figures(const Manager *manager, Arena *arena, const Topology *topology);
+
+/* What is to be written besides the pools for PLAN on TOPOLOGY. */
+HostPlan manager_host_plan(const Manager *manager, Arena *arena, const Plan *plan,
+                           const Topology *topology, Diags *problems);
 
 /* ---- keeping it true (manager_watch.c) ---- */
 

@@ -275,7 +275,6 @@ static void method_plan(VarlinkCall *call, json_t *parameters, void *userdata) {
         const Topology *topology = probe_topology(manager->root, arena);
         Ledger *ledger = ledger_copy(arena, manager->ledger);
         Diags problems = diags_in(arena);
-        ThpPlan thp = thp_plan_make(arena, manager->config, topology, &problems);
 
         (void) parameters;
         ledger_observe(arena, ledger, topology);
@@ -288,7 +287,9 @@ static void method_plan(VarlinkCall *call, json_t *parameters, void *userdata) {
         };
         GuardedPlan guarded = boot_guard_plan(arena, &input, &problems);
 
-        varlink_call_reply(call, plan_to_json(guarded.plan, guarded.after_reload, &thp));
+        HostPlan host = manager_host_plan(manager, arena, guarded.plan, topology, &problems);
+
+        varlink_call_reply(call, plan_to_json(guarded.plan, guarded.after_reload, &host));
 }
 
 /* ---- Reload ---- */

@@ -9,7 +9,6 @@
 #include "core/drift.h"
 #include "core/names.h"
 #include "core/problem.h"
-#include "core/thp_plan.h"
 #include "host/clock.h"
 #include "host/culprits.h"
 #include "host/probe.h"
@@ -57,7 +56,7 @@ static const Culprit *suspect(const Culprits *culprits, const Topology *now, con
         const char *observed =
                 drift->path && text_equals(drift->path, PATH_THP_ENABLED) ? now->thp_enabled : NULL;
 
-        if (drift->kind == DRIFT_THP)
+        if (drift->kind == DRIFT_HOST)
                 return culprit_for_path(culprits, drift->path, observed);
         return culprit_for_pool(culprits, now, drift->node, drift->page_size_bytes);
 }
@@ -109,8 +108,8 @@ void manager_verify(Manager *manager) {
         }
 
         const Topology *now = probe_topology(manager->root, arena);
-        ThpPlan thp = thp_plan_make(arena, manager->config, now, &ignored);
-        Drifts drifts = drift_find(arena, manager->plan, manager->ledger, now, &thp);
+        HostPlan host = manager_host_plan(manager, arena, manager->plan, now, &ignored);
+        Drifts drifts = drift_find(arena, manager->plan, manager->ledger, now, &host);
         size_t n_repairable = tell_drifts(manager, arena, &drifts, now);
         bool has_new_memory = watch->has_hotplug && waits_for_memory(manager->plan);
 
@@ -221,6 +220,9 @@ static void watch_files(Manager *manager, const Topology *topology) {
         watch_file(manager, arena, PATH_NR_HUGEPAGES_MEMPOLICY, on_host_written);
         for (size_t k = 0; k < topology->n_page_sizes; k++)
                 watch_pools(manager, arena, topology, topology->page_sizes[k].bytes);
+        watch_file(manager, arena, PATH_SHMMAX, on_written);
+        watch_file(manager, arena, PATH_SHMALL, on_written);
+        watch_file(manager, arena, PATH_HUGETLB_SHM_GROUP, on_written);
         watch_file(manager, arena, PATH_THP_ENABLED, on_written);
         watch_file(manager, arena, PATH_THP_SHMEM, on_written);
         watch_file(manager, arena, PATH_THP_DEFRAG, on_written);

@@ -132,7 +132,9 @@ static void add_others(Command *command, const Local *local, const ThpPlan *thp,
                 .thp = thp,
                 .culprits = culprits_find(command->root, command->arena, local->topology),
         };
-        Dropins dropins = dropins_make(command->arena, local->config, HUGEPLANCTL);
+        const DropinInput dropin =
+                dropin_input(command->root, command->arena, local->config, HUGEPLANCTL);
+        Dropins dropins = dropins_make(command->arena, &dropin);
 
         conflicts_add(command->arena, &input, problems);
         if (local->config->n_instances == 0)
@@ -163,16 +165,16 @@ static int check_host(Command *command) {
         alert_logs_read(command->root, arena, facts);
         add_all(&problems, &local.config->problems);
         add_all(&problems, &local.guard_problems);
-        ThpPlan thp = thp_plan_make(arena, local.config, local.topology, &problems);
+        HostPlan host = local_host_plan(command, &local, &problems);
 
         add_shortages(local.plan, &problems);
-        add_others(command, &local, &thp, &problems);
+        add_others(command, &local, &host.thp, &problems);
         add_gathered_problems(local.config, &figures, &problems);
         const RuleInput input = {
                 .config = local.config,
                 .topology = local.topology,
                 .plan = local.plan,
-                .thp = &thp,
+                .thp = &host.thp,
                 .figures = &figures,
                 .facts = facts,
                 .holders = holders_find(command->root, arena, local.topology),

@@ -7,9 +7,10 @@
 #include "core/names.h"
 #include "core/problem.h"
 #include "core/status_json.h"
-#include "core/thp_plan.h"
 #include "host/boot_guard_file.h"
 #include "host/config_dirs.h"
+#include "host/config_load.h"
+#include "host/dropin_check.h"
 #include "host/holders.h"
 #include "host/host_sources.h"
 #include "host/probe.h"
@@ -35,12 +36,7 @@ static void add_all(Diags *problems, const Diags *more) {
 }
 
 const Config *read_config(Command *command) {
-        Arena *arena = command->arena;
-        Diags problems = diags_in(arena);
-        Config *config = config_parse(arena, config_dirs_read(command->root, arena, &problems));
-
-        add_all(&config->problems, &problems);
-        return config;
+        return config_load(command->root, command->arena);
 }
 
 Local local_load(Command *command) {
@@ -74,6 +70,15 @@ Local local_load(Command *command) {
         local.plan = guarded.plan;
         local.after_reload = guarded.after_reload;
         return local;
+}
+
+HostPlan local_host_plan(Command *command, const Local *local, Diags *problems) {
+        HostSources sources = host_sources(command->root);
+        Accounts accounts = accounts_read(command->arena, &sources.sources);
+        const HostPlanInput input = {local->config, local->plan, local->topology,
+                                     systemd_version(command->root), &accounts};
+
+        return host_plan_make(command->arena, &input, problems);
 }
 
 Status *local_status(Command *command, const Local *local, const char *phase) {
@@ -255,17 +260,18 @@ static int verb_status(Command *command) {
 static int verb_plan(Command *command) {
         Local local = local_load(command);
         Diags problems = local.config->problems;
-        ThpPlan thp = thp_plan_make(command->arena, local.config, local.topology, &problems);
-        bool is_met = plan_count_changed(local.plan) == 0 && thp.writes.n == 0;
+        HostPlan host = local_host_plan(command, &local, &problems);
+        bool is_met = plan_count_changed(local.plan) == 0 && host_plan_count(&host) == 0;
 
         add_all(&problems, &local.guard_problems);
 
         for (size_t i = 0; i < local.plan->n_instances; i++)
                 is_met = is_met && local.plan->instances[i].reason.kind == REASON_NONE;
         if (command->json != JSON_OFF) {
-                print_json(command, plan_to_json(local.plan, local.after_reload, &thp));
+                print_json(command, plan_to_json(local.plan, local.after_reload, &host));
         } else {
-                fputs(render_plan(command->arena, local.plan, &thp, local.config, &command->render),
+                fputs(render_plan(command->arena, local.plan, &host, local.config,
+                                  &command->render),
                       stdout);
                 if (local.after_reload)
                         fputs(render_plan_after_reload(command->arena, local.after_reload,
@@ -564,7 +570,8 @@ const Verb verbs[] = {
         {"reload", "", 0, 0, verb_reload, "Read the configuration anew and apply the difference"},
         {"release", "NAME", 1, 1, verb_release,
          "Give back an instance's own free pages until the next reload or start"},
-        /* For hugeplan-boot.service and hugeplan-boot-good.service only. */
+        /* For our own units only. */
+        {"pam-limits", "", 0, 0, verb_pam_limits, NULL},
         {"boot-guard", "begin|good", 1, 1, verb_boot_guard, NULL},
         {"cat-config", "", 0, 0, verb_cat_config, "Print the configuration files that count"},
 };

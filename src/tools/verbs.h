@@ -47,6 +47,7 @@ int verb_boot_guard(Command *command);
 int verb_check(Command *command);
 int verb_cmdline(Command *command);
 int verb_fit(Command *command);
+int verb_pam_limits(Command *command);
 int verb_wait(Command *command);
 
 /* ---- shared by the verbs ---- */
@@ -67,6 +68,9 @@ const Config *read_config(Command *command);
 
 /* Reads configuration, host and ledger and makes the plan; writes nothing. */
 Local local_load(Command *command);
+
+/* What is to be written besides the pools. */
+HostPlan local_host_plan(Command *command, const Local *local, Diags *problems);
 
 /* The status as it is without a daemon. */
 Status *local_status(Command *command, const Local *local, const char *phase);

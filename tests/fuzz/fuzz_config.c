@@ -109,7 +109,8 @@ static void check_plan(const Plan *plan, const Topology *topology, const HostCon
 }
 
 static void check_dropins(Arena *arena, const Config *config) {
-        const Dropins dropins = dropins_make(arena, config, ctl);
+        const DropinInput input = {config, ctl, true, SYSTEMD_MEMORY_THP};
+        const Dropins dropins = dropins_make(arena, &input);
 
         VEC_FOREACH(dropin, &dropins) {
                 require(!config_check_unit_name(dropin->unit));
@@ -130,7 +131,8 @@ static void check_rest(Arena *arena, const Config *config) {
         Diags problems = diags_in(arena);
 
         check_plan(plan, topology, &config->host);
-        ThpPlan thp = thp_plan_make(arena, config, topology, &problems);
+        const HostPlanInput host_input = {config, plan, topology, 0, &(Accounts){}};
+        HostPlan host = host_plan_make(arena, &host_input, &problems);
         plan_record(arena, plan, ledger);
         json_t *saved = ledger_to_json(ledger);
         const StatusInput input = {.config = config,
@@ -139,7 +141,7 @@ static void check_rest(Arena *arena, const Config *config) {
                                    .ledger = ledger,
                                    .phase = "idle"};
         json_t *status = status_to_json(status_judge(arena, &input));
-        json_t *planned = plan_to_json(plan, NULL, &thp);
+        json_t *planned = plan_to_json(plan, NULL, &host);
 
         require(saved && ledger_from_json(arena, saved, "boot"));
         require(status && status_from_json(arena, status));

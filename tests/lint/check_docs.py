@@ -14,7 +14,8 @@ import re
 import sys
 
 KEY_ROW = re.compile(r'\{\s*SECTION_(HOST|INSTANCE),\s*"(\w+)",\s*\w+,\s*(?:"([^"]*)"|NULL)')
-VERB_ROW = re.compile(r'^\s*\{"([a-z-]+)",\s*"', re.MULTILINE)
+# Verbs without a help text are for our own units.
+VERB_ROW = re.compile(r'^\s*\{"([a-z-]+)",(?![^{}]*\bNULL\},)\s*"', re.MULTILINE)
 RULE_ROW = re.compile(r'\[RULE_\w+\] = \{\s*"([a-z0-9-]+)",\s*SEVERITY_(\w+),\s*(true|false)')
 RULE_ENTRY = re.compile(r"^([a-z0-9-]+) \(((?:error|warning|notice)(?:, hurts)?)\)$", re.MULTILINE)
 LONG_OPTION = re.compile(r'\{"([a-z-]+)",\s*(?:no|required|optional)_argument')

@@ -379,18 +379,32 @@ static bool is_node_list(const char *line) {
                id_set_parse(line + strlen("NUMAMask="), &nodes) == 0 && !id_set_is_empty(&nodes);
 }
 
+static bool is_memory_lock(const char *line) {
+        uint64_t bytes;
+
+        return text_starts_with(line, "LimitMEMLOCK=") &&
+               parse_u64(line + strlen("LimitMEMLOCK="), &bytes) == 0;
+}
+
 const char *dropin_odd_line(Arena *arena, const char *text, const char *ctl) {
         static const char *const known[] = {"",
                                             "[Unit]",
                                             "[Service]",
                                             "Wants=hugeplan.service",
                                             "After=hugeplan.service",
-                                            "NUMAPolicy=bind"};
+                                            "NUMAPolicy=bind",
+                                            "NUMAPolicy=interleave",
+                                            "NUMAMask=all",
+                                            "LimitMEMLOCK=infinity",
+                                            "SupplementaryGroups=hugetlb",
+                                            "MemoryTHP=disable",
+                                            "MemoryTHP=madvise"};
 
         while (*text) {
                 size_t length = strcspn(text, "\n");
                 const char *line = arena_strndup(arena, text, length);
-                bool is_known = *line == '#' || is_gate(arena, line, ctl) || is_node_list(line);
+                bool is_known = *line == '#' || is_gate(arena, line, ctl) || is_node_list(line) ||
+                                is_memory_lock(line);
 
                 for (size_t i = 0; i < ARRAY_LEN(known); i++)
                         is_known = is_known || text_equals(line, known[i]);

@@ -6,9 +6,9 @@
 #include "base/size.h"
 #include "core/names.h"
 #include "host/apply.h"
+#include "host/host_apply.h"
 #include "host/probe.h"
 #include "host/state.h"
-#include "host/thp_apply.h"
 #include "host/unit_cgroup.h"
 #include "support/tree.h"
 
@@ -391,9 +391,9 @@ static void test_thp(void **state) {
         assert_text(tree_read(tree, "/sys/kernel/mm/transparent_hugepage/enabled"),
                     "[always] madvise never\n");
         *vec_push(tree->arena, &plan.writes) =
-                (ThpWrite){"/sys/kernel/mm/transparent_hugepage/none/enabled", "never"};
+                (HostWrite){"/sys/kernel/mm/transparent_hugepage/none/enabled", "never"};
         *vec_push(tree->arena, &plan.writes) =
-                (ThpWrite){"/sys/kernel/mm/transparent_hugepage/enabled", "never"};
+                (HostWrite){"/sys/kernel/mm/transparent_hugepage/enabled", "never"};
         /* The first error is told, the rest is done all the same. */
         assert_int_equal(thp_apply(tree->root, &plan, &path), -ENOENT);
         assert_text(path, "/sys/kernel/mm/transparent_hugepage/none/enabled");
@@ -409,7 +409,7 @@ static void test_thp_min_free(void **state) {
 
         tree_write(tree, "/proc/sys/vm/min_free_kbytes", "67584\n");
         tree_link(tree, "/proc/sys/vm/min_free_kbytes", "/enabled");
-        *vec_push(tree->arena, &plan.writes) = (ThpWrite){"/enabled", "6891"};
+        *vec_push(tree->arena, &plan.writes) = (HostWrite){"/enabled", "6891"};
         assert_int_equal(thp_apply(tree->root, &plan, &path), 0);
         assert_text(tree_read(tree, "/proc/sys/vm/min_free_kbytes"), "67584\n");
 }

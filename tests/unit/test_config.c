@@ -443,7 +443,7 @@ static void test_bad_instance_values(void **state) {
                 {"Nodes", "none"},
                 {"Nodes", "1024"},
                 {"Nodes", "0 1"},
-                {"Placement", "interleave"},
+                {"Placement", "interleaved"},
                 {"NodeMemory", "12G"},
                 {"NodeMemory", "0:"},
                 {"NodeMemory", ":1G"},

@@ -438,7 +438,7 @@ static char *conflicts_text(Arena *arena, const char *host_text, const char *ins
                                                       instance, NULL)
                                         : config_make(arena, "00-host.conf", host_text, NULL);
         Diags ignored = diags_in(arena), problems = diags_in(arena);
-        ThpPlan thp = thp_plan_make(arena, config, topology, &ignored);
+        ThpPlan thp = thp_plan_make(arena, config, topology, 0, &ignored);
         Culprits *culprits = culprits_new(arena, topology);
         Text text = text_in(arena);
 

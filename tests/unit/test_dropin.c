@@ -6,7 +6,9 @@
 static const char ctl[] = "/usr/bin/hugeplanctl";
 
 static Dropins make(Arena *arena, const Config *config) {
-        return dropins_make(arena, config, ctl);
+        const DropinInput input = {.config = config, .ctl = ctl, .has_group = true};
+
+        return dropins_make(arena, &input);
 }
 
 static void test_text(void **state) {
@@ -129,6 +131,63 @@ static void test_bind_shared(void **state) {
         assert_null(strstr(dropins.items[0].text, "NUMA"));
 }
 
+static void test_interleave(void **state) {
+        Dropins dropins = make(*state, config_make(*state, "a.conf",
+                                                   "[Instance]\nPages=1\nUnit=a.service\n"
+                                                   "Nodes=0-1\nPlacement=interleave\n",
+                                                   NULL));
+
+        assert_contains(dropins.items[0].text, "NUMAPolicy=interleave\nNUMAMask=0-1\n");
+        dropins = make(*state, config_make(*state, "a.conf",
+                                           "[Instance]\nPages=1\nUnit=a.service\n"
+                                           "Placement=interleave\n",
+                                           NULL));
+        assert_contains(dropins.items[0].text, "NUMAPolicy=interleave\nNUMAMask=all\n");
+}
+
+/* Bytes, where limits.d has kB; the largest of those that share the unit. */
+static void test_limits(void **state) {
+        static const char oracle[] = "[Instance]\nEngine=oracle\nPages=1\nUnit=ora.service\n";
+        Dropins dropins = make(*state, config_make(*state, "a.conf", oracle, NULL));
+
+        assert_contains(dropins.items[0].text,
+                        "LimitMEMLOCK=infinity\nSupplementaryGroups=hugetlb\n");
+        dropins = make(*state,
+                       config_make(*state, "a.conf",
+                                   "[Instance]\nPages=1\nUnit=a.service\nMemoryLock=1G\n", "b.conf",
+                                   "[Instance]\nPages=1\nUnit=a.service\nMemoryLock=2G\n", NULL));
+        assert_contains(dropins.items[0].text, "\nLimitMEMLOCK=2147483648\n");
+        assert_null(strstr(dropins.items[0].text, "SupplementaryGroups="));
+
+        /* A unit with a group that does not exist would not start. */
+        const Config *config = config_make(*state, "a.conf", oracle, NULL);
+        const DropinInput input = {.config = config, .ctl = ctl};
+
+        dropins = dropins_make(*state, &input);
+        assert_null(strstr(dropins.items[0].text, "SupplementaryGroups="));
+        assert_contains(dropins.items[0].text, "LimitMEMLOCK=infinity\n");
+}
+
+/* Who gets more than it wishes for is served by its own unit, where systemd knows how. */
+static void test_memory_thp(void **state) {
+        const Config *config = config_make(
+                *state, "a.conf", "[Instance]\nEngine=postgresql\nMemory=1G\nUnit=a.service\n",
+                "b.conf", "[Instance]\nPages=1\nUnit=b.service\nTransparentHugePages=always\n",
+                "c.conf", "[Instance]\nPages=1\nUnit=c.service\nTransparentHugePages=madvise\n",
+                "d.conf", "[Instance]\nPages=1\nUnit=d.service\n", NULL);
+        DropinInput input = {.config = config, .ctl = ctl, .systemd_version = 260};
+        Dropins dropins = dropins_make(*state, &input);
+
+        assert_contains(dropins.items[0].text, "\nMemoryTHP=disable\n");
+        assert_null(strstr(dropins.items[1].text, "MemoryTHP="));
+        assert_contains(dropins.items[2].text, "\nMemoryTHP=madvise\n");
+        assert_null(strstr(dropins.items[3].text, "MemoryTHP="));
+        input.systemd_version = 259;
+        dropins = dropins_make(*state, &input);
+        for (size_t i = 0; i < dropins.n; i++)
+                assert_null(strstr(dropins.items[i].text, "MemoryTHP="));
+}
+
 /* A file's name is the administrator's, or whoever can write there; it must not begin a line. */
 static void test_hostile_file_names(void **state) {
         static const char *const names[] = {
@@ -166,9 +225,10 @@ static void test_nothing(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                TEST(test_text),        TEST(test_learning),    TEST(test_never_requires),
-                TEST(test_who_has_one), TEST(test_shared_unit), TEST(test_bind),
-                TEST(test_bind_shared), TEST(test_nothing),     TEST(test_hostile_file_names),
+                TEST(test_text),        TEST(test_never_requires), TEST(test_who_has_one),
+                TEST(test_shared_unit), TEST(test_bind),           TEST(test_bind_shared),
+                TEST(test_interleave),  TEST(test_limits),         TEST(test_memory_thp),
+                TEST(test_learning),    TEST(test_nothing),        TEST(test_hostile_file_names),
         };
 
         return RUN_TESTS(tests);

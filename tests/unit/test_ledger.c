@@ -326,7 +326,7 @@ static void test_broken(void **state) {
                 {"instances.0.pageSizeBytes", "0"},
                 {"instances.0.pagesWanted", "-1"},
                 {"instances.0.pagesWanted", "1.0"},
-                {"instances.0.placement", "\"interleave\""},
+                {"instances.0.placement", "\"interleaved\""},
                 {"instances.0.placement", NULL},
                 {"instances.0.held", "1"},
                 {"instances.0.held", NULL},

@@ -13,13 +13,13 @@ static const KernelLimits unlimited = {UINT64_MAX, UINT64_MAX, 0};
 /* "FILE=VALUE ...|problems" */
 static char *plan_text(Arena *arena, const Config *config, const KernelLimits *kernel,
                        const char *groups) {
-        const Topology *host = host_make(arena, host_text);
+        Topology *host = host_make(arena, host_text);
         Diags problems = diags_in(arena);
         Text text = text_in(arena);
         Accounts accounts = accounts_read(arena, TEST_SOURCES(arena, {"/etc/group", groups}));
-        const LimitsInput input = {
-                config, demand_compute(arena, config, host, NULL), host, kernel, &accounts,
-        };
+        const LimitsInput input = {config, plan_simple(arena, config, host), host, &accounts};
+
+        host->limits = *kernel;
         LimitsPlan plan = limits_plan_make(arena, &input, &problems);
 
         VEC_FOREACH(write, &plan.writes)
@@ -124,7 +124,7 @@ static void test_memory_lock(void **state) {
 
 static char *pam_lines(Arena *arena, const Config *config) {
         const Topology *host = host_make(arena, host_text);
-        char *text = limits_pam_text(arena, config, demand_compute(arena, config, host, NULL));
+        char *text = limits_pam_text(arena, config, plan_simple(arena, config, host));
 
         return text ? strstr(text, "limits.conf(5).\n") + strlen("limits.conf(5).\n") : NULL;
 }
@@ -168,12 +168,37 @@ static void test_accounts(void **state) {
         assert_true(accounts.groups_elsewhere);
 }
 
+/* One that does not exist makes that instance invalid, by file and line, and no other. */
+static void test_accounts_of_instances(void **state) {
+        Config *config = config_make(*state, "a.conf", "[Instance]\nPages=1\nUser=nobody\n",
+                                     "b.conf", "[Instance]\nPages=1\nUser=ghost\n", "c.conf",
+                                     "[Instance]\nPages=1\nGroup=ghosts\n", "d.conf",
+                                     "[Instance]\nPages=1\nUser=4711\n", NULL);
+        Accounts accounts = accounts_read(
+                *state, TEST_SOURCES(*state, {"/etc/passwd", "nobody:x:65534:65534::/:\n"}));
+
+        limits_check_accounts(*state, config, &accounts);
+        assert_null(config->instances[0].refusal);
+        assert_text(diag_format(*state, config->instances[1].refusal),
+                    "/etc/hugeplan.d/b.conf:3: User: there is no user 'ghost' on this host; create "
+                    "the user, or name one that exists");
+        assert_contains(config->instances[2].refusal->text, "there is no group 'ghosts'");
+        assert_null(config->instances[3].refusal);
+        assert_int_equal(config->problems.list.n, 2);
+
+        /* Somebody else may know it. */
+        accounts.users_elsewhere = true;
+        config = config_make(*state, "b.conf", "[Instance]\nPages=1\nUser=ghost\n", NULL);
+        limits_check_accounts(*state, config, &accounts);
+        assert_null(config->instances[0].refusal);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(test_mmap_needs_nothing), TEST(test_limits_are_raised),
                 TEST(test_limits_are_kept),    TEST(test_group),
                 TEST(test_memory_lock),        TEST(test_logins),
-                TEST(test_accounts),
+                TEST(test_accounts),           TEST(test_accounts_of_instances),
         };
 
         return RUN_TESTS(tests);

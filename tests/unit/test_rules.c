@@ -489,7 +489,7 @@ static Findings judge(Arena *arena, const Case *c) {
         topology->base_page_bytes = 4 * KIB;
         assert_text(problems_text(arena, &config->problems), "");
         Plan *plan = plan_simple(arena, config, topology);
-        ThpPlan thp = thp_plan_make(arena, config, topology, &problems);
+        ThpPlan thp = thp_plan_make(arena, config, topology, 0, &problems);
         Figures figures = case_figures(arena, c, config, plan);
         const Sources *sources = case_sources(arena, c);
         HostFacts *facts = host_facts_read(arena, sources, config, topology, &figures);

@@ -189,10 +189,10 @@ static void test_plan(void **state) {
         const Plan *plan = plan_simple(*state, config,
                                        host_make(*state, "sizes 2M\n"
                                                          "node 1 total=20G free=4G 2M=1\n"));
-        ThpPlan thp = {};
+        HostPlan host = {};
 
-        *vec_push(*state, &thp.writes) = (ThpWrite){"/sys/a", "never"};
-        json_t *json = plan_to_json(plan, NULL, &thp);
+        *vec_push(*state, &host.thp.writes) = (HostWrite){"/sys/a", "never"};
+        json_t *json = plan_to_json(plan, NULL, &host);
         const json_t *write = json_array_get(json_object_get(json, "writes"), 0);
         const json_t *step = json_array_get(json_object_get(json, "steps"), 0);
         const json_t *b = json_array_get(json_object_get(json, "instances"), 1);

@@ -16,7 +16,7 @@ static char *resolve(Arena *arena, const Config *config, const char *thp) {
         Diags problems = diags_in(arena);
         const Topology *topology =
                 host_make(arena, arena_printf(arena, "sizes 2M\nnode 0 total=1G\n%s", thp));
-        ThpPlan plan = thp_plan_make(arena, config, topology, &problems);
+        ThpPlan plan = thp_plan_make(arena, config, topology, 0, &problems);
         Text text = text_in(arena);
 
         text_printf(&text, "%s|", thp_policy_name(plan.policy));

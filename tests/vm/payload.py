@@ -29,6 +29,7 @@ HUGEPLAN_UNITS = (
     "hugeplan-boot.service",
     "hugeplan-boot-good.service",
     "hugeplan-check.service",
+    "hugeplan-limits.service",
 )
 
 TEST_TARGET = "hugeplan-vm-test.target"

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "host/config_load.h"
+
+#include "core/limits.h"
+#include "host/config_dirs.h"
+#include "host/host_sources.h"
+
+static bool names_accounts(const Config *config) {
+        for (size_t i = 0; i < config->n_instances; i++)
+                if (config->instances[i].user || config->instances[i].group)
+                        return true;
+        return false;
+}
+
+Config *config_load(const Root *root, Arena *arena) {
+        Diags unreadable = diags_in(arena);
+        Config *config = config_parse(arena, config_dirs_read(root, arena, &unreadable));
+
+        VEC_FOREACH(problem, &unreadable.list)
+                diags_add(&config->problems, problem);
+        if (names_accounts(config)) {
+                HostSources sources = host_sources(root);
+                Accounts accounts = accounts_read(arena, &sources.sources);
+
+                limits_check_accounts(arena, config, &accounts);
+        }
+        return config;
+}

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* The configuration of a host: its files, parsed, and held against the accounts it names. */
+
+#include "core/config.h"
+#include "host/root.h"
+
+/* Never fails; what could not be read is among the configuration's problems. */
+Config *config_load(const Root *root, Arena *arena);
