@@ -67,7 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                                        "node 1 total=64G free=60G 1G=0/0/0 2M=0/0/0\nthp always\n");
         Diags problems = diags_in(arena);
         Plan *plan = plan_simple(arena, config, topology);
-        ThpPlan thp = thp_plan_make(arena, config, topology, &problems);
+        ThpPlan thp = thp_plan_make(arena, config, topology, 0, &problems);
         Figures figures = make_figures(arena, config, topology, sources);
         HostFacts *facts = host_facts_read(arena, sources, config, topology, &figures);
         SourceText alert = source_read(sources, arena, "/alert");
