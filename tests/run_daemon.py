@@ -851,12 +851,12 @@ def test_gate_learns(host: Host, fixture: str = "one-node") -> None:
     """The gate finds the size out, keeps it, and has the reservation grown before the start."""
     host.config("20-db.conf", "[Instance]\nEngine=mariadb\n")
     daemon = host.start()
-    done = host.gate("mariadb.service", "db")
+    done = host.ctl("wait", "db")
     check(done.returncode == 1 and "its size is not known" in done.stderr, done.stderr)
     check(not host.path(LEARNED).exists(), "nothing is learned from nothing")
     # The data disk is mounted.
     host.write(MARIADB, mariadb("1G"))
-    done = host.gate("mariadb.service", "db")
+    done = host.ctl("wait", "db")
     first = learned(host)
     check(done.returncode == 0 and f"learned that it takes {first} pages" in done.stderr,
           done.stderr)
@@ -864,18 +864,18 @@ def test_gate_learns(host: Host, fixture: str = "one-node") -> None:
     # Nothing has changed: nothing is written, nothing is said.
     written = [host.path(LEARNED), host.pool_path(0)]
     stamps = [path.stat().st_mtime_ns for path in written]
-    done = host.gate("mariadb.service", "db")
+    done = host.ctl("wait", "db")
     check(done.returncode == 0 and done.stderr == "", done.stderr)
     check([path.stat().st_mtime_ns for path in written] == stamps, "nothing is written")
     # Raised.
     host.write(MARIADB, mariadb("2G"))
-    done = host.gate("mariadb.service", "db")
+    done = host.ctl("wait", "db")
     check(done.returncode == 0 and f"before it was {first} pages" in done.stderr, done.stderr)
     second = learned(host)
     check(second > first + 500 and host.pool(0) == second, f"{second}, {host.pool(0)} reserved")
     # Lowered: less is learned, and asked for.
     host.write(MARIADB, mariadb("1G"))
-    check(host.gate("mariadb.service", "db").returncode == 0, "it may start")
+    check(host.ctl("wait", "db").returncode == 0, "it may start")
     check(learned(host) == first and host.pool(0) == first, f"{learned(host)}, {host.pool(0)}")
     host.stop(daemon)
 
@@ -885,7 +885,7 @@ def test_learned_at_boot(host: Host, fixture: str = "one-node") -> None:
     host.config("20-db.conf", "[Instance]\nEngine=mariadb\n")
     host.write(MARIADB, mariadb("1G"))
     daemon = host.start()
-    check(host.gate("mariadb.service", "db").returncode == 0, "it may start")
+    check(host.ctl("wait", "db").returncode == 0, "it may start")
     pages = learned(host)
     host.stop(daemon)
     host.path("run/hugeplan/state.json").unlink()
@@ -894,7 +894,7 @@ def test_learned_at_boot(host: Host, fixture: str = "one-node") -> None:
     daemon = host.start()
     check(host.pool(0) == pages, f"{host.pool(0)} of {pages} pages")
     # A database that cannot be asked keeps its last figure, and says so.
-    done = host.gate("mariadb.service", "db")
+    done = host.ctl("wait", "db")
     check(done.returncode == 0 and f"keeps its last figure, {pages} pages of 2M: " in done.stderr,
           done.stderr)
     check(learned(host) == pages and host.pool(0) == pages, "nothing has changed")
@@ -934,7 +934,7 @@ def test_etc_cannot_be_written(host: Host, fixture: str = "one-node") -> None:
     host.write(f"{CONFIG}/20-db.conf.d", "in the way")
     daemon = host.start()
     host.write(MARIADB, mariadb("1G"))
-    done = host.gate("mariadb.service", "db")
+    done = host.ctl("wait", "db")
     check(done.returncode == 0 and "cannot be written" in done.stderr, done.stderr)
     pages = host.pool(0)
     check(pages > 512, f"{pages} pages")
@@ -945,16 +945,16 @@ def test_gate_learns_alone(host: Host, fixture: str = "one-node") -> None:
     """Without a daemon the gate goes by what it has found out itself."""
     host.config("20-db.conf", "[Instance]\nEngine=mariadb\n")
     host.write(MARIADB, mariadb("1G"))
-    done = host.gate("mariadb.service", "db")
+    done = host.ctl("wait", "db")
     pages = learned(host)
     check(done.returncode == 1 and pages > 512, done.stderr)
     host.pool_path(0).write_text(f"{pages}\n")
     wait_until("the kernel", lambda: host.kernel is not None and host.kernel.is_quiet())
     time.sleep(0.02)
-    check(host.gate("mariadb.service", "db").returncode == 0, "its pages are there")
+    check(host.ctl("wait", "db").returncode == 0, "its pages are there")
     # Raised, and the pages are not there.
     host.write(MARIADB, mariadb("2G"))
-    done = host.gate("mariadb.service", "db")
+    done = host.ctl("wait", "db")
     check(done.returncode == 1 and learned(host) > pages + 500, done.stderr)
 
 

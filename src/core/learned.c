@@ -44,58 +44,58 @@ static bool are_learned(const Figures *figures, const PageCounts *learned) {
 }
 
 /* The same in 90-learned.conf, where it stands shortened. */
-static const char *version_of(Arena *arena, const Finding *finding) {
-        return finding->version ? text_excerpt(arena, finding->version, VERSION_BYTES_MAX) : NULL;
+static const char *version_of(Arena *arena, const Lesson *lesson) {
+        return lesson->version ? text_excerpt(arena, lesson->version, VERSION_BYTES_MAX) : NULL;
 }
 
-static bool is_same_version(const Finding *finding) {
+static bool is_same_version(const Lesson *lesson) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
 
-        return text_equals(version_of(arena, finding), finding->instance->learned.version);
+        return text_equals(version_of(arena, lesson), lesson->instance->learned.version);
 }
 
 /* The wish is worth a line of its own where the version has another than its engine in general. */
-static ThpPolicy thp_of_version(const Finding *finding) {
-        const Engine *engine = finding->instance->engine;
+static ThpPolicy thp_of_version(const Lesson *lesson) {
+        const Engine *engine = lesson->instance->engine;
         ThpPolicy wish;
 
-        if (!finding->version || engine_thp_wish(engine, finding->version, &wish) < 0 ||
+        if (!lesson->version || engine_thp_wish(engine, lesson->version, &wish) < 0 ||
             wish == engine->thp_wish)
                 return THP_AUTO;
         return wish;
 }
 
-static bool is_still_exact(const Finding *finding) {
-        const Learned *learned = &finding->instance->learned;
+static bool is_still_exact(const Lesson *lesson) {
+        const Learned *learned = &lesson->instance->learned;
 
-        return learned->is_exact && is_same_version(finding) &&
-               (learned->by_rule.n == 0 || are_learned(&finding->by_rule, &learned->by_rule));
+        return learned->is_exact && is_same_version(lesson) &&
+               (learned->by_rule.n == 0 || are_learned(&lesson->by_rule, &learned->by_rule));
 }
 
-FindingUse finding_use(const Finding *finding) {
-        const Learned *learned = &finding->instance->learned;
+LessonUse lesson_use(const Lesson *lesson) {
+        const Learned *learned = &lesson->instance->learned;
         bool is_known = learned->pages.n > 0 || learned->version;
 
-        if (finding->wrong)
-                return is_known ? FINDING_KEEP : FINDING_UNKNOWN;
-        if (finding->unasked && learned->pages.n > 0 && is_still_exact(finding))
-                return FINDING_KEEP;
-        return are_learned(&finding->figures, &learned->pages) &&
-                               are_learned(&finding->by_rule, &learned->by_rule) &&
-                               finding->is_exact == learned->is_exact && is_same_version(finding) &&
-                               thp_of_version(finding) == learned->thp
-                       ? FINDING_SAME
-                       : FINDING_LEARN;
+        if (lesson->wrong)
+                return is_known ? LESSON_KEEP : LESSON_UNKNOWN;
+        if (lesson->unasked && learned->pages.n > 0 && is_still_exact(lesson))
+                return LESSON_KEEP;
+        return are_learned(&lesson->figures, &learned->pages) &&
+                               are_learned(&lesson->by_rule, &learned->by_rule) &&
+                               lesson->is_exact == learned->is_exact && is_same_version(lesson) &&
+                               thp_of_version(lesson) == learned->thp
+                       ? LESSON_SAME
+                       : LESSON_LEARN;
 }
 
-PageCounts finding_pages(Arena *arena, const Finding *finding) {
-        switch (finding_use(finding)) {
-        case FINDING_SAME:
-        case FINDING_LEARN:
-                return figures_pages(arena, &finding->figures);
-        case FINDING_KEEP:
-                return finding->instance->learned.pages;
-        case FINDING_UNKNOWN:
+PageCounts lesson_pages(Arena *arena, const Lesson *lesson) {
+        switch (lesson_use(lesson)) {
+        case LESSON_SAME:
+        case LESSON_LEARN:
+                return figures_pages(arena, &lesson->figures);
+        case LESSON_KEEP:
+                return lesson->instance->learned.pages;
+        case LESSON_UNKNOWN:
                 break;
         }
         return (PageCounts){};
@@ -134,13 +134,13 @@ char *learned_path(Arena *arena, const InstanceConfig *instance) {
                             slash ? slash + 1 : instance->file);
 }
 
-static void add_headline(Text *text, const Finding *finding) {
-        const InstanceConfig *instance = finding->instance;
+static void add_headline(Text *text, const Lesson *lesson) {
+        const InstanceConfig *instance = lesson->instance;
         Arena *arena = text->arena;
-        const char *version = version_of(arena, finding);
+        const char *version = version_of(arena, lesson);
         const char *server = arena_printf(arena, "%s%s%s", instance->engine->title,
                                           version ? " " : "", version ? version : "");
-        PageCounts pages = figures_pages(arena, &finding->figures);
+        PageCounts pages = figures_pages(arena, &lesson->figures);
 
         if (pages.n == 0)
                 text_printf(text, "# %s is %s.\n", instance->name, server);
@@ -148,9 +148,9 @@ static void add_headline(Text *text, const Finding *finding) {
                 text_printf(text, "# %s takes %s: %s.\n", instance->name,
                             page_counts_format(arena, &pages),
                             arena_printf(arena,
-                                         finding->is_mapped  ? "exact, a running %s has mapped them"
-                                         : finding->is_exact ? "exact, %s says so"
-                                                             : "an estimate for %s",
+                                         lesson->is_mapped  ? "exact, a running %s has mapped them"
+                                         : lesson->is_exact ? "exact, %s says so"
+                                                            : "an estimate for %s",
                                          server));
 }
 
@@ -177,8 +177,8 @@ static void add_inputs(Text *text, const Gathered *gathered) {
         table_print(table, text, "#   ", false);
 }
 
-static void add_caveats(Text *text, const Finding *finding) {
-        VEC_FOREACH(figure, &finding->figures)
+static void add_caveats(Text *text, const Lesson *lesson) {
+        VEC_FOREACH(figure, &lesson->figures)
                 if (figure->sizing.caveat) {
                         text_add(text, "#\n");
                         text_add_wrapped(text, "# ", "# ",
@@ -188,29 +188,29 @@ static void add_caveats(Text *text, const Finding *finding) {
                 }
 }
 
-static void add_assignments(Text *text, const Finding *finding) {
+static void add_assignments(Text *text, const Lesson *lesson) {
         Arena *arena = text->arena;
-        PageCounts pages = figures_pages(arena, &finding->figures);
-        PageCounts by_rule = figures_pages(arena, &finding->by_rule);
-        ThpPolicy thp = thp_of_version(finding);
+        PageCounts pages = figures_pages(arena, &lesson->figures);
+        PageCounts by_rule = figures_pages(arena, &lesson->by_rule);
+        ThpPolicy thp = thp_of_version(lesson);
 
         text_add(text, "\n[Instance]\n");
         if (pages.n > 0)
                 text_printf(text, "Pages=%s\n", format_value(arena, &pages));
         if (thp != THP_AUTO)
                 text_printf(text, "TransparentHugePages=%s\n", thp_policy_name(thp));
-        if (finding->version)
-                text_printf(text, "X-Version=%s\n", version_of(arena, finding));
+        if (lesson->version)
+                text_printf(text, "X-Version=%s\n", version_of(arena, lesson));
         if (pages.n > 0)
-                text_printf(text, "X-Exact=%s\n", finding->is_exact ? "yes" : "no");
+                text_printf(text, "X-Exact=%s\n", lesson->is_exact ? "yes" : "no");
         if (by_rule.n > 0)
                 text_printf(text, "X-Rule=%s\n", format_value(arena, &by_rule));
 }
 
-char *learned_format(Arena *arena, const Finding *finding, const char *when) {
+char *learned_format(Arena *arena, const Lesson *lesson, const char *when) {
         Text text = text_in(arena);
 
-        add_headline(&text, finding);
+        add_headline(&text, lesson);
         text_printf(
                 &text,
                 "#\n"
@@ -219,10 +219,10 @@ char *learned_format(Arena *arena, const Finding *finding, const char *when) {
                 "# of the database, and written anew when it has changed. Early boot reserves what\n"
                 "# stands here. To forget it, remove this file; to give a size of your own, write\n"
                 "# Memory= or Pages= in %s.\n",
-                when, text_printable(arena, finding->instance->file));
-        if (finding->gathered)
-                add_inputs(&text, finding->gathered);
-        add_caveats(&text, finding);
-        add_assignments(&text, finding);
+                when, text_printable(arena, lesson->instance->file));
+        if (lesson->gathered)
+                add_inputs(&text, lesson->gathered);
+        add_caveats(&text, lesson);
+        add_assignments(&text, lesson);
         return text.string;
 }

@@ -12,7 +12,7 @@
 bool instance_is_learning(const InstanceConfig *instance);
 
 /* What was found out just now. */
-typedef struct Finding {
+typedef struct Lesson {
         const InstanceConfig *instance;
         const char *wrong; /* nothing was: why; NULL: the rest holds */
         /* One for each page size: the server's own word where it was had, else by the engine's rule.
@@ -24,24 +24,24 @@ typedef struct Finding {
         bool is_mapped;      /* exact, for the running server has mapped as much */
         const char *unasked; /* why the server's own word, which is to be had, is missing; or NULL */
         const char *version; /* NULL: not known */
-} Finding;
+} Lesson;
 
-typedef enum FindingUse {
-        FINDING_SAME,    /* it is what was learned before */
-        FINDING_LEARN,   /* it is to be learned */
-        FINDING_KEEP,    /* what was learned before counts, `wrong` or `unasked` say why */
-        FINDING_UNKNOWN, /* nothing is known, now or from before; `wrong` says why */
-} FindingUse;
+typedef enum LessonUse {
+        LESSON_SAME,    /* it is what was learned before */
+        LESSON_LEARN,   /* it is to be learned */
+        LESSON_KEEP,    /* what was learned before counts, `wrong` or `unasked` say why */
+        LESSON_UNKNOWN, /* nothing is known, now or from before; `wrong` says why */
+} LessonUse;
 
 /* A server that cannot be asked keeps its last exact figure as long as its version and what the rule
  * makes of its settings are those of then. Otherwise the rule counts, an upper bound. */
-FindingUse finding_use(const Finding *finding);
+LessonUse lesson_use(const Lesson *lesson);
 
 /* The pages of all page sizes. */
 PageCounts figures_pages(Arena *arena, const Figures *figures);
 
 /* The pages that count after that. */
-PageCounts finding_pages(Arena *arena, const Finding *finding);
+PageCounts lesson_pages(Arena *arena, const Lesson *lesson);
 
 /* "1,081 pages of 2M"; several sizes with commas between. */
 char *page_counts_format(Arena *arena, const PageCounts *counts);
@@ -50,4 +50,4 @@ char *page_counts_format(Arena *arena, const PageCounts *counts);
 char *learned_path(Arena *arena, const InstanceConfig *instance);
 
 /* The text of that file. WHEN is the time as people write it. */
-char *learned_format(Arena *arena, const Finding *finding, const char *when);
+char *learned_format(Arena *arena, const Lesson *lesson, const char *when);

@@ -598,19 +598,26 @@ char *render_thp_wish(Arena *arena, const Engine *engine, const char *version, T
                         : "");
 }
 
+static void add_options(Text *text, const DemandInstance *demand, const RenderOptions *options) {
+        for (size_t i = 0; i < demand->n_options; i++) {
+                text_printf(text, "\nSize with pages of %s:\n",
+                            format_page_size(text->arena, demand->options[i].page_size_bytes));
+                add_sizing(text, &demand->options[i].sizing, options);
+        }
+}
+
 char *render_explain(Arena *arena, const PlanInstance *planned, const Topology *topology,
-                     const RenderOptions *options) {
+                     const Lesson *lesson, const RenderOptions *options) {
         const DemandInstance *demand = planned->demand;
         const InstanceConfig *config = demand->config;
         Text text = text_in(arena);
 
         text_printf(&text, "%s: %s (%s)\n\n", config->name, config->engine->title, config->file);
         add_origins(&text, config);
-        for (size_t i = 0; i < demand->n_options; i++) {
-                text_printf(&text, "\nSize with pages of %s:\n",
-                            format_page_size(arena, demand->options[i].page_size_bytes));
-                add_sizing(&text, &demand->options[i].sizing, options);
-        }
+        if (lesson)
+                text_add(&text, render_lesson(arena, lesson, options));
+        else
+                add_options(&text, demand, options);
         if (demand->n_options > 0) {
                 text_printf(&text, "\nPlacement=%s on nodes %s: %s\n",
                             placement_name(config->placement), id_set_format(arena, &demand->nodes),

@@ -5,6 +5,7 @@
  * last. */
 
 #include "core/host_plan.h"
+#include "core/learned.h"
 #include "core/ledger.h"
 #include "core/status.h"
 
@@ -30,9 +31,13 @@ char *render_plan_after_reload(Arena *arena, const Plan *plan, const RenderOptio
 /* "FILE:LINE: KEY: text; remedy", one to a line, errors first. */
 char *render_problems(Arena *arena, const Diags *problems, const RenderOptions *options);
 
-/* How the size of an instance came about, and where its pages go. */
+/* How the size of an instance came about, and where its pages go. LESSON is what its database says
+ * now, of an instance with Memory=auto; else NULL. */
 char *render_explain(Arena *arena, const PlanInstance *planned, const Topology *topology,
-                     const RenderOptions *options);
+                     const Lesson *lesson, const RenderOptions *options);
+
+/* Settings, derivation, the server's own word, and what was learned. */
+char *render_lesson(Arena *arena, const Lesson *lesson, const RenderOptions *options);
 
 /* A derivation alone, as `size` prints it. */
 char *render_sizing(Arena *arena, const Sizing *sizing, const RenderOptions *options);

@@ -71,33 +71,34 @@ static bool ask_size(const Asking *asking, Figure *figure, const char **ret_why)
 }
 
 /* One that is not answered is answer enough: the others are not asked. */
-static void ask_sizes(const Asking *asking, Finding *finding) {
+static void ask_sizes(const Asking *asking, Lesson *lesson) {
         Figures asked = {};
 
-        VEC_FOREACH(figure, &finding->figures) {
+        VEC_FOREACH(figure, &lesson->figures) {
                 Figure exact = *figure;
                 const char *why = NULL;
 
                 if (!ask_size(asking, &exact, &why))
                         return;
                 if (why) {
-                        finding->unasked = why;
+                        lesson->unasked = why;
                         return;
                 }
                 *vec_push(asking->command->arena, &asked) = exact;
         }
-        finding->figures = asked;
+        lesson->figures = asked;
 }
 
 /* ---- what a running server has mapped ---- */
 
-/* It was started with the settings of then. Where the rule's upper bound is far beyond it, they were
- * changed since, and the next start takes more. */
+/* It was started with the settings of then. Where the rule is far from it they were changed since,
+ * and the next start takes something else; the rule leaves out what libraries take, too. */
 static bool is_of_these_settings(const Sizing *sizing, uint64_t mapped_pages) {
         uint64_t mapped_bytes = mul_saturated(mapped_pages, sizing->page_size_bytes);
+        uint64_t tolerance_bytes = add_saturated(mapped_bytes / 4, 32 * MIB);
 
-        return mapped_pages > 0 && mapped_pages <= sizing->pages &&
-               sizing->bytes <= add_saturated(mapped_bytes + mapped_bytes / 4, 32 * MIB);
+        return mapped_pages > 0 && sizing->bytes <= add_saturated(mapped_bytes, tolerance_bytes) &&
+               mapped_bytes <= add_saturated(sizing->bytes, tolerance_bytes);
 }
 
 static bool take_mapped(const Holders *holders, const InstanceConfig *instance, Figure *figure) {
@@ -128,54 +129,54 @@ static bool is_alone_on_unit(const Config *config, const InstanceConfig *instanc
         return n == 1;
 }
 
-static void look_at_mappings(Command *command, const Topology *topology, Finding *finding) {
-        const InstanceConfig *instance = finding->instance;
+static void look_at_mappings(Command *command, const Topology *topology, Lesson *lesson) {
+        const InstanceConfig *instance = lesson->instance;
 
         /* Others may have got less than they wanted, and run all the same. */
         if (!instance->engine->ask)
                 return;
-        finding->unasked = "a running server cannot be asked";
+        lesson->unasked = "a running server cannot be asked";
         if (!is_alone_on_unit(read_config(command), instance))
                 return;
         const Holders *holders = holders_find(command->root, command->arena, topology);
 
         /* It takes one of the sizes; the rule has to do for the others. */
-        VEC_FOREACH(figure, &finding->figures)
-                if (take_mapped(holders, instance, figure) && finding->figures.n == 1) {
-                        finding->is_mapped = true;
-                        finding->unasked = NULL;
+        VEC_FOREACH(figure, &lesson->figures)
+                if (take_mapped(holders, instance, figure) && lesson->figures.n == 1) {
+                        lesson->is_mapped = true;
+                        lesson->unasked = NULL;
                 }
 }
 
-/* ---- finding out ---- */
+/* ---- lesson out ---- */
 
-static void find_version(const Asking *asking, const Sources *sources, Finding *finding) {
-        const EngineTarget target = figures_target(finding->instance);
+static void find_version(const Asking *asking, const Sources *sources, Lesson *lesson) {
+        const EngineTarget target = figures_target(lesson->instance);
         Arena *arena = asking->command->arena;
         Question question = {};
         char *output = NULL;
 
-        finding->instance->engine->ask_version(arena, &target, sources, &question);
-        finding->wrong = run_question(asking, &question, NULL, &output);
-        if (!finding->wrong)
-                finding->wrong =
-                        finding->instance->engine->answer_version(arena, output, &finding->version);
+        lesson->instance->engine->ask_version(arena, &target, sources, &question);
+        lesson->wrong = run_question(asking, &question, NULL, &output);
+        if (!lesson->wrong)
+                lesson->wrong =
+                        lesson->instance->engine->answer_version(arena, output, &lesson->version);
 }
 
 /* By the rule, from the database's own files. */
 static void find_sizes(Command *command, const Topology *topology, const Sources *sources,
-                       Finding *finding) {
-        figures_add(command->arena, finding->instance, topology, sources, &finding->figures);
-        VEC_FOREACH(figure, &finding->figures) {
-                finding->gathered = figure->gathered;
-                finding->version = figure->gathered->version;
+                       Lesson *lesson) {
+        figures_add(command->arena, lesson->instance, topology, sources, &lesson->figures);
+        VEC_FOREACH(figure, &lesson->figures) {
+                lesson->gathered = figure->gathered;
+                lesson->version = figure->gathered->version;
                 if (figure->wrong)
-                        finding->wrong = figure->wrong;
+                        lesson->wrong = figure->wrong;
                 else
-                        *vec_push(command->arena, &finding->by_rule) = *figure;
+                        *vec_push(command->arena, &lesson->by_rule) = *figure;
         }
-        if (finding->figures.n == 0)
-                finding->wrong = "the host has none of its page sizes";
+        if (lesson->figures.n == 0)
+                lesson->wrong = "the host has none of its page sizes";
 }
 
 static bool are_exact(const Figures *figures) {
@@ -185,23 +186,23 @@ static bool are_exact(const Figures *figures) {
         return figures->n > 0;
 }
 
-Finding learn_find(Command *command, const InstanceConfig *instance, const Topology *topology) {
+Lesson learn_find(Command *command, const InstanceConfig *instance, const Topology *topology) {
         HostSources sources = host_sources(command->root);
         const Asking asking = {command, instance,
                                add_saturated(clock_now_usec(), ASK_TIMEOUT_USEC)};
-        Finding finding = {.instance = instance};
+        Lesson lesson = {.instance = instance};
 
         if (!is_automatic(instance)) {
-                find_version(&asking, &sources.sources, &finding);
-                return finding;
+                find_version(&asking, &sources.sources, &lesson);
+                return lesson;
         }
-        find_sizes(command, topology, &sources.sources, &finding);
-        if (!finding.wrong && is_running(command, instance))
-                look_at_mappings(command, topology, &finding);
-        else if (!finding.wrong)
-                ask_sizes(&asking, &finding);
-        finding.is_exact = !finding.wrong && are_exact(&finding.figures);
-        return finding;
+        find_sizes(command, topology, &sources.sources, &lesson);
+        if (!lesson.wrong && is_running(command, instance))
+                look_at_mappings(command, topology, &lesson);
+        else if (!lesson.wrong)
+                ask_sizes(&asking, &lesson);
+        lesson.is_exact = !lesson.wrong && are_exact(&lesson.figures);
+        return lesson;
 }
 
 /* ---- keeping it ---- */
@@ -216,57 +217,57 @@ static const char *time_now(Arena *arena) {
         return arena_strdup(arena, text);
 }
 
-static void say_learned(Arena *arena, const Finding *finding, const char *path) {
-        const Learned *before = &finding->instance->learned;
-        PageCounts pages = finding_pages(arena, finding);
+static void say_learned(Arena *arena, const Lesson *lesson, const char *path) {
+        const Learned *before = &lesson->instance->learned;
+        PageCounts pages = lesson_pages(arena, lesson);
 
         if (pages.n == 0)
-                log_line(LOG_NOTICE, "%s: learned that it is %s %s (%s)", finding->instance->name,
-                         finding->instance->engine->title, finding->version, path);
+                log_line(LOG_NOTICE, "%s: learned that it is %s %s (%s)", lesson->instance->name,
+                         lesson->instance->engine->title, lesson->version, path);
         else
                 log_line(LOG_NOTICE, "%s: learned that it takes %s%s%s%s (%s)",
-                         finding->instance->name, page_counts_format(arena, &pages),
-                         finding->is_exact ? "" : ", an estimate",
+                         lesson->instance->name, page_counts_format(arena, &pages),
+                         lesson->is_exact ? "" : ", an estimate",
                          before->pages.n > 0 ? "; before it was " : "",
                          before->pages.n > 0 ? page_counts_format(arena, &before->pages) : "",
                          path);
 }
 
-static void keep(Command *command, const Finding *finding) {
+static void keep(Command *command, const Lesson *lesson) {
         Arena *arena = command->arena;
-        const char *path = learned_path(arena, finding->instance);
-        int r = root_write_file(command->root, path,
-                                learned_format(arena, finding, time_now(arena)), 0644);
+        const char *path = learned_path(arena, lesson->instance);
+        int r = root_write_file(command->root, path, learned_format(arena, lesson, time_now(arena)),
+                                0644);
 
         if (r < 0)
                 log_line(
                         LOG_WARNING,
                         "%s: what was learned cannot be written to %s: %s; the next boot will not know it",
-                        finding->instance->name, root_path(arena, command->root, path),
+                        lesson->instance->name, root_path(arena, command->root, path),
                         strerror(-r));
-        say_learned(arena, finding, r < 0 ? "not kept" : root_path(arena, command->root, path));
+        say_learned(arena, lesson, r < 0 ? "not kept" : root_path(arena, command->root, path));
 }
 
 /* Says what was made of it, and keeps it where it is new. */
-static void conclude(Command *command, const Finding *finding) {
-        const char *name = finding->instance->name;
-        const char *why = finding->wrong ? finding->wrong : finding->unasked;
-        const Learned *last = &finding->instance->learned;
-        FindingUse use = finding_use(finding);
+static void conclude(Command *command, const Lesson *lesson) {
+        const char *name = lesson->instance->name;
+        const char *why = lesson->wrong ? lesson->wrong : lesson->unasked;
+        const Learned *last = &lesson->instance->learned;
+        LessonUse use = lesson_use(lesson);
 
-        if (use == FINDING_KEEP && last->pages.n > 0)
+        if (use == LESSON_KEEP && last->pages.n > 0)
                 log_line(LOG_WARNING, "%s keeps its last figure, %s: %s", name,
                          page_counts_format(command->arena, &last->pages), why);
-        else if (use == FINDING_KEEP)
+        else if (use == LESSON_KEEP)
                 log_line(LOG_WARNING, "%s is taken for version %s as before: %s", name,
                          last->version, why);
-        else if (use == FINDING_UNKNOWN)
+        else if (use == LESSON_UNKNOWN)
                 log_line(LOG_WARNING, "%s: its %s is not known: %s", name,
-                         is_automatic(finding->instance) ? "size" : "version", why);
+                         is_automatic(lesson->instance) ? "size" : "version", why);
         else if (why)
                 log_line(LOG_WARNING, "%s: an estimate has to do: %s", name, why);
-        if (use == FINDING_LEARN)
-                keep(command, finding);
+        if (use == LESSON_LEARN)
+                keep(command, lesson);
 }
 
 /* ---- in the gate ---- */
@@ -322,12 +323,12 @@ bool learn_at_gate(Command *command, const char *name, uint64_t timeout_usec) {
         if (is_running(command, instance) && instance->learned.pages.n > 0)
                 return false;
         const Topology *topology = probe_topology(command->root, command->arena);
-        const Finding finding = learn_find(command, instance, topology);
-        const PageCounts counts = finding_pages(command->arena, &finding);
+        const Lesson lesson = learn_find(command, instance, topology);
+        const PageCounts counts = lesson_pages(command->arena, &lesson);
 
-        conclude(command, &finding);
-        if (finding_use(&finding) != FINDING_KEEP)
-                command->found = finding.figures;
+        conclude(command, &lesson);
+        if (lesson_use(&lesson) != LESSON_KEEP)
+                command->found = lesson.figures;
         grow(command, instance, topology, &counts, sub_floored(deadline_usec, clock_now_usec()));
         return true;
 }
@@ -343,8 +344,8 @@ void learn_for_reload(Command *command) {
 
                 if (!may_learn(command, instance) || instance->learned.pages.n > 0)
                         continue;
-                const Finding finding = learn_find(command, instance, topology);
+                const Lesson lesson = learn_find(command, instance, topology);
 
-                conclude(command, &finding);
+                conclude(command, &lesson);
         }
 }

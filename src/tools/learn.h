@@ -10,7 +10,7 @@
 
 /* Finds it out. A server that runs is not asked (it would refuse): what it has mapped tells. Programs
  * are run on the running host only; see host/ask.h. */
-Finding learn_find(Command *command, const InstanceConfig *instance, const Topology *topology);
+Lesson learn_find(Command *command, const InstanceConfig *instance, const Topology *topology);
 
 /* In the gate, before the daemon is asked for the verdict: finds out, keeps and has the reservation
  * grown, all of it within TIMEOUT_USEC or so. Says what matters in the log. Whatever fails, the gate

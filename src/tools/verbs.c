@@ -284,9 +284,9 @@ static int verb_plan(Command *command) {
         return is_met ? EXIT_AS_WISHED : EXIT_NOT_READY;
 }
 
-/* ---- explain, size ---- */
+/* ---- size ---- */
 
-static json_t *sizing_to_json(const Sizing *sizing) {
+json_t *sizing_to_json(const Sizing *sizing) {
         json_t *steps = json_array();
 
         VEC_FOREACH(step, &sizing->steps)
@@ -299,38 +299,6 @@ static json_t *sizing_to_json(const Sizing *sizing) {
                          (json_int_t) MIN(sizing->pages, (uint64_t) INT64_MAX), "bytes",
                          (json_int_t) MIN(sizing->bytes, (uint64_t) INT64_MAX), "exact",
                          sizing->is_exact, "caveat", sizing->caveat, "steps", steps);
-}
-
-static json_t *explain_to_json(const PlanInstance *planned) {
-        const DemandInstance *demand = planned->demand;
-        ThpPolicy wish = thp_wish_of(demand->config);
-        json_t *inputs = json_array(), *sizes = json_array();
-
-        VEC_FOREACH(origin, &demand->config->origins)
-                json_array_append_new(inputs, json_pack("{ss ss ss si}", "key", origin->key,
-                                                        "value", origin->value, "file",
-                                                        origin->file, "line", (int) origin->line));
-        for (size_t i = 0; i < demand->n_options; i++)
-                json_array_append_new(sizes, sizing_to_json(&demand->options[i].sizing));
-        return json_pack("{ss ss ss so so ss? ss? ss?}", "name", demand->config->name, "engine",
-                         demand->config->engine->name, "file", demand->config->file, "inputs",
-                         inputs, "sizes", sizes, "transparentHugePages",
-                         wish == THP_AUTO ? NULL : thp_policy_name(wish), "reason",
-                         planned->reason.text, "remedy", planned->reason.remedy);
-}
-
-static int verb_explain(Command *command) {
-        Local local = local_load(command);
-        const PlanInstance *planned = plan_find(local.plan, command->arguments[0]);
-
-        if (!planned)
-                return fail_no_instance(command, command->arguments[0], local.config);
-        if (command->json != JSON_OFF)
-                print_json(command, explain_to_json(planned));
-        else
-                fputs(render_explain(command->arena, planned, local.topology, &command->render),
-                      stdout);
-        return planned->demand->config->refusal ? EXIT_FAILED : EXIT_AS_WISHED;
 }
 
 /* The page size to reckon with: as asked, else the host's own default, else 2M. */

@@ -46,6 +46,7 @@ extern const size_t n_verbs;
 int verb_boot_guard(Command *command);
 int verb_check(Command *command);
 int verb_cmdline(Command *command);
+int verb_explain(Command *command);
 int verb_fit(Command *command);
 int verb_pam_limits(Command *command);
 int verb_wait(Command *command);
@@ -82,6 +83,9 @@ int daemon_call(Command *command, const char *method, json_t *parameters, uint64
 
 /* Prints JSON (stolen) in the mode the command asks for. */
 void print_json(const Command *command, json_t *json);
+
+/* A derivation, as `size` and `explain` print it. */
+json_t *sizing_to_json(const Sizing *sizing);
 
 /* "no instance is called 'x'; there are: a, b" on standard error; gives EXIT_NO_INSTANCE. */
 int fail_no_instance(Command *command, const char *name, const Config *config);

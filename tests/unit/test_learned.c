@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* What is made of a finding, and what is written of it: the file that is written is read back as a
+/* What is made of a lesson, and what is written of it: the file that is written is read back as a
  * drop-in, whatever strangers have put into their settings. */
 
 #include "core/figures.h"
@@ -30,81 +30,81 @@ static Figure figure_of(uint64_t size_bytes, uint64_t pages) {
 }
 
 /* As the rule says; and as the server does, where that is not 0. */
-static Finding finding_of(Arena *arena, const InstanceConfig *instance, uint64_t by_rule,
-                          uint64_t pages) {
-        Finding finding = {.instance = instance, .version = "15.18", .is_exact = pages > 0};
+static Lesson lesson_of(Arena *arena, const InstanceConfig *instance, uint64_t by_rule,
+                        uint64_t pages) {
+        Lesson lesson = {.instance = instance, .version = "15.18", .is_exact = pages > 0};
 
-        *vec_push(arena, &finding.by_rule) = figure_of(page_bytes, by_rule);
-        *vec_push(arena, &finding.figures) = figure_of(page_bytes, pages ? pages : by_rule);
-        return finding;
+        *vec_push(arena, &lesson.by_rule) = figure_of(page_bytes, by_rule);
+        *vec_push(arena, &lesson.figures) = figure_of(page_bytes, pages ? pages : by_rule);
+        return lesson;
 }
 
-static FindingUse use_of(Arena *arena, const char *learned, uint64_t by_rule, uint64_t pages,
-                         const char *unasked) {
-        Finding finding = finding_of(arena, instance_of(arena, learned), by_rule, pages);
+static LessonUse use_of(Arena *arena, const char *learned, uint64_t by_rule, uint64_t pages,
+                        const char *unasked) {
+        Lesson lesson = lesson_of(arena, instance_of(arena, learned), by_rule, pages);
 
-        finding.unasked = unasked;
-        return finding_use(&finding);
+        lesson.unasked = unasked;
+        return lesson_use(&lesson);
 }
 
 static const char exact[] = "Pages=2M:1081\nX-Version=15.18\nX-Exact=yes\nX-Rule=2M:1113\n";
 
 static void test_asked(void **state) {
-        assert_int_equal(use_of(*state, NULL, 1113, 1081, NULL), FINDING_LEARN);
-        assert_int_equal(use_of(*state, exact, 1113, 1081, NULL), FINDING_SAME);
+        assert_int_equal(use_of(*state, NULL, 1113, 1081, NULL), LESSON_LEARN);
+        assert_int_equal(use_of(*state, exact, 1113, 1081, NULL), LESSON_SAME);
         /* More, less, by another rule, of another version. */
-        assert_int_equal(use_of(*state, exact, 1200, 1180, NULL), FINDING_LEARN);
-        assert_int_equal(use_of(*state, exact, 600, 537, NULL), FINDING_LEARN);
-        assert_int_equal(use_of(*state, exact, 1114, 1081, NULL), FINDING_LEARN);
+        assert_int_equal(use_of(*state, exact, 1200, 1180, NULL), LESSON_LEARN);
+        assert_int_equal(use_of(*state, exact, 600, 537, NULL), LESSON_LEARN);
+        assert_int_equal(use_of(*state, exact, 1114, 1081, NULL), LESSON_LEARN);
         assert_int_equal(use_of(*state,
                                 "Pages=2M:1081\nX-Version=15.17\nX-Exact=yes\nX-Rule=2M:1113\n",
                                 1113, 1081, NULL),
-                         FINDING_LEARN);
+                         LESSON_LEARN);
         /* By hand, or for another page size. */
-        assert_int_equal(use_of(*state, "Pages=2M:1081\n", 1113, 1081, NULL), FINDING_LEARN);
+        assert_int_equal(use_of(*state, "Pages=2M:1081\n", 1113, 1081, NULL), LESSON_LEARN);
         assert_int_equal(use_of(*state, "Pages=1G:3\nX-Version=15.18\nX-Exact=yes\nX-Rule=1G:3\n",
                                 1113, 1081, NULL),
-                         FINDING_LEARN);
+                         LESSON_LEARN);
 }
 
 /* A server that cannot be asked, and files that can be read. */
 static void test_not_asked(void **state) {
-        assert_int_equal(use_of(*state, exact, 1113, 0, "it hangs"), FINDING_KEEP);
+        assert_int_equal(use_of(*state, exact, 1113, 0, "it hangs"), LESSON_KEEP);
         /* No last figure, or settings that have changed: the estimate. */
-        assert_int_equal(use_of(*state, NULL, 1113, 0, "it hangs"), FINDING_LEARN);
-        assert_int_equal(use_of(*state, exact, 2200, 0, "it hangs"), FINDING_LEARN);
-        assert_int_equal(use_of(*state, exact, 600, 0, "it hangs"), FINDING_LEARN);
+        assert_int_equal(use_of(*state, NULL, 1113, 0, "it hangs"), LESSON_LEARN);
+        assert_int_equal(use_of(*state, exact, 2200, 0, "it hangs"), LESSON_LEARN);
+        assert_int_equal(use_of(*state, exact, 600, 0, "it hangs"), LESSON_LEARN);
         /* An upgrade: the same settings take more in another version. */
-        Finding finding = finding_of(*state, instance_of(*state, exact), 1113, 0);
+        Lesson lesson = lesson_of(*state, instance_of(*state, exact), 1113, 0);
 
-        finding.unasked = "it hangs";
-        finding.version = "17.11";
-        assert_int_equal(finding_use(&finding), FINDING_LEARN);
+        lesson.unasked = "it hangs";
+        lesson.version = "17.11";
+        assert_int_equal(lesson_use(&lesson), LESSON_LEARN);
         /* The estimate was learned before. */
         assert_int_equal(use_of(*state,
                                 "Pages=2M:1113\nX-Version=15.18\nX-Exact=no\nX-Rule=2M:1113\n",
                                 1113, 0, "it hangs"),
-                         FINDING_SAME);
+                         LESSON_SAME);
         /* An engine without a question: the rule is all there is. */
-        assert_int_equal(use_of(*state, exact, 1113, 0, NULL), FINDING_LEARN);
+        assert_int_equal(use_of(*state, exact, 1113, 0, NULL), LESSON_LEARN);
 }
 
 static void test_nothing_found(void **state) {
-        Finding finding = {.instance = instance_of(*state, exact), .wrong = "not mounted"};
-        PageCounts pages = finding_pages(*state, &finding);
+        Lesson lesson = {.instance = instance_of(*state, exact), .wrong = "not mounted"};
+        PageCounts pages = lesson_pages(*state, &lesson);
 
-        assert_int_equal(finding_use(&finding), FINDING_KEEP);
+        assert_int_equal(lesson_use(&lesson), LESSON_KEEP);
         assert_text(page_counts_format(*state, &pages), "1,081 pages of 2M");
-        finding.instance = instance_of(*state, NULL);
-        assert_int_equal(finding_use(&finding), FINDING_UNKNOWN);
-        assert_int_equal(finding_pages(*state, &finding).n, 0);
+        lesson.instance = instance_of(*state, NULL);
+        assert_int_equal(lesson_use(&lesson), LESSON_UNKNOWN);
+        assert_int_equal(lesson_pages(*state, &lesson).n, 0);
 }
 
 static void test_counts(void **state) {
-        Finding finding = finding_of(*state, instance_of(*state, NULL), 1113, 1081);
+        Lesson lesson = lesson_of(*state, instance_of(*state, NULL), 1113, 1081);
 
-        *vec_push(*state, &finding.figures) = figure_of(GIB, 1);
-        PageCounts pages = finding_pages(*state, &finding);
+        *vec_push(*state, &lesson.figures) = figure_of(GIB, 1);
+        PageCounts pages = lesson_pages(*state, &lesson);
 
         assert_text(page_counts_format(*state, &pages), "1,081 pages of 2M, 1 page of 1G");
         assert_text(page_counts_format(*state, &(PageCounts){}), "");
@@ -119,14 +119,14 @@ static void test_path(void **state) {
 
 static void test_text(void **state) {
         Gathered gathered = {};
-        Finding finding = finding_of(*state, instance_of(*state, NULL), 1113, 1081);
+        Lesson lesson = lesson_of(*state, instance_of(*state, NULL), 1113, 1081);
 
         settings_add(*state, &gathered.settings, "shared_buffers", "1GB", "/etc/pg.conf:3");
         settings_add(*state, &gathered.settings, "shared_buffers", "2GB", "/etc/pg.conf:127");
         settings_add(*state, &gathered.settings, "max_connections", "1000", "/etc/pg.d/9.conf:1");
-        finding.gathered = &gathered;
+        lesson.gathered = &gathered;
         assert_text(
-                learned_format(*state, &finding, "2026-01-02 03:04 UTC"),
+                learned_format(*state, &lesson, "2026-01-02 03:04 UTC"),
                 "# db takes 1,081 pages of 2M: exact, MariaDB 15.18 says so.\n"
                 "#\n"
                 "# Learned by hugeplanctl " HUGEPLAN_VERSION
@@ -147,16 +147,16 @@ static void test_text(void **state) {
 }
 
 /* What is written is what is known after the next boot. */
-static void assert_read_back(Arena *arena, const Finding *finding) {
-        const char *text = learned_format(arena, finding, "now");
+static void assert_read_back(Arena *arena, const Lesson *lesson) {
+        const char *text = learned_format(arena, lesson, "now");
         const Config *config = config_make(arena, "20-db.conf", "[Instance]\nEngine=mariadb\n",
                                            "20-db.conf.d/90-learned.conf", text, NULL);
-        Finding again = *finding;
+        Lesson again = *lesson;
 
         assert_text(problems_text(arena, &config->problems), "");
         again.instance = config_find(config, "db");
         again.unasked = NULL;
-        assert_int_equal(finding_use(&again), FINDING_SAME);
+        assert_int_equal(lesson_use(&again), LESSON_SAME);
         /* Comments, one section, five keys at most, and nothing else. */
         for (const char *rest = text, *line; (line = text_next_word(arena, &rest, "\n"));)
                 assert_true(*line == '#' || text_equals(line, "[Instance]") ||
@@ -171,11 +171,11 @@ static void test_read_back(void **state) {
                 "a\nPages=1G:9999", "a\r[Host]\rKeepFree=0", "\033[2J\a",
                 "\xFF\xFE\xC2\x9B", "]]\v[Instance]",        "",
         };
-        Finding finding = finding_of(*state, instance_of(*state, NULL), 1113, 1081);
+        Lesson lesson = lesson_of(*state, instance_of(*state, NULL), 1113, 1081);
 
-        assert_read_back(*state, &finding);
-        finding.version = NULL;
-        assert_read_back(*state, &finding);
+        assert_read_back(*state, &lesson);
+        lesson.version = NULL;
+        assert_read_back(*state, &lesson);
         for (size_t i = 0; i < ARRAY_LEN(hostile); i++) {
                 Gathered gathered = {};
                 char *lengthy = arena_alloc(*state, 5001);
@@ -183,34 +183,34 @@ static void test_read_back(void **state) {
                 settings_add(*state, &gathered.settings, "shared_buffers", hostile[i], hostile[i]);
                 settings_add(*state, &gathered.settings, hostile[i], "1",
                              memset(lengthy, 'x', 5000));
-                finding.gathered = &gathered;
-                finding.version = *hostile[i] ? hostile[i] : NULL;
-                finding.figures.items[0].sizing.caveat = hostile[i];
-                assert_read_back(*state, &finding);
+                lesson.gathered = &gathered;
+                lesson.version = *hostile[i] ? hostile[i] : NULL;
+                lesson.figures.items[0].sizing.caveat = hostile[i];
+                assert_read_back(*state, &lesson);
         }
 }
 
 /* Of an engine that reserves nothing, the version and what it wants. */
 static void test_version_only(void **state) {
         const Config *config = config_make(*state, "m.conf", "[Instance]\nEngine=mongodb\n", NULL);
-        Finding finding = {.instance = config_find(config, "m"), .version = "8.0.4"};
+        Lesson lesson = {.instance = config_find(config, "m"), .version = "8.0.4"};
 
-        assert_true(instance_is_learning(finding.instance));
-        assert_int_equal(finding_use(&finding), FINDING_LEARN);
-        const char *text = learned_format(*state, &finding, "now");
+        assert_true(instance_is_learning(lesson.instance));
+        assert_int_equal(lesson_use(&lesson), LESSON_LEARN);
+        const char *text = learned_format(*state, &lesson, "now");
 
         assert_contains(text, "# m is MongoDB 8.0.4.\n");
         assert_contains(text, "\n[Instance]\nTransparentHugePages=always\nX-Version=8.0.4\n");
         config = config_make(*state, "m.conf", "[Instance]\nEngine=mongodb\n",
                              "m.conf.d/90-learned.conf", text, NULL);
         assert_text(problems_text(*state, &config->problems), "");
-        finding.instance = config_find(config, "m");
-        assert_int_equal(finding_use(&finding), FINDING_SAME);
-        finding.version = "7.0.1";
-        assert_int_equal(finding_use(&finding), FINDING_LEARN);
-        assert_null(strstr(learned_format(*state, &finding, "now"), "TransparentHugePages="));
-        finding.wrong = "it is gone";
-        assert_int_equal(finding_use(&finding), FINDING_KEEP);
+        lesson.instance = config_find(config, "m");
+        assert_int_equal(lesson_use(&lesson), LESSON_SAME);
+        lesson.version = "7.0.1";
+        assert_int_equal(lesson_use(&lesson), LESSON_LEARN);
+        assert_null(strstr(learned_format(*state, &lesson, "now"), "TransparentHugePages="));
+        lesson.wrong = "it is gone";
+        assert_int_equal(lesson_use(&lesson), LESSON_KEEP);
 }
 
 /* What was learned for one page size is no reason to derive the other one's anew. */
