@@ -4,6 +4,7 @@
 #include "base/text.h"
 
 #include <string.h>
+#include <strings.h>
 
 enum { ENTRIES_MAX = 1024, EXPANSIONS_MAX = 16, LINE_MAX_BYTES = 64 * 1024 };
 
@@ -17,6 +18,7 @@ static const struct {
         [BOOT_LOADER_GRUB_ENTRIES] = {"grub-entries", "GRUB with boot entries"},
         [BOOT_LOADER_SYSTEMD_BOOT] = {"systemd-boot", "systemd-boot"},
         [BOOT_LOADER_UKI] = {"uki", "unified kernel image"},
+        [BOOT_LOADER_EXTLINUX] = {"extlinux", "extlinux"},
 };
 
 const char *boot_loader_title(BootLoaderKind kind) {
@@ -220,8 +222,69 @@ char *boot_entry_command_line(Arena *arena, const char *text, const char *enviro
         return options.string ? expand(arena, options.string, "", environment) : NULL;
 }
 
+/* ---- extlinux.conf ---- */
+
+typedef struct ExtlinuxLabel {
+        const char *name;
+        const char *append; /* NULL: that of the whole file */
+        bool is_default;    /* "menu default" */
+} ExtlinuxLabel;
+
+typedef struct Extlinux {
+        VEC(ExtlinuxLabel) labels;
+        const char *wanted; /* the label to be booted; NULL: not said */
+        const char *append; /* of labels without one of their own */
+} Extlinux;
+
+/* The rest of a line that begins with KEYWORD, whatever the case; NULL where it does not. */
+static const char *after_keyword(const char *line, const char *keyword) {
+        size_t length = strlen(keyword);
+
+        if (strncasecmp(line, keyword, length) != 0 ||
+            (line[length] != ' ' && line[length] != '\t'))
+                return NULL;
+        return line + length + strspn(line + length, " \t");
+}
+
+static void read_extlinux_line(Arena *arena, Extlinux *file, const char *line) {
+        ExtlinuxLabel *label = file->labels.n > 0 ? &file->labels.items[file->labels.n - 1] : NULL;
+        const char *rest;
+
+        if ((rest = after_keyword(line, "label")) && file->labels.n < ENTRIES_MAX)
+                *vec_push(arena, &file->labels) = (ExtlinuxLabel){.name = rest};
+        else if ((rest = after_keyword(line, "append")))
+                *(label ? &label->append : &file->append) = text_equals(rest, "-") ? "" : rest;
+        else if ((rest = after_keyword(line, "ontimeout")) ||
+                 (!file->wanted && (rest = after_keyword(line, "default"))))
+                file->wanted = rest;
+        else if (label && (rest = after_keyword(line, "menu")) && strcasecmp(rest, "default") == 0)
+                label->is_default = true;
+}
+
+/* "default" may name a menu program instead of a label. */
+static const ExtlinuxLabel *choose_label(const Extlinux *file) {
+        VEC_FOREACH(label, &file->labels)
+                if (text_equals(label->name, file->wanted))
+                        return label;
+        VEC_FOREACH(label, &file->labels)
+                if (label->is_default)
+                        return label;
+        return file->labels.n > 0 ? file->labels.items : NULL;
+}
+
+char *extlinux_command_line(Arena *arena, const char *text) {
+        Extlinux file = {.append = ""};
+        const ExtlinuxLabel *label;
+        char *line;
+
+        while ((line = text_next_word(arena, &text, "\r\n")))
+                read_extlinux_line(arena, &file, text_strip(arena, line));
+        label = choose_label(&file);
+        return label ? arena_strdup(arena, label->append ? label->append : file.append) : NULL;
+}
+
 void boot_loader_add_sources(Arena *arena, BootLoader *loader, const char *file, const char *text,
-                             bool is_plain) {
+                             const char *name) {
         unsigned line = 0;
 
         while (*text) {
@@ -229,8 +292,7 @@ void boot_loader_add_sources(Arena *arena, BootLoader *loader, const char *file,
                 char *one = text_strip(arena, arena_strndup(arena, text, length));
 
                 line++;
-                if (is_plain ? *one != '\0' && *one != '#'
-                             : text_starts_with(one, "GRUB_CMDLINE_LINUX"))
+                if (name ? strncasecmp(one, name, strlen(name)) == 0 : *one != '\0' && *one != '#')
                         *vec_push(arena, &loader->sources) =
                                 (BootSource){.file = file, .line = line, .text = one};
                 text += length + (text[length] == '\n');
@@ -298,23 +360,73 @@ static void say_edit(Instructor *instructor, const KernelChange *change, const c
                 say(instructor, "in %s: %s", fallback, describe(instructor->arena, change));
 }
 
+static bool is_page_words(const char *words) {
+        return text_starts_with(words, "hugepages=") || text_starts_with(words, "hugepagesz=");
+}
+
+/* "hugepagesz=1G hugepages=4" for this size in a line of settings; NULL: it has none. */
+static char *find_pair(Arena *arena, const char *text, uint64_t page_size_bytes) {
+        char *words = arena_strdup(arena, text);
+
+        for (char *quote = words; (quote = strpbrk(quote, "\"'"));)
+                *quote = ' ';
+        KernelArguments arguments = kernel_arguments_parse(arena, words);
+
+        for (size_t i = 0; i < arguments.n; i++) {
+                const KernelArgument *size = &arguments.items[i], *pages = size + 1;
+
+                if (kernel_phrase_size_bytes(size->word) != page_size_bytes)
+                        continue;
+                return i + 1 < arguments.n && text_equals(pages->name, "hugepages")
+                               ? arena_printf(arena, "%s %s", size->word, pages->word)
+                               : arena_strdup(arena, size->word);
+        }
+        return NULL;
+}
+
+/* What is to be done to the settings: they may ask for pages of that size already, though the boot
+ * entry was not made anew since. The kernel would ignore a second pair. */
+static KernelChange in_settings(const Instructor *instructor, const KernelChange *change) {
+        KernelChange changed = *change;
+
+        if (change->from || !is_page_words(change->to))
+                return changed;
+        VEC_FOREACH(source, &instructor->loader->sources)
+                if (!changed.from)
+                        changed.from = find_pair(instructor->arena, source->text,
+                                                 kernel_phrase_size_bytes(change->to));
+        return changed;
+}
+
 /* What is written in the settings already needs no second time. */
 static bool is_written(const Instructor *instructor, const KernelChange *change) {
         return change->to && find_source(instructor->loader, change->to) &&
                (!change->from || !find_source(instructor->loader, change->from));
 }
 
+/* All changes by hand, but for those that are written already. */
+static void say_edits(Instructor *instructor, const char *fallback) {
+        VEC_FOREACH(item, &instructor->advice->changes) {
+                const KernelChange change = in_settings(instructor, item);
+
+                if (!is_written(instructor, item))
+                        say_edit(instructor, &change, fallback);
+        }
+}
+
 static void say_grub(Instructor *instructor) {
         const BootLoader *loader = instructor->loader;
         Text added = text_in(instructor->arena);
 
-        VEC_FOREACH(change, &instructor->advice->changes) {
-                if (is_written(instructor, change))
+        VEC_FOREACH(item, &instructor->advice->changes) {
+                const KernelChange change = in_settings(instructor, item);
+
+                if (is_written(instructor, item))
                         continue;
-                if (!change->from && loader->has_update_grub)
-                        text_printf(&added, " %s", change->to);
+                if (!change.from && loader->has_update_grub)
+                        text_printf(&added, " %s", change.to);
                 else
-                        say_edit(instructor, change, "GRUB_CMDLINE_LINUX of /etc/default/grub");
+                        say_edit(instructor, &change, "GRUB_CMDLINE_LINUX of /etc/default/grub");
         }
         if (added.length > 0)
                 say(instructor,
@@ -325,10 +437,6 @@ static void say_grub(Instructor *instructor) {
         else
                 say(instructor, "grub2-mkconfig -o %s",
                     loader->grub_config ? loader->grub_config : "/boot/grub2/grub.cfg");
-}
-
-static bool is_page_words(const char *words) {
-        return text_starts_with(words, "hugepages=") || text_starts_with(words, "hugepagesz=");
 }
 
 static const KernelChange *find_change(const KernelAdvice *advice, const char *from) {
@@ -384,10 +492,7 @@ static void say_grubby(Instructor *instructor) {
                 say(instructor, "grubby --update-kernel=ALL --args=\"%s\"", add.string);
         /* From there new kernels take theirs. */
         if (instructor->loader->sources.n > 0)
-                VEC_FOREACH(change, &instructor->advice->changes)
-                        if (!is_written(instructor, change))
-                                say_edit(instructor, change,
-                                         instructor->loader->sources.items[0].file);
+                say_edits(instructor, instructor->loader->sources.items[0].file);
         say(instructor, "hugeplanctl cmdline  # grubby of old releases keeps one page size only");
 }
 
@@ -398,9 +503,7 @@ static void say_kernel_install(Instructor *instructor) {
         if (loader->sources.n == 0)
                 say(instructor, "write the kernel command line into /etc/kernel/cmdline "
                                 "(/proc/cmdline has the present one)");
-        VEC_FOREACH(change, &instructor->advice->changes)
-                if (!is_written(instructor, change))
-                        say_edit(instructor, change, "/etc/kernel/cmdline");
+        say_edits(instructor, "/etc/kernel/cmdline");
         if (loader->has_image_in_modules)
                 say(instructor, "kernel-install add %s /lib/modules/%s/vmlinuz", release, release);
         else
@@ -426,6 +529,14 @@ static void say_uki(Instructor *instructor) {
                         "--secureboot-certificate=");
 }
 
+static void say_extlinux(Instructor *instructor) {
+        const BootLoader *loader = instructor->loader;
+
+        say_edits(instructor, loader->extlinux_place);
+        if (loader->extlinux_tool)
+                say(instructor, "%s", loader->extlinux_tool);
+}
+
 static void say_unknown(Instructor *instructor) {
         VEC_FOREACH(change, &instructor->advice->changes)
                 say(instructor,
@@ -442,6 +553,7 @@ Instructions boot_loader_instruct(Arena *arena, const BootLoader *loader,
                 [BOOT_LOADER_GRUB_ENTRIES] = say_grubby,
                 [BOOT_LOADER_SYSTEMD_BOOT] = say_kernel_install,
                 [BOOT_LOADER_UKI] = say_uki,
+                [BOOT_LOADER_EXTLINUX] = say_extlinux,
         };
         Instructor instructor = {.arena = arena, .loader = loader, .advice = advice};
 

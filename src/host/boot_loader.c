@@ -11,6 +11,7 @@ enum { FILE_BYTES_MAX = 256 * 1024, FILES_MAX = 256 };
 #define PATH_KERNEL_CMDLINE "/etc/kernel/cmdline"
 #define PATH_DEFAULT_GRUB   "/etc/default/grub"
 #define PATH_DEFAULT_GRUB_D "/etc/default/grub.d"
+#define GRUB_ASSIGNMENT     "GRUB_CMDLINE_LINUX"
 
 /* Where boot entries and images are: on the boot or EFI system partition. */
 static const char *const partitions[] = {"/boot", "/efi", "/boot/efi"};
@@ -21,6 +22,7 @@ typedef struct Finder {
         Arena *arena;
         BootLoader *loader;
         const char *environment; /* text of grubenv; NULL: none */
+        const char *extlinux;    /* path of extlinux.conf; NULL: none */
         const char *entries_dir; /* with at least one entry; NULL: none */
         const char *partition;   /* on which that is */
 } Finder;
@@ -49,25 +51,26 @@ static void find_grub(Finder *finder) {
                                           root_exists(finder->root, "/sbin/update-grub");
 }
 
-static void add_source_file(Finder *finder, const char *path, bool is_plain) {
+/* The lines that begin with NAME; NULL: all. */
+static void add_source_file(Finder *finder, const char *path, const char *name) {
         const char *text = read_text(finder, path);
 
         if (text)
-                boot_loader_add_sources(finder->arena, finder->loader, path, text, is_plain);
+                boot_loader_add_sources(finder->arena, finder->loader, path, text, name);
 }
 
 static void add_grub_sources(Finder *finder) {
         Names names = {};
         size_t n = 0;
 
-        add_source_file(finder, PATH_DEFAULT_GRUB, false);
+        add_source_file(finder, PATH_DEFAULT_GRUB, GRUB_ASSIGNMENT);
         root_list(finder->root, finder->arena, PATH_DEFAULT_GRUB_D, &names);
         VEC_FOREACH(name, &names)
                 if (text_ends_with(*name, ".cfg") && n++ < FILES_MAX)
                         add_source_file(
                                 finder,
                                 arena_printf(finder->arena, PATH_DEFAULT_GRUB_D "/%s", *name),
-                                false);
+                                GRUB_ASSIGNMENT);
 }
 
 static void read_grub(Finder *finder) {
@@ -148,7 +151,7 @@ static void read_entries(Finder *finder) {
         const char *path = arena_printf(finder->arena, "%s/%s", finder->entries_dir, name);
         const char *text = read_text(finder, path);
 
-        add_source_file(finder, PATH_KERNEL_CMDLINE, true);
+        add_source_file(finder, PATH_KERNEL_CMDLINE, NULL);
         finder->loader->next_line =
                 text ? boot_entry_command_line(finder->arena, text, finder->environment) : NULL;
         finder->loader->next_file = path;
@@ -169,6 +172,53 @@ static bool find_images(Finder *finder) {
                         }
         }
         return false;
+}
+
+/* ---- extlinux ---- */
+
+/* Where distributions keep the arguments, and what makes extlinux.conf of them. */
+static const struct {
+        const char *file, *name, *tool, *tool_path;
+} extlinux_settings[] = {
+        {"/etc/default/u-boot", "U_BOOT_PARAMETERS", "u-boot-update", "/usr/sbin/u-boot-update"},
+        {"/etc/default/extlinux", "EXTLINUX_PARAMETERS", "extlinux-update",
+         "/usr/sbin/extlinux-update"},
+        {"/etc/update-extlinux.conf", "default_kernel_opts", "update-extlinux",
+         "/sbin/update-extlinux"},
+};
+
+static void find_extlinux(Finder *finder) {
+        static const char *const paths[] = {
+                "/boot/extlinux/extlinux.conf",
+                "/extlinux/extlinux.conf",
+                "/boot/extlinux.conf",
+                "/boot/syslinux/syslinux.cfg",
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(paths) && !finder->extlinux; i++)
+                if (root_exists(finder->root, paths[i]))
+                        finder->extlinux = paths[i];
+}
+
+static void read_extlinux(Finder *finder) {
+        BootLoader *loader = finder->loader;
+        const char *text = read_text(finder, finder->extlinux);
+
+        loader->next_line = text ? extlinux_command_line(finder->arena, text) : NULL;
+        loader->next_file = finder->extlinux;
+        for (size_t i = 0; i < ARRAY_LEN(extlinux_settings); i++) {
+                if (!root_exists(finder->root, extlinux_settings[i].tool_path))
+                        continue;
+                add_source_file(finder, extlinux_settings[i].file, extlinux_settings[i].name);
+                loader->extlinux_place = arena_printf(finder->arena, "%s of %s",
+                                                      extlinux_settings[i].name,
+                                                      extlinux_settings[i].file);
+                loader->extlinux_tool = extlinux_settings[i].tool;
+                return;
+        }
+        add_source_file(finder, finder->extlinux, "append");
+        loader->extlinux_place =
+                arena_printf(finder->arena, "the append line of %s", finder->extlinux);
 }
 
 /* ---- which ---- */
@@ -197,6 +247,8 @@ static BootLoaderKind find_kind(Finder *finder) {
                 return BOOT_LOADER_UKI;
         if (has_grub)
                 return BOOT_LOADER_GRUB;
+        if (finder->extlinux)
+                return BOOT_LOADER_EXTLINUX;
         return BOOT_LOADER_UNKNOWN;
 }
 
@@ -210,12 +262,15 @@ BootLoader boot_loader_find(const Root *root, Arena *arena, const Topology *topo
                 root_exists(root, arena_printf(arena, "/lib/modules/%s/vmlinuz", release));
         find_grub(&finder);
         find_entries(&finder);
+        find_extlinux(&finder);
         loader.kind = find_kind(&finder);
         if (loader.kind == BOOT_LOADER_GRUB)
                 read_grub(&finder);
+        else if (loader.kind == BOOT_LOADER_EXTLINUX)
+                read_extlinux(&finder);
         else if (finder.entries_dir && loader.kind != BOOT_LOADER_UKI)
                 read_entries(&finder);
         else
-                add_source_file(&finder, PATH_KERNEL_CMDLINE, true);
+                add_source_file(&finder, PATH_KERNEL_CMDLINE, NULL);
         return loader;
 }

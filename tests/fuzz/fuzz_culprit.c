@@ -2,7 +2,8 @@
 
 /* Files of others that are searched for what sets huge pages, and what boot loaders read. The first
  * byte says which kind the rest is: 'c' kernel command line, 's' sysctl.d, 't' tmpfiles.d, 'u' a
- * tuned profile, 'p' a pattern and, behind a NUL, a path, 'g' grub.cfg, 'e' a boot entry.
+ * tuned profile, 'p' a pattern and, behind a NUL, a path, 'g' grub.cfg, 'e' a boot entry,
+ * 'x' extlinux.conf.
  *
  * Whatever they hold, the search ends, what it finds can be printed, and each thing that is set has
  * an effective entry unless something takes it out. */
@@ -133,6 +134,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                 break;
         case 'e':
                 boot_entry_command_line(arena, text, text);
+                break;
+        case 'x':
+                extlinux_command_line(arena, text);
                 break;
         }
         return 0;

@@ -147,7 +147,7 @@ static void test_instruct_grub(void **state) {
                                 "# GRUB_CMDLINE_LINUX=\"numa=off\"\n"
                                 "GRUB_CMDLINE_LINUX_DEFAULT=\"quiet xnuma=off numa=offx\"\n"
                                 "GRUB_CMDLINE_LINUX=\"hugepagesz=1G hugepages=4 numa=off\"\n",
-                                false);
+                                "GRUB_CMDLINE_LINUX");
         assert_text(instruct(*state, &loader, &change),
                     "in /etc/default/grub, line 3: replace 'hugepagesz=1G hugepages=4' with "
                     "'hugepagesz=1G hugepages=0:2'\n"
@@ -158,7 +158,7 @@ static void test_instruct_grub(void **state) {
         boot_loader_add_sources(*state, &loader, "/etc/default/grub.d/x.cfg",
                                 "GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX hugepagesz=1G "
                                 "hugepages=0:2\"\n",
-                                false);
+                                "GRUB_CMDLINE_LINUX");
         assert_text(instruct(*state, &loader, &add), "update-grub\nreboot\n");
         const KernelChange put_right = {.from = "hugepagesz=1G hugepages=9", .to = gigantic};
         KernelAdvice done = advice_of(*state, "", &put_right, 1);
@@ -166,11 +166,66 @@ static void test_instruct_grub(void **state) {
         assert_text(instruct(*state, &loader, &done), "update-grub\nreboot\n");
 }
 
+/* Written for another number of pages, but not made into grub.cfg: a second pair would be ignored. */
+static void test_instruct_outdated(void **state) {
+        BootLoader loader = {.kind = BOOT_LOADER_GRUB, .has_update_grub = true};
+        KernelAdvice add = advice_of(*state, "", add_gigantic, 1);
+
+        boot_loader_add_sources(*state, &loader, "/etc/default/grub",
+                                "GRUB_CMDLINE_LINUX=\"hugepagesz=2M hugepages=9 "
+                                "hugepagesz=1024M hugepages=7 quiet\"\n",
+                                "GRUB_CMDLINE_LINUX");
+        assert_text(instruct(*state, &loader, &add),
+                    "in /etc/default/grub, line 1: replace 'hugepagesz=1024M hugepages=7' with "
+                    "'hugepagesz=1G hugepages=0:2'\nupdate-grub\nreboot\n");
+}
+
+static void test_extlinux(void **state) {
+        static const struct {
+                const char *text, *line;
+        } cases[] = {
+                {"", NULL},
+                {"default x\nprompt 0\n", NULL},
+                {"label a\n\tappend root=a\nlabel b\n append root=b\n", "root=a"},
+                {"DEFAULT b\nLABEL a\nAPPEND root=a\nLABEL b\nAPPEND  root=b quiet \n",
+                 "root=b quiet"},
+                {"default menu.c32\nlabel a\nappend a\nlabel b\nmenu default\nappend b\n", "b"},
+                {"default a\nontimeout b\nlabel a\nappend a\nlabel b\nappend b\n", "b"},
+                {"append all\nlabel a\nlinux /vmlinuz\n", "all"},
+                {"append all\nlabel a\nappend -\n", ""},
+                {"label a\nlinux /vmlinuz\n", ""},
+                {"labels a\nlabel\nlabel c\nappendix x\nappend y\n", "y"},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+                assert_text(extlinux_command_line(*state, cases[i].text), cases[i].line);
+}
+
+static void test_instruct_extlinux(void **state) {
+        BootLoader loader = {.kind = BOOT_LOADER_EXTLINUX,
+                             .extlinux_place = "U_BOOT_PARAMETERS of /etc/default/u-boot",
+                             .extlinux_tool = "u-boot-update"};
+        KernelAdvice add = advice_of(*state, "", add_gigantic, 1);
+
+        assert_text(instruct(*state, &loader, &add),
+                    "in U_BOOT_PARAMETERS of /etc/default/u-boot: add 'hugepagesz=1G "
+                    "hugepages=0:2'\nu-boot-update\nreboot\n");
+        loader.extlinux_tool = NULL;
+        boot_loader_add_sources(*state, &loader, "/boot/extlinux/extlinux.conf",
+                                "label a\n\tAPPEND hugepagesz=1G hugepages=4 numa=off\n", "append");
+        KernelAdvice change = advice_of(*state, "", three, 2);
+
+        assert_text(instruct(*state, &loader, &change),
+                    "in /boot/extlinux/extlinux.conf, line 2: replace 'hugepagesz=1G hugepages=4' "
+                    "with 'hugepagesz=1G hugepages=0:2'\nin /boot/extlinux/extlinux.conf, line 2: "
+                    "take 'numa=off' out\nreboot\n");
+}
+
 static void test_sources(void **state) {
         BootLoader loader = {};
 
         boot_loader_add_sources(*state, &loader, "/etc/kernel/cmdline", "\n# c\n  root=x \n\n",
-                                true);
+                                NULL);
         assert_int_equal(loader.sources.n, 1);
         assert_text(loader.sources.items[0].text, "root=x");
         assert_int_equal(loader.sources.items[0].line, 3);
@@ -212,7 +267,7 @@ static void test_instruct_grubby(void **state) {
                     arena_printf(*state,
                                  "in the boot entries: put 'hugepages=x' right as said above\n%s",
                                  check));
-        boot_loader_add_sources(*state, &loader, "/etc/kernel/cmdline", "root=x ro\n", true);
+        boot_loader_add_sources(*state, &loader, "/etc/kernel/cmdline", "root=x ro\n", NULL);
         assert_text(instruct(*state, &loader, &add),
                     arena_printf(*state,
                                  "grubby --update-kernel=ALL --args=\"hugepagesz=2M hugepages=5 "
@@ -234,7 +289,7 @@ static void test_instruct_others(void **state) {
                     "kernel-install add 6.1 /lib/modules/6.1/vmlinuz\nreboot\n");
         loader.has_image_in_modules = false;
         boot_loader_add_sources(*state, &loader, "/etc/kernel/cmdline",
-                                "root=x hugepagesz=1G hugepages=4\n", true);
+                                "root=x hugepagesz=1G hugepages=4\n", NULL);
         KernelAdvice change = advice_of(*state, "", three, 1);
 
         assert_text(instruct(*state, &loader, &change),
@@ -262,8 +317,15 @@ static void test_instruct_others(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                TEST(test_grub),          TEST(test_entry),           TEST(test_sources),
-                TEST(test_instruct_grub), TEST(test_instruct_grubby), TEST(test_instruct_others),
+                TEST(test_grub),
+                TEST(test_entry),
+                TEST(test_instruct_outdated),
+                TEST(test_extlinux),
+                TEST(test_instruct_extlinux),
+                TEST(test_sources),
+                TEST(test_instruct_grub),
+                TEST(test_instruct_grubby),
+                TEST(test_instruct_others),
         };
 
         return RUN_TESTS(tests);
