@@ -60,14 +60,24 @@ void boot_guard_begin(Arena *arena, BootGuard *guard, const char *boot_id) {
 }
 
 void boot_guard_succeed(Arena *arena, BootGuard *guard, const Ledger *ledger) {
-        guard->failed_boots = 0;
+        /* With what was proven it had to be good: that says nothing about the rest. */
+        guard->failed_boots = ledger->guard == LEDGER_GUARD_CLOSED ? BOOT_GUARD_FAILURES : 0;
         guard->boot_id = arena_strdup(arena, ledger->boot_id);
+        if (guard->failed_boots > 0)
+                return;
         guard->proven = (typeof(guard->proven)){};
         VEC_FOREACH(instance, &ledger->instances)
                 if (ledger_granted_pages(instance) > 0)
                         *vec_push(arena, &guard->proven) = (ProvenInstance){
                                 arena_strdup(arena, instance->name), instance->page_size_bytes,
                                 ledger_granted_pages(instance)};
+}
+
+bool boot_guard_open(BootGuard *guard) {
+        bool was_closed = guard->failed_boots >= BOOT_GUARD_FAILURES;
+
+        guard->failed_boots = was_closed ? 0 : guard->failed_boots;
+        return was_closed;
 }
 
 /* The present boot may have been counted already (the daemon was restarted) or not yet. */

@@ -10,8 +10,8 @@
 #include "core/demand.h"
 #include "core/plan.h"
 
-/* So many at least have failed where the guard is closed; how many, is forgotten in the first boot
- * that gets through, while the guard holds to its end. */
+/* So many at least have failed where the guard is closed. It stays so over boots that get through
+ * with what is proven, until an administrator opens it by a reload. */
 enum { BOOT_GUARD_FAILURES = 3 };
 
 typedef struct ProvenInstance {
@@ -33,8 +33,11 @@ BootGuard *boot_guard_from_json(Arena *arena, const json_t *json);
 /* Counts the boot BOOT_ID, once. */
 void boot_guard_begin(Arena *arena, BootGuard *guard, const char *boot_id);
 
-/* The boot is good: what LEDGER grants is proven. */
+/* The boot is good: what LEDGER grants is proven, unless the guard was closed over it. */
 void boot_guard_succeed(Arena *arena, BootGuard *guard, const Ledger *ledger);
+
+/* Plans everything again from the next boot on; whether that makes a difference. */
+bool boot_guard_open(BootGuard *guard);
 
 /* Whether nothing new may be planned: as LEDGER has it, else because too many boots before that of
  * LEDGER failed. */

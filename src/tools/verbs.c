@@ -444,6 +444,22 @@ static int fail_unreachable(int error) {
         return EXIT_FAILED;
 }
 
+/* The daemon has opened the guard for this boot; the file says what the next one does. */
+static void open_boot_guard(Command *command) {
+        BootGuard *guard = boot_guard_load(command->root, command->arena);
+
+        if (!boot_guard_open(guard))
+                return;
+        int r = boot_guard_save(command->root, guard);
+
+        log_line(
+                r < 0 ? LOG_WARNING : LOG_NOTICE,
+                r < 0 ? "the boot guard will be closed at the next boot: cannot write " PATH_BOOT_GUARD
+                        ": %s"
+                      : "the boot guard is open%s: the next boot plans everything, too",
+                r < 0 ? strerror(-r) : "");
+}
+
 static int verb_reload(Command *command) {
         char *error_name = NULL;
         json_t *reply = NULL;
@@ -455,6 +471,9 @@ static int verb_reload(Command *command) {
                 return fail_unreachable(r);
         int code = error_name ? fail_reload(command, error_name, reply)
                               : print_reload(command, reply);
+
+        if (code == EXIT_AS_WISHED)
+                open_boot_guard(command);
 
         free(error_name);
         json_decref(reply);

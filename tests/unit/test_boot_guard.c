@@ -59,6 +59,25 @@ static void test_decided(void **state) {
         assert_false(boot_guard_is_closed(guard_of(*state, 9, "b"), ledger));
 }
 
+/* A boot that gets through with what is proven proves nothing about the rest: the guard stays closed,
+ * boot after boot, until somebody opens it. */
+static void test_stays_closed(void **state) {
+        BootGuard *guard = guard_of(*state, 5, "a");
+
+        for (int i = 0; i < 5; i++) {
+                Ledger *ledger = ledger_new(*state, arena_printf(*state, "boot %d", i));
+
+                assert_true(boot_guard_is_closed(guard, ledger));
+                ledger->guard = LEDGER_GUARD_CLOSED;
+                boot_guard_begin(*state, guard, ledger->boot_id);
+                boot_guard_succeed(*state, guard, ledger);
+                assert_int_equal(guard->proven.n, 1); /* what was, not what this boot had */
+        }
+        assert_true(boot_guard_open(guard));
+        assert_false(boot_guard_open(guard));
+        assert_false(boot_guard_is_closed(guard, ledger_new(*state, "next")));
+}
+
 static void test_round_trip(void **state) {
         json_t *json = boot_guard_to_json(guard_of(*state, 2, "b"));
         const BootGuard *read = boot_guard_from_json(*state, json);
@@ -134,9 +153,9 @@ static void test_plan_other_size(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                TEST(test_counting),   TEST(test_too_few),         TEST(test_decided),
-                TEST(test_round_trip), TEST(test_plan_open),       TEST(test_plan_closed),
-                TEST(test_plan_grown), TEST(test_plan_other_size),
+                TEST(test_counting),     TEST(test_too_few),    TEST(test_decided),
+                TEST(test_stays_closed), TEST(test_round_trip), TEST(test_plan_open),
+                TEST(test_plan_closed),  TEST(test_plan_grown), TEST(test_plan_other_size),
         };
 
         return RUN_TESTS(tests);
