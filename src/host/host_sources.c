@@ -25,11 +25,18 @@ static SourceText read_file(const Sources *sources, Arena *arena, const char *pa
 
 static int list_directory(const Sources *sources, Arena *arena, const char *path,
                           SourceNames *ret) {
+        HostSources *host = host_of(sources);
         Names names = {};
-        int r = root_list(host_of(sources)->root, arena, path, &names);
+        size_t bytes = 0;
+        int r = root_list(host->root, arena, path, &names);
 
         if (r < 0)
                 return r;
+        VEC_FOREACH(name, &names)
+                bytes += strlen(*name) + 1;
+        if (bytes > host->bytes_left)
+                return -E2BIG;
+        host->bytes_left -= bytes;
         VEC_FOREACH(name, &names)
                 *vec_push(arena, ret) = *name;
         return 0;

@@ -7,7 +7,8 @@
 #include "host/root.h"
 
 /* ROOT must outlive what is returned. Many small files are read, of which strangers may own some:
- * nothing waits, each is bounded, and what was read in all is bounded too (-E2BIG from then on). */
+ * nothing waits, each is bounded, and what was read in all, names of directories too, is bounded
+ * (-E2BIG from then on). */
 typedef struct HostSources {
         Sources sources; /* give a pointer to this */
         const Root *root;
