@@ -179,6 +179,10 @@ static const Parameter *parameter_find(const ParameterTable *table, const char *
         return NULL;
 }
 
+bool parameters_have(const ParameterTable *table, const char *name) {
+        return parameter_find(table, name) != NULL;
+}
+
 static const char *read_given(Arena *arena, const ParameterTable *table, const Parameter *row,
                               uint64_t major_version, ParameterValue *value) {
         const Setting *setting = value->setting;

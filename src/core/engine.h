@@ -55,6 +55,9 @@ typedef struct Gathered {
         const char *data_directory; /* as found; NULL: not found */
         const char *config_file;    /* the main file; NULL: there is none */
         const char *user;           /* who runs the server; NULL: not known */
+        /* Those of the settings that a command line gives: a program that is asked must be told. */
+        Settings options;
+        const char *program; /* the server's, where the unit names it; NULL: not known */
 } Gathered;
 
 /* A program that knows the size exactly: run by the gate and by the administrator's programs, never

@@ -8,12 +8,14 @@
  * 128MB to 64GB of shared_buffers, 100 to 1000 connections; never below, at most 32 % above at
  * 128MB, 5 % at 1GB, 0.7 % at 64GB. What the other settings add was measured with 15.18: of 1500
  * random configurations none took more than this says. It holds for blocks of 8kB, as all packages
- * are built. */
+ * are built. Huge pages came with 9.4. */
 
 #include "base/text.h"
 #include "core/engine_rows.h"
+#include "core/postgresql_server.h"
 
 #include <string.h>
+#include <strings.h>
 
 enum {
         SERVER_VERSION,
@@ -45,7 +47,7 @@ enum {
         HUGE_PAGES,
         HUGE_PAGE_SIZE,
         SHARED_MEMORY_TYPE,
-        SIZED_PARAMETERS,
+        BLOCK_SIZE,
 };
 
 #define BLOCK_BYTES (8 * KIB)
@@ -197,6 +199,8 @@ static const Parameter parameters[] = {
         [HUGE_PAGES] = {"huge_pages", parse_huge_pages, "write on", .initial = HUGE_PAGES_TRY},
         [HUGE_PAGE_SIZE] = {"huge_page_size", parse_kilobytes, expects_kilobytes, .since = 14},
         [SHARED_MEMORY_TYPE] = {"shared_memory_type", parse_shared_memory_type, "write mmap"},
+        [BLOCK_SIZE] = {"block_size", parse_bytes, expects_bytes, .initial = BLOCK_BYTES,
+                        .minimum = KIB},
         {.name = "work_mem", .takes_nothing = per_session},
         {.name = "hash_mem_multiplier", .takes_nothing = per_session},
         {.name = "maintenance_work_mem", .takes_nothing = per_session},
@@ -375,6 +379,7 @@ static const struct {
          io_handles_bytes},
 };
 
+/* What keeps the server from taking pages of this size. */
 static const char *check(Arena *arena, const ParameterValue *v, uint64_t page_size_bytes) {
         if (v[HUGE_PAGES].number == HUGE_PAGES_OFF)
                 return setting_refuse(arena, v[HUGE_PAGES].setting,
@@ -392,12 +397,35 @@ static const char *check(Arena *arena, const ParameterValue *v, uint64_t page_si
         return NULL;
 }
 
-static const char *caveat(Arena *arena, const Preloads *preloads) {
+/* What keeps the formula from being right. */
+static const char *check_formula(Arena *arena, const ParameterValue *v) {
+        const Setting *version = v[SERVER_VERSION].setting;
+        uint64_t major, minor;
+
+        if (version && parse_version(version->value, &major, &minor) == 0 &&
+            (major < 9 || (major == 9 && minor < 4)))
+                return setting_refuse(arena, version,
+                                      "PostgreSQL takes huge pages from 9.4 on; remove Memory=");
+        if (v[BLOCK_SIZE].number != BLOCK_BYTES)
+                return setting_refuse(arena, v[BLOCK_SIZE].setting,
+                                      "the formula holds for blocks of 8kB; write Pages= as "
+                                      "postgres -C shared_memory_size_in_huge_pages says");
+        return NULL;
+}
+
+static const char *caveat(Arena *arena, const ParameterValue *v, const Preloads *preloads) {
+        const Setting *version = v[SERVER_VERSION].setting;
+
         if (preloads->unknown.length > 0)
                 return arena_printf(arena,
-                                    "not counted is what these preloaded libraries take: %s; ask "
-                                    "postgres -C shared_memory_size_in_huge_pages",
-                                    preloads->unknown.string);
+                                    "not counted is what these preloaded libraries take: %s%s",
+                                    preloads->unknown.string,
+                                    version && v[SERVER_VERSION].number < 15
+                                            ? "; compare with what the server says when it finds "
+                                              "too few"
+                                            : "; ask postgres -C shared_memory_size_in_huge_pages");
+        if (version && v[SERVER_VERSION].number < 15)
+                return "an upper bound; from version 15 on the server can be asked";
         return "an upper bound; the server's own answer is exact: "
                "postgres -C shared_memory_size_in_huge_pages";
 }
@@ -410,6 +438,8 @@ static const char *size_postgresql(Arena *arena, const Settings *settings, uint6
 
         if (!wrong)
                 wrong = check(arena, v, page_size_bytes);
+        if (!wrong)
+                wrong = check_formula(arena, v);
         if (wrong)
                 return wrong;
 
@@ -424,7 +454,67 @@ static const char *size_postgresql(Arena *arena, const Settings *settings, uint6
                            mul_saturated(450, v[PG_STAT_STATEMENTS_MAX].number));
         sizing_add_idle(arena, &sizing, &table, settings);
         sizing_finish(&sizing);
-        sizing.caveat = caveat(arena, &preloads);
+        sizing.caveat = caveat(arena, v, &preloads);
+        *ret = sizing;
+        return NULL;
+}
+
+/* ---- the server's files, and its own word ---- */
+
+static bool is_wanted(const char *name) {
+        return parameters_have(&table, name) || strcasecmp(name, "data_directory") == 0 ||
+               strcasecmp(name, "config_file") == 0;
+}
+
+static const char *gather_postgresql(Arena *arena, const EngineTarget *target,
+                                     const Sources *sources, Gathered *ret) {
+        return postgresql_gather(arena, target, sources, is_wanted, ret);
+}
+
+/* Not where the server would take no pages of this size, whatever it answers. */
+static bool ask_postgresql(Arena *arena, const Gathered *gathered, uint64_t page_size_bytes,
+                           Question *ret) {
+        ParameterValue v[ARRAY_LEN(parameters)];
+
+        if (!parameters_read(arena, &table, &gathered->settings, v) &&
+            check(arena, v, page_size_bytes))
+                return false;
+        return postgresql_ask(arena, gathered, page_size_bytes, ret);
+}
+
+/* One number, on a line of its own. */
+static int parse_answer(Arena *arena, const char *output, uint64_t *ret) {
+        return parse_u64(text_strip(arena, output), ret);
+}
+
+/* The bytes of shared_buffers, which the whole cannot be less than; 0: not known. */
+static uint64_t least_bytes(const Gathered *gathered) {
+        const Setting *setting = settings_find(&gathered->settings, "shared_buffers");
+        uint64_t bytes = 0;
+
+        if (setting && !settings_find(&gathered->settings, "block_size"))
+                parse_blocks(setting->value, &bytes);
+        return bytes;
+}
+
+static const char *answer_postgresql(Arena *arena, const Gathered *gathered, const char *output,
+                                     uint64_t page_size_bytes, Sizing *ret) {
+        Sizing sizing = {.page_size_bytes = page_size_bytes, .is_exact = true};
+        uint64_t pages = 0, least = div_round_up(least_bytes(gathered), page_size_bytes);
+
+        if (text_equals(text_strip(arena, output), "-1"))
+                return "the server says that it cannot have huge pages on this host";
+        if (parse_answer(arena, output, &pages) < 0 || pages == 0 ||
+            pages > UINT64_MAX / page_size_bytes)
+                return "the server was asked for its number of huge pages and did not print one";
+        if (pages < least)
+                return arena_printf(arena,
+                                    "the server says it needs %" PRIu64 " pages of %s, but "
+                                    "shared_buffers alone takes %" PRIu64,
+                                    pages, format_page_size(arena, page_size_bytes), least);
+        sizing_add(arena, &sizing, "the server's own answer",
+                   "postgres -C shared_memory_size_in_huge_pages", pages * page_size_bytes);
+        sizing_finish(&sizing);
         *ret = sizing;
         return NULL;
 }
@@ -439,4 +529,7 @@ const Engine engine_postgresql = {
         .memory_setting = "shared_buffers",
         .mebibyte_suffix = "MB",
         .size = size_postgresql,
+        .gather = gather_postgresql,
+        .ask = ask_postgresql,
+        .answer = answer_postgresql,
 };

@@ -60,6 +60,9 @@ typedef struct ParameterValue {
 const char *parameters_read(Arena *arena, const ParameterTable *table, const Settings *settings,
                             ParameterValue *ret_values);
 
+/* Whether TABLE has a row of this name. */
+bool parameters_have(const ParameterTable *table, const char *name);
+
 /* "NAME (ORIGIN): TEXT". */
 const char *setting_refuse(Arena *arena, const Setting *setting, const char *format, ...)
         PRINTF_LIKE(3, 4);

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The files of a PostgreSQL server, packed as support/sources.h says: the data directory is /d, the
+ * unit postgresql@15-main.service. Their owner may write anything, and hugeplan reads it as root.
+ *
+ * Whatever they hold: it ends; what is found or refused can be printed on one line; a setting has a
+ * value and a place; sizes add up, and what is asked of the server has no word but what was found. */
+
+#include "base/size.h"
+#include "base/text.h"
+#include "core/engine.h"
+#include "support/sources.h"
+
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool holds) {
+        if (!holds)
+                abort();
+}
+
+static void require_printable(const char *string, size_t length_max) {
+        size_t length = strlen(string);
+
+        require(length > 0 && length <= length_max && text_is_utf8(string, length));
+        for (; *string; string++)
+                require((unsigned char) *string >= ' ' && *string != 0x7F);
+}
+
+static void check_setting(const Setting *setting) {
+        require_printable(setting->name, 64);
+        require_printable(setting->origin, 16 << 10);
+        if (*setting->value)
+                require_printable(setting->value, 4096);
+}
+
+static void check_size(Arena *arena, const Engine *engine, const Gathered *gathered,
+                       uint64_t page_size_bytes) {
+        Sizing sizing;
+        Question question;
+        const char *wrong = engine->size(arena, &gathered->settings, page_size_bytes, &sizing);
+
+        if (wrong)
+                require_printable(wrong, 64 << 10);
+        else
+                require(sizing.pages > 0 && sizing.bytes / page_size_bytes <= sizing.pages);
+        if (!engine->ask(arena, gathered, page_size_bytes, &question))
+                return;
+        require(question.program.n > 0 && question.arguments.n > 6);
+        VEC_FOREACH(word, &question.arguments)
+                require_printable(*word, 8192);
+        wrong = engine->answer(arena, gathered, "1000000000\n", page_size_bytes, &sizing);
+        if (wrong)
+                require_printable(wrong, 4096);
+}
+
+static void check_target(Arena *arena, const Sources *sources, EngineTarget target) {
+        const Engine *engine = engine_find("postgresql");
+        Gathered gathered = {.problems = diags_in(arena)};
+        const char *wrong = engine->gather(arena, &target, sources, &gathered);
+
+        VEC_FOREACH(problem, &gathered.problems.list)
+                require_printable(diag_format(arena, problem), 64 << 10);
+        if (wrong) {
+                require_printable(wrong, 64 << 10);
+                return;
+        }
+        require(gathered.settings.n >= gathered.options.n && *gathered.data_directory == '/');
+        VEC_FOREACH(setting, &gathered.settings)
+                check_setting(setting);
+        check_size(arena, engine, &gathered, 2 * MIB);
+        check_size(arena, engine, &gathered, GIB);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const Sources *sources = test_sources_unpack(arena, data, size);
+
+        check_target(arena, sources, (EngineTarget){.data_directory = "/d"});
+        check_target(arena, sources, (EngineTarget){.unit = "postgresql@15-main.service"});
+        return 0;
+}
