@@ -4,7 +4,8 @@
  * the key caches, gets nothing at all where a few pages are missing, without a word in the log.
  *
  * Source: my_large_virtual_alloc() and buf_pool_t::create() of 10.11.18 and 11.8.6, and
- * measurements of both; of 10.11.19 for odd sizes, minimums and key caches of other names. */
+ * measurements of both; of 10.11.19 for odd sizes, minimums and key caches of other names, of 10.5.29
+ * and 10.11.7 for the pool in chunks. */
 
 #include "base/text.h"
 #include "core/engine_rows.h"
@@ -15,6 +16,7 @@
 enum {
         SERVER_VERSION,
         INNODB_BUFFER_POOL_SIZE,
+        INNODB_BUFFER_POOL_CHUNK_SIZE,
         INNODB_LOG_BUFFER_SIZE,
         KEY_BUFFER_SIZE,
         KEY_CACHE_SEGMENTS,
@@ -53,6 +55,8 @@ static const Parameter parameters[] = {
         [SERVER_VERSION] = PARAMETER_SERVER_VERSION,
         [INNODB_BUFFER_POOL_SIZE] = {"innodb_buffer_pool_size", parse_mariadb_size, expects_size,
                                      .initial = 128 * MIB, .minimum = 2 * MIB},
+        [INNODB_BUFFER_POOL_CHUNK_SIZE] = {"innodb_buffer_pool_chunk_size", parse_mariadb_size,
+                                           expects_size},
         [INNODB_LOG_BUFFER_SIZE] = {"innodb_log_buffer_size", parse_mariadb_size, expects_size,
                                     .initial = 16 * MIB},
         [KEY_BUFFER_SIZE] = {"key_buffer_size", parse_mariadb_size, expects_size,
@@ -64,7 +68,6 @@ static const Parameter parameters[] = {
         [LARGE_PAGES] = {"large_pages", parse_switch, "write ON", .initial = 1},
         {.name = "innodb_buffer_pool_size_max",
          .takes_nothing = "large_pages sets it to innodb_buffer_pool_size"},
-        {.name = "innodb_buffer_pool_chunk_size", .takes_nothing = "the pool is one mapping"},
         {.name = "innodb_buffer_pool_instances", .takes_nothing = "the pool is one mapping"},
         {.name = "max_connections", .takes_nothing = per_session},
         {.name = "sort_buffer_size", .takes_nothing = per_session},
@@ -76,8 +79,55 @@ static const Parameter parameters[] = {
 
 static const ParameterTable table = {&engine_mariadb, parameters, ARRAY_LEN(parameters)};
 
+/* ---- the pool ---- */
+
+/* "10.11.6-MariaDB" as a number that compares; what is left out counts as 0. */
+static uint64_t version_number(Arena *arena, const char *version) {
+        uint64_t number = 0;
+
+        for (unsigned i = 0; i < 3; i++) {
+                size_t n = strspn(version, "0123456789");
+                uint64_t part = 0;
+
+                parse_u64(arena_strndup(arena, version, n), &part);
+                number = number * 1000 + MIN(part, UINT64_C(999));
+                version += n + (version[n] == '.');
+        }
+        return number;
+}
+
+#define VERSION(major, minor, patch) (((major) *UINT64_C(1000) + (minor)) * 1000 + (patch))
+
+/* Up to MDEV-29445, which went into three series. Without a version: today's rule. */
+static bool has_chunks(uint64_t version) {
+        return version > 0 && (version < VERSION(10, 11, 12) ||
+                               (version >= VERSION(11, 0, 0) && version < VERSION(11, 4, 6)) ||
+                               (version >= VERSION(11, 5, 0) && version < VERSION(11, 8, 0)));
+}
+
+typedef struct Chunks {
+        uint64_t bytes;      /* 0: the pool is one mapping */
+        bool is_upper_bound; /* the server rounds down to the large pages it finds */
+} Chunks;
+
+static Chunks pool_chunks(Arena *arena, const ParameterValue *values) {
+        const Setting *setting = values[SERVER_VERSION].setting;
+        uint64_t version = setting ? version_number(arena, setting->value) : 0;
+        uint64_t pool_bytes = values[INNODB_BUFFER_POOL_SIZE].number;
+        uint64_t chunk_bytes = values[INNODB_BUFFER_POOL_CHUNK_SIZE].number;
+
+        if (!has_chunks(version))
+                return (Chunks){};
+        if (chunk_bytes > 0)
+                return (Chunks){MIN(chunk_bytes, pool_bytes), false};
+        if (version >= VERSION(10, 8, 0))
+                return (Chunks){pool_bytes / 64, true};
+        return (Chunks){MIN(128 * MIB, pool_bytes), false};
+}
+
 static const char *check(Arena *arena, const ParameterValue *values, uint64_t page_size_bytes) {
         uint64_t pool_bytes = values[INNODB_BUFFER_POOL_SIZE].number;
+        Chunks chunks = pool_chunks(arena, values);
 
         if (values[LARGE_PAGES].number == 0)
                 return setting_refuse(arena, values[LARGE_PAGES].setting,
@@ -88,10 +138,34 @@ static const char *check(Arena *arena, const ParameterValue *values, uint64_t pa
                                     "that MariaDB would take none; choose smaller pages",
                                     format_size(arena, pool_bytes),
                                     format_page_size(arena, page_size_bytes));
+        if (chunks.bytes > 0 && chunks.bytes < page_size_bytes)
+                return arena_printf(arena,
+                                    "innodb_buffer_pool_size: this version maps the pool in chunks "
+                                    "of %s, less than one page of %s, so that it would take none; "
+                                    "choose smaller pages, or set innodb_buffer_pool_chunk_size",
+                                    format_size(arena, chunks.bytes),
+                                    format_page_size(arena, page_size_bytes));
         return NULL;
 }
 
-static void add_pool(Arena *arena, Sizing *sizing, uint64_t pool_bytes) {
+static void add_pool_of_chunks(Arena *arena, Sizing *sizing, uint64_t pool_bytes, Chunks chunks) {
+        uint64_t mapping_bytes = round_up_saturated(chunks.bytes, sizing->page_size_bytes);
+        uint64_t n = div_round_up(pool_bytes, chunks.bytes);
+
+        if (chunks.is_upper_bound) {
+                sizing_add(arena, sizing, "InnoDB buffer pool", "rounded up to whole pages",
+                           round_up_saturated(pool_bytes, sizing->page_size_bytes));
+                sizing_add(arena, sizing, "rounding to whole chunks", "1/64 of the pool, at worst",
+                           mapping_bytes);
+        } else {
+                sizing_add(arena, sizing, "InnoDB buffer pool",
+                           arena_printf(arena, "%" PRIu64 " chunks of %s, each in whole pages", n,
+                                        format_size(arena, chunks.bytes)),
+                           mul_saturated(n, mapping_bytes));
+        }
+}
+
+static void add_pool_of_extents(Arena *arena, Sizing *sizing, uint64_t pool_bytes) {
         uint64_t extents_bytes = round_up_saturated(pool_bytes, POOL_EXTENT_BYTES);
 
         sizing_add(arena, sizing, "InnoDB buffer pool", "rounded up to 8M and to whole pages",
@@ -99,6 +173,18 @@ static void add_pool(Arena *arena, Sizing *sizing, uint64_t pool_bytes) {
         sizing_add_positive(arena, sizing, "alignment of the pool", "to 8M, at worst",
                             sub_floored(POOL_EXTENT_BYTES, sizing->page_size_bytes));
 }
+
+static void add_pool(Arena *arena, Sizing *sizing, const ParameterValue *values) {
+        Chunks chunks = pool_chunks(arena, values);
+        uint64_t pool_bytes = values[INNODB_BUFFER_POOL_SIZE].number;
+
+        if (chunks.bytes > 0)
+                add_pool_of_chunks(arena, sizing, pool_bytes, chunks);
+        else
+                add_pool_of_extents(arena, sizing, pool_bytes);
+}
+
+/* ---- key caches ---- */
 
 /* The key buffer, or one of another name, in parts that are mapped one by one. */
 static void add_key_cache(Arena *arena, Sizing *sizing, const char *what, uint64_t bytes,
@@ -138,6 +224,13 @@ static const char *add_named_key_caches(Arena *arena, Sizing *sizing, const Sett
         return NULL;
 }
 
+static const char caveat_of_version[] =
+        "an upper bound, checked against 10.5, 10.11 and 11.8: the pool's alignment takes less by "
+        "chance, and Aria and MyISAM take up to a sixth less";
+static const char caveat_of_any[] =
+        "an upper bound for 10.11.12, 11.4.6, 11.8 and later, as the version is not known: the "
+        "pool's alignment takes less by chance, and Aria and MyISAM take up to a sixth less";
+
 static const char *size_mariadb(Arena *arena, const Settings *settings, uint64_t page_size_bytes,
                                 Sizing *ret) {
         ParameterValue values[ARRAY_LEN(parameters)];
@@ -150,7 +243,7 @@ static const char *size_mariadb(Arena *arena, const Settings *settings, uint64_t
                 return wrong;
         uint64_t log_bytes = MAX(values[INNODB_LOG_BUFFER_SIZE].number, LOG_BUFFER_MIN_BYTES);
 
-        add_pool(arena, &sizing, values[INNODB_BUFFER_POOL_SIZE].number);
+        add_pool(arena, &sizing, values);
         /* One is filled while the other is written out. */
         sizing_add_mapping(arena, &sizing, "InnoDB log buffer", log_bytes, 1);
         sizing_add_mapping(arena, &sizing, "InnoDB log buffer, the second", log_bytes, 1);
@@ -163,9 +256,7 @@ static const char *size_mariadb(Arena *arena, const Settings *settings, uint64_t
                 return wrong;
         sizing_add_idle(arena, &sizing, &table, settings);
         sizing_finish(&sizing);
-        sizing.caveat =
-                "an upper bound, checked against 10.11 and 11.8: the pool's alignment takes "
-                "less by chance, and Aria and MyISAM take up to a sixth less";
+        sizing.caveat = values[SERVER_VERSION].setting ? caveat_of_version : caveat_of_any;
         *ret = sizing;
         return NULL;
 }
@@ -175,6 +266,7 @@ static const char *size_mariadb(Arena *arena, const Settings *settings, uint64_t
 /* The shortest names that 10.11 takes. */
 static const MysqlName names[] = {
         {.name = "innodb_buffer_pool_size"},
+        {.name = "innodb_buffer_pool_chunk_size", .shortest = "innodb_buffer_pool_c"},
         {.name = "innodb_log_buffer_size", .shortest = "innodb_log_b"},
         {.name = "key_buffer_size", .shortest = "key_b", .of_key_cache = true},
         {.name = "key_cache_segments", .shortest = "key_cache_s"},

@@ -23,7 +23,8 @@ typedef struct Server {
         MysqlCommand command;
         MysqlFiles files;
         const char *group_suffix; /* "" for none */
-        const char *user;         /* whose ~/.my.cnf is read; NULL: not known */
+        const char *version_origin;
+        const char *user; /* whose ~/.my.cnf is read; NULL: not known */
         Gathered *ret;
 } Server;
 
@@ -350,6 +351,21 @@ static const char *version_of_unit(const Server *server, const char **ret_origin
         return leading_version(server->arena, assignment->value + strlen(prefix));
 }
 
+/* Red Hat's units say "10.11": the patch level comes from the data directory, if that is of the same
+ * series. */
+static void learn_version(Server *server, const char *of_unit, const char *origin) {
+        Gathered *ret = server->ret;
+        const char *data_origin = NULL;
+        const char *of_data = version_of_data(server, ret->data_directory, &data_origin);
+
+        ret->version = of_unit;
+        server->version_origin = origin;
+        if (of_data && (!of_unit || text_equals(of_unit, base_version(server->arena, of_data)))) {
+                ret->version = of_data;
+                server->version_origin = data_origin;
+        }
+}
+
 /* ---- persisted settings ---- */
 
 enum { PERSISTED_DEPTH_MAX = 4 };
@@ -439,20 +455,19 @@ static const char *check_large_pages(const Server *server) {
 static const char *learn_settings(Server *server) {
         Gathered *ret = server->ret;
         const char *origin = NULL, *wrong = NULL;
-        Settings settings;
+        const char *of_unit = version_of_unit(server, &origin);
+        Settings settings = collect(server, of_unit, false);
 
-        ret->version = version_of_unit(server, &origin);
-        settings = collect(server, ret->version, false);
         ret->data_directory = find_data_directory(server, &settings);
-        if (!ret->version) {
-                ret->version = version_of_data(server, ret->data_directory, &origin);
+        learn_version(server, of_unit, origin);
+        if (!of_unit)
                 settings = collect(server, ret->version, true);
-        }
         if (server->product->persists &&
             !text_equals(value_of(&settings, "persisted_globals_load"), "OFF"))
                 wrong = read_persisted(server, ret->data_directory, &settings);
         if (ret->version)
-                settings_add(server->arena, &settings, "server_version", ret->version, origin);
+                settings_add(server->arena, &settings, "server_version", ret->version,
+                             server->version_origin);
         ret->user = server->user ? server->user : value_of(&settings, "user");
         ret->settings = settings;
         return wrong;

@@ -90,7 +90,8 @@ static void test_debian(void **state) {
                 {SERVER_FILE, "[server]\n[mysqld]\npid-file=/x\n[mariadbd]\nlarge-pages\n"
                               "innodb-buffer-pool-size = 1G # of 4\n[mariadb-10.11]\nkey_buffer=0\n"
                               "[mariadb-10.6]\nkey_buffer=7G\n"},
-                {USR "mariadb.service", DEBIAN_UNIT});
+                {USR "mariadb.service", DEBIAN_UNIT},
+                {DATA "mysql_upgrade_info", "10.6.1-MariaDB"});
         Gathered gathered;
 
         assert_text(gather(*state, "mariadb", NULL, sources, &gathered),
@@ -118,12 +119,14 @@ static void test_red_hat(void **state) {
                  "[Service]\nEnvironment=\"MYSQLD_OPTS=--large-pages --key_buffer_size=8M\"\n"},
                 {"/etc/my.cnf", "[client-server]\n!includedir /etc/my.cnf.d\n"},
                 {"/etc/my.cnf.d/mariadb-server.cnf",
-                 "[mysqld]\ndatadir=/srv/db/\nkey_buffer_size=64M\n"});
+                 "[mysqld]\ndatadir=/srv/db/\nkey_buffer_size=64M\n"},
+                {"/srv/db/mysql_upgrade_info", "10.5.29-MariaDB"});
         Gathered gathered;
 
         assert_text(gather(*state, "mariadb", "mysqld.service", sources, &gathered),
-                    "datadir=/srv/db/ large_pages=ON key_buffer_size=8M server_version=10.5");
+                    "datadir=/srv/db/ large_pages=ON key_buffer_size=8M server_version=10.5.29");
         assert_text(origin_of(&gathered, "key_buffer_size"), USR "mariadb.service:5");
+        assert_text(origin_of(&gathered, "server_version"), "/srv/db/mysql_upgrade_info");
         assert_text(gathered.data_directory, "/srv/db");
         assert_text(gathered.config_file, "/etc/my.cnf");
 }
@@ -287,9 +290,12 @@ static void test_mysql_persisted(void **state) {
                 ": \"4294967296\" , \"Metadata\" : { \"Timestamp\" : 1 , \"User\" : \"root\" } } , "
                 "\"mysql_server_static_options\" : { \"innodb_page_size\" : { \"Value\" : \"8192\" "
                 "} } } }",
-                "{\"Version\":2,\"mysql_static_variables\":{\"innodb_page_size\":{\"Value\":\"8192\","
-                "\"Metadata\":{\"Host\":\"localhost\"}}},\"mysql_dynamic_variables\":"
-                "{\"innodb_buffer_pool_size\":{\"Value\":\"4294967296\",\"Metadata\":{}}}}",
+                /* as 8.0.36 writes it */
+                "{\"Version\": 2, \"mysql_static_variables\": {\"innodb_buffer_pool_size\": "
+                "{\"Value\": \"4294967296\", \"Metadata\": {\"Host\": \"\", \"User\": \"boot\", "
+                "\"Timestamp\": 1795278590803011}}, \"innodb_page_size\": {\"Value\": \"8192\", "
+                "\"Metadata\": {}}}, \"mysql_dynamic_parse_early_variables\": {\"max_connections\": "
+                "{\"Value\": \"77\", \"Metadata\": {}}}}",
         };
 
         for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
