@@ -245,9 +245,9 @@ static int write_whole(int fd, const char *text) {
         return 0;
 }
 
-/* Into a file of another name beside it, which takes its place when it is complete. */
-static int replace_file(int directory, const char *name, const char *text, unsigned mode) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
+/* The whole text in a file of another name beside NAME; the name is returned in *ret. */
+static int write_draft(Arena *arena, int directory, const char *name, const char *text,
+                       unsigned mode, const char **ret) {
         const char *draft = arena_printf(arena, ".#%s.%d", name, (int) getpid());
         int fd = openat(directory, draft, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
                         mode);
@@ -260,14 +260,41 @@ static int replace_file(int directory, const char *name, const char *text, unsig
                 r = -errno;
         if (close(fd) < 0 && r == 0)
                 r = -errno;
-        if (r == 0 && renameat(directory, draft, directory, name) < 0)
-                r = -errno;
         if (r < 0)
                 unlinkat(directory, draft, 0);
+        *ret = draft;
         return r;
 }
 
-int root_write_file(const Root *root, const char *path, const char *text, unsigned mode) {
+/* The draft takes the place of NAME when it is complete. */
+static int replace_file(int directory, const char *name, const char *text, unsigned mode) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const char *draft;
+        int r = write_draft(arena, directory, name, text, mode, &draft);
+
+        if (r == 0 && renameat(directory, draft, directory, name) < 0) {
+                r = -errno;
+                unlinkat(directory, draft, 0);
+        }
+        return r;
+}
+
+/* Likewise, but only where nothing has that name: link(2) does not replace. */
+static int create_file(int directory, const char *name, const char *text, unsigned mode) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const char *draft;
+        int r = write_draft(arena, directory, name, text, mode, &draft);
+
+        if (r < 0)
+                return r;
+        if (linkat(directory, draft, directory, name, 0) < 0)
+                r = -errno;
+        unlinkat(directory, draft, 0);
+        return r;
+}
+
+static int write_with(const Root *root, const char *path, const char *text, unsigned mode,
+                      int (*write_file)(int, const char *, const char *, unsigned)) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const char *slash = strrchr(path, '/'), *name;
 
@@ -280,7 +307,15 @@ int root_write_file(const Root *root, const char *path, const char *text, unsign
         }
         CLEANUP(close_fd) int parent = open_parent(root, path, &name);
 
-        return parent < 0 ? parent : replace_file(parent, name, text, mode);
+        return parent < 0 ? parent : write_file(parent, name, text, mode);
+}
+
+int root_write_file(const Root *root, const char *path, const char *text, unsigned mode) {
+        return write_with(root, path, text, mode, replace_file);
+}
+
+int root_create_file(const Root *root, const char *path, const char *text, unsigned mode) {
+        return write_with(root, path, text, mode, create_file);
 }
 
 int root_remove(const Root *root, const char *path) {

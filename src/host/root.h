@@ -45,6 +45,9 @@ int root_write_attribute(const Root *root, const char *path, const char *text);
 /* Replaces a file atomically, making missing directories (mode 0755). */
 int root_write_file(const Root *root, const char *path, const char *text, unsigned mode);
 
+/* The same, but -EEXIST where the file is there already. */
+int root_create_file(const Root *root, const char *path, const char *text, unsigned mode);
+
 int root_make_directory(const Root *root, const char *path); /* with its parents */
 int root_remove(const Root *root, const char *path);
 int root_symlink(const Root *root, const char *target, const char *path); /* replaces a link */

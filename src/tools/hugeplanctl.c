@@ -22,6 +22,7 @@ enum {
         OPTION_TIMEOUT,
         OPTION_ALL,
         OPTION_WATCH,
+        OPTION_WRITE,
 };
 
 static void print_help(void) {
@@ -41,6 +42,7 @@ static void print_help(void) {
              "  --timeout=TIME           with wait: how long, instead of WaitTimeout=\n"
              "  --all                    with wait: every instance\n"
              "  --watch                  with status: again on every change\n"
+             "  --write                  with suggest: create the files; none is ever replaced\n"
              "  -c NAME=VALUE            with size: a setting of the engine (repeatable)\n"
              "  --page-size=SIZE         with size: instead of the host's default\n"
              "  --engine-version=V       with size: the engine's version\n"
@@ -92,6 +94,9 @@ static int take_option(Command *command, int option, const char **root_name) {
         case OPTION_ALL:
                 command->is_all = true;
                 return 0;
+        case OPTION_WRITE:
+                command->is_writing = true;
+                return 0;
         case OPTION_WATCH:
                 command->is_watching = true;
                 return 0;
@@ -121,6 +126,7 @@ static int parse_options(Command *command, int argc, char **argv, const char **r
                 {"timeout", required_argument, NULL, OPTION_TIMEOUT},
                 {"all", no_argument, NULL, OPTION_ALL},
                 {"watch", no_argument, NULL, OPTION_WATCH},
+                {"write", no_argument, NULL, OPTION_WRITE},
                 {"help", no_argument, NULL, 'h'},
                 {"version", no_argument, NULL, OPTION_VERSION},
                 {},

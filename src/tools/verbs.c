@@ -552,6 +552,8 @@ const Verb verbs[] = {
         {"size", "ENGINE", 1, 1, verb_size, "What-if: pages for settings given by -c NAME=VALUE"},
         {"fit", "NAME", 1, 1, verb_fit,
          "The largest shared_buffers, SGA, buffer pool or heap for the pages at hand"},
+        {"suggest", "", 0, 0, verb_suggest,
+         "Drop-ins for the databases found on this host (--write: create them)"},
         {"wait", "NAME", 0, 1, verb_wait,
          "Wait until an instance (--all: every one) has its pages; the gate of database units"},
         {"reload", "", 0, 0, verb_reload, "Read the configuration anew and apply the difference"},

@@ -29,6 +29,7 @@ typedef struct Command {
         uint64_t timeout_usec;
         bool is_all;      /* --all */
         bool is_watching; /* --watch */
+        bool is_writing;  /* --write */
         Figures found;    /* by the gate itself just now; they go before others */
 } Command;
 
@@ -49,6 +50,7 @@ int verb_cmdline(Command *command);
 int verb_explain(Command *command);
 int verb_fit(Command *command);
 int verb_pam_limits(Command *command);
+int verb_suggest(Command *command);
 int verb_wait(Command *command);
 
 /* ---- shared by the verbs ---- */

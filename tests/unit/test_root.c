@@ -216,6 +216,21 @@ static void test_write_file(void **state) {
 }
 
 /* A reader that has the old file open keeps it whole: the new one takes its name. */
+/* What is there stays, whatever it is; and nothing is left beside it. */
+static void test_create_file(void **state) {
+        Tree *tree = *state;
+        Names names;
+
+        assert_int_equal(root_create_file(tree->root, "/etc/a.d/x.conf", "one", 0644), 0);
+        assert_text(tree_read(tree, "/etc/a.d/x.conf"), "one");
+        assert_int_equal(root_create_file(tree->root, "/etc/a.d/x.conf", "two", 0644), -EEXIST);
+        assert_text(tree_read(tree, "/etc/a.d/x.conf"), "one");
+        tree_link(tree, "/dev/null", "/etc/a.d/y.conf");
+        assert_int_equal(root_create_file(tree->root, "/etc/a.d/y.conf", "two", 0644), -EEXIST);
+        assert_int_equal(root_list(tree->root, tree->arena, "/etc/a.d", &names), 0);
+        assert_int_equal(names.n, 2);
+}
+
 static void test_write_is_atomic(void **state) {
         const Tree *tree = *state;
         struct stat before, after;
@@ -349,6 +364,7 @@ int main(void) {
                 TREE_TEST(test_attribute),
                 TREE_TEST(test_write_attribute),
                 TREE_TEST(test_write_file),
+                TREE_TEST(test_create_file),
                 TREE_TEST(test_write_is_atomic),
                 TREE_TEST(test_write_replaces_links),
                 TREE_TEST(test_write_fails_whole),
