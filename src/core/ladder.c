@@ -5,12 +5,15 @@
 
 enum {
         IDLE_ROUNDS_MAX = 2,
+        IDLE_ROUNDS_WITH_CACHE_MAX = 3,
         ROUNDS_MAX = 64,
 };
 
 /* A slice starts at 1 GiB and is fitted to take about this long. */
 static const uint64_t slice_start_bytes = GIB;
 static const uint64_t slice_usec = 200 * USEC_PER_MSEC;
+
+static const unsigned reclaim_doublings_max = 3;
 
 /* The rungs of one round, in order; RUNG_WRITE is where everything starts. */
 enum { RUNG_DROP_CACHES, RUNG_RECLAIM, RUNG_COMPACT, RUNG_WRITE };
@@ -45,16 +48,22 @@ static uint64_t clamp_target(const Ladder *ladder, const LadderView *view) {
         return MIN(ladder->to_pages, most);
 }
 
+static bool can_reclaim(const Ladder *ladder, const LadderView *view) {
+        return ladder->options.may_reclaim && view->reclaimable_bytes > 0;
+}
+
 /* Begins another round, if there is a reason to. */
 static bool begin_round(Ladder *ladder, const LadderView *view) {
         const LadderOptions *options = &ladder->options;
         bool gained = view->persistent_pages > ladder->round_start_pages;
+        unsigned idle_rounds_max = can_reclaim(ladder, view) ? IDLE_ROUNDS_WITH_CACHE_MAX
+                                                             : IDLE_ROUNDS_MAX;
         bool can_do = options->may_compact || options->may_reclaim || options->may_drop_caches;
 
         ladder->idle_rounds = ladder->n_rounds == 0 || gained ? 0 : ladder->idle_rounds + 1;
         if (!can_do || ladder->n_rounds >= ROUNDS_MAX || view->now_usec >= options->deadline_usec)
                 return false;
-        if (ladder->idle_rounds >= IDLE_ROUNDS_MAX) {
+        if (ladder->idle_rounds >= idle_rounds_max) {
                 if (!options->may_drop_caches || ladder->has_dropped)
                         return false;
                 ladder->idle_rounds = 0;
@@ -82,8 +91,17 @@ static LadderMove next_write(Ladder *ladder, const LadderView *view) {
 /* Memory that is free already needs no reclaim, only compaction; if that brought nothing, the
  * next round reclaims all the same. */
 static bool wants_reclaim(const Ladder *ladder, const LadderView *view, uint64_t missing_bytes) {
-        return ladder->options.may_reclaim &&
+        return can_reclaim(ladder, view) &&
                (ladder->idle_rounds > 0 || view->free_bytes < 2 * missing_bytes);
+}
+
+/* More each time, but no more than the node has to give. */
+static LadderMove next_reclaim(Ladder *ladder, const LadderView *view, uint64_t missing_bytes) {
+        uint64_t bytes = add_saturated(missing_bytes, missing_bytes / 8);
+
+        bytes = mul_saturated(bytes, UINT64_C(1) << MIN(ladder->n_reclaims, reclaim_doublings_max));
+        ladder->n_reclaims++;
+        return (LadderMove){LADDER_RECLAIM, 0, MIN(bytes, view->reclaimable_bytes)};
 }
 
 LadderMove ladder_next(Ladder *ladder, const LadderView *view) {
@@ -113,7 +131,7 @@ LadderMove ladder_next(Ladder *ladder, const LadderView *view) {
         case RUNG_RECLAIM:
                 ladder->rung = RUNG_COMPACT;
                 if (wants_reclaim(ladder, view, missing))
-                        return (LadderMove){LADDER_RECLAIM, 0, add_saturated(missing, missing / 8)};
+                        return next_reclaim(ladder, view, missing);
                 __attribute__((fallthrough));
         case RUNG_COMPACT:
                 ladder->rung = RUNG_WRITE;

@@ -6,9 +6,12 @@
  * The caller asks for the next move, performs it, reads back what the kernel did and reports that.
  * A write that gets fewer pages succeeds, so only the count read back is believed. The rungs:
  *   1. write, in slices, so that progress shows and a stop is heard;
- *   2. a slice came back short: have the node give up clean page cache (no more than what is
- *      missing and an eighth), compact its memory, write again;
- *   3. as long as that brings pages and there is time; two rounds without a gain end it;
+ *   2. a slice came back short: have the node give up clean page cache (what is missing and an
+ *      eighth), compact its memory, write again;
+ *   3. as long as that brings pages and there is time; two rounds without a gain end it, three
+ *      while the node has cache to give. Every reclaim asks for twice as much as the one before,
+ *      up to eight times: which pages go is the kernel's choice, and most are worth nothing while
+ *      a page that cannot be moved lies beside them;
  *   4. the whole host's clean caches last, if allowed, once.
  * Every write is clamped to the room that the node has at that moment: asking for more than there
  * is takes all memory and can panic the host. Sources: mm/hugetlb.c set_max_huge_pages() and
@@ -52,6 +55,7 @@ typedef struct LadderView {
         uint64_t persistent_pages;
         uint64_t room_bytes; /* what the node can give beyond KeepFree=, page cache included */
         uint64_t free_bytes; /* MemFree of the node */
+        uint64_t reclaimable_bytes; /* clean-able page cache and slab of the node */
         uint64_t now_usec;
 } LadderView;
 
@@ -66,6 +70,7 @@ typedef struct Ladder {
         uint64_t round_start_pages;
         unsigned idle_rounds;
         unsigned n_rounds;
+        unsigned n_reclaims;
         bool has_written;
         bool is_short; /* the last write came back short */
         bool has_dropped;

@@ -82,6 +82,7 @@ static int look(const Apply *apply, ApplyResult *result, uint64_t now_usec, Ladd
                 .persistent_pages = result->reached_pages,
                 .room_bytes = plan_node_room_bytes(apply->host, &node),
                 .free_bytes = node.free_bytes,
+                .reclaimable_bytes = node.reclaimable_bytes,
                 .now_usec = now_usec,
         };
         return 0;

@@ -16,6 +16,7 @@ typedef struct Kernel {
         uint64_t cached;        /* pages' worth of page cache: reclaim makes it scattered */
         uint64_t pinned;        /* pages' worth that nothing brings back */
         uint64_t compact_limit; /* how much one compaction mends */
+        uint64_t spoilt_in_10;  /* of ten reclaimed pages so many lie beside pinned memory */
         uint64_t keep_pages;    /* not part of the room */
         uint64_t usec_per_page;
         uint64_t now_usec;
@@ -36,6 +37,7 @@ static LadderView look(const Kernel *kernel) {
                 .persistent_pages = kernel->persistent,
                 .room_bytes = room_pages(kernel) * page_bytes,
                 .free_bytes = (kernel->whole + kernel->scattered) * page_bytes,
+                .reclaimable_bytes = kernel->cached * page_bytes,
                 .now_usec = kernel->now_usec,
         };
 }
@@ -63,7 +65,8 @@ static void do_reclaim(Kernel *kernel, uint64_t bytes) {
         kernel->n_reclaims++;
         kernel->reclaimed_bytes += bytes;
         kernel->cached -= pages;
-        kernel->scattered += pages;
+        kernel->pinned += pages * kernel->spoilt_in_10 / 10;
+        kernel->scattered += pages - pages * kernel->spoilt_in_10 / 10;
 }
 
 static void do_compact(Kernel *kernel) {
@@ -210,15 +213,40 @@ static void test_rounds_that_gain(void **state) {
         assert_int_equal(kernel.n_compacts, 5);
 }
 
-static void test_two_idle_rounds_end_it(void **state) {
-        Kernel kernel = {.whole = 30, .scattered = 300, .compact_limit = 0};
+static void test_three_idle_rounds_end_it(void **state) {
+        Kernel kernel = {.whole = 30, .scattered = 300, .cached = 300};
         Ladder ladder = climb(*state, &kernel, 100, &usual);
 
         /* The second round reclaims although memory is free, for compaction brought nothing. */
-        assert_text(text_string(&kernel.trace), "w100 c w100 r c w100");
-        assert_int_equal(ladder.n_rounds, 2);
+        assert_text(text_string(&kernel.trace), "w100 c w100 r c w100 r c w100");
+        assert_int_equal(ladder.n_rounds, 3);
         assert_int_equal(kernel.persistent, 30);
         assert_false(ladder.is_clamped);
+}
+
+static void test_no_reclaim_without_cache(void **state) {
+        Kernel kernel = {.whole = 30, .scattered = 300};
+
+        climb(*state, &kernel, 100, &usual);
+        assert_text(text_string(&kernel.trace), "w100 c w100 c w100");
+}
+
+/* Most of what is reclaimed lies beside pinned memory: the second reclaim asks for twice as much,
+ * the third for four times, and so on up to eight times what is missing. */
+static void test_reclaim_grows(void **state) {
+        Kernel kernel = {.whole = 20, .cached = 2000, .compact_limit = 1000, .spoilt_in_10 = 9};
+
+        climb(*state, &kernel, 100, &usual);
+        assert_int_equal(kernel.persistent, 100);
+        assert_true(kernel.n_reclaims <= 6);
+        /* Where it brings nothing at all, it ends with four times what is missing. */
+        kernel = (Kernel){.whole = 20, .cached = 2000, .compact_limit = 1000, .spoilt_in_10 = 10};
+        climb(*state, &kernel, 100, &usual);
+        assert_true(kernel.reclaimed_bytes == (1 + 2 + 4) * (80 * page_bytes / 8 * 9));
+        /* Never more than there is. */
+        kernel = (Kernel){.whole = 20, .cached = 100, .compact_limit = 1000, .spoilt_in_10 = 10};
+        climb(*state, &kernel, 100, &usual);
+        assert_true(kernel.reclaimed_bytes == 100 * page_bytes);
 }
 
 /* A gain in between begins the count anew. */
@@ -232,10 +260,10 @@ static void test_idle_rounds_in_a_row(void **state) {
 }
 
 static void test_drop_caches_once(void **state) {
-        Kernel kernel = {.whole = 30, .scattered = 500, .compact_limit = 0};
+        Kernel kernel = {.whole = 30, .scattered = 500, .cached = 50, .compact_limit = 0};
         Ladder ladder = climb(*state, &kernel, 100, &everything);
 
-        assert_text(text_string(&kernel.trace), "w100 c w100 r c w100 d c w100 r c w100");
+        assert_text(text_string(&kernel.trace), "w100 c w100 r c w100 d c w100 c w100");
         assert_int_equal(kernel.n_drops, 1);
         assert_int_equal(ladder.n_rounds, 4);
         assert_int_equal(kernel.persistent, 30);
@@ -294,13 +322,13 @@ static void test_clamped(void **state) {
 /* Memory that goes away between two slices is not asked for. */
 static void test_room_is_looked_at_every_time(void **state) {
         Ladder ladder = ladder_new(*state, page_bytes, 1000, &usual);
-        LadderView view = {0, 1000 * page_bytes, 1000 * page_bytes, 0};
+        LadderView view = {0, 1000 * page_bytes, 1000 * page_bytes, 0, 0};
         LadderMove move = ladder_next(&ladder, &view);
 
         assert_int_equal(move.action, LADDER_WRITE);
         assert_int_equal(move.pages, 512);
         ladder_report(&ladder, &move, &(LadderRecord){LADDER_WRITE, 0, 512, 1000, 0});
-        view = (LadderView){512, 10 * page_bytes, 1000 * page_bytes, 0};
+        view = (LadderView){512, 10 * page_bytes, 1000 * page_bytes, 0, 0};
         move = ladder_next(&ladder, &view);
         assert_int_equal(move.action, LADDER_WRITE);
         assert_int_equal(move.pages, 522);
@@ -339,7 +367,7 @@ static void test_refused_write(void **state) {
 /* A reclaim or compaction that fails is no reason to stop: EAGAIN is its way to say "not all". */
 static void test_failed_reclaim_goes_on(void **state) {
         Ladder ladder = ladder_new(*state, page_bytes, 100, &usual);
-        LadderView view = {0, 1000 * page_bytes, 0, 0};
+        LadderView view = {0, 1000 * page_bytes, 0, 1000 * page_bytes, 0};
         LadderMove move = ladder_next(&ladder, &view);
 
         ladder_report(&ladder, &move, &(LadderRecord){LADDER_WRITE, 0, 10, 1, 0});
@@ -359,7 +387,7 @@ static void test_failed_reclaim_goes_on(void **state) {
 /* Pages that come by themselves (a DBA's echo) end it, also beyond the target. */
 static void test_pool_grows_by_itself(void **state) {
         Ladder ladder = ladder_new(*state, page_bytes, 100, &usual);
-        LadderView view = {0, 1000 * page_bytes, 1000 * page_bytes, 0};
+        LadderView view = {0, 1000 * page_bytes, 1000 * page_bytes, 0, 0};
         LadderMove move = ladder_next(&ladder, &view);
 
         ladder_report(&ladder, &move, &(LadderRecord){LADDER_WRITE, 0, 10, 1, 0});
@@ -371,14 +399,14 @@ static void test_pool_grows_by_itself(void **state) {
 
 static void test_huge_numbers(void **state) {
         Ladder ladder = ladder_new(*state, page_bytes, UINT64_MAX, &usual);
-        LadderView view = {5, UINT64_MAX, UINT64_MAX, 0};
+        LadderView view = {5, UINT64_MAX, UINT64_MAX, 0, 0};
         LadderMove move = ladder_next(&ladder, &view);
 
         assert_int_equal(move.action, LADDER_WRITE);
         assert_true(move.pages == 5 + 512);
         /* Pages larger than a slice: one at a time. */
         ladder = ladder_new(*state, 16 * GIB, 3, &usual);
-        view = (LadderView){0, 64 * GIB, 64 * GIB, 0};
+        view = (LadderView){0, 64 * GIB, 64 * GIB, 0, 0};
         assert_true(ladder_next(&ladder, &view).pages == 1);
 }
 
@@ -400,7 +428,9 @@ int main(void) {
                 TEST(test_fragmented),
                 TEST(test_page_cache),
                 TEST(test_rounds_that_gain),
-                TEST(test_two_idle_rounds_end_it),
+                TEST(test_three_idle_rounds_end_it),
+                TEST(test_no_reclaim_without_cache),
+                TEST(test_reclaim_grows),
                 TEST(test_idle_rounds_in_a_row),
                 TEST(test_drop_caches_once),
                 TEST(test_drop_caches_is_last),
