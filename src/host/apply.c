@@ -260,6 +260,9 @@ void apply_done(Apply *apply, const ApplyOperation *operation, int error, uint64
 
         if (probe_pool(apply->root, apply->topology, pool->node, pool->page_size_bytes, &now) == 0)
                 result->reached_pages = pool_persistent_pages(&now);
+        /* It gave less than it was asked for, as writes do, and that is seen in what is left. */
+        if (operation->move.action == LADDER_RECLAIM && error == -EAGAIN)
+                error = 0;
         if (operation->move.action == LADDER_DEMOTE)
                 result->split_pages = sub_floored(operation->pages_before, result->reached_pages);
         ladder_report(&result->ladder, &operation->move,

@@ -358,6 +358,32 @@ static void test_refused_write(void **state) {
         assert_contains(limits.items[0].reason.text, "Permission denied");
 }
 
+/* A node that gives up less cache than it was asked for has done what it could. */
+static void test_short_reclaim(void **state) {
+        const Tree *tree = *state;
+        ApplyOperation operation;
+        size_t n;
+
+        make_host(tree);
+        tree_write(tree, "/sys/devices/system/node/node0/reclaim", "");
+        tree_write(tree, "/sys/devices/system/node/node0/meminfo",
+                   "Node 0 MemTotal: 16777216 kB\n"
+                   "Node 0 MemFree: 1048576 kB\n"
+                   "Node 0 Inactive(file): 12582912 kB\n");
+        Run run = run_new(tree, "Pages=2000\nPageSize=2M\nNodes=0");
+
+        assert_true(apply_next(run.apply, 0, &operation));
+        set_pool(tree, 0, 2048, 100);
+        apply_done(run.apply, &operation, 0, 1000);
+        assert_true(apply_next(run.apply, 0, &operation));
+        assert_int_equal(operation.move.action, LADDER_RECLAIM);
+        apply_done(run.apply, &operation, -EAGAIN, 1000);
+        const ApplyResult *results = apply_results(run.apply, &n);
+
+        assert_int_equal(results[0].ladder.records.n, 2);
+        assert_int_equal(results[0].ladder.records.items[1].error, 0);
+}
+
 static void test_hurry(void **state) {
         const Tree *tree = *state;
 
@@ -483,6 +509,7 @@ int main(void) {
                 TREE_TEST(test_split_refused),
                 TREE_TEST(test_node_goes_away),
                 TREE_TEST(test_refused_write),
+                TREE_TEST(test_short_reclaim),
                 TREE_TEST(test_hurry),
                 TREE_TEST(test_missing_attribute),
                 TREE_TEST(test_thp),
