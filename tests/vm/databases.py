@@ -44,7 +44,7 @@ def check_postgresql(version: int, shared_bytes: int, nodes: set[int]) -> None:
     wait_for(lambda: unit(name) != "activating", 60)
     if not check_equal(unit(name), "active", "PostgreSQL runs"):
         return
-    fill = "CREATE TABLE t AS SELECT n FROM generate_series(1, 50000) n"
+    fill = "CREATE TABLE IF NOT EXISTS t AS SELECT n FROM generate_series(1, 50000) n"
     answer = sh(psql(f"{fill}; SELECT count(*) FROM t"))
     check(answer.stdout.split()[-1:] == ["50000"], "PostgreSQL answers a query", said(answer))
     pid = unit(name, "MainPID")

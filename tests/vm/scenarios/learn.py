@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""PostgreSQL with Memory=auto: its gate learns what the server itself says, has the reservation grow
+when shared_buffers is raised, and the next boot reserves early what was learned."""
+
+import re
+from pathlib import Path
+
+from databases import check_postgresql, drop_in, postgresql_unit
+from guestlib import (
+    MIB,
+    check,
+    check_equal,
+    instance,
+    journal,
+    meminfo,
+    output,
+    pools,
+    said,
+    sh,
+    unit,
+)
+from memory import CONFIG, configure
+from scenario import Boot, Node, Scenario
+
+LEARNED = CONFIG / "20-pg-main.conf.d/90-learned.conf"
+WITNESS = Path("/run/witness")
+POOLS = "/sys/devices/system/node/node*/hugepages/hugepages-2048kB/nr_hugepages"
+FIRST, RAISED = 192, 384  # MiB of shared_buffers
+
+FILES = {
+    # What anything ordered after sysinit.target will find.
+    "/etc/systemd/system/witness.service": f"""\
+[Unit]
+DefaultDependencies=no
+After=hugeplan.service
+Before=sysinit.target
+[Service]
+Type=oneshot
+ExecStart=/bin/sh -c 'cat {POOLS} >{WITNESS}'
+[Install]
+WantedBy=sysinit.target
+""",
+}
+
+
+def version() -> int:
+    return int(next(Path("/usr/lib/postgresql").iterdir()).name)
+
+
+def postgresql() -> str:
+    return postgresql_unit(version())
+
+
+def etc() -> Path:
+    return Path(f"/etc/postgresql/{version()}/main")
+
+
+def set_shared_buffers(value: str) -> None:
+    (etc() / "conf.d/hugeplan-vm.conf").write_text(
+        f"huge_pages = on\nfsync = off\nshared_buffers = {value}\n"
+    )
+
+
+def own_word() -> int:
+    """What the server itself says, which has to be down."""
+    program = f"/usr/lib/postgresql/{version()}/bin/postgres"
+    return int(output(f"runuser -u postgres -- {program} -D {etc()} "
+                      "-C shared_memory_size_in_huge_pages"))
+
+
+def learned() -> int:
+    """The pages that were learned; 0 for none."""
+    text = LEARNED.read_text() if LEARNED.exists() else ""
+    found = re.search(r"^Pages=2M:(\d+)$", text, re.MULTILINE)
+    return int(found[1]) if found else 0
+
+
+def told(*words: str) -> bool:
+    """Whether the unit's log has a line with all of these words."""
+    lines = [str(entry.get("MESSAGE")) for entry in journal("-u", postgresql())]
+    return any(all(word in line for word in words) for line in lines)
+
+
+def systemctl(verb: str, what: str) -> None:
+    done = sh(f"systemctl {verb} {postgresql()}", timeout_sec=120)
+    check(done.returncode == 0, what, said(done))
+
+
+def counters_agree(pages: int, what: str) -> None:
+    """The pool is what was learned, and PostgreSQL has all of it."""
+    host = meminfo()
+    taken = host["HugePages_Total"] - host["HugePages_Free"] + host["HugePages_Rsvd"]
+    check_equal(sum(pools().values()), pages, f"{what}: so many pages are reserved")
+    check_equal(taken, pages, f"{what}: PostgreSQL takes them all")
+    check_equal(instance("pg-main")["verdict"], "ready", f"{what}: the verdict")
+
+
+def learns() -> None:
+    set_shared_buffers(f"{FIRST}MB")
+    (etc() / "start.conf").write_text("auto\n")  # from the next boot on
+    configure("20-pg-main", f"[Instance]\nEngine=postgresql\nUnit={postgresql()}\n")
+    output("systemctl daemon-reload && systemctl restart hugeplan.service")
+    gate = r"^ExecStartPre=\+\S*hugeplanctl wait pg-main$"
+    check(re.search(gate, drop_in(postgresql()), re.M), "the gate may learn", drop_in(postgresql()))
+    check_equal(learned(), 0, "nothing is learned without a start")
+    exact = own_word()
+    systemctl("start", "PostgreSQL starts")
+    check_equal(learned(), exact, "first start: the gate learns the server's own word")
+    text = LEARNED.read_text()
+    check("X-Exact=yes" in text, "first start: exact", text)
+    check(re.search(rf"^#.* shared_buffers +{FIRST}MB +\S*hugeplan-vm.conf:3$", text, re.M),
+          "first start: with file and line", text)
+    counters_agree(exact, "first start")
+    check_postgresql(version(), FIRST * MIB, set(pools()))
+    grows(exact)
+    learns_while_it_runs()
+    keeps_its_last_figure()
+
+
+def grows(before: int) -> None:
+    set_shared_buffers(f"{RAISED}MB")
+    systemctl("restart", "raised: PostgreSQL starts")
+    raised = learned()
+    check(raised > before + 80, "raised: more is learned", raised)
+    check(told("learned", f"before it was {before} pages"), "raised: the unit's log tells")
+    counters_agree(raised, "raised")
+    stamp = LEARNED.stat().st_mtime_ns
+    systemctl("stop", "it stops")
+    check_equal(own_word(), raised, "raised: it is the server's own word")
+    systemctl("start", "it starts again")
+    check_equal(LEARNED.stat().st_mtime_ns, stamp, "again: nothing is written")
+    counters_agree(raised, "again")
+
+
+def learns_while_it_runs() -> None:
+    pages = learned()
+    LEARNED.unlink()
+    done = sh("systemctl reload hugeplan.service")
+    check(done.returncode == 0, "running: it can be reloaded", said(done))
+    check_equal(learned(), pages, "running: its mapping tells the number")
+    check("X-Exact=yes" in LEARNED.read_text(), "running: which is exact", LEARNED.read_text())
+    counters_agree(pages, "running")
+    shown = output("hugeplanctl explain pg-main")
+    check(f"Learned: {pages} pages of 2M, exact" in shown, "running: explain tells", shown)
+
+
+def keeps_its_last_figure() -> None:
+    pages = learned()
+    systemctl("stop", "it stops")
+    set_shared_buffers("nonsense")
+    done = sh(f"systemctl start {postgresql()}", timeout_sec=120)
+    check(done.returncode != 0, "broken: PostgreSQL itself does not start", said(done))
+    check(told("pg-main keeps its last figure", f"{pages} pages of 2M"),
+          "broken: its last figure is kept, and the log says so",
+          [entry.get("MESSAGE") for entry in journal("-u", postgresql())][-20:])
+    check_equal((learned(), sum(pools().values())), (pages, pages), "broken: nothing has changed")
+    set_shared_buffers(f"{RAISED}MB")
+    sh(f"systemctl reset-failed {postgresql()}")
+    systemctl("start", "mended: it starts")
+    counters_agree(pages, "mended")
+
+
+def remembers() -> None:
+    pages = learned()
+    seen = sum(int(count) for count in WITNESS.read_text().split())
+    check_equal(seen, pages, "next boot: what was learned stood there before sysinit.target")
+    check_postgresql(version(), RAISED * MIB, set(pools()))
+    counters_agree(pages, "next boot")
+    check(not told("learned"), "next boot: the gate has nothing to learn")
+    check(not told("keeps its last"), "next boot: and was told the truth")
+    check_equal(unit("hugeplan.service", "NRestarts"), "0", "hugeplan started at the first try")
+
+
+SCENARIO = Scenario(
+    nodes=(Node("1G"), Node("1G")),
+    suites=("bookworm", "trixie"),
+    files=FILES,
+    enable=("witness.service",),
+    boots=(Boot(learns, limit_sec=600), Boot(remembers)),
+)
