@@ -121,7 +121,7 @@ def run_generator(programs: Programs, root: pathlib.Path) -> str:
         done = run([str(programs.generator), f"--root={root}", *map(str, places)], root)
         text = tree_text(output)
         text += as_text(done.stdout, done.stderr, done.returncode, root)
-    return re.sub(r"(ExecStartPre=[+-]?)\S*/hugeplanctl", r"\1@CTL@", text)
+    return re.sub(r"(ExecStartPre=[+-]*)\S*/hugeplanctl", r"\1@CTL@", text)
 
 
 def compare(name: str, expected: str, actual: str) -> list[str]:

@@ -228,13 +228,14 @@ class Host:
                 reply += part
         return json.loads(reply[:-1])
 
-    def gate(self, unit: str, name: str) -> subprocess.CompletedProcess[str]:
+    def gate(self, unit: str, name: str, verb: str = "wait") -> subprocess.CompletedProcess[str]:
         """`hugeplanctl wait NAME` as systemd starts it: from within the unit's control group."""
         group = self.path(f"sys/fs/cgroup/system.slice/{unit}")
         group.mkdir(parents=True, exist_ok=True)
+        self.write("proc/self/cgroup", f"0::/system.slice/{unit}\n")
         done = run_cases.run(["/bin/sh", "-c", 'echo $$ > "$0"; exec "$@"',
                               str(group / "cgroup.procs"), str(self.hugeplanctl),
-                              f"--root={self.root}", "wait", name], self.root)
+                              f"--root={self.root}", verb, name], self.root)
         check("Sanitizer" not in done.stderr and "runtime error" not in done.stderr, done.stderr)
         return done
 
@@ -956,6 +957,88 @@ def test_gate_learns_alone(host: Host, fixture: str = "one-node") -> None:
     host.write(MARIADB, mariadb("2G"))
     done = host.ctl("wait", "db")
     check(done.returncode == 1 and learned(host) > pages + 500, done.stderr)
+
+
+def limits(host: Host, unit: str) -> dict[str, str]:
+    """What stands in the limits of the unit's control group."""
+    group = host.path(f"sys/fs/cgroup/system.slice/{unit}")
+    return {file.name.split(".")[1]: file.read_text().strip()
+            for file in group.glob("hugetlb.*.rsvd.max")}
+
+
+def unlimited(host: Host, *units: str) -> None:
+    """Control groups as systemd makes them, where the hugetlb controller is on."""
+    host.write("sys/fs/cgroup/cgroup.controllers", "cpu hugetlb memory\n")
+    for group in ("", "/system.slice"):
+        host.write(f"sys/fs/cgroup{group}/cgroup.subtree_control", "hugetlb memory\n")
+    for unit in units:
+        for size in ("1GB", "2MB"):
+            host.write(f"sys/fs/cgroup/system.slice/{unit}/hugetlb.{size}.rsvd.max", "max\n")
+
+
+def test_fences(host: Host, fixture: str = "x86-1g") -> None:
+    """Each unit is kept to what it was granted, as it is at that start."""
+    host.write(MARIADB, mariadb("256M"))
+    host.config("20-db.conf", "[Instance]\nEngine=mariadb\nPageSize=2M\n")
+    host.config("20-one.conf", "[Instance]\nPages=100\nPageSize=2M\nUnit=shared.service\n")
+    host.config("20-two.conf", "[Instance]\nPages=11\nPageSize=2M\nUnit=shared.service\n")
+    host.config("30-open.conf", "[Instance]\nPages=5\nPageSize=2M\nUnit=open.service\nIsolate=no\n")
+    unlimited(host, "mariadb.service", "shared.service", "open.service")
+    daemon = host.start()
+    check(host.gate("mariadb.service", "db").returncode == 0, "the gate has it learned")
+    done = host.gate("mariadb.service", "db", "fence")
+    pages = next(each["pagesGranted"] for each in host.status()["instances"]
+                 if each["name"] == "db")
+    check(done.returncode == 0 and pages > 128, done.stderr)
+    check(f"mariadb.service may take at most {pages} pages of 2M" in done.stdout, done.stdout)
+    check(limits(host, "mariadb.service") == {"1GB": "0", "2MB": str(pages * 2 * MIB)},
+          str(limits(host, "mariadb.service")))
+    # Raised, and started again: the gate has the reservation grow, and the fence follows.
+    host.write(MARIADB, mariadb("512M"))
+    check(host.gate("mariadb.service", "db").returncode == 0, "the gate has it grown")
+    check(host.gate("mariadb.service", "db", "fence").returncode == 0, "and fenced")
+    check(int(limits(host, "mariadb.service")["2MB"]) >= (pages + 128) * 2 * MIB, "by the new figure")
+    # Those who share a unit are fenced together.
+    done = host.gate("shared.service", "one", "fence")
+    check(limits(host, "shared.service")["2MB"] == str(111 * 2 * MIB), done.stderr)
+    check(host.gate("open.service", "open", "fence").returncode == 0, "nothing to be done")
+    check(limits(host, "open.service")["2MB"] == "max", "Isolate=no")
+    # Without a daemon, by the configuration.
+    host.stop(daemon)
+    unlimited(host, "shared.service")
+    done = host.gate("shared.service", "two", "fence")
+    check(done.returncode == 0 and "cannot be reached" in done.stderr, done.stderr)
+    check(limits(host, "shared.service")["2MB"] == str(111 * 2 * MIB), done.stderr)
+
+
+def test_fence_cannot_be_had(host: Host, fixture: str = "one-node") -> None:
+    """A warning for who did not insist, a refusal of its own for who did."""
+    host.config("20-a.conf", "[Instance]\nPages=10\nUnit=a.service\n")
+    host.config("20-b.conf", "[Instance]\nPages=10\nUnit=b.service\nIsolate=yes\n")
+    host.write("sys/fs/cgroup/cgroup.controllers", "cpu memory\n")
+    daemon = host.start()
+    check(host.verdicts() == {"a": "ready", "b": "refused"}, str(host.verdicts()))
+    check(host.pool(0) == 20, "their pages stand")
+    done = host.gate("a.service", "a", "fence")
+    check(done.returncode == 0 and "offers no hugetlb controller" in done.stderr, done.stderr)
+    done = host.gate("b.service", "b")
+    check(done.returncode == 1 and "CONFIG_CGROUP_HUGETLB" in done.stderr, done.stderr)
+    check(host.gate("b.service", "b", "fence").returncode == 1, "nor behind the gate")
+    # Called by hand, it fences nothing.
+    unlimited(host, "a.service")
+    host.write("proc/self/cgroup", "0::/user.slice/user-0.slice/session-1.scope\n")
+    done = host.ctl("fence", "a")
+    check(done.returncode == 0 and "not a process of that unit" in done.stderr, done.stderr)
+    check(limits(host, "a.service")["2MB"] == "max", "left alone")
+    check(host.ctl("fence", "nobody").returncode == 4, "an unknown instance")
+    # With another kernel.
+    unlimited(host, "b.service")
+    check(host.ctl("reload").returncode == 0 and host.verdicts()["b"] == "ready",
+          str(host.verdicts()))
+    check(host.gate("b.service", "b").returncode == 0, "it may start")
+    done = host.gate("b.service", "b", "fence")
+    check(done.returncode == 0 and limits(host, "b.service")["2MB"] == str(20 * MIB), done.stderr)
+    host.stop(daemon)
 
 
 def test_grow(host: Host, fixture: str = "one-node") -> None:

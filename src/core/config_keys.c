@@ -501,10 +501,6 @@ static bool is_never_acted_on(const KeyTarget *target) {
         return true;
 }
 
-static bool is_isolated(const KeyTarget *target) {
-        return target->instance->isolate != TRI_NO;
-}
-
 static const char expects_boolean[] = "write yes or no";
 static const char expects_duration[] = "write a time span such as 30s, 5min or infinity";
 static const char expects_path[] = "write an absolute path";
@@ -564,8 +560,7 @@ const ConfigKey config_keys[] = {
          .is_unsupported = is_never_acted_on},
         {SECTION_INSTANCE, "TransparentHugePages", set_instance_thp, "auto",
          "write one of auto, never, madvise, always"},
-        {SECTION_INSTANCE, "Isolate", set_isolate, "auto", "write auto, yes or no",
-         .is_unsupported = is_isolated},
+        {SECTION_INSTANCE, "Isolate", set_isolate, "auto", "write auto, yes or no"},
         {SECTION_INSTANCE, "WaitTimeout", set_wait_timeout, CONFIG_WAIT_TIMEOUT, expects_duration},
 };
 const size_t n_config_keys = ARRAY_LEN(config_keys);

@@ -3,6 +3,7 @@
 
 #include "base/size.h"
 #include "base/text.h"
+#include "core/fence.h"
 #include "core/learned.h"
 #include "core/limits.h"
 #include "core/names.h"
@@ -45,6 +46,21 @@ static void add_gates(Text *text, const Served *served, const char *ctl) {
                 text_printf(text, "ExecStartPre=%s%s wait %s\n",
                             instance_is_learning(served->instances[i]) ? "+" : "", ctl,
                             served->instances[i]->name);
+}
+
+/* As root, once for the unit, and after the gates, which may have the reservation grow. Where nobody
+ * insists ("-"), no mishap of ours keeps the database down. Any of its instances stands for the unit,
+ * whose own name may need quotes. */
+static void add_fence(Text *text, const Served *served, const DropinInput *input) {
+        TriState wish = fence_wish(input->config, served->instances[0]->unit);
+        size_t i = 0;
+
+        if (wish == TRI_NO)
+                return;
+        while (served->instances[i]->refusal)
+                i++;
+        text_printf(text, "ExecStartPre=%s%s fence %s\n", wish == TRI_YES ? "+" : "-+", input->ctl,
+                    served->instances[i]->name);
 }
 
 /* A policy holds for all of a unit's processes: only where its instances agree on one. */
@@ -129,6 +145,7 @@ static char *make_text(Arena *arena, const Served *served, const DropinInput *in
                 "\n# See hugeplan.d(5). A file of this name in /etc/systemd/system takes its place.\n\n"
                 "[Unit]\nWants=" NAME_UNIT "\nAfter=" NAME_UNIT "\n\n[Service]\n");
         add_gates(&text, served, input->ctl);
+        add_fence(&text, served, input);
         add_limits(&text, served, input);
         if (!add_numa_policy(&text, served, PLACEMENT_BIND, "bind"))
                 add_numa_policy(&text, served, PLACEMENT_INTERLEAVE, "interleave");

@@ -3,6 +3,7 @@
 
 #include "base/size.h"
 #include "base/text.h"
+#include "core/fence.h"
 #include "core/names.h"
 
 #include <string.h>
@@ -253,22 +254,13 @@ static void add_limit(const Facts *facts, UnitFacts *unit, const char *path,
                 *vec_push(facts->arena, &unit->limits) = limit;
 }
 
-/* "2MB", "1GB", "64KB": as the kernel names the files of the hugetlb controller. */
-static char *controller_size(Arena *arena, uint64_t bytes) {
-        if (bytes >= GIB)
-                return arena_printf(arena, "%" PRIu64 "GB", bytes / GIB);
-        if (bytes >= MIB)
-                return arena_printf(arena, "%" PRIu64 "MB", bytes / MIB);
-        return arena_printf(arena, "%" PRIu64 "KB", bytes / KIB);
-}
-
 static void read_group_limits(const Facts *facts, UnitFacts *unit, const char *group) {
         Arena *arena = facts->arena;
 
         for (size_t i = 0; i < facts->topology->n_page_sizes; i++) {
                 uint64_t bytes = facts->topology->page_sizes[i].bytes;
                 const char *prefix = arena_printf(arena, PATH_CGROUP "%s/hugetlb.%s.", group,
-                                                  controller_size(arena, bytes));
+                                                  fence_size_name(arena, bytes));
 
                 add_limit(facts, unit, arena_printf(arena, "%smax", prefix), bytes);
                 add_limit(facts, unit, arena_printf(arena, "%srsvd.max", prefix), bytes);

@@ -56,6 +56,7 @@
 #define PATH_CGROUP                 "/sys/fs/cgroup"
 #define PATH_PROC                   "/proc"
 #define PATH_PROC_SYS               "/proc/sys/"
+#define PATH_SELF_CGROUP            "/proc/self/cgroup"
 #define PATH_SELF_MOUNTINFO         "/proc/self/mountinfo"
 #define PATH_SYSV_SHM               "/proc/sysvipc/shm"
 #define PATH_MOUNTS                 "/proc/mounts"

@@ -158,6 +158,18 @@ static void judge_missing(const Judge *judge, StatusInstance *instance, uint64_t
                 instance->verdict = is_lost ? VERDICT_LOST : VERDICT_REFUSED;
 }
 
+/* Its pages may stand; without the fence that it insists on it does not start. */
+static void judge_fence(const Judge *judge, const InstanceConfig *config,
+                        StatusInstance *instance) {
+        const Reason *no_fence = &judge->input->topology->no_fence;
+
+        if (config->refusal || config->isolate != TRI_YES || no_fence->kind == REASON_NONE ||
+            !verdict_lets_start(instance->verdict))
+                return;
+        instance->verdict = VERDICT_REFUSED;
+        instance->reason = *no_fence;
+}
+
 static void judge_instance(Judge *judge, const PlanInstance *planned, StatusInstance *instance) {
         const InstanceConfig *config = planned->demand->config;
         IdSet nodes = {};
@@ -185,6 +197,7 @@ static void judge_instance(Judge *judge, const PlanInstance *planned, StatusInst
                 instance->verdict = plan_verdict(planned);
         else if (missing > 0)
                 judge_missing(judge, instance, missing, &nodes);
+        judge_fence(judge, config, instance);
 }
 
 /* The most important instance claims first, so that the least important one is the one lost. */

@@ -11,6 +11,7 @@
 
 #include "base/id_set.h"
 #include "base/vec.h"
+#include "core/reason.h"
 
 enum { BUDDY_ORDERS = 32 };
 
@@ -79,6 +80,7 @@ typedef struct Topology {
         const char *thp_max_ptes_none; /* of khugepaged: small pages that a huge one may fill up */
         VEC(ThpSize) thp_sizes;
         KernelLimits limits;
+        Reason no_fence; /* why no unit can be fenced; REASON_NONE: it can, or that is not known */
         const char *kernel_command_line;
         const char *kernel_release;
         const char *boot_id; /* "" where unreadable */

@@ -3,6 +3,7 @@
 
 #include "base/size.h"
 #include "base/text.h"
+#include "core/fence.h"
 #include "core/names.h"
 
 #include <stdlib.h>
@@ -210,21 +211,12 @@ static void look_into_touchers(Search *search) {
 
 /* ---- control groups ---- */
 
-/* "2MB", "1GB", "64KB": as the kernel names the files of the hugetlb controller. */
-static char *controller_size(Arena *arena, uint64_t bytes) {
-        if (bytes >= GIB)
-                return arena_printf(arena, "%" PRIu64 "GB", bytes / GIB);
-        if (bytes >= MIB)
-                return arena_printf(arena, "%" PRIu64 "MB", bytes / MIB);
-        return arena_printf(arena, "%" PRIu64 "KB", bytes / KIB);
-}
-
 /* Both hierarchies have numa_stat; they differ in how they call the rest. */
 static bool read_charge(Search *search, const char *group, const char *reserved_name,
                         uint64_t page_size_bytes, HolderCharge *ret) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
         const char *prefix = arena_printf(scratch, "%s/hugetlb.%s.", group,
-                                          controller_size(scratch, page_size_bytes));
+                                          fence_size_name(scratch, page_size_bytes));
         HolderCharge charge = {.page_size_bytes = page_size_bytes};
         uint64_t reserved_bytes;
         char *text;

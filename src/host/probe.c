@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "core/names.h"
 #include "core/thp.h"
+#include "host/cgroup_fence.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -383,6 +384,7 @@ Topology *probe_topology(const Root *root, Arena *arena) {
         probe_thp(&probe);
         probe_limits(&probe);
         probe_allowed_nodes(&probe);
+        topology->no_fence = cgroup_fence_judge(root);
         topology->kernel_command_line = probe_kernel_command_line(root, arena);
         topology->kernel_release = read_text(&probe, PATH_OSRELEASE);
         topology->boot_id = probe_boot_id(root, arena);

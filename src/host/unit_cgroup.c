@@ -4,6 +4,9 @@
 #include "base/size.h"
 #include "base/text.h"
 #include "core/names.h"
+#include "core/process.h"
+#include "core/unit_file.h"
+#include "host/host_sources.h"
 
 #include <string.h>
 
@@ -83,4 +86,38 @@ bool unit_cgroup_has_process(const Root *root, const char *unit, pid_t pid) {
 
 bool unit_cgroup_is_populated(const Root *root, const char *unit) {
         return search(root, unit, 0);
+}
+
+/* ---- our own ---- */
+
+const char *unit_cgroup_hierarchy(const Root *root) {
+        static const char *const mounts[] = {PATH_CGROUP, PATH_CGROUP "/unified"};
+
+        for (size_t i = 0; i < ARRAY_LEN(mounts); i++) {
+                CLEANUP(arena_freep) Arena *arena = arena_new();
+
+                if (root_exists(root, arena_printf(arena, "%s/cgroup.controllers", mounts[i])))
+                        return mounts[i];
+        }
+        return NULL;
+}
+
+static bool is_alias_of(const Root *root, Arena *arena, const char *alias, const char *unit) {
+        HostSources sources = host_sources(root);
+
+        return text_equals(unit_file_read(arena, &sources.sources, alias)->name, unit);
+}
+
+char *unit_cgroup_own(const Root *root, Arena *arena, const char *unit) {
+        const char *hierarchy = unit_cgroup_hierarchy(root);
+        Process self = {};
+        char *text;
+
+        if (!hierarchy || root_read_attribute(root, arena, PATH_SELF_CGROUP, &text) < 0)
+                return NULL;
+        process_parse_cgroup(arena, text, &self);
+        if (!self.unit_group ||
+            !(text_equals(self.unit, unit) || is_alias_of(root, arena, unit, self.unit)))
+                return NULL;
+        return arena_printf(arena, "%s%s", hierarchy, self.unit_group);
 }

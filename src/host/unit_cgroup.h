@@ -15,3 +15,11 @@ bool unit_cgroup_has_process(const Root *root, const char *unit, pid_t pid);
 /* Whether the system service UNIT has any process: it runs, or is about to. False where nothing can
  * be found out. */
 bool unit_cgroup_is_populated(const Root *root, const char *unit);
+
+/* The control group of UNIT in the unified hierarchy, when this very process runs in it or below, as
+ * ExecStartPre= does: "/sys/fs/cgroup/system.slice/mariadb.service", the unit's own also where its
+ * processes are in subgroups (Delegate=). UNIT may be an alias. NULL where it runs elsewhere. */
+char *unit_cgroup_own(const Root *root, Arena *arena, const char *unit);
+
+/* Where the unified hierarchy is mounted, on a hybrid host too; NULL: it is not. */
+const char *unit_cgroup_hierarchy(const Root *root);

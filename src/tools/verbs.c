@@ -144,8 +144,7 @@ bool is_switched_off(Command *command) {
 
 /* ---- status ---- */
 
-/* What the daemon says; NULL, with the reason in *RET_WHY, when it does not. */
-static Status *ask_status(Command *command, const char **ret_why) {
+Status *ask_status(Command *command, const char **ret_why) {
         char *error_name = NULL;
         json_t *reply = NULL;
         Status *status = NULL;
@@ -559,7 +558,8 @@ const Verb verbs[] = {
         {"reload", "", 0, 0, verb_reload, "Read the configuration anew and apply the difference"},
         {"release", "NAME", 1, 1, verb_release,
          "Give back an instance's own free pages until the next reload or start"},
-        /* For our own units only. */
+        /* For our own units, and the drop-ins of others. */
+        {"fence", "NAME", 1, 1, verb_fence, NULL},
         {"pam-limits", "", 0, 0, verb_pam_limits, NULL},
         {"boot-guard", "begin|good", 1, 1, verb_boot_guard, NULL},
         {"cat-config", "", 0, 0, verb_cat_config, "Print the configuration files that count"},

@@ -48,6 +48,7 @@ int verb_boot_guard(Command *command);
 int verb_check(Command *command);
 int verb_cmdline(Command *command);
 int verb_explain(Command *command);
+int verb_fence(Command *command);
 int verb_fit(Command *command);
 int verb_pam_limits(Command *command);
 int verb_suggest(Command *command);
@@ -77,6 +78,9 @@ HostPlan local_host_plan(Command *command, const Local *local, Diags *problems);
 
 /* The status as it is without a daemon. */
 Status *local_status(Command *command, const Local *local, const char *phase);
+
+/* What the daemon says; NULL, with the reason in *RET_WHY, when it does not. */
+Status *ask_status(Command *command, const char **ret_why);
 
 /* Calls METHOD of the daemon; see varlink_client_call(). *RET_ERROR_NAME and the parameters are the
  * caller's; PARAMETERS are stolen. Negative errno when the daemon cannot be reached. */

@@ -372,6 +372,20 @@ static bool is_gate(Arena *arena, const char *line, const char *ctl) {
         return false;
 }
 
+/* "fence NAME", as root, for whom a failure counts or does not. */
+static bool is_fence(Arena *arena, const char *line, const char *ctl) {
+        static const char *const prefixes[] = {"+", "-+"};
+
+        for (size_t i = 0; i < ARRAY_LEN(prefixes); i++) {
+                const char *start =
+                        arena_printf(arena, "ExecStartPre=%s%s fence ", prefixes[i], ctl);
+
+                if (text_starts_with(line, start))
+                        return !config_check_instance_name(line + strlen(start));
+        }
+        return false;
+}
+
 static bool is_node_list(const char *line) {
         IdSet nodes;
 
@@ -403,7 +417,8 @@ const char *dropin_odd_line(Arena *arena, const char *text, const char *ctl) {
         while (*text) {
                 size_t length = strcspn(text, "\n");
                 const char *line = arena_strndup(arena, text, length);
-                bool is_known = *line == '#' || is_gate(arena, line, ctl) || is_node_list(line) ||
+                bool is_known = *line == '#' || is_gate(arena, line, ctl) ||
+                                is_fence(arena, line, ctl) || is_node_list(line) ||
                                 is_memory_lock(line);
 
                 for (size_t i = 0; i < ARRAY_LEN(known); i++)

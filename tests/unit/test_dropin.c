@@ -48,6 +48,32 @@ static void test_learning(void **state) {
         assert_contains(dropins.items[3].text, "\nExecStartPre=/usr/bin/hugeplanctl wait d\n");
 }
 
+/* One line for the unit, behind its gates; only who insists lets it fail. */
+static void test_fence(void **state) {
+        static const char shared[] = "[Instance]\nPages=1\nUnit=x.service\n";
+        Dropins dropins = make(
+                *state, config_make(*state, "a.conf", shared, "b.conf", shared, "c.conf",
+                                    "[Instance]\nPages=1\nUnit=y.service\nIsolate=yes\n", "d.conf",
+                                    "[Instance]\nPages=1\nUnit=z.service\nIsolate=no\n", "e.conf",
+                                    "[Instance]\nPages=x\nUnit=w.service\n", NULL));
+
+        assert_int_equal(dropins.n, 4);
+        assert_null(strstr(dropins.items[0].text, "fence"));
+        assert_contains(dropins.items[1].text, "ExecStartPre=/usr/bin/hugeplanctl wait a\n"
+                                               "ExecStartPre=/usr/bin/hugeplanctl wait b\n"
+                                               "ExecStartPre=-+/usr/bin/hugeplanctl fence a\n");
+        assert_null(strstr(dropins.items[1].text, "fence b"));
+        assert_contains(dropins.items[2].text, "ExecStartPre=/usr/bin/hugeplanctl wait c\n"
+                                               "ExecStartPre=+/usr/bin/hugeplanctl fence c\n");
+        assert_null(strstr(dropins.items[3].text, "fence"));
+
+        /* A broken file speaks for nobody. */
+        dropins = make(*state,
+                       config_make(*state, "a.conf", "[Instance]\nPages=x\nUnit=x.service\n",
+                                   "b.conf", shared, "c.conf", "[Instance]\nPages=1\n", NULL));
+        assert_contains(dropins.items[0].text, "ExecStartPre=-+/usr/bin/hugeplanctl fence b\n");
+}
+
 /* Restarting hugeplan must never restart a database. */
 static void test_never_requires(void **state) {
         static const char *const words[] = {
@@ -225,10 +251,19 @@ static void test_nothing(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                TEST(test_text),        TEST(test_never_requires), TEST(test_who_has_one),
-                TEST(test_shared_unit), TEST(test_bind),           TEST(test_bind_shared),
-                TEST(test_interleave),  TEST(test_limits),         TEST(test_memory_thp),
-                TEST(test_learning),    TEST(test_nothing),        TEST(test_hostile_file_names),
+                TEST(test_fence),
+                TEST(test_text),
+                TEST(test_never_requires),
+                TEST(test_who_has_one),
+                TEST(test_shared_unit),
+                TEST(test_bind),
+                TEST(test_bind_shared),
+                TEST(test_interleave),
+                TEST(test_limits),
+                TEST(test_memory_thp),
+                TEST(test_learning),
+                TEST(test_nothing),
+                TEST(test_hostile_file_names),
         };
 
         return RUN_TESTS(tests);

@@ -196,6 +196,28 @@ static void test_invalid(void **state) {
         assert_text(scene.status->problems.list.items[0].id, "config-bad-value");
 }
 
+/* Who insists on a fence does not start without, though its pages stand. */
+static void test_no_fence(void **state) {
+        Scene scene = scene_with(
+                *state,
+                config_make(*state, "a.conf", "[Instance]\nPages=10\nIsolate=yes\n", "b.conf",
+                            "[Instance]\nPages=10\n", "c.conf", "[Instance]\nPages=x\n", NULL),
+                host);
+
+        apply_all(&scene);
+        judge(&scene, false);
+        assert_int_equal(scene.status->instances[0].verdict, VERDICT_READY);
+
+        scene.topology->no_fence = (Reason){REASON_NO_FENCE, "no such controller", "boot another"};
+        judge(&scene, false);
+        assert_int_equal(scene.status->instances[0].verdict, VERDICT_REFUSED);
+        assert_int_equal(scene.status->instances[0].reason.kind, REASON_NO_FENCE);
+        assert_text(scene.status->instances[0].reason.text, "no such controller");
+        assert_int_equal(scene.status->instances[0].pages_granted, 10);
+        assert_int_equal(scene.status->instances[1].verdict, VERDICT_READY);
+        assert_int_equal(scene.status->instances[2].verdict, VERDICT_INVALID);
+}
+
 static void test_lost(void **state) {
         Scene scene = scene_with(
                 *state, config_make(*state, "a.conf", "[Instance]\nPages=100\nNodes=1\n", NULL),
@@ -435,6 +457,7 @@ int main(void) {
                 TEST(test_degraded_counts_what_is_there),
                 TEST(test_fragmented_is_pending),
                 TEST(test_invalid),
+                TEST(test_no_fence),
                 TEST(test_lost),
                 TEST(test_lost_but_degrade),
                 TEST(test_who_loses_first),
