@@ -382,6 +382,75 @@ def test_drift_is_repaired(live: Live) -> None:
     live.stop(daemon)
 
 
+CGROUPS = (pathlib.Path("/sys/fs/cgroup"), pathlib.Path("/sys/fs/cgroup/unified"))
+
+
+def hugetlb_hierarchy() -> pathlib.Path | None:
+    """Where control groups with the hugetlb controller can be made, if anywhere."""
+    return next((each for each in CGROUPS if (each / "cgroup.controllers").exists()
+                 and "hugetlb" in (each / "cgroup.controllers").read_text().split()), None)
+
+
+@contextlib.contextmanager
+def unit_group(hierarchy: pathlib.Path, unit: str) -> Iterator[pathlib.Path]:
+    """A control group as systemd would make it, which leaves the hugetlb controller as it was."""
+    slice_group = hierarchy / "hugeplan-live.slice"
+    control = hierarchy / "cgroup.subtree_control"
+    had = "hugetlb" in control.read_text().split()
+    group = slice_group / unit
+    group.mkdir(parents=True)
+    try:
+        yield group
+    finally:
+        group.rmdir()
+        slice_group.rmdir()
+        if not had:
+            control.write_text("-hugetlb")
+
+
+def run_in(group: pathlib.Path, *command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["/bin/sh", "-c", 'echo $$ > "$0/cgroup.procs"; exec "$@"', str(group),
+                           *command], check=False, text=True, capture_output=True,
+                          timeout=PATIENCE)
+
+
+def maps_in(group: pathlib.Path, pages: int) -> bool:
+    """Whether a process of that group is promised so many pages."""
+    script = (f"import mmap; mmap.mmap(-1, {pages * PAGE}, flags=mmap.MAP_PRIVATE"
+              f" | mmap.MAP_ANONYMOUS | {MAP_HUGETLB})")
+    done = run_in(group, sys.executable, "-c", script)
+    check(done.returncode == 0 or "Cannot allocate memory" in done.stderr, done.stderr)
+    return done.returncode == 0
+
+
+def test_fence(live: Live) -> None:
+    """Pages of a neighbour lie free, and a fenced unit cannot take them."""
+    hierarchy = hugetlb_hierarchy()
+    if not hierarchy:
+        print("     test_fence: no hugetlb controller in a unified hierarchy; nothing to test")
+        return
+    live.config("20-a.conf", "[Instance]\nPages=10\nPageSize=2M\nUnit=a.service\n")
+    live.config("30-b.conf", "[Instance]\nPages=30\nPageSize=2M\nUnit=b.service\n")
+    daemon = live.start()
+    check(persistent() == 40, f"{persistent()} pages are there")
+    with unit_group(hierarchy, "a.service") as group:
+        check(maps_in(group, 40), "without a fence it may have all")
+        done = run_in(group, str(live.hugeplanctl), "fence", "a")
+        check(done.returncode == 0 and "at most 10 pages of 2M" in done.stdout,
+              done.stdout + done.stderr)
+        check((group / "hugetlb.2MB.rsvd.max").read_text().strip() == str(10 * PAGE), "10 pages")
+        check((group / "hugetlb.2MB.max").read_text().strip() in ("max", "9223372036854771712"),
+              "never the limit that kills")
+        check(maps_in(group, 10), "it may have its own")
+        check(not maps_in(group, 11), "and no more")
+        # A larger figure at the next start.
+        live.config("20-a.conf", "[Instance]\nPages=12\nPageSize=2M\nUnit=a.service\n")
+        check(live.ctl("reload").returncode == 0, "it can be reloaded")
+        check(run_in(group, str(live.hugeplanctl), "fence", "a").returncode == 0, "fenced anew")
+        check(maps_in(group, 12) and not maps_in(group, 13), "by the new figure")
+    live.stop(daemon)
+
+
 def test_not_root(live: Live) -> None:
     with public_copy(live.hugepland) as hugepland:
         done = subprocess.run([hugepland], check=False, text=True, capture_output=True,
