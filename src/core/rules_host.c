@@ -405,20 +405,35 @@ static void find_memory_max(RuleRun *run, const RuleInstance *instance) {
 
 /* ---- what was learned ---- */
 
+/* What today's settings need at least, with a word in front where that is not exact. An upper bound is
+ * above what a server has said of itself and proves nothing; what proves something is that the same
+ * rule asked for less when that was learned, or else what the largest part takes alone. */
+static uint64_t needed_today(const RuleInstance *instance, uint64_t known, const char **ret_word) {
+        const Learned *learned = &instance->config->learned;
+        const Sizing *sizing = instance->sizing;
+        uint64_t by_rule = page_counts_find(&learned->by_rule, sizing->page_size_bytes);
+
+        *ret_word = "";
+        if (!learned->is_exact || sizing->is_exact)
+                return sizing->pages;
+        if (by_rule > 0) {
+                *ret_word = "about ";
+                return add_saturated(known, sub_floored(sizing->pages, by_rule));
+        }
+        *ret_word = "more than ";
+        return div_round_up(rule_step_bytes(instance, "shared_buffers"), sizing->page_size_bytes);
+}
+
 static void find_stale(RuleRun *run, const RuleInstance *instance) {
         const Learned *learned = &instance->config->learned;
         const Sizing *sizing = instance->sizing;
-        uint64_t known, needed;
+        const char *word;
 
         if (instance->config->memory_kind != MEMORY_AUTO || learned->pages.n == 0 || !sizing)
                 return;
-        known = page_counts_find(&learned->pages, sizing->page_size_bytes);
-        /* An upper bound is above what a server has said, and proves nothing; what its largest part
-         * takes alone is certain. */
-        needed = !learned->is_exact || sizing->is_exact
-                         ? sizing->pages
-                         : div_round_up(rule_step_bytes(instance, "shared_buffers"),
-                                        sizing->page_size_bytes);
+        uint64_t known = page_counts_find(&learned->pages, sizing->page_size_bytes);
+        uint64_t needed = needed_today(instance, known, &word);
+
         if (known == 0 || needed <= known)
                 return;
         rule_add(
@@ -428,8 +443,7 @@ static void find_stale(RuleRun *run, const RuleInstance *instance) {
                                 run->arena,
                                 "%s was learned to need %s, and its settings have changed since: %s%s. The next boot reserves too few, and its gate has to find the rest in used memory",
                                 instance->config->name,
-                                rule_pages(run->arena, known, sizing->page_size_bytes),
-                                needed == sizing->pages ? "" : "more than ",
+                                rule_pages(run->arena, known, sizing->page_size_bytes), word,
                                 format_count(run->arena, needed)),
                         .remedy =
                                 "restart it before the next reboot: its gate keeps the new size"});

@@ -372,6 +372,13 @@ static const Case cases[] = {
         {"learned-stale", PG_PAGES,
          .learned = "[Instance]\nPages=2M:1081\nX-Version=15.18\nX-Exact=yes\n",
          .settings = "shared_buffers=2GB"},
+        /* What the same rule said then is what tells a change of any setting. */
+        {"learned-stale", PG_PAGES,
+         .learned = "[Instance]\nPages=2M:1081\nX-Exact=yes\nX-Rule=2M:1000\n",
+         .settings = "shared_buffers=2GB", .expects = "settings have changed since: about 1,"},
+        {"learned-stale", PG_PAGES,
+         .learned = "[Instance]\nPages=2M:1081\nX-Exact=yes\nX-Rule=2M:9000\n",
+         .settings = "shared_buffers=4GB"},
         {"learned-stale", PG_PAGES, .learned = "[Instance]\nPages=2M:1081\n",
          .settings = "shared_buffers=4GB", .expects = "settings have changed since: 2,1"},
         {"remove-ipc", ORA,
