@@ -1,0 +1,240 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The figure for a PostgreSQL server against the server itself, on real huge pages of 2M.
+
+usage: HUGEPLAN_LIVE=1 test_postgresql.py HUGEPLANCTL
+
+For each of some settings, wherever they stand (postgresql.conf, an included directory, what ALTER
+SYSTEM writes, the command line): what `hugeplanctl explain` has from the server's own program is what
+the started server reserves, and with one page less it does not start; the formula is never below.
+Needs what test_live.py needs, and PostgreSQL 15 or later as Debian packages it; makes a data
+directory of its own. Else it says so and skips (77).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import pathlib
+import pwd
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Iterator
+
+import test_live
+from test_live import CONFIG, HUGEPAGES, SKIP, Failure, check, count, set_pool
+
+OWNER = "postgres"
+OVERCOMMIT = HUGEPAGES / "nr_overcommit_hugepages"
+PATIENCE = 30.0
+
+# The places of settings, in the order in which they win.
+PLACES = ("postgresql.conf", "conf.d/10-size.conf", "postgresql.auto.conf", "command line")
+BASE = "include_dir = 'conf.d'\nhuge_pages = on\nfsync = off\nlisten_addresses = ''\n"
+
+# Beside each: where all of its settings stand, but for the first, which stands in postgresql.conf.
+CASES = (
+    ("shared_buffers=128MB", PLACES[0]),
+    ("shared_buffers=128MB max_connections=1000", PLACES[1]),
+    ("shared_buffers=512MB max_connections=20", PLACES[2]),
+    ("shared_buffers=1GB", PLACES[0]),
+    ("max_connections=500 shared_buffers=1GB", PLACES[2]),
+    ("shared_buffers=2GB max_connections=1000", PLACES[0]),
+    ("shared_buffers=2GB max_connections=1000 max_locks_per_transaction=256", PLACES[1]),
+    ("shared_buffers=1GB min_dynamic_shared_memory=256MB", PLACES[2]),
+    ("shared_buffers=1GB wal_buffers=64MB", PLACES[0]),
+    ("shared_buffers=1GB shared_preload_libraries=pg_stat_statements"
+     " pg_stat_statements.max=100000", PLACES[0]),
+    ("shared_buffers=256MB max_prepared_transactions=500", PLACES[1]),
+    ("shared_buffers=256MB max_worker_processes=200 max_wal_senders=100", PLACES[2]),
+    ("shared_buffers=256MB track_activity_query_size=64kB autovacuum_max_workers=20", PLACES[0]),
+    ("shared_buffers=300MB huge_page_size=2MB max_pred_locks_per_transaction=6400", PLACES[1]),
+    ("shared_buffers=256MB max_connections=777", PLACES[3]),
+    ("shared_buffers=128MB shared_buffers=1GB max_locks_per_transaction=128", PLACES[3]),
+)
+
+
+def newest_server() -> pathlib.Path | None:
+    """The directory of its programs."""
+    found = [path for path in pathlib.Path("/usr/lib/postgresql").glob("*/bin")
+             if (path / "postgres").exists() and (path / "initdb").exists()]
+    found = [path for path in found if path.parent.name.isdigit() and int(path.parent.name) >= 15]
+    return max(found, key=lambda path: int(path.parent.name), default=None)
+
+
+def why_not() -> str | None:
+    reason = test_live.why_not()
+    if reason:
+        return reason
+    if newest_server() is None:
+        return "there is no PostgreSQL 15 or later; install Debian's package postgresql"
+    try:
+        pwd.getpwnam(OWNER)
+    except KeyError:
+        return f"there is no user {OWNER}, who would run the server"
+    return None
+
+
+@contextlib.contextmanager
+def pools_locked() -> Iterator[None]:
+    """As the scripts do: one may change the pools at a time."""
+    descriptor = os.open(HUGEPAGES.parent, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def no_surplus() -> Iterator[None]:
+    """Surplus pages would let any server start."""
+    before = OVERCOMMIT.read_text()
+    OVERCOMMIT.write_text("0\n")
+    try:
+        yield
+    finally:
+        OVERCOMMIT.write_text(before)
+
+
+def reserved() -> int:
+    return count("nr_hugepages") - count("free_hugepages") + count("resv_hugepages")
+
+
+class Server:
+    def __init__(self, programs: pathlib.Path, directory: pathlib.Path) -> None:
+        self.programs = programs
+        self.data = directory / "data"
+        self.log = directory / "log"
+        self.options: list[str] = []
+
+    def run(self, program: str, *arguments: str) -> subprocess.Popen[bytes]:
+        user = pwd.getpwnam(OWNER)
+        with self.log.open("wb") as log:
+            return subprocess.Popen([self.programs / program, *arguments], stdin=subprocess.DEVNULL,
+                                    stdout=log, stderr=log, cwd="/", user=user.pw_uid,
+                                    group=user.pw_gid, extra_groups=[], env={"LC_ALL": "C"})
+
+    def create(self) -> None:
+        done = self.run("initdb", "-D", str(self.data), "--no-sync", "--no-instructions",
+                        "--auth=trust").wait(PATIENCE)
+        check(done == 0, f"initdb: {self.log.read_text()}")
+        (self.data / "conf.d").mkdir()
+
+    def configure(self, settings: list[str], place: str) -> None:
+        texts = {name: "" for name in PLACES}
+        self.options = []
+        for number, setting in enumerate(settings):
+            name, value = setting.split("=")
+            if number > 0 and place == "command line":
+                self.options += ["-c", setting]
+            texts[place if number > 0 else PLACES[0]] += f"{name} = '{value}'\n"
+        for name in PLACES[:3]:
+            (self.data / name).write_text((BASE if name == PLACES[0] else "") + texts[name])
+
+    def start(self) -> subprocess.Popen[bytes]:
+        return self.run("postgres", "-D", str(self.data), "-k", str(self.data), *self.options)
+
+    def stop(self, postmaster: subprocess.Popen[bytes]) -> None:
+        """At once; the memory goes back when the last of its processes has ended."""
+        postmaster.send_signal(signal.SIGQUIT)
+        postmaster.wait(PATIENCE)
+        test_live.wait_until("the pages are given back", lambda: reserved() == 0, PATIENCE)
+
+    def reserves(self) -> int:
+        postmaster = self.start()
+        try:
+            # The segment is there before the file says so (LOCK_FILE_LINE_PM_STATUS).
+            test_live.wait_until("the server is there", lambda: postmaster.poll() is not None
+                                 or self.is_there(), PATIENCE)
+            check(postmaster.poll() is None, f"it does not start: {self.log.read_text()}")
+            return reserved()
+        finally:
+            if postmaster.poll() is None:
+                self.stop(postmaster)
+
+    def is_there(self) -> bool:
+        with contextlib.suppress(OSError):
+            lines = (self.data / "postmaster.pid").read_text().splitlines()
+            return len(lines) >= 8 and lines[7].strip() in ("starting", "ready", "standby")
+        return False
+
+    def refuses_to_start(self) -> bool:
+        postmaster = self.start()
+        try:
+            postmaster.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.stop(postmaster)
+            return False
+        return (postmaster.returncode != 0
+                and "could not map anonymous shared memory" in self.log.read_text())
+
+
+def explain(hugeplanctl: str) -> dict:
+    done = subprocess.run([hugeplanctl, "--json=short", "explain", "pg"], check=False, text=True,
+                          capture_output=True, timeout=PATIENCE)
+    check(done.returncode == 0, f"explain: {done.returncode}\n{done.stdout}\n{done.stderr}")
+    return json.loads(done.stdout)["found"]
+
+
+def check_case(hugeplanctl: str, server: Server, settings: str, place: str) -> str:
+    server.configure(settings.split(), place)
+    if server.options:
+        # What the command line is shows after a first start.
+        set_pool(2000)
+        server.reserves()
+    found = explain(hugeplanctl)
+    formula, size = found["byRule"][0]["pages"], found["sizes"][0]
+    check(size["exact"], f"the server was not asked: {found}")
+    pages = size["pages"]
+    check(formula >= pages, f"the formula says {formula}, the server {pages}")
+    set_pool(pages)
+    check((taken := server.reserves()) == pages, f"it says {pages} and takes {taken}")
+    set_pool(pages - 1)
+    check(server.refuses_to_start(), f"it starts with {pages - 1} pages, too")
+    return f"{pages} pages, formula {formula}"
+
+
+def run_cases(hugeplanctl: str, server: Server) -> int:
+    n_failed = 0
+    server.create()
+    CONFIG.mkdir(exist_ok=True)
+    (CONFIG / "20-pg.conf").write_text(
+        f"[Instance]\nEngine=postgresql\nPageSize=2M\nDataDirectory={server.data}\n")
+    for settings, place in CASES:
+        start = time.monotonic()
+        try:
+            figures = check_case(hugeplanctl, server, settings, place)
+        except (Failure, subprocess.TimeoutExpired, OSError, ValueError, KeyError):
+            n_failed += 1
+            print(f"FAIL {settings} ({place})")
+            traceback.print_exc(file=sys.stdout)
+        else:
+            print(f"ok   {settings} ({place}): {figures} ({time.monotonic() - start:.2f} s)")
+    return n_failed
+
+
+def main() -> int:
+    reason = why_not()
+    if reason:
+        print(f"skipped: {reason}")
+        return SKIP
+    programs = newest_server()
+    with (tempfile.TemporaryDirectory(prefix="hugeplan-live-", dir="/var/lib") as name,
+          pools_locked(), test_live.host_as_it_was(), no_surplus()):
+        shutil.chown(name, OWNER)
+        n_failed = run_cases(str(pathlib.Path(sys.argv[1]).resolve()),
+                             Server(programs, pathlib.Path(name)))
+    print(f"PostgreSQL {programs.parent.name}: {len(CASES)} cases, {n_failed} failed")
+    return 1 if n_failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
