@@ -8,7 +8,11 @@
  * 128MB to 64GB of shared_buffers, 100 to 1000 connections; never below, at most 32 % above at
  * 128MB, 5 % at 1GB, 0.7 % at 64GB. What the other settings add was measured with 15.18: of 1500
  * random configurations none took more than this says. It holds for blocks of 8kB, as all packages
- * are built. Huge pages came with 9.4. */
+ * are built.
+ *
+ * Huge pages came with 9.4. Of 560 configurations of 9.6 to 14, most of them random, none took more either. 9.4
+ * and 9.5 have two locks of 32 bytes for each buffer (LWLOCK_PADDED_SIZE) beside its descriptor and
+ * its place in the hash table: 184 bytes for 8kB, where 2.8 % are 229. */
 
 #include "base/text.h"
 #include "core/engine_rows.h"
