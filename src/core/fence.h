@@ -30,5 +30,11 @@ char *fence_format(Arena *arena, const PageCounts *limits);
 /* "GROUP/hugetlb.2MB.rsvd.max": the file that holds the limit of a control group, in bytes. */
 char *fence_path(Arena *arena, const char *group, uint64_t page_size_bytes);
 
+/* Whether what such a file holds limits anything: no limit reads as "max", or as a number that no
+ * memory reaches. */
+static inline bool fence_is_limit(uint64_t bytes) {
+        return bytes < UINT64_C(1) << 62;
+}
+
 /* "2MB", "1GB", "64KB": as the hugetlb controller has a page size in the names of its files. */
 char *fence_size_name(Arena *arena, uint64_t page_size_bytes);

@@ -415,6 +415,7 @@ static void add_groups(Maker *maker) {
 /* Exact, unless something was charged elsewhere before its process came into this unit. */
 static void take_charge(Holder *holder, const HolderCharge *charge) {
         holder->mapped_pages = MAX(holder->mapped_pages, charge->reserved_pages);
+        holder->is_fenced = charge->is_fenced;
         if (charge->pages < holder->pages)
                 return;
         holder->pages = charge->pages;

@@ -33,6 +33,7 @@ typedef struct Holder {
         NodePages *nodes;      /* where those in use are, by number; n_nodes is 0: not known */
         size_t n_nodes;
         bool is_lower_bound; /* there may be more in use */
+        bool is_fenced;      /* its control group, or one above, limits how many it may take */
 } Holder;
 
 /* Pages of a size that are accounted for by the rows. Segments that several of them share count
@@ -55,6 +56,7 @@ typedef struct HolderCharge {
         uint64_t page_size_bytes;
         uint64_t pages;
         uint64_t reserved_pages; /* rsvd.current: with what is promised; 0: not known */
+        bool is_fenced;          /* rsvd.max of the group, or of one above, is a limit */
         NodePages *nodes;
         size_t n_nodes;
 } HolderCharge;

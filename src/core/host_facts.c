@@ -254,28 +254,45 @@ static void add_limit(const Facts *facts, UnitFacts *unit, const char *path,
                 *vec_push(facts->arena, &unit->limits) = limit;
 }
 
+/* Unified at its usual place, or that of a hybrid host. */
+static void find_hierarchy(Facts *facts) {
+        facts->ret->hierarchy = PATH_CGROUP;
+        for (size_t i = 0; i < ARRAY_LEN(hierarchies); i++) {
+                const char *controllers = read_line(
+                        facts, arena_printf(facts->arena, "%s/cgroup.controllers", hierarchies[i]));
+
+                if (!controllers)
+                        continue;
+                facts->ret->hierarchy = hierarchies[i];
+                facts->ret->has_fences = text_has_word(controllers, "hugetlb");
+                return;
+        }
+}
+
 static void read_group_limits(const Facts *facts, UnitFacts *unit, const char *group) {
         Arena *arena = facts->arena;
 
         for (size_t i = 0; i < facts->topology->n_page_sizes; i++) {
                 uint64_t bytes = facts->topology->page_sizes[i].bytes;
-                const char *prefix = arena_printf(arena, PATH_CGROUP "%s/hugetlb.%s.", group,
-                                                  fence_size_name(arena, bytes));
 
-                add_limit(facts, unit, arena_printf(arena, "%smax", prefix), bytes);
-                add_limit(facts, unit, arena_printf(arena, "%srsvd.max", prefix), bytes);
+                add_limit(facts, unit,
+                          arena_printf(arena, "%s/hugetlb.%s.max", group,
+                                       fence_size_name(arena, bytes)),
+                          bytes);
+                add_limit(facts, unit, fence_path(arena, group, bytes), bytes);
         }
-        add_limit(facts, unit, arena_printf(arena, PATH_CGROUP "%s/memory.max", group), 0);
+        add_limit(facts, unit, arena_printf(arena, "%s/memory.max", group), 0);
 }
 
 /* The group of the unit, and those above it. */
 static void read_groups(const Facts *facts, UnitFacts *unit) {
-        char *group = arena_strdup(facts->arena, unit->group), *slash;
-        const char *nodes = read_line(
-                facts, arena_printf(facts->arena, PATH_CGROUP "%s/cpuset.mems.effective", group));
+        const char *hierarchy = facts->ret->hierarchy;
+        char *group = arena_printf(facts->arena, "%s%s", hierarchy, unit->group), *slash;
+        const char *nodes =
+                read_line(facts, arena_printf(facts->arena, "%s/cpuset.mems.effective", group));
 
         unit->has_memory_nodes = nodes && *nodes && id_set_parse(nodes, &unit->memory_nodes) == 0;
-        for (size_t i = 0; i < CGROUP_DEPTH_MAX && *group; i++) {
+        for (size_t i = 0; i < CGROUP_DEPTH_MAX && strlen(group) > strlen(hierarchy); i++) {
                 read_group_limits(facts, unit, group);
                 slash = strrchr(group, '/');
                 *slash = '\0';
@@ -477,6 +494,7 @@ HostFacts *host_facts_read(Arena *arena, const Sources *sources, const Config *c
 
         read_limits_of_kernel(&facts);
         read_mounts(&facts);
+        find_hierarchy(&facts);
         read_instances(&facts, config);
         read_all_login_limits(&facts);
         read_logind(&facts);

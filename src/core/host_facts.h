@@ -30,7 +30,7 @@ typedef struct UnitFacts {
         const char *name;
         const UnitFile *file;
         VEC(const UnitFile *) slices; /* from its own up to the top one, without -.slice */
-        const char *group;            /* "/system.slice/mariadb.service" */
+        const char *group;            /* "/system.slice/mariadb.service", below hierarchy */
         bool is_running;              /* there are processes in its control group */
         uint64_t pid;                 /* the first of them */
         uint64_t age_usec;            /* since that was started; 0: not known */
@@ -83,6 +83,8 @@ typedef struct Overcommit {
 typedef struct HostFacts {
         InstanceFacts *instances;
         size_t n_instances;
+        const char *hierarchy;  /* where the unified hierarchy of control groups is mounted */
+        bool has_fences;        /* it has the hugetlb controller */
         bool counts_huge_pages; /* cgroup2 is mounted with memory_hugetlb_accounting */
         bool has_shmmax, has_shmall, has_shm_group;
         uint64_t shmmax_bytes;

@@ -5,6 +5,7 @@
  * memory_hugetlb_accounting, systemd.exec(5), systemd.resource-control(5), logind.conf(5). */
 
 #include "base/text.h"
+#include "core/fence.h"
 #include "core/names.h"
 #include "core/rules_rows.h"
 
@@ -89,7 +90,7 @@ static void find_70(RuleRun *run) {
 
 /* ---- pools ---- */
 
-static uint64_t wanted_pages(const RuleRun *run, uint64_t page_size_bytes) {
+uint64_t rule_wanted_pages(const RuleRun *run, uint64_t page_size_bytes) {
         uint64_t pages = 0;
 
         for (size_t i = 0; i < run->n_instances; i++)
@@ -104,7 +105,7 @@ static void find_boot_pages(RuleRun *run) {
         if (!run->input->boot_line)
                 return;
         VEC_FOREACH(boot, &run->input->boot_line->pages) {
-                uint64_t wanted = wanted_pages(run, boot->page_size_bytes);
+                uint64_t wanted = rule_wanted_pages(run, boot->page_size_bytes);
                 Diag diag = {.file = PATH_CMDLINE, .key = boot->words};
 
                 if (wanted == 0 || (!is_kept && boot->pages <= wanted))
@@ -123,7 +124,7 @@ static void find_boot_pages(RuleRun *run) {
 
 static void find_overcommit(RuleRun *run) {
         VEC_FOREACH(overcommit, &run->input->facts->overcommits) {
-                if (wanted_pages(run, overcommit->page_size_bytes) == 0)
+                if (rule_wanted_pages(run, overcommit->page_size_bytes) == 0)
                         continue;
                 rule_add(
                         run,
@@ -194,20 +195,25 @@ static uint64_t planned_pool_pages(const RuleRun *run, uint64_t page_size_bytes)
         return pages;
 }
 
-static bool is_stranger(const RuleRun *run, const Holder *holder) {
+bool rule_is_stranger(const RuleRun *run, const Holder *holder) {
         return !is_of_instance(run, holder) && !is_left_segment(holder) &&
                is_attributable(run, holder->page_size_bytes);
+}
+
+bool rule_is_in_need(const RuleRun *run, const Holder *holder) {
+        return add_saturated(rule_wanted_pages(run, holder->page_size_bytes),
+                             holder_kept_pages(holder)) >
+               planned_pool_pages(run, holder->page_size_bytes);
 }
 
 static void find_taken(RuleRun *run) {
         if (!run->input->holders)
                 return;
         VEC_FOREACH(holder, &run->input->holders->list) {
-                uint64_t wanted = wanted_pages(run, holder->page_size_bytes);
+                uint64_t wanted = rule_wanted_pages(run, holder->page_size_bytes);
                 uint64_t pool = planned_pool_pages(run, holder->page_size_bytes);
 
-                if (wanted == 0 || !is_stranger(run, holder) ||
-                    add_saturated(wanted, holder_kept_pages(holder)) <= pool)
+                if (wanted == 0 || !rule_is_stranger(run, holder) || !rule_is_in_need(run, holder))
                         continue;
                 rule_add(
                         run,
@@ -309,12 +315,21 @@ static void find_policy(RuleRun *run, const RuleInstance *instance) {
                 add_policy(run, instance, &nodes, rule_at_unit(mask));
         else if (unit->has_memory_nodes)
                 add_policy(run, instance, &unit->memory_nodes,
-                           (Diag){.file = arena_printf(run->arena,
-                                                       PATH_CGROUP "%s/cpuset.mems.effective",
-                                                       unit->group)});
+                           (Diag){.file = arena_printf(run->arena, "%s%s/cpuset.mems.effective",
+                                                       run->input->facts->hierarchy, unit->group)});
 }
 
 /* ---- how much the unit may have ---- */
+
+/* Ours is put up anew at each start; rules of their own see to it. */
+static bool is_own_fence(const RuleRun *run, const UnitFacts *unit, const GroupLimit *limit) {
+        return fence_wish(run->input->config, unit->name) != TRI_NO &&
+               text_equals(limit->file,
+                           fence_path(run->arena,
+                                      arena_printf(run->arena, "%s%s", run->input->facts->hierarchy,
+                                                   unit->group),
+                                      limit->page_size_bytes));
+}
 
 static void find_group_max(RuleRun *run, const RuleInstance *instance) {
         const UnitFacts *unit = instance->facts->unit;
@@ -324,7 +339,7 @@ static void find_group_max(RuleRun *run, const RuleInstance *instance) {
         VEC_FOREACH(limit, &unit->limits) {
                 if (limit->page_size_bytes == 0 ||
                     limit->page_size_bytes != instance->planned->page_size_bytes ||
-                    limit->bytes >= rule_planned_bytes(instance))
+                    limit->bytes >= rule_planned_bytes(instance) || is_own_fence(run, unit, limit))
                         continue;
                 bool is_reservation = text_ends_with(limit->file, ".rsvd.max");
 

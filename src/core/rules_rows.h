@@ -25,6 +25,7 @@ extern const RuleFamily rules_postgresql;
 extern const RuleFamily rules_oracle;
 extern const RuleFamily rules_mysql;
 extern const RuleFamily rules_thp;
+extern const RuleFamily rules_fence;
 extern const RuleFamily rules_host;
 
 struct RuleRun {
@@ -82,3 +83,12 @@ bool rule_may_lock(const RuleInstance *instance);
  * NULL then. */
 uint64_t rule_memlock_bytes(RuleRun *run, const RuleInstance *instance,
                             const UnitAssignment **ret_assignment);
+
+/* What all instances want of a page size. */
+uint64_t rule_wanted_pages(const RuleRun *run, uint64_t page_size_bytes);
+
+/* Whether those pages are surely nobody's whom the plan knows, and somebody's who lives. */
+bool rule_is_stranger(const RuleRun *run, const Holder *holder);
+
+/* Whether the planned pool is too small for the holder's pages besides the instances'. */
+bool rule_is_in_need(const RuleRun *run, const Holder *holder);

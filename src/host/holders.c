@@ -7,6 +7,7 @@
 #include "core/names.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum {
         PROCESSES_MAX = 65536,    /* whose status is read */
@@ -211,6 +212,22 @@ static void look_into_touchers(Search *search) {
 
 /* ---- control groups ---- */
 
+/* Unified hierarchy only: its root has no such file. */
+static bool is_fenced(Search *search, const char *group, uint64_t page_size_bytes) {
+        CLEANUP(arena_freep) Arena *scratch = arena_new();
+        char *above = arena_strdup(scratch, group), *slash;
+        uint64_t bytes;
+
+        while ((slash = strrchr(above, '/')) && slash != above) {
+                if (root_read_u64(search->root, fence_path(scratch, above, page_size_bytes),
+                                  &bytes) == 0 &&
+                    fence_is_limit(bytes))
+                        return true;
+                *slash = '\0';
+        }
+        return false;
+}
+
 /* Both hierarchies have numa_stat; they differ in how they call the rest. */
 static bool read_charge(Search *search, const char *group, const char *reserved_name,
                         uint64_t page_size_bytes, HolderCharge *ret) {
@@ -229,6 +246,7 @@ static bool read_charge(Search *search, const char *group, const char *reserved_
         if (root_read_u64(search->root, arena_printf(scratch, "%s%s", prefix, reserved_name),
                           &reserved_bytes) == 0)
                 charge.reserved_pages = reserved_bytes / page_size_bytes;
+        charge.is_fenced = is_fenced(search, group, page_size_bytes);
         *ret = charge;
         return true;
 }

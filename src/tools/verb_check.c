@@ -66,13 +66,24 @@ static void add_no_unit(const InstanceConfig *config, Diags *problems) {
                                             .remedy = "name the database's service in Unit="});
 }
 
+static void add_no_fence(const InstanceConfig *config, const Reason *no_fence, Diags *problems) {
+        if (!config->refusal && config->isolate == TRI_YES && no_fence->kind != REASON_NONE)
+                diags_add(problems, &(Diag){.severity = SEVERITY_ERROR,
+                                            .id = reason_id(no_fence->kind),
+                                            .file = config->file,
+                                            .key = "Isolate",
+                                            .text = no_fence->text,
+                                            .remedy = no_fence->remedy});
+}
+
 /* What the files say is fine, but this host cannot give. */
-static void add_shortages(const Plan *plan, Diags *problems) {
+static void add_shortages(const Plan *plan, const Topology *topology, Diags *problems) {
         for (size_t i = 0; i < plan->n_instances; i++) {
                 const PlanInstance *planned = &plan->instances[i];
                 const InstanceConfig *config = planned->demand->config;
 
                 add_no_unit(config, problems);
+                add_no_fence(config, &topology->no_fence, problems);
                 if (config->refusal || planned->reason.kind == REASON_NONE)
                         continue;
                 diags_add(problems, &(Diag){.severity = config->shortage == SHORTAGE_DEGRADE
@@ -167,7 +178,7 @@ static int check_host(Command *command) {
         add_all(&problems, &local.guard_problems);
         HostPlan host = local_host_plan(command, &local, &problems);
 
-        add_shortages(local.plan, &problems);
+        add_shortages(local.plan, local.topology, &problems);
         add_others(command, &local, &host.thp, &problems);
         add_gathered_problems(local.config, &figures, &problems);
         const RuleInput input = {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include "host/cgroup_fence.h"
+#include "host/holders.h"
 #include "host/unit_cgroup.h"
 #include "support/tree.h"
 
@@ -127,6 +128,40 @@ static void test_kernel_without(void **state) {
         assert_int_equal(reason.kind, REASON_NO_FENCE);
 }
 
+/* ---- who has one ---- */
+
+static bool is_holder_fenced(const Tree *tree) {
+        const Topology *host =
+                host_make(tree->arena, "sizes 2M\nnode 0 total=4G free=3G 2M=9/0/0\n");
+        const Holders *holders = holders_find(tree->root, tree->arena, host);
+
+        assert_int_equal(holders->list.n, 1);
+        assert_text(holders->list.items[0].unit, "x.service");
+        return holders->list.items[0].is_fenced;
+}
+
+/* Its own limit counts, and those of the slices above. */
+static void test_holder(void **state) {
+        static const char none[] = "9223372036854771712\n";
+        const Tree *tree = *state;
+
+        tree_write(tree, "/proc/812/status",
+                   "Name:\tx\nPid:\t812\nPPid:\t1\n"
+                   "HugetlbPages:\t   18432 kB\n");
+        tree_write(tree, "/proc/812/cgroup", "0::/system.slice/x.service\n");
+        assert_false(is_holder_fenced(tree));
+        tree_write(tree, UNIT "/hugetlb.2MB.numa_stat", "total=18874368 N0=18874368\n");
+        tree_write(tree, UNIT "/hugetlb.2MB.rsvd.current", "18874368\n");
+        tree_write(tree, UNIT "/hugetlb.2MB.rsvd.max", "max\n");
+        tree_write(tree, SLICE "/hugetlb.2MB.rsvd.max", none);
+        assert_false(is_holder_fenced(tree));
+        tree_write(tree, SLICE "/hugetlb.2MB.rsvd.max", "41943040\n");
+        assert_true(is_holder_fenced(tree));
+        tree_write(tree, SLICE "/hugetlb.2MB.rsvd.max", none);
+        tree_write(tree, UNIT "/hugetlb.2MB.rsvd.max", "20971520\n");
+        assert_true(is_holder_fenced(tree));
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 TREE_TEST(test_judge),
@@ -135,6 +170,7 @@ int main(void) {
                 TREE_TEST(test_set),
                 TREE_TEST(test_turned_on_and_read_back),
                 TREE_TEST(test_kernel_without),
+                TREE_TEST(test_holder),
         };
 
         return RUN_TESTS(tests);

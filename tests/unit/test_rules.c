@@ -49,6 +49,12 @@ typedef struct Case {
                 "/proc/812/stat", "812 (a b) S 1 812 812 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 1 0 " \
                                   "60000 1000 100\n"                                             \
         }
+#define CONTROLLER \
+        { "/sys/fs/cgroup/cgroup.controllers", "cpu hugetlb memory\n" }
+#define NEIGHBOUR   "[Instance]\nPages=10\nUnit=other.service\n"
+#define SHARES_UNIT "[Instance]\nPages=10\nUnit=mariadb.service\nIsolate=yes\n"
+/* Enough of them are there for 512 of somebody else. */
+#define FOUND_PAGES "sizes 1G 2M\nnode 0 total=64G free=58G 2M=2000/1488/0\n"
 #define ACCOUNTING                                                                           \
         {                                                                                    \
                 "/proc/mounts",                                                              \
@@ -349,6 +355,56 @@ static const Case cases[] = {
          .files = {{"/sys/fs/cgroup/system.slice/hugetlb.2MB.rsvd.max", "max\n"},
                    {MARIA_DIR "/hugetlb.2MB.max", "1382023168\n"},
                    {MARIA_DIR "/hugetlb.1GB.max", "0\n"}}},
+        {"cgroup-max", MARIA "Isolate=yes\n", /* our own is put up anew */
+         .files = {{MARIA_DIR "/hugetlb.2MB.rsvd.max", "1048576\n"}}},
+        {"fence-missing", MARIA, .other = NEIGHBOUR,
+         .files = {CONTROLLER, RUNS(MARIA_DIR), {MARIA_DIR "/hugetlb.2MB.rsvd.max", "max\n"}},
+         .expects = MARIA_DIR "/hugetlb.2MB.rsvd.max: mariadb.service runs without a fence"},
+        {"fence-missing", MARIA, .other = NEIGHBOUR,
+         .files = {CONTROLLER,
+                   RUNS(MARIA_DIR),
+                   {MARIA_DIR "/hugetlb.2MB.rsvd.max", "9223372036854771712\n"}},
+         .expects = "runs without a fence"},
+        {"fence-missing", MARIA, .other = NEIGHBOUR,
+         .files = {CONTROLLER,
+                   RUNS(MARIA_DIR),
+                   {MARIA_DIR "/hugetlb.2MB.rsvd.max", "1382023168\n"}}},
+        {"fence-missing", MARIA, .files = {CONTROLLER, RUNS(MARIA_DIR)}}, /* has no neighbour */
+        {"fence-missing", MARIA, .other = NEIGHBOUR, .files = {RUNS(MARIA_DIR)}},
+        {"fence-missing", MARIA, .other = NEIGHBOUR, .files = {CONTROLLER}}, /* does not run */
+        {"fence-missing", MARIA "Isolate=no\n", .other = NEIGHBOUR,
+         .files = {CONTROLLER, RUNS(MARIA_DIR)}},
+        {"fence-missing", MARIA, .other = NEIGHBOUR, /* of a hybrid host */
+         .files = {{"/sys/fs/cgroup/unified/cgroup.controllers", "hugetlb\n"},
+                   RUNS("/sys/fs/cgroup/unified/system.slice/mariadb.service")},
+         .expects = "/sys/fs/cgroup/unified/system.slice/mariadb.service/hugetlb.2MB.rsvd.max: "},
+        {"fence-wrong", MARIA, .other = NEIGHBOUR,
+         .files = {CONTROLLER, RUNS(MARIA_DIR), {MARIA_DIR "/hugetlb.2MB.rsvd.max", "1073741824\n"}},
+         .expects = "the fence of mariadb.service is at 1G, and the plan has 1.3G for it"},
+        {"fence-wrong", MARIA, .other = NEIGHBOUR,
+         .files = {CONTROLLER,
+                   RUNS(MARIA_DIR),
+                   {MARIA_DIR "/hugetlb.2MB.rsvd.max", "1382023168\n"},
+                   {MARIA_DIR "/hugetlb.1GB.rsvd.max", "1073741824\n"}},
+         .expects =
+                 "hugetlb.1GB.rsvd.max: the fence of mariadb.service is at 1G, and the plan has 0"},
+        {"fence-wrong", MARIA, .other = SHARES_UNIT,
+         .files = {CONTROLLER,
+                   RUNS(MARIA_DIR),
+                   {MARIA_DIR "/hugetlb.2MB.rsvd.max", "1402994688\n"},
+                   {MARIA_DIR "/hugetlb.1GB.rsvd.max", "0\n"}}},
+        {"fence-wrong", MARIA, .other = NEIGHBOUR,
+         .files = {CONTROLLER, RUNS(MARIA_DIR), {MARIA_DIR "/hugetlb.2MB.rsvd.max", "max\n"}}},
+        {"unfenced", MARIA, .other = NEIGHBOUR, .topology = FOUND_PAGES, .held = "dpdk.service 512",
+         .files = {CONTROLLER}, .expects = "no fence keeps it from taking more"},
+        {"unfenced", MARIA, .other = NEIGHBOUR, .topology = FOUND_PAGES,
+         .held = "fenced.service 512", .files = {CONTROLLER}},
+        {"unfenced", MARIA, .other = NEIGHBOUR, .held = "dpdk.service 512", /* pool-taken */
+         .files = {CONTROLLER}},
+        {"unfenced", MARIA, .topology = FOUND_PAGES, .held = "dpdk.service 512",
+         .files = {CONTROLLER}},
+        {"unfenced", MARIA, .other = NEIGHBOUR, .topology = FOUND_PAGES,
+         .held = "mariadb.service 512", .files = {CONTROLLER}},
         {"memory-max", MARIA,
          .files = {ACCOUNTING,
                    {"/lib/systemd/system/mariadb.service", "[Service]\nMemoryMax=1G\n"}},
@@ -459,6 +515,7 @@ static Holders *case_holders(Arena *arena, const Case *c) {
                 .bytes = pages * 2 * MIB,
                 .pages = pages,
                 .mapped_pages = pages,
+                .is_fenced = text_equals(unit, "fenced.service"),
         };
         return holders;
 }
