@@ -1041,6 +1041,38 @@ def test_fence_cannot_be_had(host: Host, fixture: str = "one-node") -> None:
     host.stop(daemon)
 
 
+def test_memory_limit(host: Host, fixture: str = "one-node") -> None:
+    """Where huge pages count against MemoryMax=, nobody starts into a limit below them."""
+    host.config("20-a.conf", "[Instance]\nPages=100\nUnit=a.service\n")
+    host.config("20-b.conf", "[Instance]\nPages=100\nUnit=b.service\nShortage=degrade\n")
+    unlimited(host)
+    groups = "sys/fs/cgroup/system.slice"
+    host.write(f"{groups}/memory.max", f"{100 * MIB}\n")
+    host.write("proc/mounts", "cgroup2 /sys/fs/cgroup cgroup2 rw,nsdelegate 0 0\n")
+    daemon = host.start()
+    check(host.gate("a.service", "a").returncode == 0, "they do not count")
+    host.write("proc/mounts",
+               "cgroup2 /sys/fs/cgroup cgroup2 rw,nsdelegate,memory_hugetlb_accounting 0 0\n")
+    done = host.gate("a.service", "a")
+    check(done.returncode == 1 and "a: refused: MemoryMax= of system.slice is 100M, and its huge"
+          " pages alone are 200M" in done.stderr, done.stderr)
+    done = host.gate("b.service", "b")
+    check(done.returncode == 0 and "b: degraded: MemoryMax= of system.slice" in done.stderr,
+          done.stderr)
+    check(host.verdicts() == {"a": "ready", "b": "ready"}, "the pages stand")
+    host.write("proc/self/cgroup", "0::/\n")
+    check(host.ctl("wait", "a").returncode == 0, "by hand, nothing is about to start")
+    # Raised; and the same without a daemon.
+    host.write(f"{groups}/memory.max", "max\n")
+    host.write(f"{groups}/a.service/memory.high", f"{199 * MIB}\n")
+    check("MemoryHigh= of a.service is 199M" in host.gate("a.service", "a").stderr, "of the unit")
+    host.stop(daemon)
+    done = host.gate("a.service", "a")
+    check(done.returncode == 1 and "MemoryHigh= of a.service is 199M" in done.stderr, done.stderr)
+    host.write(f"{groups}/a.service/memory.high", f"{200 * MIB}\n")
+    check(host.gate("a.service", "a").returncode == 0, "it may start")
+
+
 def test_grow(host: Host, fixture: str = "one-node") -> None:
     host.config("20-db.conf", "[Instance]\nEngine=mariadb\n")
     host.config("30-fixed.conf", "[Instance]\nPages=10\n")

@@ -63,23 +63,6 @@ static void read_limits_of_kernel(Facts *facts) {
         }
 }
 
-/* "cgroup2 /sys/fs/cgroup cgroup2 rw,nosuid,nsdelegate,memory_hugetlb_accounting 0 0" */
-static void read_mounts(Facts *facts) {
-        SourceText text = source_read(facts->sources, facts->arena, PATH_MOUNTS);
-        SourceLines lines = source_lines(&text);
-        char *line;
-
-        while (text.text && (line = source_line(facts->arena, &lines))) {
-                const char *rest = line;
-
-                text_next_word(facts->arena, &rest, " ");
-                text_next_word(facts->arena, &rest, " ");
-                if (text_equals(text_next_word(facts->arena, &rest, " "), "cgroup2") &&
-                    strstr(rest, "memory_hugetlb_accounting"))
-                        facts->ret->counts_huge_pages = true;
-        }
-}
-
 /* ---- owners ---- */
 
 /* The fields of a line of passwd(5) or group(5); empty ones count. */
@@ -281,7 +264,6 @@ static void read_group_limits(const Facts *facts, UnitFacts *unit, const char *g
                           bytes);
                 add_limit(facts, unit, fence_path(arena, group, bytes), bytes);
         }
-        add_limit(facts, unit, arena_printf(arena, "%s/memory.max", group), 0);
 }
 
 /* The group of the unit, and those above it. */
@@ -292,6 +274,7 @@ static void read_groups(const Facts *facts, UnitFacts *unit) {
                 read_line(facts, arena_printf(facts->arena, "%s/cpuset.mems.effective", group));
 
         unit->has_memory_nodes = nodes && *nodes && id_set_parse(nodes, &unit->memory_nodes) == 0;
+        unit->memory_limits = memory_limits_read(facts->arena, facts->sources, hierarchy, group);
         for (size_t i = 0; i < CGROUP_DEPTH_MAX && strlen(group) > strlen(hierarchy); i++) {
                 read_group_limits(facts, unit, group);
                 slash = strrchr(group, '/');
@@ -493,7 +476,7 @@ HostFacts *host_facts_read(Arena *arena, const Sources *sources, const Config *c
         };
 
         read_limits_of_kernel(&facts);
-        read_mounts(&facts);
+        facts.ret->counts_huge_pages = memory_limits_count_huge_pages(arena, sources);
         find_hierarchy(&facts);
         read_instances(&facts, config);
         read_all_login_limits(&facts);

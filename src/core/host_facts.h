@@ -9,6 +9,7 @@
 
 #include "core/config.h"
 #include "core/figures.h"
+#include "core/memory_limit.h"
 #include "core/topology.h"
 #include "core/unit_file.h"
 
@@ -18,10 +19,10 @@ typedef struct FactOrigin {
         unsigned line;
 } FactOrigin;
 
-/* A file of a control group that sets an upper bound. */
+/* A file of a control group that sets an upper bound to huge pages. */
 typedef struct GroupLimit {
-        const char *file;         /* "/sys/fs/cgroup/system.slice/hugetlb.2MB.max" */
-        uint64_t page_size_bytes; /* of the hugetlb controller; 0: of memory */
+        const char *file; /* "/sys/fs/cgroup/system.slice/hugetlb.2MB.max" */
+        uint64_t page_size_bytes;
         uint64_t bytes;
 } GroupLimit;
 
@@ -35,6 +36,7 @@ typedef struct UnitFacts {
         uint64_t pid;                 /* the first of them */
         uint64_t age_usec;            /* since that was started; 0: not known */
         VEC(GroupLimit) limits;       /* of the group and those above it */
+        MemoryLimits memory_limits;   /* likewise */
         bool has_memory_nodes;        /* cpuset.mems.effective of its group could be read */
         IdSet memory_nodes;
 } UnitFacts;

@@ -20,6 +20,7 @@ static const char *const reason_ids[REASON_KINDS] = {
         [REASON_RELEASED] = "released",
         [REASON_SIZE_UNKNOWN] = "size-unknown",
         [REASON_NO_FENCE] = "no-fence",
+        [REASON_MEMORY_LIMIT] = "memory-limit",
 };
 
 const char *reason_id(ReasonKind kind) {

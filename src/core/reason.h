@@ -22,6 +22,7 @@ typedef enum ReasonKind {
         REASON_RELEASED,          /* given back by hand */
         REASON_SIZE_UNKNOWN,      /* Memory=auto, and the engine could not be asked yet */
         REASON_NO_FENCE,          /* Isolate=yes, and the unit cannot be fenced */
+        REASON_MEMORY_LIMIT,      /* MemoryMax= or its like is below the huge pages */
         REASON_KINDS,
 } ReasonKind;
 

@@ -337,8 +337,7 @@ static void find_group_max(RuleRun *run, const RuleInstance *instance) {
         if (!unit)
                 return;
         VEC_FOREACH(limit, &unit->limits) {
-                if (limit->page_size_bytes == 0 ||
-                    limit->page_size_bytes != instance->planned->page_size_bytes ||
+                if (limit->page_size_bytes != instance->planned->page_size_bytes ||
                     limit->bytes >= rule_planned_bytes(instance) || is_own_fence(run, unit, limit))
                         continue;
                 bool is_reservation = text_ends_with(limit->file, ".rsvd.max");
@@ -356,15 +355,13 @@ static void find_group_max(RuleRun *run, const RuleInstance *instance) {
         }
 }
 
-static const char livelock[] =
-        "huge pages count against it here (memory_hugetlb_accounting), and on most kernels a process that hits it spins in the page fault handler for ever: no OOM kill, and the unit stays active";
-
 static void add_memory_max(RuleRun *run, const RuleInstance *instance, const char *whose,
                            uint64_t bytes, Diag diag) {
-        diag.text = arena_printf(run->arena,
-                                 "%s may have %s, and the huge pages of %s alone are %s; %s", whose,
-                                 format_size(run->arena, bytes), instance->config->name,
-                                 format_size(run->arena, rule_planned_bytes(instance)), livelock);
+        diag.text = arena_printf(
+                run->arena,
+                "%s may have %s, and the huge pages of %s alone are %s; " MEMORY_LIMIT_LIVELOCK,
+                whose, format_size(run->arena, bytes), instance->config->name,
+                format_size(run->arena, rule_planned_bytes(instance)));
         diag.remedy = arena_printf(run->arena,
                                    "raise it to %s and what its processes need besides, or take it "
                                    "off",
@@ -411,10 +408,9 @@ static void find_memory_max(RuleRun *run, const RuleInstance *instance) {
         is_found = check_memory_max(run, instance, unit->file, "Service");
         VEC_FOREACH(slice, &unit->slices)
                 is_found = check_memory_max(run, instance, *slice, "Slice") || is_found;
-        VEC_FOREACH(limit, &unit->limits)
-                if (!is_found && limit->page_size_bytes == 0 &&
-                    limit->bytes < rule_planned_bytes(instance))
-                        add_memory_max(run, instance, "the control group", limit->bytes,
+        VEC_FOREACH(limit, &unit->memory_limits)
+                if (!is_found && limit->bytes < rule_planned_bytes(instance))
+                        add_memory_max(run, instance, limit->group, limit->bytes,
                                        (Diag){.file = limit->file});
 }
 

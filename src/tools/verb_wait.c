@@ -13,6 +13,7 @@
 #include "host/probe.h"
 #include "host/unit_cgroup.h"
 #include "ipc/manager_interface.h"
+#include "tools/gate_memory.h"
 #include "tools/learn.h"
 #include "tools/log.h"
 #include "tools/options.h"
@@ -123,6 +124,7 @@ static int decide_alone(Command *command, const char *name, const char *why) {
 
         if (instance.verdict != VERDICT_INVALID)
                 judge_start(command, &local, &instance);
+        gate_judge_memory(command, &instance);
         return tell_with_holders(command, status, &instance);
 }
 
@@ -236,8 +238,10 @@ static int wait_for(Command *command, const char *name) {
         else if (status_instance_from_json(command->arena, json_object_get(reply, "instance"),
                                            &instance) < 0)
                 code = decide_alone(command, name, "its answer makes no sense");
-        else
+        else {
+                gate_judge_memory(command, &instance);
                 code = tell(command, &instance);
+        }
         free(error_name);
         json_decref(reply);
         return code;

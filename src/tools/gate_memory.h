@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* A part of the gate: keeps a unit from starting into a limit of memory that its huge pages exceed
+ * (core/memory_limit.h), for it would neither run nor fail. */
+
+#include "tools/verbs.h"
+
+/* Where that is so for the unit that this process is about to start, INSTANCE becomes refused, or
+ * degraded with Shortage=degrade. */
+void gate_judge_memory(Command *command, StatusInstance *instance);
