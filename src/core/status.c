@@ -258,7 +258,7 @@ static void add_surplus_problems(Judge *judge) {
                                         pool->node, format_count(judge->arena, pool->surplus_pages),
                                         format_page_size(judge->arena, pool->page_size_bytes)),
                                 .remedy =
-                                        "see vm.nr_overcommit_hugepages, or who lowered the pool while it was in use"});
+                                        "see vm.nr_overcommit_hugepages, or who lowered the pool while it was in use; on kernels before 6.7 see SURPLUS PAGES in hugepland(8)"});
         }
 }
 

@@ -122,28 +122,39 @@ static void sum_pools(const Apply *apply, const PlanPool *pool, uint64_t *ret_pe
         }
 }
 
-/* Sets the pool's persistent count to PAGES. A kernel that would miscount is given the sum of all
- * nodes instead, through the file that takes and frees pages on the writer's own nodes only: that
- * one has always been right, and whatever is written to the node's file would be too much on one
- * kernel or lower the pool on another. */
+/* For a kernel that would miscount: the sum of all nodes, through the file that takes and frees pages
+ * on the writer's own nodes only. That one has always been right. Who may not bind himself (the
+ * sandbox of our own unit forbids it) takes the surplus off what is written to the node's file: too
+ * much by at most the surplus where the count is less than that, and never below what was found. */
+static void set_count_bound(const Apply *apply, const ApplyResult *result, uint64_t pages,
+                            uint64_t persistent, uint64_t surplus_elsewhere,
+                            ApplyOperation *operation) {
+        const PlanPool *pool = result->step.pool;
+        uint64_t less = MAX(sub_floored(pages, surplus_elsewhere), MIN(pool->found_pages, pages));
+
+        operation->is_bound = true;
+        operation->unbound_path = operation->path;
+        operation->unbound_text = arena_printf(apply->arena, "%" PRIu64 "\n", less);
+        operation->path = arena_printf(apply->arena,
+                                       PATH_HUGEPAGES "/" NAME_HUGEPAGES_DIR "%" PRIu64
+                                                      "kB/nr_hugepages_mempolicy",
+                                       pool->page_size_bytes / KIB);
+        operation->text = arena_printf(apply->arena, "%" PRIu64 "\n",
+                                       pages + sub_floored(persistent, result->reached_pages));
+}
+
+/* Sets the pool's persistent count to PAGES. */
 static void set_count(const Apply *apply, const ApplyResult *result, uint64_t pages,
                       ApplyOperation *operation) {
         const PlanPool *pool = result->step.pool;
         uint64_t persistent, surplus_elsewhere;
 
-        sum_pools(apply, pool, &persistent, &surplus_elsewhere);
-        if (apply->adds_surplus && surplus_elsewhere > 0) {
-                operation->is_bound = true;
-                operation->path = arena_printf(apply->arena,
-                                               PATH_HUGEPAGES "/" NAME_HUGEPAGES_DIR "%" PRIu64
-                                                              "kB/nr_hugepages_mempolicy",
-                                               pool->page_size_bytes / KIB);
-                pages += sub_floored(persistent, result->reached_pages);
-        } else {
-                operation->path = probe_pool_path(apply->arena, apply->topology, pool->node,
-                                                  pool->page_size_bytes, "nr_hugepages");
-        }
+        operation->path = probe_pool_path(apply->arena, apply->topology, pool->node,
+                                          pool->page_size_bytes, "nr_hugepages");
         operation->text = arena_printf(apply->arena, "%" PRIu64 "\n", pages);
+        sum_pools(apply, pool, &persistent, &surplus_elsewhere);
+        if (apply->adds_surplus && surplus_elsewhere > 0)
+                set_count_bound(apply, result, pages, persistent, surplus_elsewhere, operation);
 }
 
 static ApplyOperation make_operation(const Apply *apply, const ApplyResult *result,
@@ -233,6 +244,8 @@ static int bind_thread(unsigned node, bool is_bound) {
 static int write_bound(const Root *root, const ApplyOperation *operation) {
         int r = root_is_host(root) ? bind_thread(operation->node, true) : 0;
 
+        if (r == -EPERM)
+                return root_write_attribute(root, operation->unbound_path, operation->unbound_text);
         if (r < 0)
                 return r;
         r = root_write_attribute(root, operation->path, operation->text);

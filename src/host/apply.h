@@ -18,10 +18,12 @@ typedef struct ApplyOperation {
         LadderMove move;
         unsigned node;
         uint64_t page_size_bytes;
-        uint64_t pages_before; /* persistent */
-        bool is_bound;         /* written under a memory policy of NODE only: see apply.c */
-        const char *path;      /* of the attribute */
-        const char *text;      /* to write into it */
+        uint64_t pages_before;    /* persistent */
+        bool is_bound;            /* written under a memory policy of NODE only: see apply.c */
+        const char *path;         /* of the attribute */
+        const char *text;         /* to write into it */
+        const char *unbound_path; /* the same for who may not set a memory policy; NULL: not bound */
+        const char *unbound_text;
 } ApplyOperation;
 
 /* What became of one step of the plan. */

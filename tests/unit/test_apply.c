@@ -245,6 +245,9 @@ static void test_surplus_elsewhere(void **state) {
                 assert_int_equal(operation.is_bound, i == 0);
                 assert_text(operation.path, kernels[i].path);
                 assert_text(operation.text, kernels[i].text);
+                assert_text(operation.unbound_path, i == 0 ? node_file : NULL);
+                /* Less than the surplus cannot be said to the node's file, nor less than was found. */
+                assert_text(operation.unbound_text, i == 0 ? "4\n" : NULL);
         }
 }
 

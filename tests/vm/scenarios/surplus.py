@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Another has pages beyond the pool of node 1, as nr_overcommit_hugepages lets it: surplus ones, that
 a kernel before 6.7 adds to whatever is written to node 0. Each pool gets the count that is planned
-all the same, upwards and downwards, also where that is less than the surplus."""
+all the same, upwards and downwards; also where that is less than the surplus, if the daemon may bind
+itself as hugepland(8) says."""
 
 from pathlib import Path
 
@@ -13,15 +14,22 @@ OVERCOMMIT = Path("/proc/sys/vm/nr_overcommit_hugepages")
 STANDING = {0: 10, 1: 16}
 SURPLUS = 40
 
+BIND = "/etc/systemd/system/hugeplan.service.d/surplus.conf"
+
+
+def as_shipped() -> None:
+    """What is planned is there, and no more beside it than the surplus."""
+    surplus_on_node_1()
+    for pages in (100, 60, STANDING[0]):
+        configure("on0", f"[Instance]\nPages={pages}\nNodes=0\n")
+        reload()
+        check_equal(instance("on0")["verdict"], "ready", f"as shipped: {pages} pages are ready")
+        found = persistent()[0]
+        check(pages <= found <= max(pages, SURPLUS), f"as shipped: {pages} pages stand", found)
+
 
 def exactly_as_planned() -> None:
-    check(output("uname -r").startswith("6.1."), "the kernel is one that miscounts")
-    placed(STANDING, "without surplus")
-    OVERCOMMIT.write_text(f"{SURPLUS}\n")
-    start_pages("first", f"hold {sum(STANDING.values())}")
-    # What is beyond the pool comes from the node whose CPU asks for it.
-    start_pages("beyond", f"hold {SURPLUS} 2048 1", "CPUAffinity=1")
-    check_equal(pools("surplus_hugepages"), {0: 0, 1: SURPLUS}, "another has surplus pages")
+    surplus_on_node_1()
     for pages, how in {
         15: "a little more",
         100: "much more",
@@ -42,6 +50,16 @@ def exactly_as_planned() -> None:
     check_equal(pools("free_hugepages"), STANDING, "all of it free")
 
 
+def surplus_on_node_1() -> None:
+    check(output("uname -r").startswith("6.1."), "the kernel is one that miscounts")
+    placed(STANDING, "without surplus")
+    OVERCOMMIT.write_text(f"{SURPLUS}\n")
+    start_pages("first", f"hold {sum(STANDING.values())}")
+    # What is beyond the pool comes from the node whose CPU asks for it.
+    start_pages("beyond", f"hold {SURPLUS} 2048 1", "CPUAffinity=1")
+    check_equal(pools("surplus_hugepages"), {0: 0, 1: SURPLUS}, "another has surplus pages")
+
+
 def placed(planned: dict[int, int], how: str) -> None:
     for node, pages in planned.items():
         configure(f"on{node}", f"[Instance]\nPages={pages}\nNodes={node}\n")
@@ -59,5 +77,8 @@ def persistent() -> dict[int, int]:
 SCENARIO = Scenario(
     nodes=(Node("1G"), Node("1G")),
     files={"/etc/hugeplan.d/00-host.conf": "[Host]\n"},
-    boots=(Boot(exactly_as_planned),),
+    boots=(
+        Boot(as_shipped),
+        Boot(exactly_as_planned, files={BIND: "[Service]\nSystemCallFilter=set_mempolicy\n"}),
+    ),
 )
