@@ -16,19 +16,27 @@ static char *next_field(Arena *arena, const char **rest) {
         return field;
 }
 
-/* "name:password:id:gid-or-members:..."; lines of NIS ("+...") are none. */
-static bool parse_line(Arena *arena, const char *line, bool is_user, Account *ret) {
-        const char *rest = line;
-        char *fields[4];
+/* passwd(5): "name:password:uid:gid:comment:home:shell"; group(5): "name:password:gid:members". Lines
+ * may end early, but not before the fourth field. */
+enum { FIELD_NAME, FIELD_ID = 2, FIELD_PRIMARY, FIELD_HOME = 5, FIELD_MEMBERS = 3, N_FIELDS = 6 };
 
-        for (size_t i = 0; i < ARRAY_LEN(fields); i++)
-                if (!(fields[i] = next_field(arena, &rest)))
-                        return false;
-        *ret = (Account){.name = fields[0]};
-        if (!*ret->name || *ret->name == '+' || *ret->name == '-' ||
-            parse_u64(fields[2], &ret->id) < 0)
+/* Lines of NIS ("+...") are none. */
+static bool parse_line(Arena *arena, const char *line, bool is_user, Account *ret) {
+        const char *rest = line, *fields[N_FIELDS];
+
+        for (size_t i = 0; i < N_FIELDS; i++)
+                fields[i] = next_field(arena, &rest);
+        *ret = (Account){.name = fields[FIELD_NAME]};
+        if (!fields[FIELD_MEMBERS] || *ret->name == '\0' || *ret->name == '+' ||
+            *ret->name == '-' || parse_u64(fields[FIELD_ID], &ret->id) < 0)
                 return false;
-        return !is_user || parse_u64(fields[3], &ret->group_id) == 0;
+        if (!is_user) {
+                ret->members = fields[FIELD_MEMBERS];
+                return true;
+        }
+        if (fields[FIELD_HOME] && *fields[FIELD_HOME] == '/')
+                ret->home = fields[FIELD_HOME];
+        return parse_u64(fields[FIELD_PRIMARY], &ret->group_id) == 0;
 }
 
 static AccountList read_list(Arena *arena, const Sources *sources, const char *path, bool is_user) {
@@ -82,17 +90,17 @@ Accounts accounts_read(Arena *arena, const Sources *sources) {
 
 static const Account *find(Arena *arena, const AccountList *accounts, const char *name) {
         uint64_t id;
+        bool is_id = parse_u64(name, &id) == 0;
 
-        if (parse_u64(name, &id) == 0) {
-                Account *account = ARENA_NEW(arena, Account);
-
-                *account = (Account){.name = name, .id = id, .group_id = id};
-                return account;
-        }
         VEC_FOREACH(account, accounts)
-                if (text_equals(account->name, name))
+                if (is_id ? account->id == id : text_equals(account->name, name))
                         return account;
-        return NULL;
+        if (!is_id)
+                return NULL;
+        Account *account = ARENA_NEW(arena, Account);
+
+        *account = (Account){.name = name, .id = id, .group_id = UINT64_MAX};
+        return account;
 }
 
 const Account *account_find_user(Arena *arena, const Accounts *accounts, const char *name) {
@@ -101,4 +109,13 @@ const Account *account_find_user(Arena *arena, const Accounts *accounts, const c
 
 const Account *account_find_group(Arena *arena, const Accounts *accounts, const char *name) {
         return find(arena, &accounts->groups, name);
+}
+
+bool account_has_member(Arena *arena, const Account *group, const char *user) {
+        const char *rest = group->members, *member;
+
+        while ((member = text_next_word(arena, &rest, ",")))
+                if (text_equals(member, user))
+                        return true;
+        return false;
 }

@@ -11,8 +11,10 @@
 
 typedef struct Account {
         const char *name;
-        uint64_t id;       /* uid or gid */
-        uint64_t group_id; /* of a user: the primary group */
+        uint64_t id;         /* uid or gid */
+        uint64_t group_id;   /* of a user: the primary group; UINT64_MAX: not known */
+        const char *home;    /* of a user; NULL: none is said */
+        const char *members; /* of a group: names of users, with commas between */
 } Account;
 
 typedef VEC(Account) AccountList;
@@ -26,7 +28,10 @@ typedef struct Accounts {
 
 Accounts accounts_read(Arena *arena, const Sources *sources);
 
-/* NULL where the files have no such name. A name of digits is the id itself, whether or not somebody
- * has it, as systemd takes User= and Group=. */
+/* NULL where the files have no such name. A name of digits is an id, whether or not somebody has it, as
+ * systemd takes User= and Group=. */
 const Account *account_find_user(Arena *arena, const Accounts *accounts, const char *name);
 const Account *account_find_group(Arena *arena, const Accounts *accounts, const char *name);
+
+/* Whether a group lists that user. Whose primary group it is need not be listed. */
+bool account_has_member(Arena *arena, const Account *group, const char *user);

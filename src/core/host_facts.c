@@ -3,28 +3,28 @@
 
 #include "base/size.h"
 #include "base/text.h"
+#include "core/accounts.h"
 #include "core/fence.h"
 #include "core/names.h"
 
 #include <string.h>
 
-#define PATH_PASSWD       "/etc/passwd"
-#define PATH_GROUP        "/etc/group"
-#define PATH_LIMITS       "/etc/security/limits.conf"
-#define PATH_LIMITS_DIR   "/etc/security/limits.d"
-#define PATH_LOGIND       "/etc/systemd/logind.conf"
-#define NAME_LOGIND_DIR   "systemd/logind.conf.d"
-#define USER_TICKS        100 /* sysconf(_SC_CLK_TCK), on every architecture that systemd runs on */
-#define STAT_START_FIELD  20  /* "starttime", counted from behind the command: proc_pid_stat(5) */
-#define CONFIG_LINES_MAX  4096
-#define CGROUP_DEPTH_MAX  16
-#define PASSWD_FIELDS_MAX 7
+#define PATH_LIMITS      "/etc/security/limits.conf"
+#define PATH_LIMITS_DIR  "/etc/security/limits.d"
+#define PATH_LOGIND      "/etc/systemd/logind.conf"
+#define NAME_LOGIND_DIR  "systemd/logind.conf.d"
+#define USER_TICKS       100 /* sysconf(_SC_CLK_TCK), on every architecture that systemd runs on */
+#define STAT_START_FIELD 20  /* "starttime", counted from behind the command: proc_pid_stat(5) */
+#define CONFIG_LINES_MAX 4096
+#define CGROUP_DEPTH_MAX 16
+#define ORATAB_FIELDS    3
 
 typedef struct Facts {
         Arena *arena;
         const Sources *sources;
         const Topology *topology;
         const Figures *figures;
+        Accounts accounts;
         HostFacts *ret;
         VEC(const UnitFacts *) units; /* each read once, though instances may share one */
 } Facts;
@@ -65,58 +65,21 @@ static void read_limits_of_kernel(Facts *facts) {
 
 /* ---- owners ---- */
 
-/* The fields of a line of passwd(5) or group(5); empty ones count. */
-static size_t split_fields(Arena *arena, const char *line, const char **ret) {
-        size_t n = 0;
-
-        while (n < PASSWD_FIELDS_MAX) {
-                size_t length = strcspn(line, ":");
-
-                ret[n++] = arena_strndup(arena, line, length);
-                if (line[length] == '\0')
-                        break;
-                line += length + 1;
-        }
-        return n;
-}
-
-static void find_ids(const Facts *facts, OwnerFacts *owner) {
-        SourceText text = source_read(facts->sources, facts->arena, PATH_PASSWD);
-        SourceLines lines = source_lines(&text);
-        const char *fields[PASSWD_FIELDS_MAX], *line;
-        uint64_t gid;
-
-        while (text.text && !owner->has_ids && (line = source_line(facts->arena, &lines)))
-                if (split_fields(facts->arena, line, fields) > 3 &&
-                    text_equals(fields[0], owner->name) && parse_u64(fields[2], &owner->uid) == 0 &&
-                    parse_u64(fields[3], &gid) == 0) {
-                        owner->has_ids = true;
-                        *vec_push(facts->arena, &owner->gids) = gid;
-                }
-}
-
-static bool has_member(Arena *arena, const char *members, const char *name) {
-        char *member;
-
-        while ((member = text_next_word(arena, &members, ",")))
-                if (text_equals(member, name))
-                        return true;
-        return false;
-}
-
 /* ADDED: the groups that SupplementaryGroups= and Group= of the unit name. */
-static void find_groups(const Facts *facts, OwnerFacts *owner, const char *added) {
-        SourceText text = source_read(facts->sources, facts->arena, PATH_GROUP);
-        SourceLines lines = source_lines(&text);
-        const char *fields[PASSWD_FIELDS_MAX], *line;
-        uint64_t gid;
+static void find_ids(const Facts *facts, OwnerFacts *owner, const char *added) {
+        Arena *arena = facts->arena;
+        const Account *user = account_find_user(arena, &facts->accounts, owner->name);
+        const char *name = user ? user->name : owner->name;
 
-        while (text.text && (line = source_line(facts->arena, &lines)))
-                if (split_fields(facts->arena, line, fields) > 3 &&
-                    parse_u64(fields[2], &gid) == 0 &&
-                    (has_member(facts->arena, fields[3], owner->name) ||
-                     text_has_word(added, fields[0]) || text_has_word(added, fields[2])))
-                        *vec_push(facts->arena, &owner->gids) = gid;
+        if (user && user->group_id != UINT64_MAX) {
+                owner->has_ids = true;
+                owner->uid = user->id;
+                *vec_push(arena, &owner->gids) = user->group_id;
+        }
+        VEC_FOREACH(group, &facts->accounts.groups)
+                if (account_has_member(arena, group, name) || text_has_word(added, group->name) ||
+                    text_has_word(added, arena_printf(arena, "%" PRIu64, group->id)))
+                        *vec_push(arena, &owner->gids) = group->id;
 }
 
 static const char *added_groups(const Facts *facts, const UnitFile *unit) {
@@ -151,8 +114,7 @@ static OwnerFacts find_owner(const Facts *facts, const InstanceConfig *config,
                 owner.name = gathered_user(facts->figures, config->name);
         if (!owner.name)
                 return owner;
-        find_ids(facts, &owner);
-        find_groups(facts, &owner, added_groups(facts, unit));
+        find_ids(facts, &owner, added_groups(facts, unit));
         return owner;
 }
 
@@ -397,11 +359,26 @@ static void read_logind(Facts *facts) {
 
 /* ---- Oracle ---- */
 
+/* What colons separate; empty fields count. */
+static size_t split_fields(Arena *arena, const char *line, const char **ret) {
+        size_t n = 0;
+
+        while (n < ORATAB_FIELDS) {
+                size_t length = strcspn(line, ":");
+
+                ret[n++] = arena_strndup(arena, line, length);
+                if (line[length] == '\0')
+                        break;
+                line += length + 1;
+        }
+        return n;
+}
+
 /* "ORCL:/u01/app/oracle/product/19.0.0/dbhome_1:N" */
 static void read_oratab(Facts *facts, const char *path) {
         SourceText text = source_read(facts->sources, facts->arena, path);
         SourceLines lines = source_lines(&text);
-        const char *fields[PASSWD_FIELDS_MAX], *line;
+        const char *fields[ORATAB_FIELDS], *line;
 
         while (text.text && lines.number < CONFIG_LINES_MAX &&
                (line = source_line(facts->arena, &lines))) {
@@ -472,6 +449,7 @@ HostFacts *host_facts_read(Arena *arena, const Sources *sources, const Config *c
                 .sources = sources,
                 .topology = topology,
                 .figures = figures,
+                .accounts = accounts_read(arena, sources),
                 .ret = ARENA_NEW(arena, HostFacts),
         };
 

@@ -2,6 +2,7 @@
 #include "core/mysql_server.h"
 
 #include "base/text.h"
+#include "core/accounts.h"
 #include "core/mysql_command.h"
 #include "core/problem.h"
 
@@ -132,23 +133,11 @@ static const char *argument_reason(const Server *server, const char *name) {
 
 /* The home directory of the server's user, NULL where it is not known. */
 static const char *user_home(const Server *server) {
-        SourceText text = source_read(server->sources, server->arena, "/etc/passwd");
-        SourceLines lines = source_lines(&text);
-        const char *prefix, *line;
+        Accounts accounts = accounts_read(server->arena, server->sources);
+        const Account *user =
+                server->user ? account_find_user(server->arena, &accounts, server->user) : NULL;
 
-        if (!server->user)
-                return NULL;
-        prefix = arena_printf(server->arena, "%s:", server->user);
-        while ((line = source_line(server->arena, &lines))) {
-                if (!text_starts_with(line, prefix))
-                        continue;
-                for (unsigned i = 0; line && i < 5; i++)
-                        line = strchr(line, ':') ? strchr(line, ':') + 1 : NULL;
-                if (line && *line == '/')
-                        return arena_strndup(server->arena, line, strcspn(line, ":"));
-                return NULL;
-        }
-        return NULL;
+        return user ? user->home : NULL;
 }
 
 static const char *read_default_files(Server *server) {

@@ -151,8 +151,9 @@ static void test_accounts(void **state) {
         const Sources *sources = TEST_SOURCES(
                 *state,
                 {"/etc/passwd", "root:x:0:0:root:/root:/bin/bash\n\nbroken\n+nis::::::\n"
-                                "postgres:x:112:118::/var/lib/postgresql:/bin/bash\n"},
-                {"/etc/group", "postgres:x:118:\nempty::7\n"},
+                                "postgres:x:112:118::/var/lib/postgresql:/bin/bash\n"
+                                "short:x:7:8\n"},
+                {"/etc/group", "postgres:x:118:\nempty::7\ndba:x:501:www,postgres\n"},
                 {"/etc/nsswitch.conf",
                  "# x\npasswd: files systemd\ngroup:\tfiles [!UNAVAIL=return] sss\n"});
         Accounts accounts = accounts_read(*state, sources);
@@ -164,6 +165,14 @@ static void test_accounts(void **state) {
         assert_null(account_find_user(*state, &accounts, "broken"));
         assert_null(account_find_user(*state, &accounts, "+nis"));
         assert_int_equal(account_find_user(*state, &accounts, "4711")->id, 4711);
+        assert_int_equal(account_find_user(*state, &accounts, "4711")->group_id, UINT64_MAX);
+        assert_text(account_find_user(*state, &accounts, "112")->name, "postgres");
+        assert_text(account_find_user(*state, &accounts, "postgres")->home, "/var/lib/postgresql");
+        assert_null(account_find_user(*state, &accounts, "short")->home);
+        const Account *dba = account_find_group(*state, &accounts, "dba");
+
+        assert_true(account_has_member(*state, dba, "postgres"));
+        assert_false(account_has_member(*state, dba, "post"));
         assert_false(accounts.users_elsewhere);
         assert_true(accounts.groups_elsewhere);
 }
