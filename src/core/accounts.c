@@ -39,17 +39,33 @@ static bool parse_line(Arena *arena, const char *line, bool is_user, Account *re
         return parse_u64(fields[FIELD_PRIMARY], &ret->group_id) == 0;
 }
 
-static AccountList read_list(Arena *arena, const Sources *sources, const char *path, bool is_user) {
+static void add_file(Arena *arena, const Sources *sources, const char *path, bool is_user,
+                     AccountList *accounts) {
         SourceText text = source_read(sources, arena, path);
         SourceLines lines = source_lines(&text);
-        AccountList accounts = {};
         Account account;
         char *line;
 
         while ((line = source_line(arena, &lines)))
                 if (parse_line(arena, line, is_user, &account))
-                        *vec_push(arena, &accounts) = account;
-        return accounts;
+                        *vec_push(arena, accounts) = account;
+}
+
+/* The administrator's file comes before the vendor's. */
+static AccountList read_users(Arena *arena, const Sources *sources) {
+        AccountList users = {};
+
+        add_file(arena, sources, PATH_PASSWD, true, &users);
+        add_file(arena, sources, PATH_USR_PASSWD, true, &users);
+        return users;
+}
+
+static AccountList read_groups(Arena *arena, const Sources *sources) {
+        AccountList groups = {};
+
+        add_file(arena, sources, PATH_GROUP, false, &groups);
+        add_file(arena, sources, PATH_USR_GROUP, false, &groups);
+        return groups;
 }
 
 /* Whether DATABASE ("passwd") has a source besides what is in files of this host. */
@@ -81,8 +97,8 @@ Accounts accounts_read(Arena *arena, const Sources *sources) {
         SourceText nsswitch = source_read(sources, arena, PATH_NSSWITCH);
 
         return (Accounts){
-                .users = read_list(arena, sources, PATH_PASSWD, true),
-                .groups = read_list(arena, sources, PATH_GROUP, false),
+                .users = read_users(arena, sources),
+                .groups = read_groups(arena, sources),
                 .users_elsewhere = is_elsewhere(arena, &nsswitch, "passwd"),
                 .groups_elsewhere = is_elsewhere(arena, &nsswitch, "group"),
         };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Users and groups, from the texts of /etc/passwd and /etc/group: passwd(5), group(5).
+/* Users and groups, from the texts of /etc/passwd and /etc/group, and of those in /usr/lib that
+ * image-based systems have besides: passwd(5), group(5).
  *
  * Files only: early in boot there is no network, and a name service that needs one must not be
  * asked. Whether other services know more names is said by nsswitch.conf(5); then a name that is

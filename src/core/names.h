@@ -69,6 +69,8 @@
  * sysusers.d, so that databases of several owners can be members. */
 #define PATH_PASSWD            "/etc/passwd"
 #define PATH_GROUP             "/etc/group"
+#define PATH_USR_PASSWD        PATH_USR_LIB "/passwd" /* nss-altfiles: image-based systems */
+#define PATH_USR_GROUP         PATH_USR_LIB "/group"
 #define PATH_NSSWITCH          "/etc/nsswitch.conf"
 #define NAME_HUGETLB_GROUP     "hugetlb"
 #define PATH_PAM_SECURITY      "/etc/security"

@@ -153,7 +153,9 @@ static void test_accounts(void **state) {
                 {"/etc/passwd", "root:x:0:0:root:/root:/bin/bash\n\nbroken\n+nis::::::\n"
                                 "postgres:x:112:118::/var/lib/postgresql:/bin/bash\n"
                                 "short:x:7:8\n"},
+                {"/usr/lib/passwd", "postgres:x:1:1::/:/bin/sh\nvendor:x:2:2::/:/bin/sh\n"},
                 {"/etc/group", "postgres:x:118:\nempty::7\ndba:x:501:www,postgres\n"},
+                {"/usr/lib/group", "vendors:x:2:\n"},
                 {"/etc/nsswitch.conf",
                  "# x\npasswd: files systemd\ngroup:\tfiles [!UNAVAIL=return] sss\n"});
         Accounts accounts = accounts_read(*state, sources);
@@ -161,6 +163,8 @@ static void test_accounts(void **state) {
         assert_int_equal(account_find_user(*state, &accounts, "postgres")->id, 112);
         assert_int_equal(account_find_user(*state, &accounts, "postgres")->group_id, 118);
         assert_int_equal(account_find_group(*state, &accounts, "postgres")->id, 118);
+        assert_int_equal(account_find_user(*state, &accounts, "vendor")->id, 2);
+        assert_int_equal(account_find_group(*state, &accounts, "vendors")->id, 2);
         assert_null(account_find_group(*state, &accounts, "empty"));
         assert_null(account_find_user(*state, &accounts, "broken"));
         assert_null(account_find_user(*state, &accounts, "+nis"));
