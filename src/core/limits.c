@@ -192,6 +192,13 @@ static UserLimit *user_limit(Arena *arena, UserLimits *limits, const char *user)
         return limit;
 }
 
+/* Who is named by an id is matched by it: limits.conf(5), an uid range without a minimum. */
+static const char *login_domain(Arena *arena, const char *user) {
+        uint64_t uid;
+
+        return parse_u64(user, &uid) == 0 ? arena_printf(arena, ":%" PRIu64, uid) : user;
+}
+
 /* A database that an administrator starts from a shell locks as much as one started by its unit. */
 static void add_login(Arena *arena, const Plan *plan, const InstanceConfig *instance,
                       UserLimits *limits) {
@@ -201,7 +208,7 @@ static void add_login(Arena *arena, const Plan *plan, const InstanceConfig *inst
 
         if (!lock || !user)
                 return;
-        UserLimit *limit = user_limit(arena, limits, user);
+        UserLimit *limit = user_limit(arena, limits, login_domain(arena, user));
 
         if (parse_size_bytes(lock, &bytes) < 0) {
                 bytes = instance_bytes(plan, instance);

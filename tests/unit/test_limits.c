@@ -145,6 +145,11 @@ static void test_logins(void **state) {
                                                   "User=ifx\nMemoryLock=64M\n",
                                                   NULL)),
                     "ifx soft memlock 65536\nifx hard memlock 65536\n");
+        assert_text(pam_lines(*state, config_make(*state, "a.conf",
+                                                  "[Instance]\nEngine=generic\nPages=1\n"
+                                                  "User=54321\nMemoryLock=64M\n",
+                                                  NULL)),
+                    ":54321 soft memlock 65536\n:54321 hard memlock 65536\n");
 }
 
 static void test_accounts(void **state) {
