@@ -153,7 +153,8 @@ def reloads() -> None:
 
 
 def units_are_sound() -> None:
-    units = "hugeplan.service hugeplan.socket hugeplan-check.service"
+    units = output("systemctl list-unit-files --plain --no-legend 'hugeplan*' | cut -d' ' -f1")
+    units = f"{' '.join(units.split())} {POSTGRESQL}"
     done = sh(f"systemd-analyze verify --man=no --recursive-errors=no {units}")
     silent = done.returncode == 0 and not (done.stdout + done.stderr).strip()
     check(silent, "systemd-analyze verify has nothing to say", said(done))
