@@ -104,9 +104,10 @@ def _units_to_enable(destdir: Path) -> list[str]:
 
 
 def _prepare_script(enable: list[str]) -> str:
-    if not enable:
-        return ":\n"
-    return f"SYSTEMD_OFFLINE=1 systemctl --quiet enable {' '.join(enable)}\n"
+    lines = ["systemd-sysusers"]  # as the packages' scripts do
+    if enable:
+        lines.append(f"SYSTEMD_OFFLINE=1 systemctl --quiet enable {' '.join(enable)}")
+    return "\n".join(["set -e", *lines, ""])
 
 
 def _as_root(member: tarfile.TarInfo) -> tarfile.TarInfo:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""MariaDB by its own files: nothing says how large it is, and it is reserved early what it takes."""
+"""MariaDB by its own files: nothing says how large it is, and it is reserved early what it takes, on
+the node that it is bound to."""
 
 from guestlib import (
     DEFAULT_PAGE_BYTES,
@@ -12,11 +13,13 @@ from guestlib import (
     output,
     pools,
     unit,
+    used_nodes,
     wait_for,
 )
 from scenario import Boot, Node, Scenario
 
 UNIT = "mariadb.service"
+NODE = 1
 CACHES = 16  # MiB, of each of the key caches
 BUFFER_POOL = 160
 # The pool, its alignment, two log buffers of 16 MiB, the key caches.
@@ -27,12 +30,14 @@ FIGURE = LEAST + (3 * 2 + 2 * CACHES) * MIB // DEFAULT_PAGE_BYTES
 def by_its_own_files() -> None:
     explained = hugeplan("explain mariadb")["sizes"][0]
     check_equal(explained["pages"], FIGURE, "the figure is that of the option files")
-    check_equal(pools(), {0: FIGURE}, "that many pages are reserved")
+    check_equal(pools(), {0: 0, NODE: FIGURE}, "that many pages are reserved")
     check_equal(instance("mariadb")["verdict"], "ready", "the instance is ready")
     wait_for(lambda: unit(UNIT) != "activating", 90)
     if not check_equal(unit(UNIT), "active", "MariaDB runs"):
         return
-    taken = sum(one.sizes["Size"] for one in hugetlb_mappings(unit(UNIT, "MainPID")))
+    mapped = hugetlb_mappings(unit(UNIT, "MainPID"))
+    check_equal(used_nodes(mapped), {NODE}, "every page of it is on its node")
+    taken = sum(one.sizes["Size"] for one in mapped)
     pages = taken // DEFAULT_PAGE_BYTES
     check(LEAST <= pages <= FIGURE, "InnoDB is huge, and nothing is missing", pages)
     check(FIGURE - pages <= 3 + 3, "hardly anything is left over", pages)
@@ -41,9 +46,11 @@ def by_its_own_files() -> None:
 
 
 SCENARIO = Scenario(
-    nodes=(Node("1G"),),
+    nodes=(Node("1G"), Node("1G")),
     files={
-        "/etc/hugeplan.d/20-mariadb.conf": "[Instance]\nEngine=mariadb\n",
+        "/etc/hugeplan.d/20-mariadb.conf": (
+            f"[Instance]\nEngine=mariadb\nNodes={NODE}\nPlacement=bind\n"
+        ),
         "/etc/mysql/mariadb.conf.d/90-hugeplan-vm.cnf": f"""\
 [mariadb-5.5]
 innodb_buffer_pool_size = 1T

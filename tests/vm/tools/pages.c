@@ -3,6 +3,7 @@
  *
  *   pages hold N [PAGE-KIB [NODE]]        maps and touches N huge pages and keeps them
  *   pages reserve N [PAGE-KIB [NODE]]     maps N huge pages and touches them at SIGUSR1 only
+ *   pages shm N [PAGE-KIB [NODE]]         as hold, in a System V segment
  *   pages fragment MIB KEEP [PIN [NODE]]  fills MIB with small pages and frees all but one in KEEP,
  *                                         scattered; one in PIN of those cannot be moved
  *   pages pin N                           N small pages that cannot be moved: the buffers of pipes
@@ -23,6 +24,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -89,24 +91,49 @@ static void stay(void) {
                 pause();
 }
 
-static void map_huge(unsigned long n, unsigned long page_kib, int is_touched) {
-        size_t page = page_kib * 1024, size = n * page;
+static char *map_huge(size_t size, size_t page) {
         int size_flag = __builtin_ctzl(page) << MAP_HUGE_SHIFT;
         char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
                             MAP_SHARED | MAP_ANONYMOUS | MAP_HUGETLB | size_flag, -1, 0);
 
         if (memory == MAP_FAILED)
                 fail("mmap");
-        if (!is_touched) {
-                sigset_t awaited;
-                int got;
+        return memory;
+}
 
-                sigemptyset(&awaited);
-                sigaddset(&awaited, SIGUSR1);
-                sigprocmask(SIG_BLOCK, &awaited, NULL);
-                say_ready();
-                sigwait(&awaited, &got);
-        }
+/* The segment goes with its last process. */
+static char *attach_huge(size_t size, size_t page) {
+        int size_flag = __builtin_ctzl(page) << MAP_HUGE_SHIFT; /* as SHM_HUGE_SHIFT */
+        int id = shmget(IPC_PRIVATE, size, IPC_CREAT | SHM_HUGETLB | size_flag | 0600);
+
+        if (id < 0)
+                fail("shmget");
+        char *memory = shmat(id, NULL, 0);
+
+        if (shmctl(id, IPC_RMID, NULL) < 0)
+                fail("shmctl");
+        if (memory == (char *) -1)
+                fail("shmat");
+        return memory;
+}
+
+static void await_signal(void) {
+        sigset_t awaited;
+        int got;
+
+        sigemptyset(&awaited);
+        sigaddset(&awaited, SIGUSR1);
+        sigprocmask(SIG_BLOCK, &awaited, NULL);
+        say_ready();
+        sigwait(&awaited, &got);
+}
+
+static void use_huge(const char *verb, size_t n, size_t page) {
+        size_t size = n * page;
+        char *memory = strcmp(verb, "shm") == 0 ? attach_huge(size, page) : map_huge(size, page);
+
+        if (strcmp(verb, "reserve") == 0)
+                await_signal();
         for (size_t at = 0; at < size; at += page)
                 memory[at] = 1;
         stay();
@@ -223,7 +250,9 @@ int main(int argc, char **argv) {
         const char *verb = argc > 1 ? argv[1] : "";
         char **arguments = argv + 2;
         int n = argc - 2;
-        int is_hold = strcmp(verb, "hold") == 0, is_fragment = strcmp(verb, "fragment") == 0;
+        int is_fragment = strcmp(verb, "fragment") == 0;
+        int is_huge = strcmp(verb, "hold") == 0 || strcmp(verb, "reserve") == 0 ||
+                      strcmp(verb, "shm") == 0;
         int node_at = is_fragment ? 3 : 2;
 
         if (strcmp(verb, "lowest") == 0 && n > 0) {
@@ -233,8 +262,8 @@ int main(int argc, char **argv) {
         allow_many_files();
         if (n > node_at)
                 bind_to(number(arguments, node_at, n, 0));
-        if (n > 0 && (is_hold || strcmp(verb, "reserve") == 0))
-                map_huge(number(arguments, 0, n, 0), number(arguments, 1, n, 2048), is_hold);
+        if (n > 0 && is_huge)
+                use_huge(verb, number(arguments, 0, n, 0), number(arguments, 1, n, 2048) * 1024);
         if (n > 1 && is_fragment && number(arguments, 1, n, 0) > 0)
                 fragment(number(arguments, 0, n, 0), number(arguments, 1, n, 0),
                          number(arguments, 2, n, 0));
