@@ -11,8 +11,10 @@ from pathlib import Path
 from guestlib import (
     DEFAULT_PAGE_BYTES,
     HOME,
+    MIB,
     SYSTEM_NODES,
     check,
+    meminfo,
     output,
     said,
     sh,
@@ -22,6 +24,13 @@ from guestlib import (
 
 PAGES = HOME / "pages"
 CONFIG = Path("/etc/hugeplan.d")
+
+# Nearly all that is free in a node of 1G. Of its small pages one in eight is kept, and of these one
+# in ninety cannot be moved: half of the places for a huge page have none of those.
+FRAGMENTED_MIB = 850
+KEPT_ONE_IN = 8
+PINNED_ONE_IN = 90
+LEFT_FREE = 64 * MIB
 
 
 def pages_service(arguments: str) -> str:
@@ -35,7 +44,7 @@ TimeoutStartSec=100
 
 
 def start_pages(name: str, arguments: str, more: str = "") -> None:
-    """Runs the tool `pages` as NAME.service, with a line of its section more, and returns when it
+    """Runs the tool `pages` as NAME.service, with lines of its section more, and returns when it
     has done its part."""
     Path(f"/run/systemd/system/{name}.service").write_text(f"{pages_service(arguments)}{more}\n")
     output(f"systemctl daemon-reload && systemctl start {name}.service", timeout_sec=90)
@@ -43,6 +52,24 @@ def start_pages(name: str, arguments: str, more: str = "") -> None:
 
 def stop_pages(name: str) -> None:
     output(f"systemctl stop {name}.service")
+
+
+def fragment(node: int, is_cache_kept: bool) -> None:
+    """Leaves a node of 1G in pieces: small pages here and there, some of them not movable, and all
+    the rest full of page cache. Some 235 huge pages can be had then, but only by giving up cache and
+    moving what is movable.
+
+    is_cache_kept: it belongs to a service that is to keep it (MemoryMin=). The kernel takes none of
+    that to allocate, so that one write gets a quarter or less every time. Of common cache it is luck:
+    now a tenth, now, on a slow host, all.
+    """
+    start_pages("fragmenter", f"fragment {FRAGMENTED_MIB} {KEPT_ONE_IN} {PINNED_ONE_IN} {node}")
+    sparse = Path("/var/tmp/sparse")
+    with sparse.open("wb") as file:
+        file.truncate(meminfo(node)["MemFree"] - LEFT_FREE)
+    protection = "1G" if is_cache_kept else "0"
+    output(f"systemctl set-property --runtime cache.slice MemoryMin={protection}")
+    start_pages("cache", f"cache {sparse} {node}", f"Slice=cache.slice\nMemoryMin={protection}")
 
 
 def pool_file(node: int, counter: str = "nr_hugepages") -> Path:

@@ -7,6 +7,7 @@
  *   pages fragment MIB KEEP [PIN [NODE]]  fills MIB with small pages and frees all but one in KEEP,
  *                                         scattered; one in PIN of those cannot be moved
  *   pages pin N                           N small pages that cannot be moved: the buffers of pipes
+ *   pages cache FILE [NODE]               reads a file, so that memory is full of its pages
  *   pages lowest FILE...                  reads counters without pause; at SIGTERM one line each:
  *                                         "FILE LOWEST HIGHEST READINGS"
  *
@@ -200,6 +201,18 @@ static void pin_buffers(unsigned long n) {
         stay();
 }
 
+static void cache(const char *name) {
+        static char part[1 << 20];
+        int fd = open(name, O_RDONLY | O_CLOEXEC);
+        ssize_t n = fd;
+
+        while (fd >= 0 && (n = read(fd, part, sizeof(part))) > 0)
+                ;
+        if (n < 0)
+                fail(name);
+        stay();
+}
+
 static unsigned long read_counter(int fd, const char *name) {
         char text[32];
         ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
@@ -251,9 +264,10 @@ int main(int argc, char **argv) {
         char **arguments = argv + 2;
         int n = argc - 2;
         int is_fragment = strcmp(verb, "fragment") == 0;
+        int is_cache = strcmp(verb, "cache") == 0;
         int is_huge = strcmp(verb, "hold") == 0 || strcmp(verb, "reserve") == 0 ||
                       strcmp(verb, "shm") == 0;
-        int node_at = is_fragment ? 3 : 2;
+        int node_at = is_fragment ? 3 : is_cache ? 1 : 2;
 
         if (strcmp(verb, "lowest") == 0 && n > 0) {
                 lowest(arguments, n);
@@ -267,6 +281,8 @@ int main(int argc, char **argv) {
         if (n > 1 && is_fragment && number(arguments, 1, n, 0) > 0)
                 fragment(number(arguments, 0, n, 0), number(arguments, 1, n, 0),
                          number(arguments, 2, n, 0));
+        if (n > 0 && is_cache)
+                cache(arguments[0]);
         if (n > 0 && strcmp(verb, "pin") == 0)
                 pin_buffers(number(arguments, 0, n, 0));
         fputs("pages: see the head of tests/vm/tools/pages.c for what to say\n", stderr);
