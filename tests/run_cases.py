@@ -106,7 +106,9 @@ def run_verb(programs: Programs, command: list[str], root: pathlib.Path) -> str:
 def tree_text(directory: pathlib.Path) -> str:
     text = ""
     for path in sorted(directory.rglob("*")):
-        if path.is_file():
+        if path.is_symlink():
+            text += f"--- {path.relative_to(directory)} -> {path.readlink()}\n"
+        elif path.is_file():
             mode = stat.S_IMODE(path.lstat().st_mode)
             text += f"--- {path.relative_to(directory)} {mode:04o}\n{path.read_text()}"
     return text

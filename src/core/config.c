@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "core/config_file.h"
 #include "core/config_keys.h"
+#include "core/mount_config.h"
 #include "core/names.h"
 #include "core/problem.h"
 
@@ -147,6 +148,23 @@ static bool find_placement_mistake(Arena *arena, const InstanceConfig *instance,
                instance->n_node_memory == 0;
 }
 
+static bool find_mount_mistake(Arena *arena, const InstanceConfig *instance, Mistake *ret) {
+        const MountConfig *mount = instance->mount;
+
+        *ret = (Mistake){"SharedMemory", "'hugetlbfs' needs a mount", "add Mount= with a path"};
+        if (!mount)
+                return instance->shared_memory == SHARED_MEMORY_HUGETLBFS;
+        *ret = (Mistake){
+                "Mount",
+                arena_printf(arena, "%s uses no reserved huge pages", instance->engine->title),
+                "leave Mount= out"};
+        if (!instance->engine->reserves)
+                return true;
+        *ret = (Mistake){"Mount", "nothing says who owns it",
+                         "add owner=USER to it, or give User="};
+        return !mount->user && !instance->user && !instance->engine->default_user;
+}
+
 /* ---- assembling ---- */
 
 typedef struct Assembler {
@@ -157,7 +175,7 @@ typedef struct Assembler {
         Instances instances;
 } Assembler;
 
-static const ConfigOrigin *find_origin(const InstanceConfig *instance, const char *key) {
+const ConfigOrigin *config_find_origin(const InstanceConfig *instance, const char *key) {
         VEC_FOREACH(origin, &instance->origins)
                 if (text_equals(origin->key, key))
                         return origin;
@@ -178,13 +196,14 @@ static void check_instance(Assembler *assembler, InstanceConfig *instance, Parse
                 find_memory_mistake,
                 find_split_mistake,
                 find_placement_mistake,
+                find_mount_mistake,
         };
         Mistake mistake;
 
         for (size_t i = 0; i < ARRAY_LEN(checks) && !instance->refusal; i++) {
                 if (!checks[i](assembler->arena, instance, &mistake))
                         continue;
-                const ConfigOrigin *origin = mistake.key ? find_origin(instance, mistake.key)
+                const ConfigOrigin *origin = mistake.key ? config_find_origin(instance, mistake.key)
                                                          : NULL;
                 ParsedFile *blamed = find_origin_file(assembler, origin, parsed);
 
@@ -286,6 +305,29 @@ static void refuse_second(Assembler *assembler, InstanceConfig *instance, Parsed
                 instance->name = arena_printf(arena, "%s.2", instance->name);
 }
 
+/* Of two mounts at one place, or one within the other, the first stays. */
+static void refuse_second_mount(Assembler *assembler, InstanceConfig *instance,
+                                ParsedFile *parsed) {
+        const ConfigOrigin *origin = config_find_origin(instance, "Mount");
+        ParsedFile *blamed = find_origin_file(assembler, origin, parsed);
+
+        VEC_FOREACH(other, &assembler->instances) {
+                if (!instance->mount || instance->refusal || other->refusal || !other->mount ||
+                    !mount_paths_overlap(instance->mount->path, other->mount->path))
+                        continue;
+                config_file_refuse(
+                        assembler->arena, blamed, &assembler->config->problems,
+                        &(Diag){.id = problem_id(PROBLEM_CONFIG_CONTRADICTION),
+                                .line = origin ? origin->line : 0,
+                                .key = "Mount",
+                                .text = arena_printf(
+                                        assembler->arena, "%s is in the way of %s, the mount of %s",
+                                        instance->mount->path, other->mount->path, other->name),
+                                .remedy = "give each instance a place of its own"});
+                instance->refusal = blamed->refusal;
+        }
+}
+
 static bool is_extended_to_instance(const Assembler *assembler, const ParsedFile *main_file) {
         VEC_FOREACH(item, &assembler->parsed)
                 if (text_equals((*item)->file->extends, main_file->file->name) &&
@@ -338,6 +380,7 @@ static void assemble_instance(Assembler *assembler, ParsedFile *parsed) {
         }
         check_instance(assembler, &instance, parsed);
         refuse_second(assembler, &instance, parsed);
+        refuse_second_mount(assembler, &instance, parsed);
         *vec_push(arena, &assembler->instances) = instance;
 }
 

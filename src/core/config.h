@@ -111,6 +111,15 @@ typedef struct Learned {
         ThpPolicy thp;       /* the wish of that version; THP_AUTO: none */
 } Learned;
 
+/* Mount=: a hugetlbfs mount for the instance alone. */
+typedef struct MountConfig {
+        const char *path; /* absolute and normal, of characters that unit files take as they are */
+        unsigned mode;
+        const char *user, *group; /* owner=; NULL: not given */
+        uint64_t size_bytes;      /* the most that fits in; 0: not given */
+        uint64_t min_size_bytes;  /* earmarked for it from the start; 0: none */
+} MountConfig;
+
 enum { PAGE_SIZES_MAX = 8, PRIORITY_MAX = 100, PRIORITY_DEFAULT = 50 };
 
 typedef struct InstanceConfig {
@@ -139,7 +148,8 @@ typedef struct InstanceConfig {
         ThpPolicy thp;
         TriState isolate;
         SharedMemory shared_memory;
-        const char *user, *group, *config_file, *data_directory, *memory_lock, *mount;
+        const char *user, *group, *config_file, *data_directory, *memory_lock;
+        const MountConfig *mount; /* NULL: none */
         VEC(ConfigOrigin) origins;
 } InstanceConfig;
 
@@ -155,6 +165,9 @@ typedef struct Config {
 Config *config_parse(Arena *arena, const ConfigFiles *files);
 
 const InstanceConfig *config_find(const Config *config, const char *name);
+
+/* The last line that set KEY ("Mount"); NULL where none did. */
+const ConfigOrigin *config_find_origin(const InstanceConfig *instance, const char *key);
 
 /* The number for pages of that size; 0 where COUNTS has none. */
 uint64_t page_counts_find(const PageCounts *counts, uint64_t page_size_bytes);

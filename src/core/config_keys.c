@@ -3,6 +3,7 @@
 
 #include "base/size.h"
 #include "base/text.h"
+#include "core/mount_config.h"
 #include "core/problem.h"
 #include "core/rule.h"
 
@@ -420,7 +421,12 @@ static const char *set_shared_memory(KeyTarget *target, const char *value) {
 }
 
 static const char *set_mount(KeyTarget *target, const char *value) {
-        return set_path(target, value, &target->instance->mount);
+        MountConfig *mount = ARENA_NEW(target->arena, MountConfig);
+        const char *wrong = mount_config_parse(target->arena, value, mount);
+
+        if (!wrong)
+                target->instance->mount = mount;
+        return wrong;
 }
 
 static const char *set_instance_thp(KeyTarget *target, const char *value) {
@@ -494,11 +500,8 @@ static void reset_shared_memory(KeyTarget *target) {
         target->instance->shared_memory = SHARED_MEMORY_ENGINE;
 }
 
-/* ---- what this version parses but does not act on yet ---- */
-
-static bool is_never_acted_on(const KeyTarget *target) {
-        (void) target;
-        return true;
+static void reset_mount(KeyTarget *target) {
+        target->instance->mount = NULL;
 }
 
 static const char expects_boolean[] = "write yes or no";
@@ -556,8 +559,10 @@ const ConfigKey config_keys[] = {
          "write auto, infinity, no or a size", .reset = reset_memory_lock},
         {SECTION_INSTANCE, "SharedMemory", set_shared_memory, NULL, "write mmap, sysv or hugetlbfs",
          .reset = reset_shared_memory},
-        {SECTION_INSTANCE, "Mount", set_mount, NULL, "write a path and its options",
-         .is_unsupported = is_never_acted_on},
+        {SECTION_INSTANCE, "Mount", set_mount, NULL,
+         "write a path such as /run/hugepages/orders, then what is needed of mode=0770 "
+         "owner=USER:GROUP size=8G min_size=8G",
+         .reset = reset_mount},
         {SECTION_INSTANCE, "TransparentHugePages", set_instance_thp, "auto",
          "write one of auto, never, madvise, always"},
         {SECTION_INSTANCE, "Isolate", set_isolate, "auto", "write auto, yes or no"},

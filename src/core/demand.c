@@ -193,6 +193,23 @@ static Reason fill_option(const Context *context, const InstanceConfig *config,
                                    : fill_sized(context->arena, config, option);
 }
 
+/* More than was reserved would be earmarked out of what is reserved for others. */
+static Reason check_mount(Arena *arena, const InstanceConfig *config, const DemandOption *option) {
+        uint64_t bytes = config->mount ? config->mount->min_size_bytes : 0;
+        uint64_t pages = div_round_up(bytes, option->page_size_bytes);
+
+        if (pages <= option->pages)
+                return (Reason){};
+        return refuse(REASON_CONFIG,
+                      arena_printf(arena,
+                                   "min_size= of Mount= earmarks %s pages of %s, and only %s are "
+                                   "reserved for the instance",
+                                   format_count(arena, pages),
+                                   format_page_size(arena, option->page_size_bytes),
+                                   format_count(arena, option->pages)),
+                      "lower min_size=, or reserve more by Memory= or Pages=");
+}
+
 /* One page size that the host has, if the engine can use it; else why not. */
 static Reason try_option(const Context *context, const InstanceConfig *config,
                          uint64_t page_size_bytes, DemandOption *option) {
@@ -207,7 +224,9 @@ static Reason try_option(const Context *context, const InstanceConfig *config,
                                      config->engine->title,
                                      format_page_size(arena, page_size_bytes)),
                         "write PageSize=default, or change default_hugepagesz= on the kernel command line");
-        return fill_option(context, config, option);
+        Reason reason = fill_option(context, config, option);
+
+        return reason.kind != REASON_NONE ? reason : check_mount(arena, config, option);
 }
 
 static Reason refuse_sizes(Arena *arena, const Topology *topology, const Text *missing) {
@@ -243,6 +262,9 @@ static Reason fill_options(const Context *context, const InstanceConfig *config,
                         instance->n_options++;
                 else if (first.kind == REASON_NONE)
                         first = reason;
+                /* A mount has one page size, which is settled before anyone knows what can be had. */
+                if (config->mount)
+                        break;
         }
         if (instance->n_options > 0)
                 return (Reason){};

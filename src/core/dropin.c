@@ -105,6 +105,14 @@ static const char *memory_lock_of(const Served *served) {
         return largest;
 }
 
+/* The mount is then there before the database, or neither is: it would fill a disk instead. */
+static void add_mounts(Text *text, const Served *served) {
+        for (size_t i = 0; i < served->n; i++)
+                if (served->instances[i]->mount && !served->instances[i]->refusal)
+                        text_printf(text, "RequiresMountsFor=%s\n",
+                                    served->instances[i]->mount->path);
+}
+
 static void add_limits(Text *text, const Served *served, const DropinInput *input) {
         const char *lock = memory_lock_of(served);
         bool needs_group = false;
@@ -143,7 +151,9 @@ static char *make_text(Arena *arena, const Served *served, const DropinInput *in
         text_add(
                 &text,
                 "\n# See hugeplan.d(5). A file of this name in /etc/systemd/system takes its place.\n\n"
-                "[Unit]\nWants=" NAME_UNIT "\nAfter=" NAME_UNIT "\n\n[Service]\n");
+                "[Unit]\nWants=" NAME_UNIT "\nAfter=" NAME_UNIT "\n");
+        add_mounts(&text, served);
+        text_add(&text, "\n[Service]\n");
         add_gates(&text, served, input->ctl);
         add_fence(&text, served, input);
         add_limits(&text, served, input);

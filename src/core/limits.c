@@ -46,16 +46,9 @@ bool limits_is_group_needed(const Config *config) {
 
 /* ---- accounts ---- */
 
-static const ConfigOrigin *find_origin(const InstanceConfig *instance, const char *key) {
-        VEC_FOREACH(origin, &instance->origins)
-                if (text_equals(origin->key, key))
-                        return origin;
-        return NULL;
-}
-
 static void refuse_account(Arena *arena, Config *config, InstanceConfig *instance, const char *key,
                            const char *what, const char *name) {
-        const ConfigOrigin *origin = find_origin(instance, key);
+        const ConfigOrigin *origin = config_find_origin(instance, key);
         Diag *refusal = ARENA_NEW(arena, Diag);
 
         *refusal = (Diag){

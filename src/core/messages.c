@@ -33,6 +33,8 @@ const Message messages[] = {
         {"shm-group-missing", "d4febc9ff26e4814982bb0d2eb0bd38c"},
         {"shm-group-replaced", "a994478af8fe47928805b4c7fbd1995d"},
         {"limit-write", "99ba85b403924857a9854a037557b979"},
+        {"mount-taken", "096f0de55c124872a77a08c2ca42974b"},
+        {"mount-outdated", "3dbefde68b92432bae2dbae1cb51c2d8"},
         {"no-daemon", "8b1958a231304197a5571a22ba49f988"},
         {"no-unit", "4470ff756b1f4a59b2691849e921d4b4"},
         {"conflict", "02a208130ea04c1c85db5311cdcfa651"},

@@ -20,6 +20,8 @@
 #define NAME_LEARNED           "90-learned.conf"
 #define NAME_UNIT              "hugeplan.service"
 #define NAME_DROPIN            "10-hugeplan.conf"
+#define NAME_WAIT_PREFIX       "hugeplan-wait@" /* followed by an instance's name */
+#define NAME_MOUNTS_WANTED_BY  "multi-user.target"
 #define PATH_SYSTEMD_RUNS      "/run/systemd/system" /* sd_booted(3) */
 #define PATH_USR_LIB           "/usr/lib"
 #define PATH_SYSTEMD_LIBRARIES PATH_USR_LIB "/systemd"
@@ -60,6 +62,7 @@
 #define PATH_SELF_MOUNTINFO         "/proc/self/mountinfo"
 #define PATH_SYSV_SHM               "/proc/sysvipc/shm"
 #define PATH_MOUNTS                 "/proc/mounts"
+#define PATH_FSTAB                  "/etc/fstab"
 #define PATH_UPTIME                 "/proc/uptime"
 #define PATH_KMSG                   "/dev/kmsg"
 #define NAME_HUGEPAGES_DIR          "hugepages-" /* followed by the size in kB and "kB" */

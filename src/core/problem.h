@@ -31,6 +31,8 @@ typedef enum ProblemKind {
         PROBLEM_SHM_GROUP_MISSING,
         PROBLEM_SHM_GROUP_REPLACED,
         PROBLEM_LIMIT_WRITE,
+        PROBLEM_MOUNT_TAKEN,    /* something else is where an instance's mount is to be */
+        PROBLEM_MOUNT_OUTDATED, /* it stands, but not as the configuration says */
 
         /* entries of other programs that stand against the plan */
         PROBLEM_CONFLICT_COMMAND_LINE,

@@ -128,6 +128,8 @@ static const struct {
         {PROBLEM_THP_CONFLICT, false},
         {PROBLEM_SHM_GROUP_MISSING, true},
         {PROBLEM_SHM_GROUP_REPLACED, false},
+        {PROBLEM_MOUNT_TAKEN, true},
+        {PROBLEM_MOUNT_OUTDATED, true},
         {PROBLEM_CONFLICT_COMMAND_LINE, true},
         {PROBLEM_CONFLICT_SYSCTL, true},
         {PROBLEM_CONFLICT_TMPFILES, true},

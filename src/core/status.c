@@ -315,20 +315,47 @@ const StatusInstance *status_find_unit(const Status *status, const char *unit) {
         return NULL;
 }
 
-uint64_t status_missing_for_start(const Topology *topology, const PlanInstance *instance) {
+/* Of what a mount keeps, what no file uses is promised, and what files use is not free. Where
+ * nothing is known of the files, what is earmarked and not promised must be in use. */
+static uint64_t mount_used_pages(const MountUse *mount, const PageSize *size) {
+        return MAX(mount->used_pages, sub_floored(mount->earmarked_pages, size->promised_pages));
+}
+
+Topology status_without_mount(Arena *arena, const Topology *topology, const MountUse *mount) {
+        int k = topology_page_size_index(topology, mount->page_size_bytes);
+        Topology without = *topology;
+
+        if (k < 0)
+                return without;
+        without.page_sizes = arena_memdup(arena, topology->page_sizes,
+                                          topology->n_page_sizes * sizeof(PageSize));
+        PageSize *size = &without.page_sizes[k];
+
+        size->promised_pages =
+                sub_floored(size->promised_pages,
+                            sub_floored(mount->earmarked_pages, mount_used_pages(mount, size)));
+        return without;
+}
+
+uint64_t status_missing_for_start(const Topology *topology, const PlanInstance *instance,
+                                  const MountUse *mount) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
         bool is_bound = instance->demand->config->placement == PLACEMENT_BIND;
         int k = topology_page_size_index(topology, instance->page_size_bytes);
+        const Topology others = status_without_mount(arena, topology, mount);
         uint64_t available = 0;
 
         if (k < 0)
                 return instance->pages_granted;
+        if (mount->page_size_bytes == instance->page_size_bytes)
+                available = mount_used_pages(mount, &topology->page_sizes[k]);
         for (size_t i = 0; i < topology->n_nodes; i++) {
                 const Node *node = &topology->nodes[i];
 
                 if (!is_bound || id_set_has(&instance->demand->nodes, node->id))
                         available +=
                                 sub_floored(node->pools[k].free_pages,
-                                            topology_promised_pages(topology, node->id,
+                                            topology_promised_pages(&others, node->id,
                                                                     instance->page_size_bytes));
         }
         return sub_floored(instance->pages_granted, available);

@@ -90,6 +90,18 @@ int verdict_from_name(const char *name, Verdict *ret);
 /* True where a database may start: ready or degraded. */
 bool verdict_lets_start(Verdict verdict);
 
+/* What an instance's own hugetlbfs mount (Mount=) keeps from others, and so has for the instance. */
+typedef struct MountUse {
+        uint64_t page_size_bytes; /* 0: there is no such mount */
+        uint64_t earmarked_pages; /* min_size= */
+        uint64_t used_pages;      /* by files in it; for certain, there may be more */
+} MountUse;
+
+/* The host without what is promised to that mount for want of files in it. Refers to TOPOLOGY. */
+Topology status_without_mount(Arena *arena, const Topology *topology, const MountUse *mount);
+
 /* Pages that others keep from an instance which is about to start, so that its own have to be
- * free: 0 when they are. Looks at the nodes the instance can use: those of Placement=bind, or all. */
-uint64_t status_missing_for_start(const Topology *topology, const PlanInstance *instance);
+ * free: 0 when they are. Those in its mount, earmarked or in files that it left there, are its own.
+ * Looks at the nodes the instance can use: those of Placement=bind, or all. */
+uint64_t status_missing_for_start(const Topology *topology, const PlanInstance *instance,
+                                  const MountUse *mount);

@@ -2,6 +2,7 @@
 #include "host/config_load.h"
 
 #include "core/limits.h"
+#include "core/mount_unit.h"
 #include "host/config_dirs.h"
 #include "host/host_sources.h"
 
@@ -18,11 +19,12 @@ Config *config_load(const Root *root, Arena *arena) {
 
         VEC_FOREACH(problem, &unreadable.list)
                 diags_add(&config->problems, problem);
-        if (names_accounts(config)) {
+        if (names_accounts(config) || mount_is_wanted(config)) {
                 HostSources sources = host_sources(root);
                 Accounts accounts = accounts_read(arena, &sources.sources);
 
                 limits_check_accounts(arena, config, &accounts);
+                mount_check_owners(arena, config, &accounts);
         }
         return config;
 }

@@ -342,6 +342,14 @@ int root_symlink(const Root *root, const char *target, const char *path) {
         return 0;
 }
 
+int root_statfs(const Root *root, const char *path, struct statfs *ret) {
+        CLEANUP(close_fd) int fd = open_below(root, path, O_PATH | O_DIRECTORY, 0);
+
+        if (fd < 0)
+                return fd;
+        return fstatfs(fd, ret) < 0 ? -errno : 0;
+}
+
 bool root_exists(const Root *root, const char *path) {
         CLEANUP(close_fd) int fd = open_below(root, path, O_PATH, 0);
 

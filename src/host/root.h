@@ -10,6 +10,8 @@
 
 #include "base/vec.h"
 
+#include <sys/statfs.h>
+
 typedef struct Root Root;
 
 typedef VEC(char *) Names;
@@ -56,6 +58,9 @@ bool root_is_directory(const Root *root, const char *path);
 
 /* What a symbolic link holds; -EINVAL for what is none. */
 int root_read_link(const Root *root, Arena *arena, const char *path, char **ret);
+
+/* The file system of a directory that may be out of bounds but for its name: statfs(2). */
+int root_statfs(const Root *root, const char *path, struct statfs *ret);
 
 /* The names in a directory, sorted by bytes, without "." and "..". */
 int root_list(const Root *root, Arena *arena, const char *path, Names *ret);

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* hugeplan-generator: makes each database unit wait for its own reservation.
+/* hugeplan-generator: makes each database unit wait for its own reservation, and mounts of huge pages
+ * for those that take them so.
  *
  * systemd.generator(7): runs before any unit is loaded, beside the other generators, with nothing
  * but the root file system; what it cannot do it must leave undone quietly, for its exit code is
- * not acted on and since systemd 254 a crash takes the other generators' output along. It writes
- * drop-ins only, each complete or not at all, and speaks in the kernel log. */
+ * not acted on and since systemd 254 a crash takes the other generators' output along. It adds
+ * drop-ins and mount units only, each complete or not at all, and speaks in the kernel log. */
 #include "base/text.h"
 #include "core/dropin.h"
 #include "core/names.h"
 #include "host/config_load.h"
 #include "host/dropin_check.h"
+#include "host/mounts.h"
 #include "host/probe.h"
 #include "host/root.h"
 #include "tools/options.h"
@@ -73,6 +75,42 @@ static void write_dropin(Arena *arena, const Root *root, const Root *output, con
                 say(root, LOG_ERR, "cannot write %s: %s", path, strerror(-r));
 }
 
+static void make_wanted(Arena *arena, const Root *root, const Root *output, const char *unit) {
+        static const char wants[] = "/" NAME_MOUNTS_WANTED_BY ".wants";
+        int r = root_make_directory(output, wants);
+
+        if (r == 0)
+                r = root_symlink(output, arena_printf(arena, "../%s", unit),
+                                 arena_printf(arena, "%s/%s", wants, unit));
+        if (r < 0)
+                say(root, LOG_ERR, "cannot have %s mounted at boot: %s", unit, strerror(-r));
+}
+
+/* Never in the place of what somebody else has put there. */
+static void write_mount(Arena *arena, const Root *root, const Root *output, const MountUnit *unit) {
+        const Diag *obstacle = mounts_obstacle(root, arena, unit);
+
+        if (obstacle) {
+                say(root, LOG_WARNING, "%s", diag_format(arena, obstacle));
+                return;
+        }
+        int r = root_write_file(output, arena_printf(arena, "/%s", unit->name), unit->text, 0644);
+
+        if (r < 0)
+                say(root, LOG_ERR, "cannot write %s: %s", unit->name, strerror(-r));
+        else
+                make_wanted(arena, root, output, unit->name);
+}
+
+static void write_mounts(Arena *arena, const Root *root, const Root *output, const Config *config) {
+        if (!mount_is_wanted(config))
+                return;
+        MountUnits units = mounts_of(root, arena, config, probe_topology(root, arena));
+
+        VEC_FOREACH(unit, &units)
+                write_mount(arena, root, output, unit);
+}
+
 /* Mistakes are told here too: the daemon may never come to it. */
 static void say_problems(Arena *arena, const Root *root, const Diags *problems) {
         VEC_FOREACH(problem, &problems->list)
@@ -89,6 +127,7 @@ static int generate(const Root *root, const Root *output) {
         say_problems(arena, root, &config->problems);
         VEC_FOREACH(dropin, &dropins)
                 write_dropin(arena, root, output, dropin);
+        write_mounts(arena, root, output, config);
         return EXIT_AS_WISHED;
 }
 
@@ -96,7 +135,8 @@ static const char usage[] =
         "hugeplan-generator [--root=DIR] NORMAL-DIR [EARLY-DIR LATE-DIR]\n"
         "\n"
         "Writes UNIT.d/" NAME_DROPIN " into NORMAL-DIR for every unit named in /etc/hugeplan.d,\n"
-        "so that the unit waits for its own huge pages. Called by systemd; see hugepland(8).";
+        "so that the unit waits for its own huge pages, and a mount unit for every Mount=.\n"
+        "Called by systemd; see hugepland(8).";
 
 int main(int argc, char **argv) {
         CLEANUP(root_freep) Root *root = NULL;

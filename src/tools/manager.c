@@ -11,6 +11,7 @@
 #include "host/guard.h"
 #include "host/host_apply.h"
 #include "host/host_sources.h"
+#include "host/mounts.h"
 #include "host/probe.h"
 #include "host/state.h"
 #include "tools/journal.h"
@@ -729,6 +730,9 @@ static Status *judge(const Manager *manager, Arena *arena, const Topology *now) 
         Dropins dropins = dropins_make(arena, &dropin);
 
         dropin_check(manager->root, &dropins, &status->problems);
+        MountUnits mounts = mounts_of(manager->root, arena, manager->config, now);
+
+        mounts_check(manager->root, &mounts, &status->problems);
         return status;
 }
 

@@ -5,6 +5,7 @@
 #include "core/status_json.h"
 #include "host/boot_guard_file.h"
 #include "host/clock.h"
+#include "host/mounts.h"
 #include "host/probe.h"
 #include "host/unit_cgroup.h"
 #include "ipc/manager_interface.h"
@@ -152,6 +153,8 @@ static int on_gate_timeout(sd_event_source *source, uint64_t usec, void *userdat
 static void note_taken(Manager *manager, const PlanInstance *planned, uint64_t missing) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const Topology *now = probe_topology(manager->root, arena);
+        MountUse mount = mounts_use(manager->root, planned->demand->config);
+        const Topology others = status_without_mount(arena, now, &mount);
 
         for (size_t i = 0; i < planned->n_grants && missing > 0; i++) {
                 const NodePages *grant = &planned->grants[i];
@@ -161,7 +164,7 @@ static void note_taken(Manager *manager, const PlanInstance *planned, uint64_t m
                 LedgerPool *known =
                         ledger_pool(manager->ledger, grant->node, planned->page_size_bytes);
                 uint64_t promised =
-                        topology_promised_pages(now, grant->node, planned->page_size_bytes);
+                        topology_promised_pages(&others, grant->node, planned->page_size_bytes);
 
                 if (!pool || !plan || !known)
                         continue;
@@ -173,6 +176,13 @@ static void note_taken(Manager *manager, const PlanInstance *planned, uint64_t m
                         sub_floored(pool_persistent_pages(pool) + lacking, plan->granted_pages);
                 missing -= lacking;
         }
+}
+
+static uint64_t missing_for_start(const Manager *manager, const PlanInstance *planned) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        MountUse mount = mounts_use(manager->root, planned->demand->config);
+
+        return status_missing_for_start(probe_topology(manager->root, arena), planned, &mount);
 }
 
 static Reason taken_reason(Arena *arena, const PlanInstance *planned, uint64_t missing) {
@@ -209,10 +219,9 @@ static bool try_gate(Client *client) {
         if (instance->verdict == VERDICT_PENDING)
                 return false;
 
-        uint64_t missing =
-                client->is_starting && verdict_lets_start(instance->verdict)
-                        ? status_missing_for_start(probe_topology(manager->root, arena), planned)
-                        : 0;
+        uint64_t missing = client->is_starting && verdict_lets_start(instance->verdict)
+                                   ? missing_for_start(manager, planned)
+                                   : 0;
 
         if (missing > 0 || !verdict_lets_start(instance->verdict)) {
                 if (missing > 0)

@@ -11,6 +11,7 @@
 #include "host/dropin_check.h"
 #include "host/holders.h"
 #include "host/host_sources.h"
+#include "host/mounts.h"
 #include "tools/options.h"
 #include "tools/verbs.h"
 
@@ -151,6 +152,10 @@ static void add_others(Command *command, const Local *local, const ThpPlan *thp,
         if (local->config->n_instances == 0)
                 return;
         dropin_check(command->root, &dropins, problems);
+        MountUnits mounts =
+                mounts_of(command->root, command->arena, local->config, local->topology);
+
+        mounts_check(command->root, &mounts, problems);
         add_command_line(command, local, problems);
 }
 

@@ -10,6 +10,7 @@
 #include "core/status_json.h"
 #include "host/clock.h"
 #include "host/holders.h"
+#include "host/mounts.h"
 #include "host/probe.h"
 #include "host/unit_cgroup.h"
 #include "ipc/manager_interface.h"
@@ -94,10 +95,11 @@ static void judge_start(Command *command, const Local *local, StatusInstance *in
         if (!instance->unit || !unit_cgroup_has_process(command->root, instance->unit, getpid()) ||
             instance->pages_wanted == 0)
                 return;
+        MountUse mount = mounts_use(command->root, planned->demand->config);
         PlanInstance wanted = *planned;
 
         wanted.pages_granted = planned->pages_wanted;
-        missing = status_missing_for_start(local->topology, &wanted);
+        missing = status_missing_for_start(local->topology, &wanted, &mount);
         if (missing == 0) {
                 instance->verdict = VERDICT_READY;
                 instance->reason = (Reason){};

@@ -5,6 +5,7 @@
 
 #include "base/size.h"
 #include "core/dropin.h"
+#include "core/mount_unit.h"
 #include "core/status_json.h"
 #include "core/thp_plan.h"
 #include "support/testing.h"
@@ -119,6 +120,42 @@ static void check_dropins(Arena *arena, const Config *config) {
         }
 }
 
+/* Whether KEY and the path are a line of TEXT by themselves. */
+static bool has_line(Arena *arena, const char *text, const char *key, const char *path) {
+        return strstr(text, arena_printf(arena, "\n%s%s\n", key, path));
+}
+
+static size_t count_lines(const char *text) {
+        size_t n = 0;
+
+        for (; *text; text++)
+                n += *text == '\n';
+        return n;
+}
+
+/* As many lines whatever the configuration, and a name that systemd takes. */
+static void check_mounts(Arena *arena, Config *config, const Topology *topology) {
+        const Accounts accounts = {};
+        const MountUnitInput input = {config, topology, &accounts};
+
+        mount_check_owners(arena, config, &accounts);
+        const MountUnits units = mount_units_make(arena, &input);
+
+        VEC_FOREACH(unit, &units) {
+                const char *path = unit->instance->mount->path;
+                const MountTable table = {};
+                const MountSight sight = {.table = &table, .is_directory_used = true};
+
+                require(strspn(unit->name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                           "0123456789:_.\\-") == strlen(unit->name));
+                require(strlen(unit->name) <= 255 && text_ends_with(unit->name, ".mount"));
+                require(count_lines(unit->text) == 18 && !strpbrk(unit->text, "\r\v\f\x7f%"));
+                require(has_line(arena, unit->text, "Where=", path));
+                require(has_line(arena, unit->text, "AssertDirectoryNotEmpty=!", path));
+                check_problem(mount_obstacle(arena, unit, &sight), arena);
+        }
+}
+
 static void check_rest(Arena *arena, const Config *config) {
         Topology *topology = host_make(arena, "sizes 1G 2M\n"
                                               "node 0 total=16G free=15G cache=512M 2M=10/4/2\n"
@@ -153,11 +190,12 @@ static void check_rest(Arena *arena, const Config *config) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         Arena *arena = arena_new();
-        const Config *config = config_parse(arena, split_files(arena, data, size));
+        Config *config = config_parse(arena, split_files(arena, data, size));
 
         check_config(config, arena);
         check_dropins(arena, config);
         check_rest(arena, config);
+        check_mounts(arena, config, host_make(arena, "sizes 1G 2M\nnode 0 total=16G free=15G\n"));
         arena_free(arena);
         return 0;
 }

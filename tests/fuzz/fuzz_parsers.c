@@ -6,6 +6,7 @@
 #include "base/id_set.h"
 #include "base/size.h"
 #include "base/text.h"
+#include "core/mount_table.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -89,6 +90,26 @@ static void check_wrapping(Arena *arena, const char *string) {
         }
 }
 
+/* As mountinfo, and as an fstab: what was read can be found, and a mount reads back as it was. */
+static void check_mounts(Arena *arena, const char *string) {
+        const MountTable table = mount_table_parse(arena, string);
+        HugeMount mount, again;
+
+        VEC_FOREACH(entry, &table) {
+                require(entry->path && entry->type && entry->options);
+                require(text_equals(mount_table_find(&table, entry->path)->path, entry->path));
+                if (!mount_entry_read(arena, entry, &mount) || mount.mode > 01777)
+                        continue;
+                const MountEntry copy = {entry->path, "hugetlbfs",
+                                         huge_mount_format(arena, &mount)};
+
+                require(mount_entry_read(arena, &copy, &again));
+                require(again.uid == mount.uid && again.mode == mount.mode &&
+                        again.min_size_bytes == mount.min_size_bytes);
+        }
+        mount_fstab_line(arena, string, "/mnt/a");
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         Arena *arena = arena_new();
         char *string = arena_alloc(arena, size + 1);
@@ -99,6 +120,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         check_numbers(arena, string);
         check_set(arena, string);
         check_wrapping(arena, string);
+        check_mounts(arena, string);
         require(parse_boolean(string, &yes) == parse_boolean(string, &no));
         require(yes == no || (yes && !no));
         text_is_utf8((const char *) data, size);

@@ -74,6 +74,26 @@ static void test_fence(void **state) {
         assert_contains(dropins.items[0].text, "ExecStartPre=-+/usr/bin/hugeplanctl fence b\n");
 }
 
+/* A refused file's mount is not waited for: nobody makes it. */
+static void test_mounts(void **state) {
+        const Dropins dropins = make(
+                *state,
+                config_make(
+                        *state, "a.conf",
+                        "[Instance]\nPages=1\nUnit=x.service\nUser=db\nMount=/mnt/a\n", "b.conf",
+                        "[Instance]\nPages=1\nUnit=x.service\nMount=/mnt/b owner=db\n", "c.conf",
+                        "[Instance]\nPages=0\nUnit=x.service\nMount=/mnt/c owner=db\n", NULL));
+
+        assert_int_equal(dropins.n, 1);
+        assert_contains(dropins.items[0].text, "[Unit]\n"
+                                               "Wants=hugeplan.service\n"
+                                               "After=hugeplan.service\n"
+                                               "RequiresMountsFor=/mnt/a\n"
+                                               "RequiresMountsFor=/mnt/b\n"
+                                               "\n"
+                                               "[Service]\n");
+}
+
 /* Restarting hugeplan must never restart a database. */
 static void test_never_requires(void **state) {
         static const char *const words[] = {
@@ -251,19 +271,13 @@ static void test_nothing(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                TEST(test_fence),
-                TEST(test_text),
-                TEST(test_never_requires),
-                TEST(test_who_has_one),
-                TEST(test_shared_unit),
-                TEST(test_bind),
-                TEST(test_bind_shared),
-                TEST(test_interleave),
-                TEST(test_limits),
-                TEST(test_memory_thp),
-                TEST(test_learning),
-                TEST(test_nothing),
-                TEST(test_hostile_file_names),
+                TEST(test_fence),       TEST(test_text),
+                TEST(test_mounts),      TEST(test_never_requires),
+                TEST(test_who_has_one), TEST(test_shared_unit),
+                TEST(test_bind),        TEST(test_bind_shared),
+                TEST(test_interleave),  TEST(test_limits),
+                TEST(test_memory_thp),  TEST(test_learning),
+                TEST(test_nothing),     TEST(test_hostile_file_names),
         };
 
         return RUN_TESTS(tests);

@@ -384,13 +384,18 @@ static void test_names(void **state) {
 
 /* ---- what a starting unit needs ---- */
 
-static uint64_t missing_for_start(Arena *arena, const char *lines, const char *now) {
+static uint64_t missing_with_mount(Arena *arena, const char *lines, const char *now,
+                                   const MountUse *mount) {
         const Config *config =
                 config_make(arena, "a.conf", arena_printf(arena, "[Instance]\n%s\n", lines), NULL);
         const Plan *plan = plan_simple(arena, config, host_make(arena, host));
 
         assert_int_equal(plan_find(plan, "a")->reason.kind, REASON_NONE);
-        return status_missing_for_start(host_make(arena, now), plan_find(plan, "a"));
+        return status_missing_for_start(host_make(arena, now), plan_find(plan, "a"), mount);
+}
+
+static uint64_t missing_for_start(Arena *arena, const char *lines, const char *now) {
+        return missing_with_mount(arena, lines, now, &(MountUse){});
 }
 
 static void test_missing_for_start(void **state) {
@@ -409,6 +414,52 @@ static void test_missing_for_start(void **state) {
                          20);
         /* The page size has gone altogether. */
         assert_int_equal(missing_for_start(*state, "Pages=60", "node 0 total=20G"), 60);
+}
+
+/* 100 pages of its own, and 40 that a neighbour was promised. */
+static void test_missing_with_mount(void **state) {
+        static const char untouched[] = "sizes 2M\nnode 0 total=20G 2M=140\npromised 2M=100";
+        static const char half_used[] = "sizes 2M\nnode 0 total=20G 2M=140/110\npromised 2M=70";
+        static const char all_used[] = "sizes 2M\nnode 0 total=20G 2M=140/80\npromised 2M=40";
+        static const char thief[] = "sizes 2M\nnode 0 total=20G 2M=140/110\npromised 2M=100";
+        const MountUse unknown = {2 * MIB, 60, 0}, half = {2 * MIB, 60, 30},
+                       all = {2 * MIB, 60, 60}, more = {2 * MIB, 60, 80}, no_min = {2 * MIB, 0, 60},
+                       other_size = {GIB, 60, 60};
+
+        assert_int_equal(missing_for_start(*state, "Pages=100", untouched), 60);
+        assert_int_equal(missing_with_mount(*state, "Pages=100", untouched, &unknown), 0);
+        assert_int_equal(missing_with_mount(*state, "Pages=100", untouched, &other_size), 60);
+        /* Files that it left there are its own, and count once. */
+        assert_int_equal(missing_with_mount(*state, "Pages=100", half_used, &half), 0);
+        assert_int_equal(missing_with_mount(*state, "Pages=100", all_used, &all), 0);
+        assert_int_equal(missing_with_mount(*state, "Pages=100", all_used, &no_min), 0);
+        assert_int_equal(missing_with_mount(*state, "Pages=100",
+                                            "sizes 2M\nnode 0 total=20G 2M=140/60\npromised 2M=40",
+                                            &more),
+                         0);
+        /* Where nobody knows of files, what is not promised any more must be in them. */
+        assert_int_equal(missing_with_mount(*state, "Pages=100",
+                                            "sizes 2M\nnode 0 total=20G 2M=100/40", &unknown),
+                         0);
+        /* What others take beside the mount is missing all the same. */
+        assert_int_equal(missing_with_mount(*state, "Pages=100", thief, &unknown), 30);
+}
+
+/* The earmark is of no node, so it does not stand for pages that were taken from the bound one. */
+static void test_missing_with_mount_bound(void **state) {
+        static const char bound[] = "Pages=100\nNodes=1\nPlacement=bind";
+        const MountUse mount = {2 * MIB, 100, 0};
+
+        assert_int_equal(missing_with_mount(*state, bound,
+                                            "sizes 2M\nnode 0 total=20G 2M=100\n"
+                                            "node 1 total=20G 2M=100\npromised 2M=100",
+                                            &mount),
+                         0);
+        assert_int_equal(missing_with_mount(*state, bound,
+                                            "sizes 2M\nnode 0 total=20G 2M=100\n"
+                                            "node 1 total=20G 2M=100/40\npromised 2M=100",
+                                            &mount),
+                         60);
 }
 
 static void test_plan_verdict(void **state) {
@@ -469,6 +520,8 @@ int main(void) {
                 TEST(test_host_errors),
                 TEST(test_names),
                 TEST(test_missing_for_start),
+                TEST(test_missing_with_mount),
+                TEST(test_missing_with_mount_bound),
                 TEST(test_plan_verdict),
                 TEST(test_promises_add_up),
         };

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "host/mounts.h"
+
+#include "base/size.h"
+#include "base/text.h"
+#include "core/names.h"
+#include "core/problem.h"
+#include "host/host_sources.h"
+
+#include <linux/magic.h>
+
+MountUnits mounts_of(const Root *root, Arena *arena, const Config *config,
+                     const Topology *topology) {
+        if (!mount_is_wanted(config))
+                return (MountUnits){};
+        HostSources sources = host_sources(root);
+        Accounts accounts = accounts_read(arena, &sources.sources);
+        const MountUnitInput input = {config, topology, &accounts};
+
+        return mount_units_make(arena, &input);
+}
+
+/* ---- what is there ---- */
+
+/* systemd.unit(5): a generated unit would cover those of packages, and is covered by the others. */
+static const char *find_unit_file(const Root *root, Arena *arena, const char *name) {
+        static const char *const directories[] = {
+                "/etc/systemd/system.control",  "/run/systemd/system.control",
+                "/run/systemd/transient",       PATH_UNITS_ETC,
+                "/etc/systemd/system.attached", "/run/systemd/system",
+                "/run/systemd/system.attached", "/usr/local/lib/systemd/system",
+                "/usr/lib/systemd/system",      "/lib/systemd/system",
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(directories); i++) {
+                const char *path = arena_printf(arena, "%s/%s", directories[i], name);
+                char *target;
+
+                if (root_exists(root, path) || root_read_link(root, arena, path, &target) == 0)
+                        return path;
+        }
+        return NULL;
+}
+
+static MountTable read_table(const Root *root, Arena *arena) {
+        char *text = NULL;
+
+        if (root_read_file(root, arena, PATH_SELF_MOUNTINFO, SOURCE_BYTES_MAX, &text, NULL) < 0)
+                return (MountTable){};
+        return mount_table_parse(arena, text);
+}
+
+static MountSight look(const Root *root, Arena *arena, const MountTable *table,
+                       const MountUnit *unit) {
+        const char *path = unit->instance->mount->path;
+        MountSight sight = {.table = table, .unit_file = find_unit_file(root, arena, unit->name)};
+        char *fstab = NULL;
+        Names names = {};
+
+        if (root_read_file(root, arena, PATH_FSTAB, SOURCE_BYTES_MAX, &fstab, NULL) == 0)
+                sight.fstab_line = mount_fstab_line(arena, fstab, path);
+        if (!mount_table_find(table, path))
+                sight.is_directory_used = root_list(root, arena, path, &names) == 0 && names.n > 0;
+        return sight;
+}
+
+const Diag *mounts_obstacle(const Root *root, Arena *arena, const MountUnit *unit) {
+        MountTable table = read_table(root, arena);
+        MountSight sight = look(root, arena, &table, unit);
+
+        sight.is_directory_used = false;
+        return mount_obstacle(arena, unit, &sight);
+}
+
+/* ---- what is wrong ---- */
+
+static bool is_generated(const Root *root, Arena *arena, const MountUnit *unit) {
+        const char *path = arena_printf(arena, PATH_GENERATOR_DIR "/%s", unit->name);
+        char *text = NULL;
+
+        return root_read_file(root, arena, path, SOURCE_BYTES_MAX, &text, NULL) == 0 &&
+               text_equals(text, unit->text);
+}
+
+static const Diag *find_problem(const Root *root, Arena *arena, const MountTable *table,
+                                const MountUnit *unit) {
+        const MountSight sight = look(root, arena, table, unit);
+        const Diag *found = mount_obstacle(arena, unit, &sight);
+
+        if (found)
+                return found;
+        if (is_generated(root, arena, unit))
+                return mount_difference(arena, unit, &sight);
+        Diag *missing = ARENA_NEW(arena, Diag);
+
+        *missing = (Diag){
+                .severity = SEVERITY_WARNING,
+                .id = problem_id(PROBLEM_DROPIN_MISSING),
+                .file = arena_printf(arena, PATH_GENERATOR_DIR "/%s", unit->name),
+                .text = arena_printf(arena, "systemd does not have the mount of %s as it is now",
+                                     unit->instance->name),
+                .remedy = "run 'systemctl daemon-reload'",
+        };
+        return missing;
+}
+
+void mounts_check(const Root *root, const MountUnits *units, Diags *problems) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+
+        if (units->n == 0 || !root_is_directory(root, PATH_SYSTEMD_RUNS))
+                return;
+        MountTable table = read_table(root, arena);
+
+        VEC_FOREACH(unit, units) {
+                const Diag *problem = find_problem(root, arena, &table, unit);
+
+                if (problem)
+                        diags_add(problems, problem);
+        }
+}
+
+/* ---- what it keeps ---- */
+
+/* Without a limit the kernel does not count what is in use: all blocks are free, or -1. */
+static uint64_t used_pages(const Root *root, const char *path, uint64_t page_size_bytes) {
+        struct statfs now;
+
+        if (root_statfs(root, path, &now) < 0 || now.f_type != HUGETLBFS_MAGIC ||
+            (uint64_t) now.f_bsize != page_size_bytes || now.f_blocks > INT64_MAX)
+                return 0;
+        return sub_floored(now.f_blocks, now.f_bfree);
+}
+
+MountUse mounts_use(const Root *root, const InstanceConfig *instance) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        HugeMount mount;
+
+        if (!instance->mount)
+                return (MountUse){};
+        MountTable table = read_table(root, arena);
+        const MountEntry *entry = mount_table_find(&table, instance->mount->path);
+
+        if (!entry || !mount_entry_read(arena, entry, &mount) || mount.page_size_bytes == 0)
+                return (MountUse){};
+        return (MountUse){
+                .page_size_bytes = mount.page_size_bytes,
+                .earmarked_pages = mount.min_size_bytes / mount.page_size_bytes,
+                .used_pages = used_pages(root, instance->mount->path, mount.page_size_bytes),
+        };
+}
