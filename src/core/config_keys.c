@@ -711,14 +711,6 @@ static void apply_one(KeyTarget *target, Section section, const Assignment *assi
                                 .remedy = "keep one of the lines"});
         else if (wrong)
                 refuse_value(arena, key, assignment, wrong, parsed, problems);
-        else if (key->is_unsupported && key->is_unsupported(target))
-                config_file_refuse(arena, parsed, problems,
-                                   &(Diag){.id = problem_id(PROBLEM_CONFIG_NOT_SUPPORTED),
-                                           .line = assignment->line,
-                                           .key = key->name,
-                                           .text = arena_printf(arena, "'%s' is not supported yet",
-                                                                assignment->value),
-                                           .remedy = "leave the key out"});
         else if (target->instance && !target->is_learned)
                 note_origin(target, key, assignment, parsed);
 }

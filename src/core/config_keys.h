@@ -28,8 +28,6 @@ typedef struct ConfigKey {
         const char *expects;       /* the remedy: what may be written */
         bool is_list;              /* may be repeated: values add up */
         void (*reset)(KeyTarget *target); /* for keys without a default: take the value off */
-        /* Whether what was set is not acted on in this version; NULL: all is. */
-        bool (*is_unsupported)(const KeyTarget *target);
 } ConfigKey;
 
 extern const ConfigKey config_keys[];

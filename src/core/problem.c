@@ -7,7 +7,6 @@ static const char *const problem_ids[PROBLEM_KINDS] = {
         [PROBLEM_CONFIG_UNKNOWN_KEY] = "config-unknown-key",
         [PROBLEM_CONFIG_BAD_VALUE] = "config-bad-value",
         [PROBLEM_CONFIG_SET_TWICE] = "config-set-twice",
-        [PROBLEM_CONFIG_NOT_SUPPORTED] = "config-not-supported",
         [PROBLEM_CONFIG_CONTRADICTION] = "config-contradiction",
         [PROBLEM_CONFIG_DUPLICATE] = "config-duplicate",
         [PROBLEM_CONFIG_BAD_NAME] = "config-bad-name",

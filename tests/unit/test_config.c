@@ -524,32 +524,6 @@ static void test_every_key_refuses_something(void **state) {
         }
 }
 
-/* ---- not supported yet: refused, never silently ignored ---- */
-
-static void test_not_supported_yet(void **state) {
-        static const BadValue keys[] = {
-                {"User", "postgres"},        {"Group", "dba"},
-                {"MemoryLock", "infinity"},  {"SharedMemory", "sysv"},
-                {"Mount", "/mnt/a owner=0"},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
-                const Config *config =
-                        config_make(*state, "20-pg.conf",
-                                    arena_printf(*state, "[Instance]\nPages=1\n%s=%s\n",
-                                                 keys[i].key, keys[i].value),
-                                    NULL);
-                const InstanceConfig *instance = only_instance(config);
-
-                if (!instance->refusal)
-                        continue; /* it has come to be supported */
-                assert_text(instance->refusal->id, "config-not-supported");
-                assert_text(instance->refusal->key, keys[i].key);
-                assert_int_equal(instance->refusal->line, 3);
-                assert_contains(instance->refusal->text, keys[i].value);
-        }
-}
-
 /* ---- keys that are none ---- */
 
 static void test_unknown_keys(void **state) {
@@ -1084,7 +1058,6 @@ int main(void) {
                 TEST(test_messages),
                 TEST(test_key_table),
                 TEST(test_every_key_refuses_something),
-                TEST(test_not_supported_yet),
                 TEST(test_unknown_keys),
                 TEST(test_own_keys),
                 TEST(test_repeated),
