@@ -1,0 +1,285 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What is in the packages, what their scripts do, and how their programs were built.
+
+    tests/packages/check_packages.py --deb DIR --deb-again DIR --deb-newer DIR \\
+            --rpm DIR --rpm-again DIR
+
+Each DIR is what scripts/package-deb or scripts/package-rpm wrote: twice from the same commit, and
+once as a higher version. Every check is a line; the last line counts them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# Those that are enabled; a template is started by who needs it.
+UNITS = {
+    "hugeplan.service",
+    "hugeplan.socket",
+    "hugeplan-boot.service",
+    "hugeplan-boot-good.service",
+    "hugeplan-check.service",
+    "hugeplan-limits.service",
+}
+
+# In both packages, as Debian 13 and Fedora spell them: below /usr, manuals not compressed.
+FILES = {
+    "/etc/hugeplan.d",
+    "/usr/bin/hugeplanctl",
+    "/usr/lib/hugeplan/hugepland",
+    "/usr/lib/systemd/catalog/hugeplan.catalog",
+    "/usr/lib/systemd/system-generators/hugeplan-generator",
+    "/usr/lib/systemd/system/hugeplan-wait@.service",
+    "/usr/lib/sysusers.d/hugeplan.conf",
+    "/usr/share/bash-completion/completions/hugeplanctl",
+    "/usr/share/man/man1/hugeplanctl.1",
+    "/usr/share/man/man5/hugeplan.d.5",
+    "/usr/share/man/man7/hugeplan-rules.7",
+    "/usr/share/man/man8/hugepland.8",
+    "/usr/share/man/man8/hugeplan-generator.8",
+    "/usr/share/man/man8/hugeplan.service.8",
+    *(f"/usr/lib/systemd/system/{unit}" for unit in UNITS),
+}
+DEB_FILES = FILES | {"/usr/share/zsh/vendor-completions/_hugeplanctl"}
+RPM_FILES = FILES | {
+    "/usr/lib/systemd/system-preset/85-hugeplan.preset",
+    "/usr/share/zsh/site-functions/_hugeplanctl",
+}
+
+# Documentation and what a distribution keeps for its own tools.
+ANYTHING_BELOW = (
+    "/usr/share/doc/",
+    "/usr/share/licenses/",
+    "/usr/share/lintian/overrides/",
+    "/usr/lib/.build-id/",
+)
+
+LIBRARIES = {"libc.so.6", "libinih.so.1", "libjansson.so.4", "libsystemd.so.0"}
+
+# What belongs to databases, to the kernel's pools, and to systemd's own triggers: none of it is a
+# script's business. Debian's purge only reads the pools, to say that they stay.
+FORBIDDEN_IN_SCRIPTS = re.compile(
+    r"sysctl (-|--)|systemctl (re)?start (?!hugeplan)|postgres|mariadb|mysql|oracle"
+    r"|groupadd|addgroup|journalctl|>\s*/(sys|proc)/"
+)
+
+
+class Report:
+    """Prints the result as it comes, and counts."""
+
+    def __init__(self) -> None:
+        self.passed = self.failed = 0
+
+    def check(self, is_ok: object, text: str, detail: object = None) -> None:
+        if is_ok:
+            self.passed += 1
+        else:
+            self.failed += 1
+        number = self.passed + self.failed
+        print(f"{'ok' if is_ok else 'not ok'} {number} - {text}", flush=True)
+        if not is_ok and detail is not None:
+            for line in str(detail).splitlines():
+                print(f"#   {line}", flush=True)
+
+    def check_equal(self, actual: object, expected: object, text: str) -> None:
+        self.check(actual == expected, text, f"expected {expected!r}\ngot      {actual!r}")
+
+    def finish(self) -> int:
+        print(f"{self.passed} passed, {self.failed} failed", flush=True)
+        return 1 if self.failed else 0
+
+
+def main() -> int:
+    options = parse_arguments()
+    report = Report()
+    deb = only(options.deb, "hugeplan_*.deb")
+    rpm = only(options.rpm, "hugeplan-*[!c].rpm")
+    check_versions(deb, rpm, only(options.deb_newer, "hugeplan_*.deb"), report)
+    check_same(options.deb, options.deb_again, ("*.deb", "*.tar.xz"), report)
+    check_same(options.rpm, options.rpm_again, ("*.rpm",), report)
+    with tempfile.TemporaryDirectory() as directory:
+        check_deb(deb, Path(directory, "deb"), report)
+        check_rpm(rpm, Path(directory, "rpm"), report)
+    changes = only(options.deb, "*.changes")
+    check_silent(["lintian", "--allow-root", "--display-info", str(changes)], report)
+    check_rpmlint([*options.rpm.glob("*.rpm"), ROOT / "hugeplan.spec"], report)
+    return report.finish()
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Checks of hugeplan's packages.")
+    for name in ("--deb", "--deb-again", "--deb-newer", "--rpm", "--rpm-again"):
+        parser.add_argument(name, type=Path, required=True)
+    return parser.parse_args()
+
+
+def only(directory: Path, pattern: str) -> Path:
+    found = sorted(directory.glob(pattern))
+    if len(found) != 1:
+        sys.exit(f"{directory} should hold one {pattern}, and holds {[str(one) for one in found]}")
+    return found[0]
+
+
+def run(*command: object) -> str:
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"{command[0]} exited {done.returncode}:\n{done.stderr or done.stdout}")
+    return done.stdout
+
+
+# ---- the packages as such ----
+
+
+def check_versions(deb: Path, rpm: Path, newer: Path, report: Report) -> None:
+    """One version, said in three places, and a package that dpkg takes for an upgrade."""
+    match = re.search(r"^ *version: '([^']+)'", (ROOT / "meson.build").read_text(), re.MULTILINE)
+    project = match[1] if match else None
+    version = run("dpkg-deb", "--field", deb, "Version").strip()
+    report.check_equal(version, project, "the DEB has meson.build's version")
+    rpm_version = run("rpm", "-qp", "--queryformat", "%{VERSION}", rpm)
+    report.check_equal(rpm_version, project, "the RPM has meson.build's version")
+    higher = run("dpkg-deb", "--field", newer, "Version").strip()
+    compared = subprocess.run(["dpkg", "--compare-versions", higher, "gt", version])
+    report.check(compared.returncode == 0, "the other DEB is of a higher version", higher)
+
+
+def check_same(one: Path, other: Path, patterns: tuple[str, ...], report: Report) -> None:
+    for pattern in patterns:
+        files = sorted(path.name for path in one.glob(pattern))
+        report.check(files, f"{one.name}: there are files {pattern}")
+        for name in files:
+            again = other / name
+            is_same = again.exists() and again.read_bytes() == (one / name).read_bytes()
+            report.check(is_same, f"{name}: built twice, the same bytes", f"{one / name}, {again}")
+
+
+def check_deb(deb: Path, directory: Path, report: Report) -> None:
+    run("dpkg-deb", "--raw-extract", deb, directory)
+    control = directory / "DEBIAN"
+    found = contents(directory, lambda path: path.relative_to(directory).parts[0] != "DEBIAN")
+    check_files("DEB", found, DEB_FILES, report)
+    scripts = {path.name: path.read_text() for path in control.glob("p*") if path.is_file()}
+    report.check_equal(set(scripts), {"postinst", "prerm", "postrm"}, "DEB: its scripts")
+    check_scripts("DEB", "\n".join(scripts.values()), report)
+    report.check(not (control / "conffiles").exists(), "DEB: no file is configuration of dpkg's")
+    restarted = set(re.findall(r"\$_dh_action '([^']+)'", scripts["postinst"]))
+    report.check_equal(restarted, {"hugeplan.service"}, "DEB: the daemon alone is restarted")
+    enabled = set(re.findall(r"deb-systemd-helper enable '([^']+)'", scripts["postinst"]))
+    report.check_equal(enabled, UNITS, "DEB: all units are enabled")
+    stopped = set(re.findall(r"deb-systemd-invoke stop '([^']+)'", scripts["prerm"]))
+    report.check_equal(stopped, {"hugeplan.service", "hugeplan.socket"}, "DEB: removal stops it")
+    check_programs("DEB", directory, report)
+
+
+def check_rpm(rpm: Path, directory: Path, report: Report) -> None:
+    directory.mkdir()
+    archive = subprocess.run(["rpm2cpio", rpm], capture_output=True, check=True).stdout
+    unpack = ["cpio", "--quiet", "--extract", "--make-directories"]
+    subprocess.run(unpack, input=archive, cwd=directory, check=True)
+    check_files("RPM", contents(directory, lambda _: True), RPM_FILES, report)
+    names = "[%{FILEUSERNAME}:%{FILEGROUPNAME}\n]"
+    owners = set(run("rpm", "-qp", "--queryformat", names, rpm).split())
+    report.check_equal(owners, {"root:root"}, "RPM: everything is root's")
+    scripts = run("rpm", "-qp", "--scripts", rpm)
+    check_scripts("RPM", scripts, report)
+    for what, units in {
+        r"preset": UNITS,
+        r"disable --now": UNITS,
+        r"try-restart": {"hugeplan.service"},
+    }.items():
+        named = re.search(rf"systemctl (?:--no-reload )?{what} (.*?) *\|\|", scripts)
+        report.check_equal(set(named[1].split()) if named else None, units, f"RPM: {what}")
+    preset = (directory / "usr/lib/systemd/system-preset/85-hugeplan.preset").read_text()
+    enabled = set(re.findall(r"^enable (\S+)$", preset, re.MULTILINE))
+    report.check_equal(enabled, UNITS, "RPM: the preset enables all units")
+    check_programs("RPM", directory, report)
+
+
+def contents(directory: Path, is_wanted: Callable[[Path], bool]) -> set[str]:
+    """The files, and the directories that are empty."""
+    return {
+        "/" + str(path.relative_to(directory))
+        for path in directory.rglob("*")
+        if is_wanted(path) and (path.is_symlink() or not path.is_dir() or not any(path.iterdir()))
+    }
+
+
+def check_files(kind: str, found: Iterable[str], expected: set[str], report: Report) -> None:
+    plain = {re.sub(r"^/lib/", "/usr/lib/", path) for path in found}
+    plain = {re.sub(r"^(/usr/share/man/.*)\.gz$", r"\1", path) for path in plain}
+    missing = expected - plain
+    report.check(not missing, f"{kind}: all files are there", sorted(missing))
+    more = {path for path in plain - expected if not path.startswith(ANYTHING_BELOW)}
+    report.check(not more, f"{kind}: and no others, nothing for sysctl.d either", sorted(more))
+
+
+def check_scripts(kind: str, text: str, report: Report) -> None:
+    found = [line for line in text.splitlines() if FORBIDDEN_IN_SCRIPTS.search(line)]
+    report.check(not found, f"{kind}: scripts leave pools, databases and groups alone", found)
+
+
+# ---- the programs ----
+
+
+def check_programs(kind: str, directory: Path, report: Report) -> None:
+    programs = [path for path in directory.rglob("hugeplan*") if is_elf(path)]
+    report.check_equal(len(programs), 3, f"{kind}: three programs")
+    for path in programs:
+        check_hardening(f"{kind}: {path.name}", path, report)
+    dynamic = "".join(run("readelf", "--wide", "--dynamic", path) for path in programs)
+    needed = set(re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic))
+    report.check_equal(needed, LIBRARIES, f"{kind}: the libraries are those that are used")
+
+
+def is_elf(path: Path) -> bool:
+    return path.is_file() and not path.is_symlink() and path.read_bytes()[:4] == b"\x7fELF"
+
+
+def check_hardening(name: str, program: Path, report: Report) -> None:
+    headers = run("readelf", "--wide", "--file-header", "--program-headers", program)
+    dynamic = run("readelf", "--wide", "--dynamic", program)
+    symbols = set(re.findall(r"UND (\w+)", run("readelf", "--wide", "--dyn-syms", program)))
+    flags = " ".join(re.findall(r"\(FLAGS(?:_1)?\)\s+(.*)", dynamic))
+    report.check("DYN (" in headers and re.search(r"\bPIE\b", flags), f"{name} is a PIE", flags)
+    is_relro = "GNU_RELRO" in headers and re.search(r"\b(BIND_)?NOW\b", flags)
+    report.check(is_relro, f"{name} has full RELRO, bound at once", flags)
+    report.check("__stack_chk_fail" in symbols, f"{name} has stack protectors")
+    fortified = {one for one in symbols if re.fullmatch(r"__\w+_chk", one)}
+    report.check(fortified, f"{name} is fortified", sorted(symbols))
+    stack = re.search(r"GNU_STACK .* (R?W?E?) +0x", headers)
+    report.check(stack and "E" not in stack[1], f"{name} has no executable stack", headers)
+
+
+# ---- linters ----
+
+
+def check_silent(command: list[str], report: Report) -> None:
+    done = subprocess.run(command, capture_output=True, text=True)
+    said = done.stdout + done.stderr
+    # Lintian remarks that it is run as root, which is how all of this is run.
+    said = "\n".join(line for line in said.splitlines() if "with root privileges" not in line)
+    is_silent = done.returncode == 0 and not said.strip()
+    report.check(is_silent, f"{command[0]} has nothing to say", said)
+
+
+def check_rpmlint(files: list[Path], report: Report) -> None:
+    config = ROOT / "tests/packages/rpmlint.toml"
+    command = ["rpmlint", "--config", str(config), *map(str, files)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    remarks = re.findall(r"^\S+:.* [EW]: .*", done.stdout, re.MULTILINE)
+    verdict = re.search(r"checked; (\d+) errors, (\d+) warnings", done.stdout)
+    is_clean = verdict and verdict.groups() == ("0", "0") and not remarks
+    report.check(is_clean, "rpmlint has nothing to say", done.stdout + done.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
