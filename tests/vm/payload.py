@@ -32,6 +32,10 @@ HUGEPLAN_UNITS = (
     "hugeplan-limits.service",
 )
 
+# Where a packaged scenario finds them; --packages DIR has each in a directory of that name.
+GUEST_PACKAGES = f"{GUEST_HOME}/packages"
+PACKAGE_AGES = ("older", "newer")
+
 TEST_TARGET = "hugeplan-vm-test.target"
 
 TEST_UNITS = {
@@ -57,16 +61,21 @@ ExecStart=/usr/bin/python3 -c "import guestlib; guestlib.main()"
 
 
 def write_payload(
-    file: BinaryIO, destdir: Path, scenario: Scenario, scenario_file: Path, boot_number: int
+    file: BinaryIO, origin: Path, scenario: Scenario, scenario_file: Path, boot_number: int
 ) -> None:
-    """Everything for one boot. What an earlier boot laid down is still there."""
+    """Everything for one boot. What an earlier boot laid down is still there.
+
+    `origin` is the DESTDIR, or the directory of packages where the scenario is packaged.
+    """
     boot = scenario.boots[boot_number]
     is_first = boot_number == 0
     files: dict[str, Content] = dict(boot.files)
     enable = list(boot.enable)
     if is_first:
         files = {**TEST_UNITS, **_guest_modules(scenario_file), **scenario.files, **files}
-        enable = [*_units_to_enable(destdir), *scenario.enable, *enable]
+        enable = [*scenario.enable, *enable]
+        if not scenario.is_packaged:
+            enable = [*_units_to_enable(origin), *enable]
     files[f"{GUEST_HOME}/boot.json"] = json.dumps(
         {
             "scenario": scenario_file.stem,
@@ -78,11 +87,27 @@ def write_payload(
     files[f"{GUEST_HOME}/prepare"] = _prepare_script(enable)
     with tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT) as tar:
         if is_first:
-            tar.add(destdir, arcname=".", filter=_as_root)
+            if scenario.is_packaged:
+                _add_packages(tar, origin)
+            else:
+                tar.add(origin, arcname=".", filter=_as_root)
             for tool in GUEST_TOOLS:
                 _add_bytes(tar, f"{GUEST_HOME}/{tool}", 0o755, _built_tool(tool))
         for path, content in files.items():
             _add(tar, path, content)
+
+
+def package_file(packages: Path, age: str) -> Path | None:
+    """The one package of an age, without its debug symbols; None where there is not just one."""
+    found = list((packages / age).glob("hugeplan_*.deb"))
+    return found[0] if len(found) == 1 else None
+
+
+def _add_packages(tar: tarfile.TarFile, packages: Path) -> None:
+    for age in PACKAGE_AGES:
+        package = package_file(packages, age)
+        assert package, f"{packages}/{age} was looked into before"
+        _add_bytes(tar, f"{GUEST_PACKAGES}/{age}.deb", 0o644, package.read_bytes())
 
 
 def _guest_modules(scenario_file: Path) -> dict[str, Content]:

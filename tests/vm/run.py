@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Boots hugeplan for real: each scenario in a guest of its own, every check a line.
 
-    tests/vm/run.py --destdir DIR [--suite SUITE] [--logs DIR] [--keep] [--verbose] [SCENARIO...]
+    tests/vm/run.py --destdir DIR [--packages DIR] [--suite SUITE] [--logs DIR] [--keep] [--verbose]
+                    [SCENARIO...]
 
-DIR is what `meson install --destdir DIR` wrote; it is never changed. See README.md.
+The first DIR is what `meson install --destdir DIR` wrote, the second holds older/hugeplan_*.deb and
+newer/hugeplan_*.deb; neither is ever changed. See README.md.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ sys.dont_write_bytecode = True
 
 from guest import KERNEL_ARGS, LOUD_KERNEL_ARGS, Disk, Guest, Interrupted, NotBegun  # noqa: E402
 from image import SUITES, Image, ImageError, cached_image  # noqa: E402
-from payload import TEST_TARGET, write_payload  # noqa: E402
+from payload import PACKAGE_AGES, TEST_TARGET, package_file, write_payload  # noqa: E402
 from scenario import Boot, Scenario  # noqa: E402
 
 SCENARIOS = Path(__file__).resolve().parent / "scenarios"
@@ -96,6 +98,9 @@ def main() -> int:
     for file in _scenario_files(options.scenarios):
         scenario = _load(file)
         suites = [one for one in scenario.suites if options.suite in (None, one)]
+        if scenario.is_packaged and not options.packages:
+            report.skip(file.stem, "runs", "needs --packages")
+            continue
         for suite in suites:
             _run_case(Case(file.stem, suite, file, scenario), options, logs, report)
         if options.scenarios and not suites:
@@ -110,6 +115,7 @@ def main() -> int:
 def _parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Boot tests of hugeplan in QEMU guests.")
     parser.add_argument("--destdir", type=_existing_directory, required=True)
+    parser.add_argument("--packages", type=_package_directory, help="for packaged scenarios")
     parser.add_argument("--suite", choices=SUITES, help="default: all that a scenario is for")
     parser.add_argument("--logs", type=Path, help="default: a new directory in /tmp")
     parser.add_argument("--keep", action="store_true", help="keep logs and the guests' disks")
@@ -122,6 +128,14 @@ def _existing_directory(text: str) -> Path:
     path = Path(text)
     if not path.is_dir():
         raise argparse.ArgumentTypeError(f"{text} is no directory")
+    return path
+
+
+def _package_directory(text: str) -> Path:
+    path = _existing_directory(text)
+    for age in PACKAGE_AGES:
+        if not package_file(path, age):
+            raise argparse.ArgumentTypeError(f"{text}/{age} does not hold one hugeplan_*.deb")
     return path
 
 
@@ -155,7 +169,8 @@ def _run_case(case: Case, options: argparse.Namespace, logs: Path, report: Repor
         report.check(False, case.name, f"there is a {case.suite} image", str(error))
         return
     with Disk(image, directory, options.keep) as disk:
-        CaseRun(case, image, disk, options.destdir, directory, report).run()
+        origin = options.packages if case.scenario.is_packaged else options.destdir
+        CaseRun(case, image, disk, origin, directory, report).run()
     print(f"# {case.name} on {case.suite}: {time.monotonic() - began:.0f} s", flush=True)
 
 
@@ -166,7 +181,7 @@ class CaseRun:
     case: Case
     image: Image
     disk: Disk
-    destdir: Path
+    origin: Path  # of hugeplan: the DESTDIR, or the packages
     directory: Path
     report: Report
 
@@ -207,7 +222,7 @@ class CaseRun:
 
     def _boot(self, number: int, boot: Boot, log_prefix: Path, arguments: str) -> None:
         with tempfile.TemporaryFile() as payload:
-            write_payload(payload, self.destdir, self.case.scenario, self.case.file, number)
+            write_payload(payload, self.origin, self.case.scenario, self.case.file, number)
             payload.flush()
             with Guest(
                 self.image,
