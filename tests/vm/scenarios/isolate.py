@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Fences: MariaDB and PostgreSQL share a pool, and both are served whoever comes first; a neighbour
+that takes more than its own gets ENOMEM; fences last, whatever systemd does and however a unit is
+built."""
+
+from pathlib import Path
+
+from databases import check_postgresql, drop_in, postgresql_unit
+from guestlib import (
+    DEFAULT_PAGE_BYTES,
+    MIB,
+    check,
+    check_equal,
+    hugeplan,
+    hugetlb_mappings,
+    instance,
+    journal,
+    pools,
+    said,
+    sh,
+    unit,
+)
+from memory import configure, pages_service, reload, start_pages, stop_pages
+from scenario import Boot, Node, Scenario
+
+MARIADB = "mariadb.service"
+SHARED_BUFFERS = 128  # MiB
+LEAST = (128 + 2 * 16) * MIB // DEFAULT_PAGE_BYTES  # of MariaDB: the pool and two log buffers
+FOUND = 30  # pages that were there before hugeplan, and are left to others
+GREEDY = 20  # MariaDB is planned with so few that without a fence it takes PostgreSQL's
+
+
+def fences() -> None:
+    configured()
+    whoever_comes_first()
+    kept_by_its_figure()
+    the_neighbour_gets_none()
+    whatever_systemd_does()
+    however_a_unit_is_built()
+    checked()
+    switched_off()
+
+
+# The guest
+
+
+def version() -> int:
+    return int(next(Path("/usr/lib/postgresql").iterdir()).name)
+
+
+def postgresql() -> str:
+    return postgresql_unit(version())
+
+
+def group(name: str) -> Path:
+    """The control group of a unit that runs."""
+    return Path("/sys/fs/cgroup" + unit(name, "ControlGroup"))
+
+
+def limit(name: str, size: str = "2MB") -> int | None:
+    """The pages of 2M that a unit may take; None: as many as there are."""
+    text = (group(name) / f"hugetlb.{size}.rsvd.max").read_text().strip()
+    return None if text == "max" or int(text) >= 1 << 62 else int(text) // DEFAULT_PAGE_BYTES
+
+
+def promised(name: str) -> int:
+    """The pages of 2M that a unit has mapped."""
+    return int((group(name) / "hugetlb.2MB.rsvd.current").read_text()) // DEFAULT_PAGE_BYTES
+
+
+def systemctl(command: str, what: str) -> None:
+    done = sh(f"systemctl {command}", timeout_sec=120)
+    check(done.returncode == 0, what, said(done))
+
+
+def told(name: str, *words: str) -> bool:
+    lines = [str(entry.get("MESSAGE")) for entry in journal("-u", name)]
+    return any(all(word in line for word in words) for line in lines)
+
+
+def plan(name: str, text: str | None) -> None:
+    configure(name, text)
+    sh("systemctl daemon-reload")  # for gate and fence
+    reload()
+
+
+def service(name: str, arguments: str, more: str = "") -> None:
+    """A unit that is started by nobody yet; `more` goes into its section [Service]."""
+    Path(f"/etc/systemd/system/{name}.service").write_text(pages_service(arguments) + more)
+
+
+def configured() -> None:
+    directory = Path(f"/etc/postgresql/{version()}/main/conf.d")
+    (directory / "hugeplan-vm.conf").write_text(
+        f"huge_pages = on\nfsync = off\nshared_buffers = {SHARED_BUFFERS}MB\n"
+    )
+    configure("30-pg", f"[Instance]\nEngine=postgresql\nUnit={postgresql()}\n")
+    plan("20-mariadb", f"[Instance]\nEngine=mariadb\nPages={GREEDY}\n")
+    text = drop_in(MARIADB).splitlines()
+    wait, fence = (next((i for i, line in enumerate(text) if word in line), -1)
+                   for word in ("hugeplanctl wait mariadb", "hugeplanctl fence mariadb"))
+    check(0 <= wait < fence, "the fence stands in the drop-in, behind the gate", text)
+
+
+# Both orders
+
+
+def whoever_comes_first() -> None:
+    for first, second in ((MARIADB, postgresql()), (postgresql(), MARIADB)):
+        for name in (first, second):
+            systemctl(f"start {name}", f"{first} first: {name} starts")
+        check_postgresql(version(), SHARED_BUFFERS * MIB, {0})
+        check_equal(unit(MARIADB), "active", "MariaDB runs")
+        check_equal(limit(MARIADB), GREEDY, "MariaDB is kept to what was planned for it")
+        check(promised(MARIADB) <= GREEDY, "and has no more", promised(MARIADB))
+        check_equal(limit(MARIADB, "1GB"), 0, "nor any of another size")
+        pages = instance("pg")["pagesGranted"]
+        check_equal(limit(postgresql()), pages, "PostgreSQL is kept to the server's own word")
+        check_equal(promised(postgresql()), pages, "and has taken all of it")
+        check_equal(pools()[0], FOUND + pages + GREEDY, "nothing more was reserved")
+        systemctl(f"stop {MARIADB} {postgresql()}", "both stop")
+
+
+def kept_by_its_figure() -> None:
+    """A fence by the figure that its gate has just learned is wide enough."""
+    plan("20-mariadb", "[Instance]\nEngine=mariadb\n")
+    systemctl(f"start {MARIADB}", "MariaDB starts")
+    taken = sum(one.sizes["Size"] for one in hugetlb_mappings(unit(MARIADB, "MainPID")))
+    check(taken // DEFAULT_PAGE_BYTES >= LEAST, "all of it is huge", taken)
+    check_equal(limit(MARIADB), instance("mariadb")["pagesGranted"], "within its fence")
+
+
+def the_neighbour_gets_none() -> None:
+    """It would take pages that lie free for PostgreSQL."""
+    service("neighbour", "hold 11")
+    plan("40-neighbour", "[Instance]\nUnit=neighbour.service\nPages=10\nIsolate=yes\n")
+    check(sum(pools("free_hugepages").values()) > 11, "pages lie free", pools("free_hugepages"))
+    done = sh("systemctl start neighbour.service", timeout_sec=120)
+    check(done.returncode != 0, "a neighbour that takes more than its own does not start")
+    check(told("neighbour.service", "Cannot allocate memory"), "it gets ENOMEM")
+    systemctl(f"start {postgresql()}", "PostgreSQL still does")
+    check_postgresql(version(), SHARED_BUFFERS * MIB, {0})
+    service("neighbour", "hold 10")
+    sh("systemctl daemon-reload")
+    systemctl("start neighbour.service", "with its own it starts")
+    check_equal(limit("neighbour.service"), 10, "and has its fence")
+
+
+# What it has to endure
+
+
+def whatever_systemd_does() -> None:
+    pages, pid = limit(postgresql()), unit(postgresql(), "MainPID")
+    for command in ("daemon-reload", "daemon-reexec",
+                    f"set-property --runtime {postgresql()} CPUWeight=200 MemoryHigh=1500M",
+                    "restart hugeplan.service", f"restart {MARIADB}"):
+        systemctl(command, f"systemctl {command}")
+        check_equal(limit(postgresql()), pages, "the fence stays as it was")
+    check_equal(unit(postgresql(), "MainPID"), pid, "and PostgreSQL runs on")
+    check(limit(MARIADB) is not None, "MariaDB has its own again")
+
+
+HARDENED = """\
+User=nobody
+NoNewPrivileges=yes
+CapabilityBoundingSet=
+ProtectSystem=strict
+ProtectControlGroups=yes
+ProtectKernelTunables=yes
+ProtectProc=invisible
+PrivateDevices=yes
+PrivateNetwork=yes
+SystemCallFilter=@system-service
+"""
+
+KINDS = {
+    "hardened": HARDENED,
+    "delegated": "Delegate=yes\n",
+    "sliced": "Slice=db-first.slice\n",
+    "within": "Delegate=yes\nSlice=db-first.slice\nUser=nobody\n",
+}
+
+
+def however_a_unit_is_built() -> None:
+    for name, more in KINDS.items():
+        service(name, "hold 4", more)
+        configure(f"50-{name}", f"[Instance]\nUnit={name}.service\nPages=4\nIsolate=yes\n")
+    sh("systemctl daemon-reload")
+    reload()
+    for name in KINDS:
+        systemctl(f"start {name}.service", f"{name}: it starts")
+        check_equal(limit(f"{name}.service"), 4, f"{name}: and is fenced")
+        systemctl(f"stop {name}.service", f"{name}: it stops")
+        configure(f"50-{name}", None)
+    sh("systemctl daemon-reload")
+    reload()
+
+
+# What is said
+
+
+def findings() -> set[str]:
+    return {one["id"] for one in hugeplan("check")["problems"]}
+
+
+def checked() -> None:
+    ours = {"fence-missing", "fence-wrong", "unfenced"}
+    check_equal(findings() & ours, set(), "check has nothing to say of fences")
+    file = group("neighbour.service") / "hugetlb.2MB.rsvd.max"
+    file.write_text("max")
+    check_equal(findings() & ours, {"fence-missing"}, "one that was taken down is missed")
+    file.write_text(str(15 * DEFAULT_PAGE_BYTES))
+    check_equal(findings() & ours, {"fence-wrong"}, "one that was moved is seen")
+    systemctl("restart neighbour.service", "the neighbour is started again")
+    check_equal(findings() & ours, set(), "and all is well")
+    start_pages("stranger", "hold 20")
+    check_equal(findings() & ours, {"unfenced"}, "a stranger beside the instances is named")
+    stop_pages("stranger")
+    systemctl("stop neighbour.service", "the neighbour stops")
+    plan("40-neighbour", None)
+
+
+def switched_off() -> None:
+    systemctl(f"stop {postgresql()} {MARIADB}", "both stop")
+    plan("20-mariadb", f"[Instance]\nEngine=mariadb\nPages={GREEDY}\nIsolate=no\n")
+    check("fence" not in drop_in(MARIADB), "Isolate=no: no fence in the drop-in", drop_in(MARIADB))
+    systemctl(f"start {MARIADB}", "MariaDB starts")
+    check_equal(limit(MARIADB), None, "it is not limited")
+    check(promised(MARIADB) > GREEDY, "and takes what is PostgreSQL's", promised(MARIADB))
+    systemctl(f"stop {MARIADB}", "MariaDB stops")
+
+
+SCENARIO = Scenario(
+    nodes=(Node("2G"),),
+    suites=("bookworm", "trixie"),
+    files={
+        "/etc/hugeplan.d/00-host.conf": "[Host]\nExistingPages=keep\n",
+        "/etc/mysql/mariadb.conf.d/90-hugeplan-vm.cnf": """\
+[mariadbd]
+large-pages
+innodb_buffer_pool_size = 128M
+key_buffer_size = 16M
+aria_pagecache_buffer_size = 16M
+""",
+    },
+    boots=(Boot(fences, kernel_args=f"hugepages={FOUND}", limit_sec=900),),
+)
