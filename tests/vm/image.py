@@ -38,6 +38,7 @@ APT_PACKAGES = (
 GUEST_PACKAGES = (
     "dbus",
     "kmod",
+    "libhugetlbfs-bin",
     "libinih1",
     "libjansson4",
     "libsystemd0",

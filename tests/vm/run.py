@@ -96,13 +96,15 @@ def main() -> int:
     logs = options.logs or Path(tempfile.mkdtemp(prefix="hugeplan-vm-logs-"))
     report = Report(options.verbose)
     for file in _scenario_files(options.scenarios):
-        scenario = _load(file)
+        scenario = load_scenario(file)
         suites = [one for one in scenario.suites if options.suite in (None, one)]
         if scenario.is_packaged and not options.packages:
             report.skip(file.stem, "runs", "needs --packages")
             continue
         for suite in suites:
-            _run_case(Case(file.stem, suite, file, scenario), options, logs, report)
+            case = Case(file.stem, suite, file, scenario)
+            origin = options.packages if scenario.is_packaged else options.destdir
+            run_case(case, origin, logs, report, options.keep)
         if options.scenarios and not suites:
             report.skip(file.stem, "runs", f"not a scenario for {options.suite}")
     if report.failed or options.logs or options.keep:
@@ -149,7 +151,7 @@ def _scenario_files(names: list[str]) -> list[Path]:
     return files
 
 
-def _load(file: Path) -> Scenario:
+def load_scenario(file: Path) -> Scenario:
     specification = importlib.util.spec_from_file_location(file.stem, file)
     assert specification and specification.loader
     module = importlib.util.module_from_spec(specification)
@@ -157,7 +159,7 @@ def _load(file: Path) -> Scenario:
     return module.SCENARIO
 
 
-def _run_case(case: Case, options: argparse.Namespace, logs: Path, report: Report) -> None:
+def run_case(case: Case, origin: Path, logs: Path, report: Report, is_kept: bool = False) -> None:
     began = time.monotonic()
     print(f"# {case.name} on {case.suite}", flush=True)
     directory = logs / f"{case.name}-{case.suite}"
@@ -168,8 +170,7 @@ def _run_case(case: Case, options: argparse.Namespace, logs: Path, report: Repor
     except ImageError as error:
         report.check(False, case.name, f"there is a {case.suite} image", str(error))
         return
-    with Disk(image, directory, options.keep) as disk:
-        origin = options.packages if case.scenario.is_packaged else options.destdir
+    with Disk(image, directory, is_kept) as disk:
         CaseRun(case, image, disk, origin, directory, report).run()
     print(f"# {case.name} on {case.suite}: {time.monotonic() - began:.0f} s", flush=True)
 
