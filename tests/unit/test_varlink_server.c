@@ -239,6 +239,9 @@ static void pump_for(Fixture *f, uint64_t msec) {
         for (uint64_t now; (now = now_msec()) < end;)
                 if (server_is_ready(f, (int) (end - now)))
                         dispatch(f);
+        /* What fell due while a busy machine kept us from looking. */
+        while (server_is_ready(f, 0))
+                dispatch(f);
 }
 
 static struct sockaddr_un address_of(const Fixture *f) {
