@@ -10,10 +10,6 @@
 /* What the drop-ins of CONFIG depend on besides it, as ROOT has it. */
 DropinInput dropin_input(const Root *root, Arena *arena, const Config *config, const char *ctl);
 
-/* The major version of systemd that is installed, by the name of its private library, since no
- * program can be asked; 0: not known. */
-unsigned systemd_version(const Root *root);
-
 /* Adds a warning for every unit of DROPINS whose generated file is missing or says something else.
  * An administrator's file of that name in /etc takes its place and is fine. Nothing is said where
  * systemd does not run. */

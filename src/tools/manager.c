@@ -315,23 +315,10 @@ static void set_limits(Manager *manager, const LimitsPlan *plan) {
                         log_line(LOG_INFO, "%s is now %s", write->path, write->value);
 }
 
-HostPlan manager_host_plan(const Manager *manager, Arena *arena, const Plan *plan,
-                           const Topology *topology, Diags *problems) {
-        HostSources sources = host_sources(manager->root);
-        Accounts accounts = {};
-
-        if (limits_is_group_needed(manager->config))
-                accounts = accounts_read(arena, &sources.sources);
-        const HostPlanInput input = {manager->config, plan, topology,
-                                     systemd_version(manager->root), &accounts};
-
-        return host_plan_make(arena, &input, problems);
-}
-
 /* Before the pools: a gate may let its instance through between two writes to them. */
 static void set_host(Manager *manager) {
-        HostPlan plan = manager_host_plan(manager, manager->round_arena, manager->plan,
-                                          manager->topology, &manager->host_problems);
+        HostPlan plan = host_plan_read(manager->root, manager->round_arena, manager->config,
+                                       manager->plan, manager->topology, &manager->host_problems);
 
         set_thp(manager, &plan.thp);
         set_limits(manager, &plan.limits);

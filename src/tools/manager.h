@@ -8,9 +8,9 @@
  * writes, and while one runs in the worker's thread, clients are served. */
 
 #include "core/figures.h"
-#include "core/host_plan.h"
 #include "core/status.h"
 #include "host/apply.h"
+#include "host/host_plan_read.h"
 #include "host/write_worker.h"
 #include "ipc/varlink_server.h"
 
@@ -136,10 +136,6 @@ Status *manager_judge(const Manager *manager, Arena *arena);
 /* The sizes of instances with Memory=auto: as their gates have found out, else, where nothing was
  * learned, as the databases' files say; in ARENA. */
 Figures *manager_figures(const Manager *manager, Arena *arena, const Topology *topology);
-
-/* What is to be written besides the pools for PLAN on TOPOLOGY. */
-HostPlan manager_host_plan(const Manager *manager, Arena *arena, const Plan *plan,
-                           const Topology *topology, Diags *problems);
 
 /* ---- keeping it true (manager_watch.c) ---- */
 

@@ -296,7 +296,8 @@ static void method_plan(VarlinkCall *call, json_t *parameters, void *userdata) {
         };
         GuardedPlan guarded = boot_guard_plan(arena, &input, &problems);
 
-        HostPlan host = manager_host_plan(manager, arena, guarded.plan, topology, &problems);
+        HostPlan host = host_plan_read(manager->root, arena, manager->config, guarded.plan,
+                                       topology, &problems);
 
         varlink_call_reply(call, plan_to_json(guarded.plan, guarded.after_reload, &host));
 }

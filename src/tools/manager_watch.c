@@ -108,7 +108,8 @@ void manager_verify(Manager *manager) {
         }
 
         const Topology *now = probe_topology(manager->root, arena);
-        HostPlan host = manager_host_plan(manager, arena, manager->plan, now, &ignored);
+        HostPlan host =
+                host_plan_read(manager->root, arena, manager->config, manager->plan, now, &ignored);
         Drifts drifts = drift_find(arena, manager->plan, manager->ledger, now, &host);
         size_t n_repairable = tell_drifts(manager, arena, &drifts, now);
         bool has_new_memory = watch->has_hotplug && waits_for_memory(manager->plan);

@@ -10,6 +10,7 @@
 #include "host/culprits.h"
 #include "host/dropin_check.h"
 #include "host/holders.h"
+#include "host/host_plan_read.h"
 #include "host/host_sources.h"
 #include "host/mounts.h"
 #include "tools/options.h"
@@ -181,7 +182,8 @@ static int check_host(Command *command) {
         alert_logs_read(command->root, arena, facts);
         add_all(&problems, &local.config->problems);
         add_all(&problems, &local.guard_problems);
-        HostPlan host = local_host_plan(command, &local, &problems);
+        HostPlan host = host_plan_read(command->root, arena, local.config, local.plan,
+                                       local.topology, &problems);
 
         add_shortages(local.plan, local.topology, &problems);
         add_others(command, &local, &host.thp, &problems);

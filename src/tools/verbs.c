@@ -10,8 +10,8 @@
 #include "host/boot_guard_file.h"
 #include "host/config_dirs.h"
 #include "host/config_load.h"
-#include "host/dropin_check.h"
 #include "host/holders.h"
+#include "host/host_plan_read.h"
 #include "host/host_sources.h"
 #include "host/probe.h"
 #include "host/state.h"
@@ -70,15 +70,6 @@ Local local_load(Command *command) {
         local.plan = guarded.plan;
         local.after_reload = guarded.after_reload;
         return local;
-}
-
-HostPlan local_host_plan(Command *command, const Local *local, Diags *problems) {
-        HostSources sources = host_sources(command->root);
-        Accounts accounts = accounts_read(command->arena, &sources.sources);
-        const HostPlanInput input = {local->config, local->plan, local->topology,
-                                     systemd_version(command->root), &accounts};
-
-        return host_plan_make(command->arena, &input, problems);
 }
 
 Status *local_status(Command *command, const Local *local, const char *phase) {
@@ -259,7 +250,8 @@ static int verb_status(Command *command) {
 static int verb_plan(Command *command) {
         Local local = local_load(command);
         Diags problems = local.config->problems;
-        HostPlan host = local_host_plan(command, &local, &problems);
+        HostPlan host = host_plan_read(command->root, command->arena, local.config, local.plan,
+                                       local.topology, &problems);
         bool is_met = plan_count_changed(local.plan) == 0 && host_plan_count(&host) == 0;
 
         add_all(&problems, &local.guard_problems);

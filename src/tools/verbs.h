@@ -73,9 +73,6 @@ const Config *read_config(Command *command);
 /* Reads configuration, host and ledger and makes the plan; writes nothing. */
 Local local_load(Command *command);
 
-/* What is to be written besides the pools. */
-HostPlan local_host_plan(Command *command, const Local *local, Diags *problems);
-
 /* The status as it is without a daemon. */
 Status *local_status(Command *command, const Local *local, const char *phase);
 
