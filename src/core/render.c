@@ -25,8 +25,8 @@ static size_t width_of(const RenderOptions *options) {
         return options->width > 0 ? options->width : 100;
 }
 
-static void add_colored(Text *text, const RenderOptions *options, const char *color,
-                        const char *string) {
+void render_colored(Text *text, const RenderOptions *options, const char *color,
+                    const char *string) {
         if (options->is_colored)
                 text_printf(text, "%s%s%s", color, string, color_off);
         else
@@ -65,9 +65,9 @@ static void add_headline(Text *text, const Status *status, const RenderOptions *
 
         for (size_t i = 0; i < status->n_instances; i++)
                 n_start += verdict_lets_start(status->instances[i].verdict);
-        add_colored(text, options, verdict_looks[status->verdict].color,
-                    arena_printf(arena, "%s %s", verdict_looks[status->verdict].mark,
-                                 verdict_name(status->verdict)));
+        render_colored(text, options, verdict_looks[status->verdict].color,
+                       arena_printf(arena, "%s %s", verdict_looks[status->verdict].mark,
+                                    verdict_name(status->verdict)));
         if (status->n_instances == 0)
                 text_add(text, "  no instances are described in /etc/hugeplan.d");
         else
@@ -161,7 +161,7 @@ static void add_problem(Text *text, const Diag *problem, const RenderOptions *op
         Diag shown = *problem;
 
         shown.remedy = NULL;
-        add_colored(text, options, colors[problem->severity], severity_name(problem->severity));
+        render_colored(text, options, colors[problem->severity], severity_name(problem->severity));
         text_add_wrapped(text, ": ", "       ", diag_format(text->arena, &shown),
                          width_of(options));
         if (problem->remedy)
@@ -280,11 +280,11 @@ char *render_status_instance(Arena *arena, const Status *status, const StatusIns
                              const RenderOptions *options) {
         Text text = text_in(arena);
 
-        add_colored(&text, options, verdict_looks[instance->verdict].color,
-                    arena_printf(arena, "%s %s", verdict_looks[instance->verdict].mark,
-                                 verdict_name(instance->verdict)));
+        render_colored(&text, options, verdict_looks[instance->verdict].color,
+                       arena_printf(arena, "%s %s", verdict_looks[instance->verdict].mark,
+                                    verdict_name(instance->verdict)));
         text_add(&text, "  ");
-        add_colored(&text, options, color_bold, instance->name);
+        render_colored(&text, options, color_bold, instance->name);
         text_add(&text, "\n");
         add_field(&text, "Unit", instance->unit ? instance->unit : "none waits for it");
         add_field(&text, "Engine", instance->engine ? instance->engine : "-");

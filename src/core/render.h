@@ -4,6 +4,7 @@
 /* What people read: status, plan, problems and derivations as text. The verdict first, the remedy
  * last. */
 
+#include "base/text.h"
 #include "core/host_plan.h"
 #include "core/learned.h"
 #include "core/ledger.h"
@@ -13,6 +14,10 @@ typedef struct RenderOptions {
         bool is_colored;
         size_t width; /* columns; 0: 100 */
 } RenderOptions;
+
+/* Adds STRING between COLOR (an escape sequence) and its end, where colour is wanted. */
+void render_colored(Text *text, const RenderOptions *options, const char *color,
+                    const char *string);
 
 /* The whole host. */
 char *render_status(Arena *arena, const Status *status, const RenderOptions *options);

@@ -6,21 +6,11 @@
 
 /* ---- text ---- */
 
-static const char color_off[] = "\033[0m";
-
 static const char *const severity_colors[] = {
         [SEVERITY_ERROR] = "\033[31m",
         [SEVERITY_WARNING] = "\033[33m",
         [SEVERITY_NOTICE] = "\033[2m",
 };
-
-static void add_colored(Text *text, const RenderOptions *options, const char *color,
-                        const char *string) {
-        if (options->is_colored)
-                text_printf(text, "%s%s%s", color, string, color_off);
-        else
-                text_add(text, string);
-}
 
 static char *count_of(Arena *arena, size_t n, const char *noun) {
         return arena_printf(arena, "%zu %s%s", n, noun, n == 1 ? "" : "s");
@@ -46,8 +36,8 @@ static void add_headline(Text *text, const Findings *findings, const RenderOptio
         if (n_rest > 0)
                 text_printf(&line, "; %s",
                             count_of(arena, n_rest, is_fine ? "finding" : "more finding"));
-        add_colored(text, options, is_fine ? "\033[32m" : severity_colors[SEVERITY_ERROR],
-                    is_fine ? "● fine" : "× not fine");
+        render_colored(text, options, is_fine ? "\033[32m" : severity_colors[SEVERITY_ERROR],
+                       is_fine ? "● fine" : "× not fine");
         text_printf(text, "  %s\n", text_string(&line));
 }
 
@@ -57,7 +47,8 @@ static void add_finding(Text *text, const Finding *finding, const RenderOptions 
 
         shown.remedy = NULL;
         text_add(text, "\n");
-        add_colored(text, options, severity_colors[shown.severity], severity_name(shown.severity));
+        render_colored(text, options, severity_colors[shown.severity],
+                       severity_name(shown.severity));
         text_add_wrapped(text, arena_printf(text->arena, " [%s]: ", shown.id), "       ",
                          diag_format(text->arena, &shown), width);
         if (finding->diag.remedy)

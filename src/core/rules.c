@@ -2,6 +2,7 @@
 #include "core/rules.h"
 
 #include "base/text.h"
+#include "core/limits.h"
 #include "core/rules_rows.h"
 
 #include <stdlib.h>
@@ -120,9 +121,37 @@ uint64_t rule_step_bytes(const RuleInstance *instance, const char *what) {
 }
 
 bool rule_uses_sysv(const RuleInstance *instance) {
-        return instance->config->shared_memory == SHARED_MEMORY_SYSV ||
-               (instance->config->shared_memory == SHARED_MEMORY_ENGINE &&
-                text_equals(instance->config->engine->name, "oracle"));
+        return limits_shared_memory(instance->config) == SHARED_MEMORY_SYSV;
+}
+
+uint64_t rule_host_memory_bytes(const RuleRun *run) {
+        uint64_t bytes = 0;
+
+        for (size_t i = 0; i < run->input->topology->n_nodes; i++)
+                bytes = add_saturated(bytes, run->input->topology->nodes[i].memory_bytes);
+        return bytes;
+}
+
+bool rule_has_engine(const RuleRun *run, const char *name) {
+        for (size_t i = 0; i < run->n_instances; i++)
+                if (text_equals(run->instances[i].config->engine->name, name))
+                        return true;
+        return false;
+}
+
+void rule_add_if_most(RuleRun *run, const char *why, const char *remedy) {
+        uint64_t planned = 0, memory = rule_host_memory_bytes(run);
+
+        for (size_t i = 0; i < run->n_instances; i++)
+                planned = add_saturated(planned, rule_planned_bytes(&run->instances[i]));
+        if (planned <= share_of(memory, 7000) || planned > memory)
+                return;
+        rule_add(run, &(Diag){.text = arena_printf(run->arena,
+                                                   "the instances want %s of %s, %" PRIu64 "%%; %s",
+                                                   format_size(run->arena, planned),
+                                                   format_size(run->arena, memory),
+                                                   planned / MAX(memory / 100, (uint64_t) 1), why),
+                              .remedy = remedy});
 }
 
 bool rule_runs_without_pages(const RuleRun *run, const RuleInstance *instance) {

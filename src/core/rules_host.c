@@ -13,14 +13,6 @@
 
 /* ---- memory ---- */
 
-static uint64_t host_memory_bytes(const RuleRun *run) {
-        uint64_t bytes = 0;
-
-        for (size_t i = 0; i < run->input->topology->n_nodes; i++)
-                bytes = add_saturated(bytes, run->input->topology->nodes[i].memory_bytes);
-        return bytes;
-}
-
 /* An instance that may lie on this node and nowhere else; NODE NULL: on any. */
 static bool is_within(const RuleInstance *instance, const Node *node) {
         const IdSet *nodes = &instance->planned->demand->nodes;
@@ -63,29 +55,14 @@ static void find_exceeded(RuleRun *run) {
 
         for (size_t i = 0; topology->n_nodes > 1 && i < topology->n_nodes; i++)
                 add_exceeded(run, &topology->nodes[i], topology->nodes[i].memory_bytes);
-        add_exceeded(run, NULL, host_memory_bytes(run));
+        add_exceeded(run, NULL, rule_host_memory_bytes(run));
 }
 
 /* Oracle's rule says the same, more loudly. */
 static void find_70(RuleRun *run) {
-        uint64_t planned = 0, memory = host_memory_bytes(run);
-
-        for (size_t i = 0; i < run->n_instances; i++) {
-                if (text_equals(run->instances[i].config->engine->name, "oracle"))
-                        return;
-                planned = add_saturated(planned, rule_planned_bytes(&run->instances[i]));
-        }
-        if (planned <= share_of(memory, 7000) || planned > memory)
-                return;
-        rule_add(
-                run,
-                &(Diag){.text = arena_printf(
-                                run->arena,
-                                "the instances want %s of %s, %" PRIu64
-                                "%%; sessions, sorts and the page cache live on the rest",
-                                format_size(run->arena, planned), format_size(run->arena, memory),
-                                planned / MAX(memory / 100, (uint64_t) 1)),
-                        .remedy = "compare the rest with work_mem or its like times the sessions"});
+        if (!rule_has_engine(run, "oracle"))
+                rule_add_if_most(run, "sessions, sorts and the page cache live on the rest",
+                                 "compare the rest with work_mem or its like times the sessions");
 }
 
 /* ---- pools ---- */
@@ -377,7 +354,7 @@ static bool parse_memory_max(const RuleRun *run, const char *value, uint64_t *re
                 return unit_size_parse(run->arena, value, ret_bytes) == 0;
         if (parse_percent_hundredths(value, &hundredths) < 0)
                 return false;
-        *ret_bytes = share_of(host_memory_bytes(run), hundredths);
+        *ret_bytes = share_of(rule_host_memory_bytes(run), hundredths);
         return true;
 }
 

@@ -423,18 +423,11 @@ static bool is_planned(const RuleRun *run, const char *sid) {
         return false;
 }
 
-static bool has_oracle(const RuleRun *run) {
-        for (size_t i = 0; i < run->n_instances; i++)
-                if (text_equals(run->instances[i].config->engine->name, "oracle"))
-                        return true;
-        return false;
-}
-
 static void find_asm(RuleRun *run) {
         VEC_FOREACH(sid, &run->input->facts->sids) {
                 bool is_asm = text_starts_with(sid->sid, "+");
 
-                if (!has_oracle(run) || is_planned(run, sid->sid) ||
+                if (!rule_has_engine(run, "oracle") || is_planned(run, sid->sid) ||
                     !(is_asm || text_equals(sid->sid, "-MGMTDB")))
                         continue;
                 Diag diag = {.file = sid->origin.file, .line = sid->origin.line};
@@ -475,23 +468,11 @@ static void find_thp(RuleRun *run, const RuleInstance *instance) {
 }
 
 static void find_70(RuleRun *run) {
-        uint64_t planned = 0, memory = 0;
-
-        for (size_t i = 0; i < run->n_instances; i++)
-                planned = add_saturated(planned, rule_planned_bytes(&run->instances[i]));
-        for (size_t i = 0; i < run->input->topology->n_nodes; i++)
-                memory = add_saturated(memory, run->input->topology->nodes[i].memory_bytes);
-        if (!has_oracle(run) || planned <= share_of(memory, 7000) || planned > memory)
-                return;
-        rule_add(
-                run,
-                &(Diag){.text = arena_printf(
-                                run->arena,
-                                "the instances want %s of %s, %" PRIu64
-                                "%%; Oracle advises at most 70%%, for PGA, processes and page cache need the rest",
-                                format_size(run->arena, planned), format_size(run->arena, memory),
-                                planned / MAX(memory / 100, (uint64_t) 1)),
-                        .remedy = "lower sga_max_size somewhere, or add memory"});
+        if (rule_has_engine(run, "oracle"))
+                rule_add_if_most(
+                        run,
+                        "Oracle advises at most 70%, for PGA, processes and page cache need the rest",
+                        "lower sga_max_size somewhere, or add memory");
 }
 
 static void find_alert(RuleRun *run, const RuleInstance *instance) {

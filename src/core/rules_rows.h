@@ -73,6 +73,16 @@ uint64_t rule_step_bytes(const RuleInstance *instance, const char *what);
 /* Whether the instance attaches System V shared memory, for which the kernel has rules of its own. */
 bool rule_uses_sysv(const RuleInstance *instance);
 
+/* Over all nodes. */
+uint64_t rule_host_memory_bytes(const RuleRun *run);
+
+/* Whether any instance is of the engine NAME. */
+bool rule_has_engine(const RuleRun *run, const char *name);
+
+/* Finds that the instances want more than 70 % of the memory, with WHY that is worth a thought. More
+ * than all of it is another rule's matter. */
+void rule_add_if_most(RuleRun *run, const char *why, const char *remedy);
+
 /* Whether its unit runs and surely holds no huge pages, long enough after its start. */
 bool rule_runs_without_pages(const RuleRun *run, const RuleInstance *instance);
 
