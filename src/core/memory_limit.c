@@ -46,6 +46,7 @@ MemoryLimits memory_limits_read(Arena *arena, const Sources *sources, const char
                 for (size_t i = 0; i < ARRAY_LEN(files); i++) {
                         MemoryLimit limit = {
                                 .file = arena_printf(arena, "%s/%s", path, files[i].name),
+                                .path = arena_strdup(arena, path),
                                 .group = arena_strdup(arena, slash + 1),
                                 .key = files[i].key,
                         };
@@ -56,23 +57,57 @@ MemoryLimits memory_limits_read(Arena *arena, const Sources *sources, const char
         return limits;
 }
 
-Reason memory_limits_judge(Arena *arena, const MemoryLimits *limits, uint64_t bytes) {
-        const MemoryLimit *lowest = NULL;
+static bool is_in(const MemoryUse *use, const MemoryLimit *limit) {
+        size_t length = strlen(limit->path);
 
-        VEC_FOREACH(limit, limits)
-                if (!lowest || limit->bytes < lowest->bytes)
-                        lowest = limit;
-        if (!lowest || lowest->bytes >= bytes)
+        return text_starts_with(use->path, limit->path) &&
+               (use->path[length] == '/' || use->path[length] == '\0');
+}
+
+static uint64_t used_bytes(const MemoryLimit *limit, const MemoryUses *uses) {
+        uint64_t bytes = 0;
+
+        VEC_FOREACH(use, uses)
+                if (is_in(use, limit))
+                        bytes = add_saturated(bytes, use->bytes);
+        return bytes;
+}
+
+/* "its huge pages alone are 3G"; "the huge pages alone of pg (2G), maria (1G) are 3G" */
+static char *format_uses(Arena *arena, const MemoryLimit *limit, const MemoryUses *uses) {
+        const char *total = format_size(arena, used_bytes(limit, uses));
+        Text users = text_in(arena);
+        size_t n = 0;
+
+        VEC_FOREACH(use, uses)
+                if (is_in(use, limit))
+                        text_printf(&users, "%s%s (%s)", n++ > 0 ? ", " : "", use->name,
+                                    format_size(arena, use->bytes));
+        if (n < 2)
+                return arena_printf(arena, "its huge pages alone are %s", total);
+        return arena_printf(arena, "the huge pages alone of %s are %s", text_string(&users), total);
+}
+
+Reason memory_limits_judge(Arena *arena, const MemoryLimits *limits, const MemoryUses *uses) {
+        const MemoryLimit *worst = NULL;
+        uint64_t worst_excess = 0;
+
+        VEC_FOREACH(limit, limits) {
+                uint64_t bytes = used_bytes(limit, uses);
+
+                if (bytes > limit->bytes && bytes - limit->bytes > worst_excess) {
+                        worst = limit;
+                        worst_excess = bytes - limit->bytes;
+                }
+        }
+        if (!worst)
                 return (Reason){};
-        return (Reason){
-                REASON_MEMORY_LIMIT,
-                arena_printf(
-                        arena,
-                        "%s= of %s is %s, and its huge pages alone are %s; " MEMORY_LIMIT_LIVELOCK,
-                        lowest->key, lowest->group, format_size(arena, lowest->bytes),
-                        format_size(arena, bytes)),
-                arena_printf(arena,
-                             "raise it to %s and what its processes need besides, or take "
-                             "it off",
-                             format_size(arena, bytes))};
+        return (Reason){REASON_MEMORY_LIMIT,
+                        arena_printf(arena, "%s= of %s is %s, and %s; " MEMORY_LIMIT_LIVELOCK,
+                                     worst->key, worst->group, format_size(arena, worst->bytes),
+                                     format_uses(arena, worst, uses)),
+                        arena_printf(arena,
+                                     "raise it to %s and what its processes need besides, or take "
+                                     "it off",
+                                     format_size(arena, used_bytes(worst, uses)))};
 }

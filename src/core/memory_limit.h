@@ -12,6 +12,7 @@
 
 typedef struct MemoryLimit {
         const char *file;  /* "/sys/fs/cgroup/system.slice/memory.max" */
+        const char *path;  /* "/sys/fs/cgroup/system.slice" */
         const char *group; /* "system.slice": the unit or slice that it limits */
         const char *key;   /* "MemoryMax" */
         uint64_t bytes;
@@ -26,8 +27,18 @@ bool memory_limits_count_huge_pages(Arena *arena, const Sources *sources);
 MemoryLimits memory_limits_read(Arena *arena, const Sources *sources, const char *hierarchy,
                                 const char *group);
 
-/* REASON_MEMORY_LIMIT where the lowest of the limits is below BYTES of huge pages. */
-Reason memory_limits_judge(Arena *arena, const MemoryLimits *limits, uint64_t bytes);
+/* The huge pages of an instance that runs, or is about to start. */
+typedef struct MemoryUse {
+        const char *name; /* the instance's */
+        const char *path; /* of its unit's control group: "/sys/fs/cgroup/system.slice/pg.service" */
+        uint64_t bytes;
+} MemoryUse;
+
+typedef VEC(MemoryUse) MemoryUses;
+
+/* REASON_MEMORY_LIMIT where one of the limits is below the huge pages of all uses in its group; of
+ * several the one that they exceed most. */
+Reason memory_limits_judge(Arena *arena, const MemoryLimits *limits, const MemoryUses *uses);
 
 /* What happens at such a limit: the end of a sentence. */
 #define MEMORY_LIMIT_LIVELOCK                                                          \

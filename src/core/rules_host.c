@@ -332,18 +332,61 @@ static void find_group_max(RuleRun *run, const RuleInstance *instance) {
         }
 }
 
-static void add_memory_max(RuleRun *run, const RuleInstance *instance, const char *whose,
+/* Whether the instance's unit is UNIT, or runs in that slice. */
+static bool runs_in(const RuleInstance *instance, const char *unit) {
+        const UnitFacts *facts = instance->facts->unit;
+
+        if (!facts)
+                return false;
+        VEC_FOREACH(slice, &facts->slices)
+                if (text_equals((*slice)->name, unit))
+                        return true;
+        return text_equals(facts->name, unit) || text_equals(facts->file->name, unit);
+}
+
+/* The huge pages of all instances that are planned to run in a unit or slice, and whose they are. */
+typedef struct Tenants {
+        const RuleInstance *first;
+        uint64_t bytes;
+        const char *names;
+} Tenants;
+
+static Tenants find_tenants(const RuleRun *run, const char *unit) {
+        Text names = text_in(run->arena);
+        Tenants tenants = {};
+
+        for (size_t i = 0; i < run->n_instances; i++) {
+                const RuleInstance *instance = &run->instances[i];
+
+                if (!runs_in(instance, unit))
+                        continue;
+                text_printf(&names, "%s%s", tenants.first ? ", " : "", instance->config->name);
+                tenants.bytes = add_saturated(tenants.bytes, rule_planned_bytes(instance));
+                tenants.first = tenants.first ? tenants.first : instance;
+        }
+        tenants.names = text_string(&names);
+        return tenants;
+}
+
+/* Said once, with the first of those who are there. */
+static bool add_memory_max(RuleRun *run, const RuleInstance *instance, const char *whose,
                            uint64_t bytes, Diag diag) {
+        Tenants tenants = find_tenants(run, whose);
+
+        if (bytes >= tenants.bytes)
+                return false;
         diag.text = arena_printf(
                 run->arena,
                 "%s may have %s, and the huge pages of %s alone are %s; " MEMORY_LIMIT_LIVELOCK,
-                whose, format_size(run->arena, bytes), instance->config->name,
-                format_size(run->arena, rule_planned_bytes(instance)));
+                whose, format_size(run->arena, bytes), tenants.names,
+                format_size(run->arena, tenants.bytes));
         diag.remedy = arena_printf(run->arena,
                                    "raise it to %s and what its processes need besides, or take it "
                                    "off",
-                                   format_size(run->arena, rule_planned_bytes(instance)));
-        rule_add(run, &diag);
+                                   format_size(run->arena, tenants.bytes));
+        if (instance == tenants.first)
+                rule_add(run, &diag);
+        return true;
 }
 
 /* A share is of the host's memory. */
@@ -366,11 +409,9 @@ static bool check_memory_max(RuleRun *run, const RuleInstance *instance, const U
                 const UnitAssignment *limit = unit_file_find(unit, section, keys[i]);
                 uint64_t bytes;
 
-                if (!limit || !parse_memory_max(run, limit->value, &bytes) ||
-                    bytes >= rule_planned_bytes(instance))
-                        continue;
-                add_memory_max(run, instance, unit->name, bytes, rule_at_unit(limit));
-                return true;
+                if (limit && parse_memory_max(run, limit->value, &bytes) &&
+                    add_memory_max(run, instance, unit->name, bytes, rule_at_unit(limit)))
+                        return true;
         }
         return false;
 }
@@ -386,7 +427,7 @@ static void find_memory_max(RuleRun *run, const RuleInstance *instance) {
         VEC_FOREACH(slice, &unit->slices)
                 is_found = check_memory_max(run, instance, *slice, "Slice") || is_found;
         VEC_FOREACH(limit, &unit->memory_limits)
-                if (!is_found && limit->bytes < rule_planned_bytes(instance))
+                if (!is_found)
                         add_memory_max(run, instance, limit->group, limit->bytes,
                                        (Diag){.file = limit->file});
 }

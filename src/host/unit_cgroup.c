@@ -46,23 +46,26 @@ static bool unit_has(const Root *root, Arena *arena, const char *group, pid_t pi
                has_process(root, arena, arena_printf(arena, "%s/.control", group), pid);
 }
 
-/* The unit may be in this group, or in one of the slices below it. */
-static bool search_slice(const Root *root, Arena *arena, const char *slice, const char *unit,
-                         pid_t pid, unsigned depth) {
+/* The unit may be in this group, or in one of the slices below it. NULL: it is not. */
+static const char *find_group(const Root *root, Arena *arena, const char *slice, const char *unit,
+                              unsigned depth) {
         const char *group = arena_printf(arena, "%s/%s", slice, unit);
         Names names = {};
 
         if (root_is_directory(root, group))
-                return unit_has(root, arena, group, pid);
+                return group;
         if (depth == SLICE_DEPTH_MAX)
-                return false;
+                return NULL;
         root_list(root, arena, slice, &names);
-        VEC_FOREACH(name, &names)
-                if (text_ends_with(*name, ".slice") &&
-                    search_slice(root, arena, arena_printf(arena, "%s/%s", slice, *name), unit, pid,
-                                 depth + 1))
-                        return true;
-        return false;
+        VEC_FOREACH(name, &names) {
+                if (!text_ends_with(*name, ".slice"))
+                        continue;
+                group = find_group(root, arena, arena_printf(arena, "%s/%s", slice, *name), unit,
+                                   depth + 1);
+                if (group)
+                        return group;
+        }
+        return NULL;
 }
 
 static bool search(const Root *root, const char *unit, pid_t pid) {
@@ -74,9 +77,12 @@ static bool search(const Root *root, const char *unit, pid_t pid) {
         };
         CLEANUP(arena_freep) Arena *arena = arena_new();
 
-        for (size_t i = 0; i < ARRAY_LEN(hierarchies); i++)
-                if (search_slice(root, arena, hierarchies[i], unit, pid, 0))
+        for (size_t i = 0; i < ARRAY_LEN(hierarchies); i++) {
+                const char *group = find_group(root, arena, hierarchies[i], unit, 0);
+
+                if (group && unit_has(root, arena, group, pid))
                         return true;
+        }
         return false;
 }
 
@@ -100,6 +106,13 @@ const char *unit_cgroup_hierarchy(const Root *root) {
                         return mounts[i];
         }
         return NULL;
+}
+
+const char *unit_cgroup_running(const Root *root, Arena *arena, const char *unit) {
+        const char *hierarchy = unit_cgroup_hierarchy(root);
+        const char *group = hierarchy ? find_group(root, arena, hierarchy, unit, 0) : NULL;
+
+        return group && is_populated(root, arena, group) ? group : NULL;
 }
 
 static bool is_alias_of(const Root *root, Arena *arena, const char *alias, const char *unit) {

@@ -21,5 +21,9 @@ bool unit_cgroup_is_populated(const Root *root, const char *unit);
  * processes are in subgroups (Delegate=). UNIT may be an alias. NULL where it runs elsewhere. */
 char *unit_cgroup_own(const Root *root, Arena *arena, const char *unit);
 
+/* The control group of UNIT in the unified hierarchy, allocated in ARENA, where it has any process;
+ * NULL: it has none. */
+const char *unit_cgroup_running(const Root *root, Arena *arena, const char *unit);
+
 /* Where the unified hierarchy is mounted, on a hybrid host too; NULL: it is not. */
 const char *unit_cgroup_hierarchy(const Root *root);

@@ -7,5 +7,6 @@
 #include "tools/verbs.h"
 
 /* Where that is so for the unit that this process is about to start, INSTANCE becomes refused, or
- * degraded with Shortage=degrade. */
-void gate_judge_memory(Command *command, StatusInstance *instance);
+ * degraded with Shortage=degrade. STATUS tells of the other instances, which may run in the same
+ * slice; NULL: the daemon is asked, where that matters. */
+void gate_judge_memory(Command *command, const Status *status, StatusInstance *instance);

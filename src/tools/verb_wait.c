@@ -126,7 +126,7 @@ static int decide_alone(Command *command, const char *name, const char *why) {
 
         if (instance.verdict != VERDICT_INVALID)
                 judge_start(command, &local, &instance);
-        gate_judge_memory(command, &instance);
+        gate_judge_memory(command, status, &instance);
         return tell_with_holders(command, status, &instance);
 }
 
@@ -241,7 +241,7 @@ static int wait_for(Command *command, const char *name) {
                                            &instance) < 0)
                 code = decide_alone(command, name, "its answer makes no sense");
         else {
-                gate_judge_memory(command, &instance);
+                gate_judge_memory(command, NULL, &instance);
                 code = tell(command, &instance);
         }
         free(error_name);

@@ -497,6 +497,14 @@ static void test_unit_cgroup(void **state) {
         assert_false(unit_cgroup_has_process(tree->root, "none.service", 10));
         /* A user's own control group is no system service. */
         assert_false(unit_cgroup_has_process(tree->root, "pg2.service", 30));
+
+        assert_null(unit_cgroup_running(tree->root, tree->arena, "pg.service")); /* not unified */
+        tree_write(tree, "/sys/fs/cgroup/cgroup.controllers", "memory\n");
+        tree_write(tree, "/sys/fs/cgroup/db.slice/idle.service/cgroup.procs", "");
+        assert_text(unit_cgroup_running(tree->root, tree->arena, "ora.service"),
+                    "/sys/fs/cgroup/db.slice/db-large.slice/ora.service");
+        assert_null(unit_cgroup_running(tree->root, tree->arena, "idle.service"));
+        assert_null(unit_cgroup_running(tree->root, tree->arena, "none.service"));
 }
 
 int main(void) {

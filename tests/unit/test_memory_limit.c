@@ -36,8 +36,9 @@ static void test_counts(void **state) {
 
 static Reason judge(Arena *arena, const Sources *sources, uint64_t bytes) {
         MemoryLimits limits = memory_limits_read(arena, sources, ROOT, UNIT);
+        MemoryUse own = {"pg", UNIT, bytes};
 
-        return memory_limits_judge(arena, &limits, bytes);
+        return memory_limits_judge(arena, &limits, &(MemoryUses){&own, 1, 1});
 }
 
 /* The lowest of all levels, and nothing above the hierarchy. */
@@ -62,6 +63,30 @@ static void test_judge(void **state) {
         assert_int_equal(judge(*state, sources, 0).kind, REASON_NONE);
 }
 
+/* Who runs in the same slice counts, who runs in one of a longer name does not. */
+static void test_judge_together(void **state) {
+        const TestFile files[] = {
+                {ROOT "/db.slice/memory.max", "4294967296\n"},
+                {UNIT "/memory.max", "4294967296\n"},
+        };
+        const Sources *sources = test_sources(*state, files, ARRAY_LEN(files));
+        MemoryLimits limits = memory_limits_read(*state, sources, ROOT, UNIT);
+        MemoryUse uses[] = {
+                {"pg", UNIT, 3 * GIB},
+                {"maria", ROOT "/db.slice/maria.service", 2 * GIB},
+                {"java", ROOT "/db.slicer/java.service", 7 * GIB},
+        };
+        Reason reason = memory_limits_judge(*state, &limits, &(MemoryUses){uses, 3, 3});
+
+        assert_int_equal(reason.kind, REASON_MEMORY_LIMIT);
+        assert_contains(reason.text, "MemoryMax= of db.slice is 4G, and the huge pages alone of "
+                                     "pg (3G), maria (2G) are 5G; ");
+        assert_contains(reason.remedy, "raise it to 5G");
+        uses[1].bytes = GIB;
+        assert_int_equal(memory_limits_judge(*state, &limits, &(MemoryUses){uses, 3, 3}).kind,
+                         REASON_NONE);
+}
+
 static void test_no_limits(void **state) {
         const TestFile files[] = {{UNIT "/memory.max", "max\n"},
                                   {UNIT "/memory.high", "nonsense\n"}};
@@ -75,6 +100,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(test_counts),
                 TEST(test_judge),
+                TEST(test_judge_together),
                 TEST(test_no_limits),
         };
 

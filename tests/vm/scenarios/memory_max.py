@@ -45,6 +45,24 @@ def limits() -> None:
     done = start()
     check(done.returncode == 0, "with room for its pages it starts", said(done))
     check_equal(unit(UNIT), "active", "and holds them")
+    limited_together()
+
+
+def limited_together() -> None:
+    """A limit with room for each of two is too low for both."""
+    path = Path("/etc/systemd/system/second.service")
+    path.write_text(pages_service(f"hold {PAGES}") + "Slice=small.slice\n")
+    sh("systemctl set-property --runtime small.slice MemoryHigh=100M")
+    configure("second", f"[Instance]\nUnit=second.service\nPages={PAGES}\n")
+    sh("systemctl daemon-reload")
+    reload()
+    check(sh("systemctl start second.service").returncode != 0, "the second in a slice is kept out")
+    text = "MemoryHigh= of small.slice is 100M, and the huge pages alone of"
+    check(told("second: refused:", text, "limited (80M)", "second (80M)", unit_name="second.service"),
+          "with both figures")
+    sh(f"systemctl stop {UNIT}")
+    done = sh("systemctl start second.service", timeout_sec=120)
+    check(done.returncode == 0, "alone it starts", said(done))
 
 
 def planned(more: str) -> None:
@@ -63,8 +81,8 @@ def start() -> subprocess.CompletedProcess[str]:
     return sh(f"systemctl start {UNIT}", timeout_sec=120)
 
 
-def told(*words: str) -> bool:
-    lines = [str(entry.get("MESSAGE")) for entry in journal("-u", UNIT)]
+def told(*words: str, unit_name: str = UNIT) -> bool:
+    lines = [str(entry.get("MESSAGE")) for entry in journal("-u", unit_name)]
     return any(all(word in line for word in words) for line in lines)
 
 
