@@ -922,6 +922,17 @@ static void set_targets(Planner *planner) {
         }
 }
 
+/* Its pages stand all the same: the next kernel may have what this one has not. */
+static void keep_unfenced_from_starting(const Planner *planner) {
+        for (size_t i = 0; i < planner->plan->n_instances; i++) {
+                PlanInstance *instance = &planner->plan->instances[i];
+                const InstanceConfig *config = instance->demand->config;
+
+                if (!config->refusal && config->isolate == TRI_YES)
+                        instance->no_fence = planner->input->topology->no_fence;
+        }
+}
+
 Plan *plan_make(Arena *arena, const PlanInput *input) {
         Plan *plan = ARENA_NEW(arena, Plan);
         Planner planner = {.arena = arena, .input = input, .plan = plan};
@@ -936,6 +947,7 @@ Plan *plan_make(Arena *arena, const PlanInput *input) {
         measure_room(&planner);
         serve_all(&planner);
         set_targets(&planner);
+        keep_unfenced_from_starting(&planner);
         return plan;
 }
 
@@ -945,6 +957,10 @@ const PlanInstance *plan_find(const Plan *plan, const char *instance) {
 
 const PlanPool *plan_pool(const Plan *plan, unsigned node, uint64_t page_size_bytes) {
         return find_pool(plan, node, page_size_bytes);
+}
+
+const Reason *plan_reason(const PlanInstance *instance) {
+        return instance->reason.kind != REASON_NONE ? &instance->reason : &instance->no_fence;
 }
 
 bool plan_is_short(const Plan *plan) {

@@ -44,7 +44,8 @@ typedef struct PlanInstance {
         uint64_t pages_granted;
         NodePages *grants; /* by node number; none with 0 pages */
         size_t n_grants;
-        Reason reason; /* REASON_NONE when it has all it wants */
+        Reason reason;   /* REASON_NONE when it has all it wants */
+        Reason no_fence; /* why it does not start though it has: Isolate=yes, which cannot be done */
 } PlanInstance;
 
 typedef struct PlanPool {
@@ -91,6 +92,9 @@ const PlanPool *plan_pool(const Plan *plan, unsigned node, uint64_t page_size_by
 /* What new pages may take of a node as it is now: its free memory, with the page cache it can give
  * up where that is allowed, less KeepFree=. */
 uint64_t plan_node_room_bytes(const HostConfig *host, const Node *node);
+
+/* Why an instance is short, or else why it does not start; REASON_NONE: it starts with all it wants. */
+const Reason *plan_reason(const PlanInstance *instance);
 
 /* Whether an instance has less than it wants, and might have more another time. */
 bool plan_is_short(const Plan *plan);

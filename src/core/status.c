@@ -35,8 +35,10 @@ Verdict plan_verdict(const PlanInstance *planned) {
 
         if (config->refusal)
                 return VERDICT_INVALID;
-        if (planned->reason.kind == REASON_NONE)
+        if (plan_reason(planned)->kind == REASON_NONE)
                 return VERDICT_READY;
+        if (planned->no_fence.kind != REASON_NONE)
+                return VERDICT_REFUSED;
         return config->shortage == SHORTAGE_DEGRADE ? VERDICT_DEGRADED : VERDICT_REFUSED;
 }
 
@@ -159,15 +161,11 @@ static void judge_missing(const Judge *judge, StatusInstance *instance, uint64_t
 }
 
 /* Its pages may stand; without the fence that it insists on it does not start. */
-static void judge_fence(const Judge *judge, const InstanceConfig *config,
-                        StatusInstance *instance) {
-        const Reason *no_fence = &judge->input->topology->no_fence;
-
-        if (config->refusal || config->isolate != TRI_YES || no_fence->kind == REASON_NONE ||
-            !verdict_lets_start(instance->verdict))
+static void judge_fence(const PlanInstance *planned, StatusInstance *instance) {
+        if (planned->no_fence.kind == REASON_NONE || !verdict_lets_start(instance->verdict))
                 return;
         instance->verdict = VERDICT_REFUSED;
-        instance->reason = *no_fence;
+        instance->reason = planned->no_fence;
 }
 
 static void judge_instance(Judge *judge, const PlanInstance *planned, StatusInstance *instance) {
@@ -197,7 +195,7 @@ static void judge_instance(Judge *judge, const PlanInstance *planned, StatusInst
                 instance->verdict = plan_verdict(planned);
         else if (missing > 0)
                 judge_missing(judge, instance, missing, &nodes);
-        judge_fence(judge, config, instance);
+        judge_fence(planned, instance);
 }
 
 /* The most important instance claims first, so that the least important one is the one lost. */

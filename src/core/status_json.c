@@ -110,7 +110,7 @@ static json_t *plan_instance_to_json(const PlanInstance *planned) {
                 .n_nodes = planned->n_grants,
                 .priority = config->priority,
                 .shortage = config->shortage,
-                .reason = planned->reason,
+                .reason = *plan_reason(planned),
         };
 
         return status_instance_to_json(&instance);

@@ -209,6 +209,7 @@ static void test_no_fence(void **state) {
         assert_int_equal(scene.status->instances[0].verdict, VERDICT_READY);
 
         scene.topology->no_fence = (Reason){REASON_NO_FENCE, "no such controller", "boot another"};
+        scene.plan = plan_with(*state, scene.config, scene.topology, scene.ledger, NULL);
         judge(&scene, false);
         assert_int_equal(scene.status->instances[0].verdict, VERDICT_REFUSED);
         assert_int_equal(scene.status->instances[0].reason.kind, REASON_NO_FENCE);
