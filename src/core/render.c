@@ -433,21 +433,22 @@ static void add_plan_reasons(Text *text, const Plan *plan, const RenderOptions *
         for (size_t i = 0; i < plan->n_instances; i++) {
                 const PlanInstance *planned = &plan->instances[i];
                 const char *name = planned->demand->config->name;
+                const Reason *reason = plan_reason(planned);
 
-                if (planned->reason.kind == REASON_NONE)
+                if (reason->kind == REASON_NONE)
                         continue;
                 text_add(text, "\n");
                 text_add_wrapped(text, arena_printf(text->arena, "%s: ", name), "    ",
-                                 planned->reason.text, width_of(options));
-                if (planned->reason.remedy)
-                        text_add_wrapped(text, "    what to do: ", "    ", planned->reason.remedy,
+                                 reason->text, width_of(options));
+                if (reason->remedy)
+                        text_add_wrapped(text, "    what to do: ", "    ", reason->remedy,
                                          width_of(options));
         }
 }
 
 static bool is_anyone_short(const Plan *plan) {
         for (size_t i = 0; i < plan->n_instances; i++)
-                if (plan->instances[i].reason.kind != REASON_NONE)
+                if (plan_reason(&plan->instances[i])->kind != REASON_NONE)
                         return true;
         return false;
 }
@@ -606,10 +607,23 @@ static void add_options(Text *text, const DemandInstance *demand, const RenderOp
         }
 }
 
+/* Without its comments, which say where it comes from. */
+static void add_generated(Text *text, const GeneratedFile *file) {
+        const char *rest = file->text;
+        char *line;
+
+        text_printf(text, "\nThe generator writes %s:\n", file->name);
+        while ((line = text_next_word(text->arena, &rest, "\n")))
+                if (*line != '#')
+                        text_printf(text, "  %s\n", line);
+}
+
 char *render_explain(Arena *arena, const PlanInstance *planned, const Topology *topology,
-                     const Lesson *lesson, const RenderOptions *options) {
+                     const Lesson *lesson, const GeneratedFiles *files,
+                     const RenderOptions *options) {
         const DemandInstance *demand = planned->demand;
         const InstanceConfig *config = demand->config;
+        const Reason *reason = plan_reason(planned);
         Text text = text_in(arena);
 
         text_printf(&text, "%s: %s (%s)\n\n", config->name, config->engine->title, config->file);
@@ -631,11 +645,14 @@ char *render_explain(Arena *arena, const PlanInstance *planned, const Topology *
                         format_size(arena, topology->base_page_bytes));
         }
         add_thp_wish(&text, config);
-        if (planned->reason.text)
-                text_add_wrapped(&text, "\nIt is short: ", "  ", planned->reason.text,
-                                 width_of(options));
-        if (planned->reason.remedy)
-                text_add_wrapped(&text, "What to do: ", "  ", planned->reason.remedy,
-                                 width_of(options));
+        if (reason->text)
+                text_add_wrapped(&text,
+                                 reason == &planned->reason ? "\nIt is short: "
+                                                            : "\nIt does not start: ",
+                                 "  ", reason->text, width_of(options));
+        if (reason->remedy)
+                text_add_wrapped(&text, "What to do: ", "  ", reason->remedy, width_of(options));
+        VEC_FOREACH(file, files)
+                add_generated(&text, file);
         return text.string;
 }

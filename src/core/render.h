@@ -36,10 +36,19 @@ char *render_plan_after_reload(Arena *arena, const Plan *plan, const RenderOptio
 /* "FILE:LINE: KEY: text; remedy", one to a line, errors first. */
 char *render_problems(Arena *arena, const Diags *problems, const RenderOptions *options);
 
-/* How the size of an instance came about, and where its pages go. LESSON is what its database says
- * now, of an instance with Memory=auto; else NULL. */
+/* What the generator writes for an instance. */
+typedef struct GeneratedFile {
+        const char *name; /* "mariadb.service.d/10-hugeplan.conf", "mnt-huge.mount" */
+        const char *text;
+} GeneratedFile;
+
+typedef VEC(GeneratedFile) GeneratedFiles;
+
+/* How the size of an instance came about, where its pages go, and what its units are told. LESSON is
+ * what its database says now, of an instance with Memory=auto; else NULL. */
 char *render_explain(Arena *arena, const PlanInstance *planned, const Topology *topology,
-                     const Lesson *lesson, const RenderOptions *options);
+                     const Lesson *lesson, const GeneratedFiles *files,
+                     const RenderOptions *options);
 
 /* Settings, derivation, the server's own word, and what was learned. */
 char *render_lesson(Arena *arena, const Lesson *lesson, const RenderOptions *options);

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* How an instance's size comes about: from its files and, with Memory=auto, from the database's. */
 #include "base/text.h"
+#include "core/dropin.h"
+#include "core/names.h"
 #include "core/status_json.h"
 #include "core/thp_plan.h"
+#include "host/dropin_check.h"
+#include "host/mounts.h"
 #include "tools/learn.h"
 #include "tools/options.h"
 #include "tools/verbs.h"
@@ -73,7 +77,17 @@ static json_t *lesson_to_json(Arena *arena, const Lesson *lesson) {
                          printable(arena, lesson->wrong));
 }
 
-static json_t *explain_to_json(Arena *arena, const PlanInstance *planned, const Lesson *lesson) {
+static json_t *generated_to_json(const GeneratedFiles *files) {
+        json_t *list = json_array();
+
+        VEC_FOREACH(file, files)
+                json_array_append_new(list,
+                                      json_pack("{ss ss}", "name", file->name, "text", file->text));
+        return list;
+}
+
+static json_t *explain_to_json(Arena *arena, const PlanInstance *planned, const Lesson *lesson,
+                               const GeneratedFiles *files) {
         const DemandInstance *demand = planned->demand;
         ThpPolicy wish = thp_wish_of(demand->config);
         json_t *inputs = json_array(), *sizes = json_array();
@@ -84,13 +98,34 @@ static json_t *explain_to_json(Arena *arena, const PlanInstance *planned, const 
                                                         origin->file, "line", (int) origin->line));
         for (size_t i = 0; i < demand->n_options; i++)
                 json_array_append_new(sizes, sizing_to_json(&demand->options[i].sizing));
-        return json_pack("{ss ss ss so so ss? ss? ss? so so}", "name", demand->config->name,
+        return json_pack("{ss ss ss so so ss? ss? ss? so so so}", "name", demand->config->name,
                          "engine", demand->config->engine->name, "file", demand->config->file,
                          "inputs", inputs, "sizes", sizes, "transparentHugePages",
                          wish == THP_AUTO ? NULL : thp_policy_name(wish), "reason",
                          planned->reason.text, "remedy", planned->reason.remedy, "found",
                          lesson ? lesson_to_json(arena, lesson) : json_null(), "learned",
-                         lesson ? learned_to_json(arena, lesson) : json_null());
+                         lesson ? learned_to_json(arena, lesson) : json_null(), "generated",
+                         generated_to_json(files));
+}
+
+/* The drop-in of its unit, which it may share with other instances, and its mount. */
+static GeneratedFiles generated_for(Command *command, const Local *local,
+                                    const InstanceConfig *config) {
+        Arena *arena = command->arena;
+        const DropinInput input = dropin_input(command->root, arena, local->config, HUGEPLANCTL);
+        const Dropins dropins = dropins_make(arena, &input);
+        const MountUnits mounts = mounts_of(command->root, arena, local->config, local->topology);
+        GeneratedFiles files = {};
+
+        VEC_FOREACH(dropin, &dropins)
+                if (config->unit && text_equals(dropin->unit, config->unit))
+                        *vec_push(arena, &files) = (GeneratedFile){
+                                arena_printf(arena, "%s.d/" NAME_DROPIN, dropin->unit),
+                                dropin->text};
+        VEC_FOREACH(mount, &mounts)
+                if (mount->instance == config)
+                        *vec_push(arena, &files) = (GeneratedFile){mount->name, mount->text};
+        return files;
 }
 
 int verb_explain(Command *command) {
@@ -103,11 +138,12 @@ int verb_explain(Command *command) {
         bool is_automatic = !config->refusal && config->memory_kind == MEMORY_AUTO;
         Lesson lesson = is_automatic ? learn_find(command, config, local.topology) : (Lesson){};
         const Lesson *found = is_automatic ? &lesson : NULL;
+        const GeneratedFiles files = generated_for(command, &local, config);
 
         if (command->json != JSON_OFF)
-                print_json(command, explain_to_json(command->arena, planned, found));
+                print_json(command, explain_to_json(command->arena, planned, found, &files));
         else
-                fputs(render_explain(command->arena, planned, local.topology, found,
+                fputs(render_explain(command->arena, planned, local.topology, found, &files,
                                      &command->render),
                       stdout);
         return config->refusal ? EXIT_FAILED : EXIT_AS_WISHED;
