@@ -20,6 +20,18 @@
 /* Decimal digits only: no sign, no blanks, no leading "0x". */
 int parse_u64(const char *string, uint64_t *ret);
 
+typedef struct Number {
+        uint64_t whole;
+        double real; /* where it has a fraction or an exponent; else 0 */
+} Number;
+
+/* The number that STRING begins with, as C writes it: 1200, 0x40, 010 (octal), 1.5, 1e3; and what
+ * follows it. Returns -EINVAL where there is none, or a sign. */
+int parse_number(const char *string, Number *ret, const char **ret_rest);
+
+/* NUMBER * FACTOR, rounded up to a whole number. Returns -ERANGE. */
+int number_scale(const Number *number, uint64_t factor, uint64_t *ret);
+
 /* Hexadecimal digits only, of either case, as in the kernel's lists of addresses. */
 int parse_hex_u64(const char *string, uint64_t *ret);
 

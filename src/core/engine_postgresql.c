@@ -58,29 +58,51 @@ enum {
 
 /* ---- values as in postgresql.conf ---- */
 
-/* A number, perhaps a fraction, blanks, a unit (with case); without one it counts UNIT_BYTES. */
+/* As parse_int() of guc.c reads one; what follows it is the unit. */
+static int parse_server_number(const char *value, Number *ret, const char **ret_unit) {
+        int r = parse_number(value + strspn(value, " \t"), ret, ret_unit);
+
+        if (r >= 0)
+                *ret_unit += strspn(*ret_unit, " \t");
+        return r;
+}
+
+/* A number, blanks, a unit (with case); without one it counts UNIT_BYTES. The server rounds a fraction
+ * of a unit to whole ones of the next smaller unit; here it is rounded up. */
 static int parse_quantity(const char *value, uint64_t unit_bytes, uint64_t *ret_bytes) {
         static const struct {
-                const char *unit, *suffix;
-        } units[] = {{"B", ""}, {"kB", "K"}, {"MB", "M"}, {"GB", "G"}, {"TB", "T"}};
-        char number[40] = "";
-        size_t n = strspn(value, "0123456789.");
-        const char *unit = value + n + strspn(value + n, " ");
+                const char *name;
+                uint64_t bytes, smaller_bytes;
+        } units[] = {
+                {"B", 1, 1}, {"kB", KIB, 1}, {"MB", MIB, KIB}, {"GB", GIB, MIB}, {"TB", TIB, GIB},
+        };
+        const char *unit;
+        Number number;
         uint64_t count;
-
-        if (n > sizeof(number) - 2)
-                return -ERANGE;
-        memcpy(number, value, n);
-        for (size_t i = 0; i < ARRAY_LEN(units); i++)
-                if (text_equals(unit, units[i].unit)) {
-                        number[n] = *units[i].suffix;
-                        return parse_size_bytes(number, ret_bytes);
-                }
-        int r = *unit ? -EINVAL : parse_u64(number, &count);
+        int r = parse_server_number(value, &number, &unit);
 
         if (r < 0)
                 return r;
-        return __builtin_mul_overflow(count, unit_bytes, ret_bytes) ? -ERANGE : 0;
+        if (*unit == '\0')
+                return number_scale(&number, unit_bytes, ret_bytes);
+        for (size_t i = 0; i < ARRAY_LEN(units); i++)
+                if (text_equals(unit, units[i].name)) {
+                        r = number_scale(&number, units[i].bytes / units[i].smaller_bytes, &count);
+                        return r < 0 ? r
+                                     : number_scale(&(Number){.whole = count},
+                                                    units[i].smaller_bytes, ret_bytes);
+                }
+        return -EINVAL;
+}
+
+static int parse_count(const char *value, uint64_t *ret) {
+        const char *unit;
+        Number number;
+        int r = parse_server_number(value, &number, &unit);
+
+        if (r < 0 || *unit)
+                return r < 0 ? r : -EINVAL;
+        return number_scale(&number, 1, ret);
 }
 
 static int parse_bytes(const char *value, uint64_t *ret_bytes) {
@@ -116,7 +138,7 @@ static int parse_blocks_or_auto(const char *value, uint64_t *ret_bytes) {
 
 static int parse_count_or_auto(const char *value, uint64_t *ret) {
         uint64_t count = 0;
-        int r = text_equals(value, "-1") ? 0 : parse_u64(value, &count);
+        int r = text_equals(value, "-1") ? 0 : parse_count(value, &count);
 
         if (r < 0)
                 return r;
@@ -159,20 +181,20 @@ static const Parameter parameters[] = {
         [SERVER_VERSION] = PARAMETER_SERVER_VERSION,
         [SHARED_BUFFERS] = {"shared_buffers", parse_blocks, expects_blocks, .initial = 128 * MIB,
                             .minimum = 128 * KIB},
-        [MAX_CONNECTIONS] = {"max_connections", parse_u64, expects_count, .initial = 100,
+        [MAX_CONNECTIONS] = {"max_connections", parse_count, expects_count, .initial = 100,
                              .minimum = 1},
-        [AUTOVACUUM_MAX_WORKERS] = {"autovacuum_max_workers", parse_u64, expects_count,
+        [AUTOVACUUM_MAX_WORKERS] = {"autovacuum_max_workers", parse_count, expects_count,
                                     .initial = 3},
-        [AUTOVACUUM_WORKER_SLOTS] = {"autovacuum_worker_slots", parse_u64, expects_count,
+        [AUTOVACUUM_WORKER_SLOTS] = {"autovacuum_worker_slots", parse_count, expects_count,
                                      .initial = 16, .since = 18},
-        [MAX_WORKER_PROCESSES] = {"max_worker_processes", parse_u64, expects_count, .initial = 8},
-        [MAX_WAL_SENDERS] = {"max_wal_senders", parse_u64, expects_count, .initial = 10},
-        [MAX_PREPARED_TRANSACTIONS] = {"max_prepared_transactions", parse_u64, expects_count},
-        [MAX_LOCKS_PER_TRANSACTION] = {"max_locks_per_transaction", parse_u64, expects_count,
+        [MAX_WORKER_PROCESSES] = {"max_worker_processes", parse_count, expects_count, .initial = 8},
+        [MAX_WAL_SENDERS] = {"max_wal_senders", parse_count, expects_count, .initial = 10},
+        [MAX_PREPARED_TRANSACTIONS] = {"max_prepared_transactions", parse_count, expects_count},
+        [MAX_LOCKS_PER_TRANSACTION] = {"max_locks_per_transaction", parse_count, expects_count,
                                        .initial = 64},
-        [MAX_PRED_LOCKS_PER_TRANSACTION] = {"max_pred_locks_per_transaction", parse_u64,
+        [MAX_PRED_LOCKS_PER_TRANSACTION] = {"max_pred_locks_per_transaction", parse_count,
                                             expects_count, .initial = 64},
-        [MAX_REPLICATION_SLOTS] = {"max_replication_slots", parse_u64, expects_count,
+        [MAX_REPLICATION_SLOTS] = {"max_replication_slots", parse_count, expects_count,
                                    .initial = 10},
         [MIN_DYNAMIC_SHARED_MEMORY] = {"min_dynamic_shared_memory", parse_megabytes,
                                        expects_megabytes, .since = 14},
@@ -198,7 +220,7 @@ static const Parameter parameters[] = {
         [TRANSACTION_BUFFERS] = {"transaction_buffers", parse_blocks, expects_blocks, .since = 17},
         [SHARED_PRELOAD_LIBRARIES] = {"shared_preload_libraries", parse_as_text,
                                       "write names with commas between"},
-        [PG_STAT_STATEMENTS_MAX] = {"pg_stat_statements.max", parse_u64, expects_count,
+        [PG_STAT_STATEMENTS_MAX] = {"pg_stat_statements.max", parse_count, expects_count,
                                     .initial = 5000},
         [HUGE_PAGES] = {"huge_pages", parse_huge_pages, "write on", .initial = HUGE_PAGES_TRY},
         [HUGE_PAGE_SIZE] = {"huge_page_size", parse_kilobytes, expects_kilobytes, .since = 14},

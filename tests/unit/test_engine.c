@@ -396,6 +396,28 @@ static void test_named_key_caches(void **state) {
         assert_non_null(strstr(engine->size(arena, &settings, 2 * MIB, &with), "/etc/my.cnf:6"));
 }
 
+/* Numbers as PostgreSQL reads them, by those that are the same. */
+static void test_numbers_of_postgresql(void **state) {
+        static const struct {
+                const char *settings, *same;
+        } cases[] = {
+                {"shared_buffers=0x40000", "shared_buffers=2GB"},
+                {"shared_buffers=01000000", "shared_buffers=2GB"},
+                {"shared_buffers=2e9B", "shared_buffers=2000000000B"},
+                {"shared_buffers=1.5GB", "shared_buffers=1536MB"},
+                {"shared_buffers=1.50001GB", "shared_buffers=1537MB"},
+                {"shared_buffers=.5TB", "shared_buffers=512GB"},
+                {"shared_buffers=0x10GB max_connections=1e3",
+                 "shared_buffers=16GB max_connections=1000"},
+                {"shared_buffers=2GB max_connections=999.5",
+                 "shared_buffers=2GB max_connections=1000"},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+                assert_int_equal(pages_of(*state, "postgresql", cases[i].settings, 2 * MIB),
+                                 pages_of(*state, "postgresql", cases[i].same, 2 * MIB));
+}
+
 /* What the server chooses for wal_buffers: 1/32 of shared_buffers, at most a WAL segment. */
 static void test_wal_segments(void **state) {
         Arena *arena = *state;
@@ -688,6 +710,11 @@ static const struct {
         {"postgresql", "huge_pages=off", {"huge_pages", "write on"}},
         {"postgresql", "huge_page_size=1GB", {"huge_page_size", "1G", "2M"}},
         {"postgresql", "shared_memory_type=sysv", {"shared_memory_type", "mmap"}},
+        {"postgresql", "shared_buffers=1e30TB", {"shared_buffers", "'1e30TB'"}},
+        {"postgresql", "shared_buffers=-1GB", {"shared_buffers", "'-1GB'"}},
+        {"postgresql", "shared_buffers=1e", {"shared_buffers", "'1e'"}},
+        {"postgresql", "shared_buffers=inf", {"shared_buffers", "'inf'"}},
+        {"postgresql", "max_connections=100kB", {"max_connections", "'100kB'"}},
         {"postgresql", "server_version=new", {"server_version", "'new'"}},
         {"postgresql", "server_version=17 io_max_concurrency=8", {"io_max_concurrency", "18"}},
         {"postgresql", "server_version=16 notify_buffers=8", {"notify_buffers", "17"}},
@@ -940,6 +967,7 @@ int main(void) {
                 TEST(test_measured),
                 TEST(test_examples),
                 TEST(test_named_key_caches),
+                TEST(test_numbers_of_postgresql),
                 TEST(test_wal_segments),
                 TEST(test_io_max_concurrency),
                 TEST(test_monotone),

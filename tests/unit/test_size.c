@@ -256,9 +256,42 @@ static void test_share(void **state) {
         assert_true(share_of(UINT64_C(1) << 62, 5000) == UINT64_C(1) << 61);
 }
 
+static void test_c_numbers(void **state) {
+        static const struct {
+                const char *string, *rest;
+                uint64_t thousandfold;
+        } cases[] = {
+                {"12 MB", " MB", 12000}, {"0x1fGB", "GB", 31000},
+                {"010", "", 8000},       {"1.5", "", 1500},
+                {".5e1 ", " ", 5000},    {"1e3", "", 1000000},
+                {"1e", "e", 1000},       {"0xg", "xg", 0},
+                {"0.00001", "", 1},      {"9223372036854775", "", UINT64_C(9223372036854775000)},
+        };
+        static const char *const none[] = {"", "-1", "+1", " 1", "x", "inf", "nan", "."};
+        const char *rest;
+        Number number;
+        uint64_t product;
+
+        (void) state;
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                assert_int_equal(parse_number(cases[i].string, &number, &rest), 0);
+                assert_string_equal(rest, cases[i].rest);
+                assert_int_equal(number_scale(&number, 1000, &product), 0);
+                assert_int_equal(product, cases[i].thousandfold);
+        }
+        for (size_t i = 0; i < ARRAY_LEN(none); i++)
+                assert_int_equal(parse_number(none[i], &number, &rest), -EINVAL);
+        assert_int_equal(parse_number("99999999999999999999999", &number, &rest), 0);
+        assert_int_equal(number_scale(&number, 1, &product), -ERANGE);
+        assert_int_equal(parse_number("18446744073709551615", &number, &rest), 0);
+        assert_int_equal(number_scale(&number, 1, &product), 0);
+        assert_int_equal(number_scale(&number, 2, &product), -ERANGE);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(test_u64),
+                TEST(test_c_numbers),
                 TEST(test_bytes),
                 TEST(test_percent),
                 TEST(test_duration),
