@@ -250,6 +250,19 @@ def instance(name: str) -> dict[str, Any]:
     raise RuntimeError(f"hugeplanctl status names no instance {name}")
 
 
+def check_units(*others: str) -> None:
+    """hugeplan's own units, and others by name, are such as systemd would have them."""
+    listed = output("systemctl list-unit-files --plain --no-legend 'hugeplan*' | cut -d' ' -f1")
+    units = " ".join([*listed.split(), *others])
+    done = sh(f"systemd-analyze verify --man=no --recursive-errors=no {units}")
+    silent = done.returncode == 0 and not (done.stdout + done.stderr).strip()
+    check(silent, "systemd-analyze verify has nothing to say", said(done))
+    done = sh("systemd-analyze security --no-pager hugeplan.service")
+    exposure = re.search(r"exposure level for hugeplan\.service: ([\d.]+)", done.stdout)
+    weak = [line for line in done.stdout.splitlines() if "✗" in line or "→" in line]
+    check(exposure and float(exposure[1]) <= 0.8, "its exposure is 0.8 or less", "\n".join(weak))
+
+
 def instance_nodes(name: str) -> dict[int, int]:
     """Where an instance's pages are, as hugeplan says; nodes that give none left out."""
     return {part["node"]: part["pages"] for part in instance(name)["nodes"] if part["pages"]}

@@ -61,7 +61,12 @@ ExecStart=/usr/bin/python3 -c "import guestlib; guestlib.main()"
 
 
 def write_payload(
-    file: BinaryIO, origin: Path, scenario: Scenario, scenario_file: Path, boot_number: int
+    file: BinaryIO,
+    origin: Path,
+    scenario: Scenario,
+    scenario_file: Path,
+    suite: str,
+    boot_number: int,
 ) -> None:
     """Everything for one boot. What an earlier boot laid down is still there.
 
@@ -72,7 +77,8 @@ def write_payload(
     files: dict[str, Content] = dict(boot.files)
     enable = list(boot.enable)
     if is_first:
-        files = {**TEST_UNITS, **_guest_modules(scenario_file), **scenario.files, **files}
+        laid = {**scenario.files, **scenario.files_on.get(suite, {})}
+        files = {**TEST_UNITS, **_guest_modules(scenario_file), **laid, **files}
         enable = [*scenario.enable, *enable]
         if not scenario.is_packaged:
             enable = [*_units_to_enable(origin), *enable]

@@ -223,7 +223,8 @@ class CaseRun:
 
     def _boot(self, number: int, boot: Boot, log_prefix: Path, arguments: str) -> None:
         with tempfile.TemporaryFile() as payload:
-            write_payload(payload, self.origin, self.case.scenario, self.case.file, number)
+            case = self.case
+            write_payload(payload, self.origin, case.scenario, case.file, case.suite, number)
             payload.flush()
             with Guest(
                 self.image,

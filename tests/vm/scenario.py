@@ -45,6 +45,7 @@ class Scenario:
     nodes: tuple[Node, ...]
     suites: tuple[str, ...] = ("bookworm",)
     files: Mapping[str, Content] = field(default_factory=dict)  # path in the guest -> content
+    files_on: Mapping[str, Mapping[str, Content]] = field(default_factory=dict)  # more, by suite
     enable: tuple[str, ...] = ()
     hotplug: str = ""  # room for memory added later, as qemu's -m takes it: "slots=4,maxmem=32G"
     qemu_args: tuple[str, ...] = ()

@@ -1,12 +1,21 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""MariaDB by its own files: nothing says how large it is, and it is reserved early what it takes, on
-the node that it is bound to."""
+"""MariaDB and PostgreSQL by their own files, bound to the second node: nothing says how large they
+are, and it is reserved early what they take, where they are to have it, and nowhere else."""
 
+from databases import (
+    check_postgresql,
+    drop_in,
+    installed_postgresql,
+    postgresql_files,
+    postgresql_unit,
+)
 from guestlib import (
     DEFAULT_PAGE_BYTES,
     MIB,
+    active_since,
     check,
     check_equal,
+    check_units,
     hugeplan,
     hugetlb_mappings,
     instance,
@@ -16,37 +25,77 @@ from guestlib import (
     used_nodes,
     wait_for,
 )
-from scenario import Boot, Node, Scenario
+from scenario import Boot, Content, Node, Scenario
 
-UNIT = "mariadb.service"
+MARIADB = "mariadb.service"
+MEASURED = ("10.11.", "11.8.")  # of MariaDB
 NODE = 1
 CACHES = 16  # MiB, of each of the key caches
 BUFFER_POOL = 160
 # The pool, its alignment, two log buffers of 16 MiB, the key caches.
 LEAST = (BUFFER_POOL + 2 * 16) * MIB // DEFAULT_PAGE_BYTES
 FIGURE = LEAST + (3 * 2 + 2 * CACHES) * MIB // DEFAULT_PAGE_BYTES
+SHARED_BUFFERS = 128
 
 
-def by_its_own_files() -> None:
+def bound() -> None:
+    reserved_early()
+    mariadb()
+    postgresql()
+    check_units(MARIADB, postgresql_unit(installed_postgresql()))
+
+
+def reserved_early() -> None:
     explained = hugeplan("explain mariadb")["sizes"][0]
-    check_equal(explained["pages"], FIGURE, "the figure is that of the option files")
-    check_equal(pools(), {0: 0, NODE: FIGURE}, "that many pages are reserved")
-    check_equal(instance("mariadb")["verdict"], "ready", "the instance is ready")
-    wait_for(lambda: unit(UNIT) != "activating", 90)
-    if not check_equal(unit(UNIT), "active", "MariaDB runs"):
+    check_equal(explained["pages"], FIGURE, "MariaDB's figure is that of its option files")
+    for name in ("mariadb", "postgresql"):
+        check_equal(instance(name)["verdict"], "ready", f"{name} is ready")
+    pages = instance("postgresql")["pagesGranted"]
+    check_equal(pools(), {0: 0, NODE: FIGURE + pages}, "the pages are on that node only")
+
+
+def mariadb() -> None:
+    wait_for(lambda: unit(MARIADB) != "activating", 90)
+    if not check_equal(unit(MARIADB), "active", "MariaDB runs"):
         return
-    mapped = hugetlb_mappings(unit(UNIT, "MainPID"))
+    check(active_since(MARIADB) > active_since("hugeplan.service"), "after hugeplan")
+    gated(MARIADB, "mariadb")
+    mapped = hugetlb_mappings(unit(MARIADB, "MainPID"))
     check_equal(used_nodes(mapped), {NODE}, "every page of it is on its node")
-    taken = sum(one.sizes["Size"] for one in mapped)
-    pages = taken // DEFAULT_PAGE_BYTES
+    pages = sum(one.sizes["Size"] for one in mapped) // DEFAULT_PAGE_BYTES
     check(LEAST <= pages <= FIGURE, "InnoDB is huge, and nothing is missing", pages)
     check(FIGURE - pages <= 3 + 3, "hardly anything is left over", pages)
     version = output("mariadbd --version")
-    check("10.11." in version, "of a version that was measured", version)
+    check(any(one in version for one in MEASURED), "of a version that was measured", version)
+
+
+def postgresql() -> None:
+    version = installed_postgresql()
+    check_postgresql(version, SHARED_BUFFERS * MIB, {NODE})
+    gated(postgresql_unit(version), "postgresql")
+
+
+def gated(name: str, instance_name: str) -> None:
+    text = drop_in(name).splitlines()
+    for line in ("After=hugeplan.service", "NUMAPolicy=bind", f"NUMAMask={NODE}"):
+        check(line in text, f"{name} has {line}", text)
+    gate = f"ExecStartPre=+/usr/bin/hugeplanctl wait {instance_name}"
+    check(gate in text, f"{name} has its gate", text)
+
+
+def files(version: int) -> dict[str, Content]:
+    return {
+        "/etc/hugeplan.d/30-postgresql.conf": (
+            f"[Instance]\nEngine=postgresql\nUnit={postgresql_unit(version)}\n"
+            f"Nodes={NODE}\nPlacement=bind\n"
+        ),
+        **postgresql_files(version, f"{SHARED_BUFFERS}MB"),
+    }
 
 
 SCENARIO = Scenario(
     nodes=(Node("1G"), Node("1G")),
+    suites=("bookworm", "trixie"),
     files={
         "/etc/hugeplan.d/20-mariadb.conf": (
             f"[Instance]\nEngine=mariadb\nNodes={NODE}\nPlacement=bind\n"
@@ -61,6 +110,7 @@ key_buffer = {CACHES}M
 aria_pagecache_buffer_size = {CACHES}M
 """,
     },
-    enable=(UNIT,),
-    boots=(Boot(by_its_own_files),),
+    files_on={"bookworm": files(15), "trixie": files(17)},
+    enable=(MARIADB,),
+    boots=(Boot(bound),),
 )

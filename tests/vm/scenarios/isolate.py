@@ -5,7 +5,7 @@ built."""
 
 from pathlib import Path
 
-from databases import check_postgresql, drop_in, postgresql_unit
+from databases import check_postgresql, drop_in, installed_postgresql, postgresql_unit
 from guestlib import (
     DEFAULT_PAGE_BYTES,
     MIB,
@@ -44,12 +44,8 @@ def fences() -> None:
 # The guest
 
 
-def version() -> int:
-    return int(next(Path("/usr/lib/postgresql").iterdir()).name)
-
-
 def postgresql() -> str:
-    return postgresql_unit(version())
+    return postgresql_unit(installed_postgresql())
 
 
 def group(name: str) -> Path:
@@ -90,7 +86,7 @@ def service(name: str, arguments: str, more: str = "") -> None:
 
 
 def configured() -> None:
-    directory = Path(f"/etc/postgresql/{version()}/main/conf.d")
+    directory = Path(f"/etc/postgresql/{installed_postgresql()}/main/conf.d")
     (directory / "hugeplan-vm.conf").write_text(
         f"huge_pages = on\nfsync = off\nshared_buffers = {SHARED_BUFFERS}MB\n"
     )
@@ -109,7 +105,7 @@ def whoever_comes_first() -> None:
     for first, second in ((MARIADB, postgresql()), (postgresql(), MARIADB)):
         for name in (first, second):
             systemctl(f"start {name}", f"{first} first: {name} starts")
-        check_postgresql(version(), SHARED_BUFFERS * MIB, {0})
+        check_postgresql(installed_postgresql(), SHARED_BUFFERS * MIB, {0})
         check_equal(unit(MARIADB), "active", "MariaDB runs")
         check_equal(limit(MARIADB), GREEDY, "MariaDB is kept to what was planned for it")
         check(promised(MARIADB) <= GREEDY, "and has no more", promised(MARIADB))
@@ -139,7 +135,7 @@ def the_neighbour_gets_none() -> None:
     check(done.returncode != 0, "a neighbour that takes more than its own does not start")
     check(told("neighbour.service", "Cannot allocate memory"), "it gets ENOMEM")
     systemctl(f"start {postgresql()}", "PostgreSQL still does")
-    check_postgresql(version(), SHARED_BUFFERS * MIB, {0})
+    check_postgresql(installed_postgresql(), SHARED_BUFFERS * MIB, {0})
     service("neighbour", "hold 10")
     sh("systemctl daemon-reload")
     systemctl("start neighbour.service", "with its own it starts")

@@ -9,6 +9,7 @@ from guestlib import (
     active_since,
     check,
     check_equal,
+    check_units,
     hugetlb_mappings,
     instance,
     journal,
@@ -61,6 +62,7 @@ def mounted_and_used() -> None:
     places_that_are_taken()
     short_takes_nothing_from_neighbours()
     changed_mount_is_told()
+    check_units(MOUNT, "orders.service")
 
 
 def promised() -> int:
@@ -194,6 +196,7 @@ def taken(path: str) -> str:
 
 SCENARIO = Scenario(
     nodes=(Node("1G"), Node("1G")),
+    suites=("bookworm", "trixie"),
     files={
         "/etc/hugeplan.d/10-orders.conf": config(f"min_size={SIZE}"),
         "/etc/hugeplan.d/20-neighbour.conf": f"[Instance]\nPages={NEIGHBOURS - 3}\n",

@@ -19,6 +19,7 @@ from guestlib import (
     active_since,
     check,
     check_equal,
+    check_units,
     failed_units,
     instance,
     instance_nodes,
@@ -82,7 +83,7 @@ def as_planned() -> None:
     refused_alone()
     survives_service_changes()
     reloads()
-    units_are_sound()
+    check_units(POSTGRESQL)
 
 
 def reserved_early() -> None:
@@ -150,18 +151,6 @@ def reloads() -> None:
         check(done.returncode == 0, f"reload succeeds ({wish})", said(done))
         check_equal(thp(), wish, f"reload applies what has changed ({wish})")
     check_equal(pools(), PLANNED, "reload leaves the pools alone")
-
-
-def units_are_sound() -> None:
-    units = output("systemctl list-unit-files --plain --no-legend 'hugeplan*' | cut -d' ' -f1")
-    units = f"{' '.join(units.split())} {POSTGRESQL}"
-    done = sh(f"systemd-analyze verify --man=no --recursive-errors=no {units}")
-    silent = done.returncode == 0 and not (done.stdout + done.stderr).strip()
-    check(silent, "systemd-analyze verify has nothing to say", said(done))
-    done = sh("systemd-analyze security --no-pager hugeplan.service")
-    exposure = re.search(r"exposure level for hugeplan\.service: ([\d.]+)", done.stdout)
-    weak = [line for line in done.stdout.splitlines() if "✗" in line or "→" in line]
-    check(exposure and float(exposure[1]) <= 0.8, "its exposure is 0.8 or less", "\n".join(weak))
 
 
 def switched_off() -> None:
