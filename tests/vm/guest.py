@@ -29,6 +29,9 @@ from typing import Any, BinaryIO
 from image import ROOT_DEVICE, Image
 from scenario import Node, Scenario
 
+# From power-on to the guest's own first process, which takes 3 to 8 s. Now and then the kernel hangs
+# under emulation before it.
+UP_LIMIT_SEC = 60
 # From power-on to the test's first word. A boot takes 5 to 15 s; a gate may hold it up for 90 s.
 BEGIN_LIMIT_SEC = 180
 POWER_OFF_LIMIT_SEC = 60
@@ -143,8 +146,9 @@ class Guest:
         self._log_prefix = log_prefix
         self._powered_on = time.monotonic()
         self._deadline = self._powered_on + limit_sec
+        self._up_deadline = self._powered_on + min(UP_LIMIT_SEC, limit_sec)
         self._begin_deadline = self._powered_on + min(BEGIN_LIMIT_SEC, limit_sec)
-        self._began = False
+        self._is_up = self._began = False
         self._lines = b""
         self._monitor_lines: BinaryIO | None = None
         self._results = tempfile.TemporaryFile()
@@ -175,7 +179,7 @@ class Guest:
                 stdout=log,
                 stderr=log,
                 pass_fds=[*passed, *disk.descriptors],
-                preexec_fn=_die_with_parent,
+                preexec_fn=die_with_parent,
             )
         control.close()
         monitor.close()
@@ -194,7 +198,10 @@ class Guest:
         """What the guest says, from its first word to its last and then until it is off."""
         while True:
             message = self._receive()
-            if message["event"] == "begin":
+            if message["event"] == "up":
+                self._is_up = True
+                yield self._time_note("systemd takes over")
+            elif message["event"] == "begin":
                 self._began = True
                 yield self._time_note("the test begins")
             elif message["event"] == "done":
@@ -240,9 +247,8 @@ class Guest:
 
     def _receive(self) -> dict[str, Any]:
         while b"\n" not in self._lines:
-            deadline = self._deadline if self._began else self._begin_deadline
             try:
-                self._control.settimeout(max(deadline - time.monotonic(), 0.001))
+                self._control.settimeout(max(self._next_deadline() - time.monotonic(), 0.001))
                 data = self._control.recv(65536)
             except TimeoutError:
                 self._log_processors()
@@ -257,6 +263,11 @@ class Guest:
             if isinstance(message, dict) and "event" in message:
                 return message
         return {"event": "note", "text": line.decode(errors="replace")}
+
+    def _next_deadline(self) -> float:
+        if self._began:
+            return self._deadline
+        return self._begin_deadline if self._is_up else self._up_deadline
 
     def _ended(self, how: str) -> Exception:
         if self._began:
@@ -276,7 +287,7 @@ class Guest:
             raise Interrupted(f"the guest was not off after {POWER_OFF_LIMIT_SEC} s") from None
 
 
-def _die_with_parent() -> None:
+def die_with_parent() -> None:
     _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 

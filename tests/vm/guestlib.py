@@ -251,7 +251,7 @@ def instance(name: str) -> dict[str, Any]:
 
 
 def check_units(*others: str) -> None:
-    """hugeplan's own units, and others by name, are such as systemd would have them."""
+    """hugeplan's own units, and others by name or path, are such as systemd would have them."""
     listed = output("systemctl list-unit-files --plain --no-legend 'hugeplan*' | cut -d' ' -f1")
     units = " ".join([*listed.split(), *others])
     done = sh(f"systemd-analyze verify --man=no --recursive-errors=no {units}")

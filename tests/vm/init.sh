@@ -29,4 +29,5 @@ sh /vm/prepare || fail "cannot prepare the boot"
 
 mount -o remount,ro /dev/root / || fail "the root file system stays writable"
 umount /sys /proc
+echo '{"event": "up"}' >/dev/ttyS1
 exec /lib/systemd/systemd "$@"

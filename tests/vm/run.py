@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Boots hugeplan for real: each scenario in a guest of its own, every check a line.
 
-    tests/vm/run.py --destdir DIR [--packages DIR] [--suite SUITE] [--logs DIR] [--keep] [--verbose]
-                    [SCENARIO...]
+    tests/vm/run.py --destdir DIR [--packages DIR] [--suite SUITE] [--jobs N] [--logs DIR] [--keep]
+                    [--verbose] [SCENARIO...]
 
 The first DIR is what `meson install --destdir DIR` wrote, the second holds older/hugeplan_*.deb and
 newer/hugeplan_*.deb; neither is ever changed. See README.md.
@@ -18,13 +18,22 @@ import shutil
 import sys
 import tempfile
 import time
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
 # Said before the imports: no __pycache__ in the source tree.
 sys.dont_write_bytecode = True
 
-from guest import KERNEL_ARGS, LOUD_KERNEL_ARGS, Disk, Guest, Interrupted, NotBegun  # noqa: E402
+from guest import (  # noqa: E402
+    KERNEL_ARGS,
+    LOUD_KERNEL_ARGS,
+    Disk,
+    Guest,
+    Interrupted,
+    NotBegun,
+    die_with_parent,
+)
 from image import SUITES, Image, ImageError, cached_image  # noqa: E402
 from payload import PACKAGE_AGES, TEST_TARGET, package_file, write_payload  # noqa: E402
 from scenario import Boot, Scenario  # noqa: E402
@@ -66,13 +75,13 @@ class Report:
             self.passed += 1
         else:
             self.failed += 1
-        print(f"{'ok' if is_ok else 'not ok'} {self._number()} - {name}: {text}", flush=True)
+        self.line(f"{'ok' if is_ok else 'not ok'} - {name}: {text}")
         if detail:
             self.remark(detail)
 
     def skip(self, name: str, text: str, reason: str) -> None:
         self.skipped += 1
-        print(f"ok {self._number()} - {name}: {text} # SKIP {reason}", flush=True)
+        self.line(f"ok - {name}: {text} # SKIP {reason}")
 
     def note(self, text: str) -> None:
         if self._is_verbose:
@@ -80,38 +89,94 @@ class Report:
 
     def remark(self, text: str) -> None:
         for line in text.splitlines():
-            print(f"#   {line}", flush=True)
+            self.line(f"#   {line}")
+
+    def line(self, text: str) -> None:
+        print(text, flush=True)
+
+    def add(self, other: KeptReport) -> None:
+        self.passed += other.passed
+        self.failed += other.failed
+        self.skipped += other.skipped
+        for line in other.lines:
+            self.line(line)
 
     def finish(self) -> int:
         skipped = f", {self.skipped} skipped" if self.skipped else ""
-        print(f"{self.passed} passed, {self.failed} failed{skipped}", flush=True)
+        self.line(f"{self.passed} passed, {self.failed} failed{skipped}")
         return 1 if self.failed else 0
 
-    def _number(self) -> int:
-        return self.passed + self.failed + self.skipped
+
+class KeptReport(Report):
+    """Of one of several cases that run at once: kept together until it has ended."""
+
+    def __init__(self, is_verbose: bool) -> None:
+        super().__init__(is_verbose)
+        self.lines: list[str] = []
+
+    def line(self, text: str) -> None:
+        self.lines.append(text)
 
 
 def main() -> int:
     options = _parse_arguments()
     logs = options.logs or Path(tempfile.mkdtemp(prefix="hugeplan-vm-logs-"))
     report = Report(options.verbose)
+    cases = _chosen_cases(options, report)
+    if options.jobs > 1 and len(cases) > 1:
+        _run_at_once(cases, options, logs, report)
+    else:
+        for case in cases:
+            run_case(case, _origin(case, options), logs, report, options.keep)
+    if report.failed or options.logs or options.keep:
+        print(f"# logs: {logs}", flush=True)
+    else:
+        shutil.rmtree(logs)
+    return report.finish()
+
+
+def _chosen_cases(options: argparse.Namespace, report: Report) -> list[Case]:
+    cases = []
     for file in _scenario_files(options.scenarios):
         scenario = load_scenario(file)
         suites = [one for one in scenario.suites if options.suite in (None, one)]
         if scenario.is_packaged and not options.packages:
             report.skip(file.stem, "runs", "needs --packages")
             continue
-        for suite in suites:
-            case = Case(file.stem, suite, file, scenario)
-            origin = options.packages if scenario.is_packaged else options.destdir
-            run_case(case, origin, logs, report, options.keep)
+        cases += [Case(file.stem, suite, file, scenario) for suite in suites]
         if options.scenarios and not suites:
             report.skip(file.stem, "runs", f"not a scenario for {options.suite}")
-    if report.failed or options.logs or options.keep:
-        print(f"# logs: {logs}", flush=True)
-    else:
-        shutil.rmtree(logs)
-    return report.finish()
+    return cases
+
+
+def _origin(case: Case, options: argparse.Namespace) -> Path:
+    return options.packages if case.scenario.is_packaged else options.destdir
+
+
+def _run_at_once(
+    cases: list[Case], options: argparse.Namespace, logs: Path, report: Report
+) -> None:
+    """In processes of their own, those that may take longest first."""
+    by_length = sorted(cases, key=lambda case: -sum(one.limit_sec for one in case.scenario.boots))
+    with ProcessPoolExecutor(options.jobs, initializer=die_with_parent) as pool:
+        running = [
+            pool.submit(_run_apart, case.file, case.suite, _origin(case, options), logs, options)
+            for case in by_length
+        ]
+        try:
+            for one in as_completed(running):
+                report.add(one.result())
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _run_apart(
+    file: Path, suite: str, origin: Path, logs: Path, options: argparse.Namespace
+) -> KeptReport:
+    report = KeptReport(options.verbose)
+    run_case(Case(file.stem, suite, file, load_scenario(file)), origin, logs, report, options.keep)
+    return report
 
 
 def _parse_arguments() -> argparse.Namespace:
@@ -120,6 +185,7 @@ def _parse_arguments() -> argparse.Namespace:
     parser.add_argument("--packages", type=_package_directory, help="for packaged scenarios")
     parser.add_argument("--suite", choices=SUITES, help="default: all that a scenario is for")
     parser.add_argument("--logs", type=Path, help="default: a new directory in /tmp")
+    parser.add_argument("--jobs", type=int, default=1, help="guests at a time; one needs a CPU")
     parser.add_argument("--keep", action="store_true", help="keep logs and the guests' disks")
     parser.add_argument("--verbose", action="store_true", help="show what the checks remark")
     parser.add_argument("scenarios", nargs="*", metavar="SCENARIO", help="a name or a file")
@@ -161,7 +227,7 @@ def load_scenario(file: Path) -> Scenario:
 
 def run_case(case: Case, origin: Path, logs: Path, report: Report, is_kept: bool = False) -> None:
     began = time.monotonic()
-    print(f"# {case.name} on {case.suite}", flush=True)
+    report.line(f"# {case.name} on {case.suite}")
     directory = logs / f"{case.name}-{case.suite}"
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
@@ -172,7 +238,7 @@ def run_case(case: Case, origin: Path, logs: Path, report: Report, is_kept: bool
         return
     with Disk(image, directory, is_kept) as disk:
         CaseRun(case, image, disk, origin, directory, report).run()
-    print(f"# {case.name} on {case.suite}: {time.monotonic() - began:.0f} s", flush=True)
+    report.line(f"# {case.name} on {case.suite}: {time.monotonic() - began:.0f} s")
 
 
 @dataclass(frozen=True)
@@ -216,7 +282,7 @@ class CaseRun:
             except NotBegun as error:
                 self.disk.drop_layer()
                 which = f"{self.case.name}, boot {number + 1}, attempt {attempt} of {ATTEMPTS}"
-                print(f"#\n# !!! {which}: {error}\n#", flush=True)
+                self.report.line(f"#\n# !!! {which}: {error}\n#")
                 self._show_console(log_prefix)
                 if attempt == ATTEMPTS:
                     raise

@@ -62,7 +62,7 @@ def mounted_and_used() -> None:
     places_that_are_taken()
     short_takes_nothing_from_neighbours()
     changed_mount_is_told()
-    check_units(MOUNT, "orders.service")
+    check_units(f"/run/systemd/generator/{MOUNT}", "orders.service")
 
 
 def promised() -> int:
