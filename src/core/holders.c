@@ -2,6 +2,7 @@
 #include "core/holders.h"
 
 #include "base/text.h"
+#include "core/sysv_segments.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -490,49 +491,24 @@ static void add_ownerless(Maker *maker, const char *what, uint64_t page_size_byt
         add_held(maker, page_size_bytes, pages);
 }
 
-typedef struct Segment {
-        uint64_t id, size_bytes, n_attached, resident_bytes;
-} Segment;
-
-/* key shmid perms size cpid lpid nattch uid gid cuid cgid atime dtime ctime rss swap */
-static bool parse_segment(Arena *arena, const char *line, Segment *ret) {
-        uint64_t *const fields[] = {
-                [1] = &ret->id,
-                [3] = &ret->size_bytes,
-                [6] = &ret->n_attached,
-                [14] = &ret->resident_bytes,
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
-                const char *word = text_next_word(arena, &line, " ");
-
-                if (!word || (fields[i] && parse_u64(word, fields[i]) < 0))
-                        return false;
-        }
-        return true;
-}
-
 /* Segments that outlived their processes. The list does not tell which are of huge pages: those that
  * are resident in whole huge pages, where as many are held by nobody. */
 static void add_segments(Maker *maker, uint64_t page_size_bytes) {
-        const char *text = maker->input->segments;
-        Segment segment;
-        char *line;
+        const SysvSegments segments = sysv_segments_parse(maker->arena, maker->input->segments);
 
-        while (text && (line = text_next_word(maker->arena, &text, "\n"))) {
+        VEC_FOREACH(segment, &segments) {
                 uint64_t unseen = holders_unseen_pages(maker->holders, maker->input->topology,
                                                        page_size_bytes);
+                uint64_t pages = div_round_up(segment->size_bytes, page_size_bytes);
 
-                if (!parse_segment(maker->arena, line, &segment) || segment.n_attached > 0 ||
-                    segment.resident_bytes == 0 || segment.resident_bytes % page_size_bytes != 0)
+                if (segment->n_attached > 0 || segment->resident_bytes == 0 ||
+                    segment->resident_bytes % page_size_bytes != 0)
                         continue;
-                uint64_t pages = div_round_up(segment.size_bytes, page_size_bytes);
-
                 if (pages > 0 && pages <= unseen)
                         add_ownerless(maker,
                                       arena_printf(maker->arena,
                                                    HOLDER_SEGMENT "%" PRIu64 ", nobody attached",
-                                                   segment.id),
+                                                   segment->id),
                                       page_size_bytes, pages);
         }
 }

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "core/names.h"
 #include "core/oracle_instances.h"
+#include "core/sysv_segments.h"
 #include "core/unit_file.h"
 
 #include <stdlib.h>
@@ -265,51 +266,31 @@ static void find_jvm(Finder *finder, const RunningProcess *process) {
 /* What is smaller is not worth a reservation. */
 static const uint64_t segments_bytes_min = 64 * MIB;
 
+/* All of one process. */
 typedef struct Segments {
-        uint64_t pid; /* of the process that made them */
+        uint64_t pid;
         uint64_t bytes;
 } Segments;
 
 typedef VEC(Segments) SegmentsList;
 
-/* Columns of /proc/sysvipc/shm: key shmid perms size cpid ...; sysvipc(7). */
-static bool parse_segment(Arena *arena, const char *line, Segments *ret) {
-        enum { COLUMN_SIZE = 3, COLUMN_PID };
-        Segments segment = {};
-        const char *rest = line;
-        char *word;
-
-        for (int column = 0; (word = text_next_word(arena, &rest, " ")); column++) {
-                if (column == COLUMN_SIZE && parse_u64(word, &segment.bytes) < 0)
-                        return false;
-                if (column == COLUMN_PID) {
-                        *ret = segment;
-                        return parse_u64(word, &ret->pid) == 0;
-                }
-        }
-        return false;
-}
-
-static void add_segment(Arena *arena, SegmentsList *segments, const Segments *segment) {
-        VEC_FOREACH(known, segments)
+static void add_segment(Arena *arena, SegmentsList *list, const SysvSegment *segment) {
+        VEC_FOREACH(known, list)
                 if (known->pid == segment->pid) {
-                        known->bytes = add_saturated(known->bytes, segment->bytes);
+                        known->bytes = add_saturated(known->bytes, segment->size_bytes);
                         return;
                 }
-        *vec_push(arena, segments) = *segment;
+        *vec_push(arena, list) = (Segments){segment->pid, segment->size_bytes};
 }
 
-static SegmentsList parse_segments(Arena *arena, const char *text) {
-        const SourceText source = {.text = text, .size = text ? strlen(text) : 0};
-        SourceLines lines = source_lines(&source);
-        SegmentsList segments = {};
-        Segments segment;
-        char *line;
+static SegmentsList add_up_segments(Arena *arena, const char *text) {
+        const SysvSegments segments = sysv_segments_parse(arena, text);
+        SegmentsList list = {};
 
-        while ((line = source_line(arena, &lines)))
-                if (parse_segment(arena, line, &segment) && segment.bytes >= 2 * MIB)
-                        add_segment(arena, &segments, &segment);
-        return segments;
+        VEC_FOREACH(segment, &segments)
+                if (segment->size_bytes >= 2 * MIB)
+                        add_segment(arena, &list, segment);
+        return list;
 }
 
 static const RunningProcess *find_process(const Finder *finder, uint64_t pid) {
@@ -321,7 +302,7 @@ static const RunningProcess *find_process(const Finder *finder, uint64_t pid) {
 
 static void find_segments(Finder *finder) {
         Arena *arena = finder->arena;
-        SegmentsList segments = parse_segments(arena, finder->input->sysv_segments);
+        SegmentsList segments = add_up_segments(arena, finder->input->sysv_segments);
 
         VEC_FOREACH(segment, &segments) {
                 const RunningProcess *process = find_process(finder, segment->pid);

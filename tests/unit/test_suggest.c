@@ -159,10 +159,10 @@ static void test_transparent_only(void **state) {
 
 static void test_segments(void **state) {
         static const char segments[] =
-                "       key      shmid perms                  size  cpid  lpid nattch   uid\n"
-                "         0          1  1600             536870912  4711  4711      3  1000\n"
-                "         0          2  1600               2097152  4711  4711      3  1000\n"
-                "         0          3  1600             536870912    99    99      3  1000\n";
+                "key shmid perms size cpid lpid nattch uid gid cuid cgid atime dtime ctime rss swap\n"
+                "0 1 1600 536870912 4711 4711 3 1000 1000 1000 1000 9 9 9 0 0\n"
+                "0 2 1600 2097152 4711 4711 3 1000 1000 1000 1000 9 9 9 0 0\n"
+                "0 3 1600 536870912 99 99 3 1000 1000 1000 1000 9 9 9 0 0\n";
         RunningProcesses processes = {};
 
         *vec_push((Arena *) *state, &processes) =
