@@ -33,6 +33,30 @@ PINNED_ONE_IN = 90
 LEFT_FREE = 64 * MIB
 
 
+# Where a witness leaves what it saw.
+WITNESS = Path("/run/witness")
+
+
+def pools_witness(order: str, page_bytes: int = DEFAULT_PAGE_BYTES) -> str:
+    """A unit, to be enabled, that notes down what is in the pools at one moment of early boot."""
+    counts = f"{SYSTEM_NODES}/node*/hugepages/hugepages-{page_bytes // 1024}kB/nr_hugepages"
+    return f"""\
+[Unit]
+DefaultDependencies=no
+{order}
+[Service]
+Type=oneshot
+ExecStart=/bin/sh -c 'cat {counts} >{WITNESS}'
+[Install]
+WantedBy=sysinit.target
+"""
+
+
+def witnessed() -> list[int]:
+    """Node by node, in the order of their names."""
+    return [int(count) for count in WITNESS.read_text().split()]
+
+
 def pages_service(arguments: str) -> str:
     """A unit that runs the tool `pages`, and counts as started once that has done its part."""
     return f"""\

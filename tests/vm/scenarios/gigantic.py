@@ -2,8 +2,6 @@
 """Pages of 1 GiB: reserved at run time early in boot; instead of them pages of 2 MiB where they cannot
 be had whole; and given on the kernel command line, where they count as served."""
 
-from pathlib import Path
-
 from guestlib import (
     check,
     check_equal,
@@ -13,27 +11,15 @@ from guestlib import (
     note,
     pools,
 )
+from memory import pools_witness, witnessed
 from scenario import SYMLINK, Boot, Node, Scenario
 
 GIB = 1 << 30
 EITHER = 4 * GIB  # beside a page of the other instance: no node has five whole ones
-COUNTS = "/sys/devices/system/node/node*/hugepages/hugepages-1048576kB/nr_hugepages"
-
-# What stands there before hugeplan does anything.
-WITNESS = f"""\
-[Unit]
-DefaultDependencies=no
-Before=hugeplan.service
-[Service]
-Type=oneshot
-ExecStart=/bin/sh -c 'cat {COUNTS} >/run/witness'
-[Install]
-WantedBy=sysinit.target
-"""
 
 
 def at_run_time() -> None:
-    check_equal(found(), [0, 0], "there are none to begin with")
+    check_equal(witnessed(), [0, 0], "there are none to begin with")
     served()
     either = instance("either")
     check_equal(either["verdict"], "ready", "either: ready")
@@ -44,17 +30,13 @@ def at_run_time() -> None:
 
 
 def from_the_command_line() -> None:
-    before = found()
+    before = witnessed()
     note(f"the kernel has laid them on its nodes like this: {before}")
     check_equal(sum(before), 2, "both stand before hugeplan starts")
     served()
     check_equal(sum(gigantic().values()), 2, "no more are reserved beside them")
     logged = [one["MESSAGE"] for one in journal("--unit=hugeplan.service")]
     check(not any("1G: write" in text for text in logged), "nothing is written for them", logged)
-
-
-def found() -> list[int]:
-    return [int(count) for count in Path("/run/witness").read_text().split()]
 
 
 def served() -> None:
@@ -75,7 +57,7 @@ SCENARIO = Scenario(
     files={
         "/etc/hugeplan.d/10-large.conf": "[Instance]\nPageSize=1G\nPages=2\nPriority=90\n",
         "/etc/hugeplan.d/20-either.conf": "[Instance]\nPageSize=1G,2M\nMemory=4G\nNodes=0\n",
-        "/etc/systemd/system/witness.service": WITNESS,
+        "/etc/systemd/system/witness.service": pools_witness("Before=hugeplan.service", GIB),
     },
     enable=("witness.service",),
     boots=(

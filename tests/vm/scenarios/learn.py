@@ -6,7 +6,7 @@ learns in `sizes`."""
 import re
 from pathlib import Path
 
-from databases import check_postgresql, drop_in, postgresql_unit
+from databases import check_postgresql, drop_in, installed_postgresql, postgresql_unit
 from guestlib import (
     MIB,
     check,
@@ -20,40 +20,26 @@ from guestlib import (
     sh,
     unit,
 )
-from memory import CONFIG, configure
+from memory import CONFIG, configure, pools_witness, witnessed
 from scenario import Boot, Node, Scenario
 
 LEARNED = CONFIG / "20-pg-main.conf.d/90-learned.conf"
-WITNESS = Path("/run/witness")
-POOLS = "/sys/devices/system/node/node*/hugepages/hugepages-2048kB/nr_hugepages"
 FIRST, RAISED = 192, 384  # MiB of shared_buffers
 
 FILES = {
     # What anything ordered after sysinit.target will find.
-    "/etc/systemd/system/witness.service": f"""\
-[Unit]
-DefaultDependencies=no
-After=hugeplan.service
-Before=sysinit.target
-[Service]
-Type=oneshot
-ExecStart=/bin/sh -c 'cat {POOLS} >{WITNESS}'
-[Install]
-WantedBy=sysinit.target
-""",
+    "/etc/systemd/system/witness.service": pools_witness(
+        "After=hugeplan.service\nBefore=sysinit.target"
+    ),
 }
 
 
-def version() -> int:
-    return int(next(Path("/usr/lib/postgresql").iterdir()).name)
-
-
 def postgresql() -> str:
-    return postgresql_unit(version())
+    return postgresql_unit(installed_postgresql())
 
 
 def etc() -> Path:
-    return Path(f"/etc/postgresql/{version()}/main")
+    return Path(f"/etc/postgresql/{installed_postgresql()}/main")
 
 
 def set_shared_buffers(value: str) -> None:
@@ -64,7 +50,7 @@ def set_shared_buffers(value: str) -> None:
 
 def own_word() -> int:
     """What the server itself says, which has to be down."""
-    program = f"/usr/lib/postgresql/{version()}/bin/postgres"
+    program = f"/usr/lib/postgresql/{installed_postgresql()}/bin/postgres"
     return int(output(f"runuser -u postgres -- {program} -D {etc()} "
                       "-C shared_memory_size_in_huge_pages"))
 
@@ -112,7 +98,7 @@ def learns() -> None:
     check(re.search(rf"^#.* shared_buffers +{FIRST}MB +\S*hugeplan-vm.conf:3$", text, re.M),
           "first start: with file and line", text)
     counters_agree(exact, "first start")
-    check_postgresql(version(), FIRST * MIB, set(pools()))
+    check_postgresql(installed_postgresql(), FIRST * MIB, set(pools()))
     grows(exact)
     learns_while_it_runs()
     keeps_its_last_figure()
@@ -163,9 +149,9 @@ def keeps_its_last_figure() -> None:
 
 def remembers() -> None:
     pages = learned()
-    seen = sum(int(count) for count in WITNESS.read_text().split())
+    seen = sum(witnessed())
     check_equal(seen, pages, "next boot: what was learned stood there before sysinit.target")
-    check_postgresql(version(), RAISED * MIB, set(pools()))
+    check_postgresql(installed_postgresql(), RAISED * MIB, set(pools()))
     counters_agree(pages, "next boot")
     check(not told("learned"), "next boot: the gate has nothing to learn")
     check(not told("keeps its last"), "next boot: and was told the truth")

@@ -34,6 +34,7 @@ from guestlib import (
     unit,
     wait_for,
 )
+from memory import pools_witness, witnessed
 from scenario import Boot, Node, Scenario
 
 VERSION = 15
@@ -41,7 +42,6 @@ POSTGRESQL = postgresql_unit(VERSION)
 SHARED_BUFFERS = 256  # MiB; PostgreSQL 15 asks for 140 pages
 PAGES = 160
 PLANNED = {0: 80, 1: 80}
-POOLS = "/sys/devices/system/node/node*/hugepages/hugepages-2048kB/nr_hugepages"
 HOST_CONF = "/etc/hugeplan.d/00-host.conf"
 
 FILES = {
@@ -60,17 +60,9 @@ ExecStart=/bin/sh -c 'touch /run/big-started; exec sleep infinity'
 WantedBy=multi-user.target
 """,
     # What anything ordered after sysinit.target will find.
-    "/etc/systemd/system/witness.service": f"""\
-[Unit]
-DefaultDependencies=no
-After=hugeplan.service
-Before=sysinit.target
-[Service]
-Type=oneshot
-ExecStart=/bin/sh -c 'cat {POOLS} >/run/witness'
-[Install]
-WantedBy=sysinit.target
-""",
+    "/etc/systemd/system/witness.service": pools_witness(
+        "After=hugeplan.service\nBefore=sysinit.target"
+    ),
     **postgresql_files(VERSION, f"{SHARED_BUFFERS}MB"),
 }
 
@@ -89,8 +81,7 @@ def as_planned() -> None:
 def reserved_early() -> None:
     times = [active_since(one) for one in ("hugeplan.service", "sysinit.target", POSTGRESQL)]
     check(all(times) and times == sorted(times), "order: hugeplan, sysinit, PostgreSQL", times)
-    seen = [int(count) for count in output("cat /run/witness").split()]
-    check_equal(seen, list(PLANNED.values()), "the pages stood there before sysinit.target")
+    check_equal(witnessed(), list(PLANNED.values()), "the pages stood there before sysinit.target")
     check_equal(pools(), PLANNED, "the pages stand on their nodes")
     check_equal(unit("hugeplan.service", "NRestarts"), "0", "hugeplan started at the first try")
     check_equal(thp(), "never", "transparent huge pages are off")
