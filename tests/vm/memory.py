@@ -18,8 +18,6 @@ from guestlib import (
     output,
     said,
     sh,
-    unit,
-    wait_for,
 )
 
 PAGES = HOME / "pages"
