@@ -22,6 +22,8 @@ MAY_INCLUDE = {
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 # /proc/self/fd/N is no file of the host but a way to name a descriptor.
 KERNEL_PATH = re.compile(r'"/(sys|proc)/(?!self/fd/)')
+# In two parts, or reuse would read it as this file's own.
+SPDX_LINE = "/* SPDX-License-" "Identifier: LGPL-2.1-or-later */\n"
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 
 
@@ -44,7 +46,7 @@ def check_file(source: pathlib.Path, root: pathlib.Path) -> list[str]:
     problems = []
     if ring not in MAY_INCLUDE:
         return [f"{name}: {ring}/ is no ring"]
-    if not text.startswith("/* SPDX-License-Identifier: LGPL-2.1-or-later */\n"):
+    if not text.startswith(SPDX_LINE):
         problems.append(f"{name}:1: the SPDX line is missing")
     if source.suffix == ".h" and "#pragma once" not in text:
         problems.append(f"{name}: #pragma once is missing")
@@ -67,7 +69,7 @@ def check(root: pathlib.Path) -> list[str]:
 
 
 def self_test() -> None:
-    spdx = "/* SPDX-License-Identifier: LGPL-2.1-or-later */\n"
+    spdx = SPDX_LINE
     cases = {
         ("core/a.c", spdx + '#include "base/b.h"\n/* "/sys/x" */\n'): False,
         ("base/a.c", spdx + '#include "core/c.h"\n'): True,
