@@ -12,7 +12,8 @@ import shutil
 import subprocess
 import sys
 
-PLACES = ("src", "tests", "man", "docs", "conf", "units", "README.md", "NEWS.md", "CONTRIBUTING.md")
+PLACES = ("src", "tests", "man", "docs", "conf", "units", "README.md", "NEWS.md", "CONTRIBUTING.md",
+          "SECURITY.md", "contrib")
 # Oracle's dictionary, and words that are meant.
 WORDS = "crate,ro,te,fo,hist,ser,nd,ot,inout,nin"
 
