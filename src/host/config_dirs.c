@@ -22,6 +22,7 @@ typedef struct Finder {
         Arena *arena;
         Diags *problems;
         ConfigFiles *files;
+        const char *draft;          /* a directory of still higher rank; may be NULL */
         VEC(const char *) extended; /* the names for which a NAME.conf.d/ was seen */
 } Finder;
 
@@ -79,6 +80,21 @@ static void list_directory(Finder *finder, const char *directory, Candidates *ca
         }
 }
 
+/* EXTENSION is "" for the directories themselves, else "/NAME.conf.d". */
+static Candidates list_directories(Finder *finder, const char *extension) {
+        Candidates candidates = {};
+
+        if (finder->draft)
+                list_directory(finder,
+                               arena_printf(finder->arena, "%s%s", finder->draft, extension),
+                               &candidates, !*extension);
+        for (size_t i = 0; i < ARRAY_LEN(config_dirs); i++)
+                list_directory(finder,
+                               arena_printf(finder->arena, "%s%s", config_dirs[i], extension),
+                               &candidates, !*extension);
+        return candidates;
+}
+
 static int compare_candidates(const void *a, const void *b) {
         return strcmp(((const Candidate *) a)->name, ((const Candidate *) b)->name);
 }
@@ -111,25 +127,21 @@ static int compare_strings(const void *a, const void *b) {
         return strcmp(*(const char *const *) a, *(const char *const *) b);
 }
 
-ConfigFiles *config_dirs_read(const Root *root, Arena *arena, Diags *problems) {
+ConfigFiles *config_dirs_read(const Root *root, Arena *arena, const char *draft, Diags *problems) {
         Finder finder = {.root = root,
                          .arena = arena,
                          .problems = problems,
-                         .files = ARENA_NEW(arena, ConfigFiles)};
-        Candidates main_files = {};
+                         .files = ARENA_NEW(arena, ConfigFiles),
+                         .draft = draft};
+        Candidates main_files = list_directories(&finder, "");
 
-        for (size_t i = 0; i < ARRAY_LEN(config_dirs); i++)
-                list_directory(&finder, config_dirs[i], &main_files, true);
         read_candidates(&finder, &main_files, NULL);
         if (finder.extended.n > 0)
                 qsort(finder.extended.items, finder.extended.n, sizeof(char *), compare_strings);
         VEC_FOREACH(base, &finder.extended) {
-                Candidates extensions = {};
+                Candidates extensions =
+                        list_directories(&finder, arena_printf(arena, "/%s.d", *base));
 
-                for (size_t i = 0; i < ARRAY_LEN(config_dirs); i++)
-                        list_directory(&finder,
-                                       arena_printf(arena, "%s/%s.d", config_dirs[i], *base),
-                                       &extensions, false);
                 read_candidates(&finder, &extensions, *base);
         }
         return finder.files;

@@ -10,8 +10,9 @@
  * replaces one of the same name in a later one, a link to /dev/null or an empty file masks, the
  * rest is sorted by name; the files of NAME.conf.d/ likewise. A file that cannot be read is in the
  * list with its errno. Directories that are not there are no mistake; those that cannot be listed
- * go to PROBLEMS. */
-ConfigFiles *config_dirs_read(const Root *root, Arena *arena, Diags *problems);
+ * go to PROBLEMS. DRAFT, if not NULL, is a directory that comes before all others: what would count
+ * if its files were put into /etc/hugeplan.d. */
+ConfigFiles *config_dirs_read(const Root *root, Arena *arena, const char *draft, Diags *problems);
 
 /* One file by its path, as `hugeplanctl check FILE` reads it. */
 ConfigFiles *config_dirs_read_one(const Root *root, Arena *arena, const char *path);

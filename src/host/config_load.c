@@ -13,9 +13,9 @@ static bool names_accounts(const Config *config) {
         return false;
 }
 
-Config *config_load(const Root *root, Arena *arena) {
+Config *config_load(const Root *root, Arena *arena, const char *draft) {
         Diags unreadable = diags_in(arena);
-        Config *config = config_parse(arena, config_dirs_read(root, arena, &unreadable));
+        Config *config = config_parse(arena, config_dirs_read(root, arena, draft, &unreadable));
 
         VEC_FOREACH(problem, &unreadable.list)
                 diags_add(&config->problems, problem);

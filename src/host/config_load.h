@@ -6,5 +6,6 @@
 #include "core/config.h"
 #include "host/root.h"
 
-/* Never fails; what could not be read is among the configuration's problems. */
-Config *config_load(const Root *root, Arena *arena);
+/* Never fails; what could not be read is among the configuration's problems. DRAFT: see
+ * config_dirs_read(). */
+Config *config_load(const Root *root, Arena *arena, const char *draft);

@@ -120,7 +120,7 @@ static void say_problems(Arena *arena, const Root *root, const Diags *problems) 
 
 static int generate(const Root *root, const Root *output) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        const Config *config = config_load(root, arena);
+        const Config *config = config_load(root, arena, NULL);
         const DropinInput input = dropin_input(root, arena, config, HUGEPLANCTL);
         Dropins dropins = dropins_make(arena, &input);
 

@@ -23,6 +23,7 @@ enum {
         OPTION_ALL,
         OPTION_WATCH,
         OPTION_WRITE,
+        OPTION_DRAFT,
 };
 
 static void print_help(void) {
@@ -39,6 +40,7 @@ static void print_help(void) {
              "Options:\n"
              "  --json=pretty|short|off  JSON instead of tables\n"
              "  --root=DIR               a captured host below DIR instead of /\n"
+             "  --draft=DIR              as if the files in DIR were in /etc/hugeplan.d\n"
              "  --timeout=TIME           with wait: how long, instead of WaitTimeout=\n"
              "  --all                    with wait: every instance\n"
              "  --watch                  with status: again on every change\n"
@@ -81,6 +83,9 @@ static int take_option(Command *command, int option, const char **root_name) {
         case OPTION_ROOT:
                 *root_name = optarg;
                 return 0;
+        case OPTION_DRAFT:
+                command->draft = optarg;
+                return 0;
         case OPTION_JSON:
                 return parse_json_mode(optarg ? optarg : "pretty", &command->json);
         case OPTION_PAGE_SIZE:
@@ -119,6 +124,7 @@ static int take_option(Command *command, int option, const char **root_name) {
 static int parse_options(Command *command, int argc, char **argv, const char **root_name) {
         static const struct option options[] = {
                 {"root", required_argument, NULL, OPTION_ROOT},
+                {"draft", required_argument, NULL, OPTION_DRAFT},
                 {"json", optional_argument, NULL, OPTION_JSON},
                 {"no-pager", no_argument, NULL, OPTION_NO_PAGER},
                 {"page-size", required_argument, NULL, OPTION_PAGE_SIZE},
@@ -153,11 +159,37 @@ static RenderOptions terminal_options(void) {
         };
 }
 
+static const char *draft_verbs(Arena *arena) {
+        Text names = text_in(arena);
+
+        for (size_t i = 0; i < n_verbs; i++)
+                if (verbs[i].takes_draft)
+                        text_printf(&names, "%s%s", names.length > 0 ? ", " : "", verbs[i].name);
+        return text_string(&names);
+}
+
 static const Verb *find_verb(const char *name) {
         for (size_t i = 0; i < n_verbs; i++)
                 if (text_equals(name, verbs[i].name))
                         return &verbs[i];
         return NULL;
+}
+
+/* A draft that is not there would be a plan of today's files, taken for another one. */
+static int open_draft(Command *command, const Verb *verb) {
+        if (!command->draft)
+                return EXIT_AS_WISHED;
+        if (!verb->takes_draft) {
+                log_line(LOG_ERR, "--draft: '%s' takes none; it is for %s", verb->name,
+                         draft_verbs(command->arena));
+                return EXIT_USAGE;
+        }
+        command->draft = absolute_path(command, command->draft);
+        if (!root_is_directory(command->root, command->draft)) {
+                log_line(LOG_ERR, "--draft: %s is no directory", command->draft);
+                return EXIT_FAILED;
+        }
+        return EXIT_AS_WISHED;
 }
 
 static int run_verb(Command *command, const char *name) {
@@ -171,8 +203,10 @@ static int run_verb(Command *command, const char *name) {
                 log_line(LOG_ERR, "usage: hugeplanctl %s %s", verb->name, verb->synopsis);
                 return EXIT_USAGE;
         }
-        int code = verb->run(command);
+        int code = open_draft(command, verb);
 
+        if (code == EXIT_AS_WISHED)
+                code = verb->run(command);
         /* A full disk or a closed pipe must not pass for success. */
         return fflush(stdout) == 0 ? code : EXIT_FAILED;
 }

@@ -614,7 +614,7 @@ static int on_worker(sd_event_source *source, int fd, uint32_t events, void *use
  * plan stands, mistakes leave it standing, and false is returned. */
 static bool load_config(Manager *manager) {
         Arena *arena = arena_new();
-        Config *config = config_load(manager->root, arena);
+        Config *config = config_load(manager->root, arena, NULL);
 
         VEC_FOREACH(problem, &config->problems.list)
                 journal_diag(problem);

@@ -13,12 +13,11 @@
 #include "host/host_plan_read.h"
 #include "host/host_sources.h"
 #include "host/mounts.h"
+#include "tools/log.h"
 #include "tools/options.h"
 #include "tools/verbs.h"
 
-#include <limits.h>
 #include <stdio.h>
-#include <unistd.h>
 
 static void add_all(Diags *problems, const Diags *more) {
         VEC_FOREACH(problem, &more->list)
@@ -26,15 +25,6 @@ static void add_all(Diags *problems, const Diags *more) {
 }
 
 /* ---- files ---- */
-
-/* A path as the user means it: below the working directory, as long as the root is that of the host. */
-static const char *absolute_path(const Command *command, const char *path) {
-        char directory[PATH_MAX];
-
-        if (*path == '/' || !root_is_host(command->root) || !getcwd(directory, sizeof(directory)))
-                return path;
-        return arena_printf(command->arena, "%s/%s", directory, path);
-}
 
 static int check_files(Command *command) {
         Diags problems = diags_in(command->arena);
@@ -136,6 +126,18 @@ static void add_command_line(Command *command, const Local *local, Diags *proble
                         diags_add(problems, problem);
 }
 
+/* Gates and mounts that systemd's generator has not made, or made of another configuration. */
+static void add_missing_units(Command *command, const Local *local, Diags *problems) {
+        const DropinInput dropin =
+                dropin_input(command->root, command->arena, local->config, HUGEPLANCTL);
+        Dropins dropins = dropins_make(command->arena, &dropin);
+        MountUnits mounts =
+                mounts_of(command->root, command->arena, local->config, local->topology);
+
+        dropin_check(command->root, &dropins, problems);
+        mounts_check(command->root, &mounts, problems);
+}
+
 /* What other programs set against the plan, and gates that are not there. */
 static void add_others(Command *command, const Local *local, const ThpPlan *thp, Diags *problems) {
         const ConflictInput input = {
@@ -145,18 +147,12 @@ static void add_others(Command *command, const Local *local, const ThpPlan *thp,
                 .thp = thp,
                 .culprits = culprits_find(command->root, command->arena, local->topology),
         };
-        const DropinInput dropin =
-                dropin_input(command->root, command->arena, local->config, HUGEPLANCTL);
-        Dropins dropins = dropins_make(command->arena, &dropin);
 
         conflicts_add(command->arena, &input, problems);
         if (local->config->n_instances == 0)
                 return;
-        dropin_check(command->root, &dropins, problems);
-        MountUnits mounts =
-                mounts_of(command->root, command->arena, local->config, local->topology);
-
-        mounts_check(command->root, &mounts, problems);
+        if (!command->draft) /* whose gates and mounts are yet to be made */
+                add_missing_units(command, local, problems);
         add_command_line(command, local, problems);
 }
 
@@ -206,5 +202,9 @@ static int check_host(Command *command) {
 }
 
 int verb_check(Command *command) {
+        if (command->n_arguments > 0 && command->draft) {
+                log_line(LOG_ERR, "--draft is for the whole host; name files without it");
+                return EXIT_USAGE;
+        }
         return command->n_arguments > 0 ? check_files(command) : check_host(command);
 }

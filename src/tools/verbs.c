@@ -35,8 +35,16 @@ static void add_all(Diags *problems, const Diags *more) {
                 diags_add(problems, problem);
 }
 
+const char *absolute_path(const Command *command, const char *path) {
+        char directory[PATH_MAX];
+
+        if (*path == '/' || !root_is_host(command->root) || !getcwd(directory, sizeof(directory)))
+                return path;
+        return arena_printf(command->arena, "%s/%s", directory, path);
+}
+
 const Config *read_config(Command *command) {
-        return config_load(command->root, command->arena);
+        return config_load(command->root, command->arena, command->draft);
 }
 
 Local local_load(Command *command) {
@@ -512,7 +520,8 @@ static int verb_release(Command *command) {
 
 static int verb_cat_config(Command *command) {
         Diags problems = diags_in(command->arena);
-        const ConfigFiles *files = config_dirs_read(command->root, command->arena, &problems);
+        const ConfigFiles *files =
+                config_dirs_read(command->root, command->arena, command->draft, &problems);
         bool is_first = true;
 
         VEC_FOREACH(file, files) {
@@ -534,15 +543,18 @@ static int verb_cat_config(Command *command) {
 const Verb verbs[] = {
         {"status", "[NAME]", 0, 1, verb_status,
          "What is reserved, for whom, and what is wrong (--watch: on every change)"},
-        {"plan", "", 0, 0, verb_plan, "What would be written; writes nothing"},
+        {"plan", "", 0, 0, verb_plan, "What would be written; writes nothing", .takes_draft = true},
         {"check", "[FILE...]", 0, SIZE_MAX, verb_check,
-         "Look for what will hurt on this host, or for mistakes in files"},
+         "Look for what will hurt on this host, or for mistakes in files", .takes_draft = true},
         {"cmdline", "", 0, 0, verb_cmdline,
-         "What the kernel command line should say for gigantic pages, and what is wrong with it"},
-        {"explain", "NAME", 1, 1, verb_explain, "How an instance's size comes about"},
+         "What the kernel command line should say for gigantic pages, and what is wrong with it",
+         .takes_draft = true},
+        {"explain", "NAME", 1, 1, verb_explain, "How an instance's size comes about",
+         .takes_draft = true},
         {"size", "ENGINE", 1, 1, verb_size, "What-if: pages for settings given by -c NAME=VALUE"},
         {"fit", "NAME", 1, 1, verb_fit,
-         "The largest shared_buffers, SGA, buffer pool or heap for the pages at hand"},
+         "The largest shared_buffers, SGA, buffer pool or heap for the pages at hand",
+         .takes_draft = true},
         {"suggest", "", 0, 0, verb_suggest,
          "Drop-ins for the databases found on this host (--write: create them)"},
         {"wait", "NAME", 0, 1, verb_wait,
@@ -554,6 +566,7 @@ const Verb verbs[] = {
         {"fence", "NAME", 1, 1, verb_fence, NULL},
         {"pam-limits", "", 0, 0, verb_pam_limits, NULL},
         {"boot-guard", "begin|good", 1, 1, verb_boot_guard, NULL},
-        {"cat-config", "", 0, 0, verb_cat_config, "Print the configuration files that count"},
+        {"cat-config", "", 0, 0, verb_cat_config, "Print the configuration files that count",
+         .takes_draft = true},
 };
 const size_t n_verbs = ARRAY_LEN(verbs);

@@ -27,10 +27,11 @@ typedef struct Command {
         const char *engine_version; /* --engine-version= */
         bool has_timeout;           /* --timeout= */
         uint64_t timeout_usec;
-        bool is_all;      /* --all */
-        bool is_watching; /* --watch */
-        bool is_writing;  /* --write */
-        Figures found;    /* by the gate itself just now; they go before others */
+        bool is_all;       /* --all */
+        bool is_watching;  /* --watch */
+        bool is_writing;   /* --write */
+        const char *draft; /* --draft=, below the root; NULL: none */
+        Figures found;     /* by the gate itself just now; they go before others */
 } Command;
 
 typedef struct Verb {
@@ -39,6 +40,7 @@ typedef struct Verb {
         size_t n_min, n_max;          /* arguments */
         int (*run)(Command *command); /* gives the exit code */
         const char *help;             /* NULL: not for people */
+        bool takes_draft;             /* works from the configuration files alone */
 } Verb;
 
 extern const Verb verbs[];
@@ -66,6 +68,9 @@ typedef struct Local {
         const Plan *after_reload; /* NULL while the boot guard is open */
         Diags guard_problems;
 } Local;
+
+/* A path as the user means it: from the working directory, as long as the root is that of the host. */
+const char *absolute_path(const Command *command, const char *path);
 
 /* The configuration, with what could not be read among its problems. */
 const Config *read_config(Command *command);

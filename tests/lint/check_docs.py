@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Every configuration key, verb, option and rule stands in its man page, and no rule stands there that
-the code does not have.
+the code does not have; verbs and options stand in the completions, too.
 Skips (77) as long as a page is not written.
 
 usage: check_docs.py SOURCE-DIR
@@ -94,6 +94,12 @@ def main() -> int:
     if page := there.get("hugeplanctl.1.scd"):
         problems += missing_words("hugeplanctl(1)", page, "verbs", verbs(root))
         problems += missing_words("hugeplanctl(1)", page, "options",
+                                  [f"--{option}"
+                                   for option in options(root / "src/tools/hugeplanctl.c")])
+    for path in sorted((root / "contrib/completion").glob("*hugeplanctl")):
+        text, name = path.read_text(encoding="utf-8"), f"contrib/completion/{path.name}"
+        problems += missing_words(name, text, "verbs", verbs(root))
+        problems += missing_words(name, text, "options",
                                   [f"--{option}"
                                    for option in options(root / "src/tools/hugeplanctl.c")])
     if page := there.get("hugeplan-rules.7.scd"):

@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 /* "PATH[<EXTENDS][!ERROR]=TEXT" for each file, one to a line. */
-static char *read_all(const Tree *tree, Diags *problems) {
+static char *read_with(const Tree *tree, const char *draft, Diags *problems) {
         *problems = diags_in(tree->arena);
-        const ConfigFiles *files = config_dirs_read(tree->root, tree->arena, problems);
+        const ConfigFiles *files = config_dirs_read(tree->root, tree->arena, draft, problems);
         Text text = text_in(tree->arena);
 
         VEC_FOREACH(file, files) {
@@ -25,6 +25,10 @@ static char *read_all(const Tree *tree, Diags *problems) {
                         text_printf(&text, "!%s\n", strerrorname_np(-file->error));
         }
         return arena_strdup(tree->arena, text_string(&text));
+}
+
+static char *read_all(const Tree *tree, Diags *problems) {
+        return read_with(tree, NULL, problems);
 }
 
 static void assert_files(const Tree *tree, const char *expected) {
@@ -174,6 +178,38 @@ static void test_unreadable(void **state) {
         assert_files(tree, "/etc/hugeplan.d/a.conf!EACCES\n"); /* not the other one instead */
 }
 
+static void test_draft(void **state) {
+        const Tree *tree = *state;
+        Diags problems;
+
+        tree_write(tree, "/usr/lib/hugeplan.d/a.conf", "usr");
+        tree_write(tree, "/etc/hugeplan.d/a.conf", "etc");
+        tree_write(tree, "/etc/hugeplan.d/a.conf.d/50-x.conf", "x");
+        tree_write(tree, "/etc/hugeplan.d/a.conf.d/60-y.conf", "y");
+        tree_write(tree, "/etc/hugeplan.d/b.conf", "b");
+        tree_write(tree, "/etc/hugeplan.d/c.conf", "c");
+        /* It replaces, takes away, adds, and extends what it does not hold. */
+        tree_write(tree, "/srv/new/a.conf", "new");
+        tree_link(tree, "/dev/null", "/srv/new/b.conf");
+        tree_write(tree, "/srv/new/d.conf", "d");
+        tree_write(tree, "/srv/new/a.conf.d/50-x.conf", "new x");
+        tree_write(tree, "/srv/new/c.conf.d/50-z.conf", "z");
+        assert_text(read_with(tree, "/srv/new", &problems),
+                    "/srv/new/a.conf=new\n"
+                    "/etc/hugeplan.d/c.conf=c\n"
+                    "/srv/new/d.conf=d\n"
+                    "/srv/new/a.conf.d/50-x.conf<a.conf=new x\n"
+                    "/etc/hugeplan.d/a.conf.d/60-y.conf<a.conf=y\n"
+                    "/srv/new/c.conf.d/50-z.conf<c.conf=z\n");
+        assert_text(problems_text(tree->arena, &problems), "");
+        /* What is in force stays what it was. */
+        assert_files(tree, "/etc/hugeplan.d/a.conf=etc\n"
+                           "/etc/hugeplan.d/b.conf=b\n"
+                           "/etc/hugeplan.d/c.conf=c\n"
+                           "/etc/hugeplan.d/a.conf.d/50-x.conf<a.conf=x\n"
+                           "/etc/hugeplan.d/a.conf.d/60-y.conf<a.conf=y\n");
+}
+
 static void test_one_file(void **state) {
         const Tree *tree = *state;
 
@@ -208,6 +244,7 @@ int main(void) {
                 TREE_TEST(test_fifo),
                 TREE_TEST(test_too_large),
                 TREE_TEST(test_unreadable),
+                TREE_TEST(test_draft),
                 TREE_TEST(test_one_file),
         };
 

@@ -1,0 +1,1 @@
+--draft=/srv/new check /srv/new/20-pg-main.conf
