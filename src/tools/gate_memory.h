@@ -4,7 +4,7 @@
 /* A part of the gate: keeps a unit from starting into a limit of memory that its huge pages exceed
  * (core/memory_limit.h), for it would neither run nor fail. */
 
-#include "tools/verbs.h"
+#include "tools/command.h"
 
 /* Where that is so for the unit that this process is about to start, INSTANCE becomes refused, or
  * degraded with Shortage=degrade. STATUS tells of the other instances, which may run in the same
