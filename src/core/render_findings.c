@@ -6,12 +6,6 @@
 
 /* ---- text ---- */
 
-static const char *const severity_colors[] = {
-        [SEVERITY_ERROR] = "\033[31m",
-        [SEVERITY_WARNING] = "\033[33m",
-        [SEVERITY_NOTICE] = "\033[2m",
-};
-
 static char *count_of(Arena *arena, size_t n, const char *noun) {
         return arena_printf(arena, "%zu %s%s", n, noun, n == 1 ? "" : "s");
 }
@@ -36,7 +30,7 @@ static void add_headline(Text *text, const Findings *findings, const RenderOptio
         if (n_rest > 0)
                 text_printf(&line, "; %s",
                             count_of(arena, n_rest, is_fine ? "finding" : "more finding"));
-        render_colored(text, options, is_fine ? "\033[32m" : severity_colors[SEVERITY_ERROR],
+        render_colored(text, options, is_fine ? RENDER_GREEN : RENDER_RED,
                        is_fine ? "● fine" : "× not fine");
         text_printf(text, "  %s\n", text_string(&line));
 }
@@ -47,7 +41,7 @@ static void add_finding(Text *text, const Finding *finding, const RenderOptions 
 
         shown.remedy = NULL;
         text_add(text, "\n");
-        render_colored(text, options, severity_colors[shown.severity],
+        render_colored(text, options, render_severity_color(shown.severity),
                        severity_name(shown.severity));
         text_add_wrapped(text, arena_printf(text->arena, " [%s]: ", shown.id), "       ",
                          diag_format(text->arena, &shown), width);

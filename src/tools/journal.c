@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "tools/journal.h"
+#include "core/render_status.h"
 
 #include "base/text.h"
 #include "core/messages.h"
-#include "core/render.h"
 #include "tools/log.h"
 
 #include <stdlib.h>

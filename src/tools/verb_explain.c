@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "core/dropin.h"
 #include "core/names.h"
+#include "core/render_explain.h"
 #include "core/status_json.h"
 #include "core/thp_plan.h"
 #include "host/dropin_check.h"

@@ -4,6 +4,7 @@
  * Written once the root file system is writable, and by itself: the daemon runs before that, and may
  * write nothing below /etc. */
 #include "base/text.h"
+#include "core/limits.h"
 #include "core/names.h"
 #include "tools/log.h"
 #include "tools/options.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `plan`: what would be written; writes nothing. */
+#include "core/render_plan.h"
 #include "core/status_json.h"
 #include "host/host_plan_read.h"
 #include "tools/options.h"

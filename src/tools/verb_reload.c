@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "core/changes.h"
 #include "core/names.h"
+#include "core/render_status.h"
 #include "core/status_json.h"
 #include "host/boot_guard_file.h"
 #include "ipc/manager_interface.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `size`: what if a database had these settings? */
 #include "base/text.h"
+#include "core/render_explain.h"
 #include "core/status_json.h"
 #include "host/probe.h"
 #include "tools/log.h"

@@ -2,6 +2,7 @@
 /* `status`: as the daemon has it, or, where it cannot be reached, as the files say. */
 #include "core/names.h"
 #include "core/problem.h"
+#include "core/render_status.h"
 #include "core/status_json.h"
 #include "host/holders.h"
 #include "host/probe.h"

@@ -7,6 +7,7 @@
  * hugeplan is broken. */
 #include "base/text.h"
 #include "core/names.h"
+#include "core/render_status.h"
 #include "core/status_json.h"
 #include "host/clock.h"
 #include "host/holders.h"
