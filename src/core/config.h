@@ -12,6 +12,7 @@
 #include "base/id_set.h"
 #include "base/size.h"
 #include "core/engine.h"
+#include "core/mount_config.h"
 #include "core/thp.h"
 
 /* One file as the host ring found it: later files come later in the list. */
@@ -111,15 +112,6 @@ typedef struct Learned {
         ThpPolicy thp;       /* the wish of that version; THP_AUTO: none */
 } Learned;
 
-/* Mount=: a hugetlbfs mount for the instance alone. */
-typedef struct MountConfig {
-        const char *path; /* absolute and normal, of characters that unit files take as they are */
-        unsigned mode;
-        const char *user, *group; /* owner=; NULL: not given */
-        uint64_t size_bytes;      /* the most that fits in; 0: not given */
-        uint64_t min_size_bytes;  /* earmarked for it from the start; 0: none */
-} MountConfig;
-
 enum { PAGE_SIZES_MAX = 8, PRIORITY_MAX = 100, PRIORITY_DEFAULT = 50 };
 
 typedef struct InstanceConfig {
@@ -160,10 +152,6 @@ typedef struct Config {
         Diags problems;
 } Config;
 
-/* Parses FILES (sorted by name as they are to be read). Never fails: what is wrong stands in
- * `problems` and in the instances' `refusal`. */
-Config *config_parse(Arena *arena, const ConfigFiles *files);
-
 const InstanceConfig *config_find(const Config *config, const char *name);
 
 /* The last line that set KEY ("Mount"); NULL where none did. */
@@ -178,16 +166,3 @@ char *amount_format(Arena *arena, const Amount *amount);
 
 const char *placement_name(Placement placement);
 const char *shortage_name(Shortage shortage);
-
-/* A unit name that can be written into file names and unit files without quoting: letters, digits
- * and ":_.\@-", at most 255 bytes, ".service", no template without an instance. NULL when it is
- * fine, else what is wrong. systemd.unit(5). */
-const char *config_check_unit_name(const char *unit);
-
-/* Likewise for the names of instances: letters, digits and "_.:@-", at most 64 bytes, beginning
- * with a letter or digit. */
-const char *config_check_instance_name(const char *name);
-
-/* Likewise for users and groups, as systemd takes them (systemd.exec(5), User=): letters, digits and
- * "_.-", beginning with a letter or "_", at most 31 bytes; or a number. */
-const char *config_check_account_name(const char *name);

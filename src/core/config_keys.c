@@ -4,6 +4,7 @@
 #include "base/size.h"
 #include "base/text.h"
 #include "core/mount_config.h"
+#include "core/name_check.h"
 #include "core/problem.h"
 #include "core/rule.h"
 
@@ -161,7 +162,7 @@ static void reset_silence_rules(KeyTarget *target) {
 /* ---- [Instance] ---- */
 
 static const char *set_name(KeyTarget *target, const char *value) {
-        const char *wrong = config_check_instance_name(value);
+        const char *wrong = name_check_instance(value);
 
         if (!wrong)
                 target->instance->name = arena_strdup(target->arena, value);
@@ -179,7 +180,7 @@ static const char *set_engine(KeyTarget *target, const char *value) {
 }
 
 static const char *set_unit(KeyTarget *target, const char *value) {
-        const char *wrong = config_check_unit_name(value);
+        const char *wrong = name_check_unit(value);
 
         if (!wrong)
                 target->instance->unit = arena_strdup(target->arena, value);
@@ -193,7 +194,7 @@ static const char *set_text(KeyTarget *target, const char *value, const char **r
 
 /* Such a name stands in unit files and limits.d without quoting. */
 static const char *set_account(KeyTarget *target, const char *value, const char **ret) {
-        const char *wrong = config_check_account_name(value);
+        const char *wrong = name_check_account(value);
 
         return wrong ? arena_printf(target->arena, "'%s': %s", value, wrong)
                      : set_text(target, value, ret);

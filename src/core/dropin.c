@@ -6,6 +6,7 @@
 #include "core/fence.h"
 #include "core/learned.h"
 #include "core/limits.h"
+#include "core/name_check.h"
 #include "core/names.h"
 #include "core/thp_plan.h"
 
@@ -171,8 +172,7 @@ Dropins dropins_make(Arena *arena, const DropinInput *input) {
         size_t n_gated = 0;
 
         for (size_t i = 0; i < config->n_instances; i++)
-                if (config->instances[i].unit &&
-                    !config_check_instance_name(config->instances[i].name))
+                if (config->instances[i].unit && !name_check_instance(config->instances[i].name))
                         gated[n_gated++] = &config->instances[i];
         qsort(gated, n_gated, sizeof(*gated), compare_by_unit);
         for (size_t first = 0, next; first < n_gated; first = next) {

@@ -3,6 +3,7 @@
 
 #include "base/size.h"
 #include "base/text.h"
+#include "core/name_check.h"
 
 enum { LEDGER_VERSION = 1 };
 
@@ -277,7 +278,7 @@ static bool read_instance(Arena *arena, Ledger *ledger, const json_t *json) {
                 return false;
         if (size < 0 || wanted < 0 || placement_from_name(placement) < 0 ||
             !json_is_array(grants) || (size == 0 && json_array_size(grants) > 0) ||
-            config_check_instance_name(name) || ledger_instance(ledger, name))
+            name_check_instance(name) || ledger_instance(ledger, name))
                 return false;
 
         LedgerInstance *instance = vec_push(arena, &ledger->instances);

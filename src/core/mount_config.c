@@ -3,6 +3,7 @@
 
 #include "base/size.h"
 #include "base/text.h"
+#include "core/name_check.h"
 
 #include <string.h>
 
@@ -139,10 +140,10 @@ static const char *parse_owner(Arena *arena, const char *value, MountConfig *mou
         const char *user = colon ? arena_strndup(arena, value, (size_t) (colon - value))
                                  : arena_strdup(arena, value);
         const char *group = colon ? arena_strdup(arena, colon + 1) : NULL;
-        const char *wrong = config_check_account_name(user);
+        const char *wrong = name_check_account(user);
 
         if (!wrong && group)
-                wrong = config_check_account_name(group);
+                wrong = name_check_account(group);
         if (wrong)
                 return arena_printf(arena, "'%s': %s", value, wrong);
         mount->user = user;

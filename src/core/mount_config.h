@@ -8,7 +8,16 @@
  * left is written as it is. Refused too are places whose loss would cost more than a database:
  * the system's own, and those that services see a private copy of. */
 
-#include "core/config.h"
+#include "base/arena.h"
+
+/* Mount=: a hugetlbfs mount for the instance alone. */
+typedef struct MountConfig {
+        const char *path; /* absolute and normal, of characters that unit files take as they are */
+        unsigned mode;
+        const char *user, *group; /* owner=; NULL: not given */
+        uint64_t size_bytes;      /* the most that fits in; 0: not given */
+        uint64_t min_size_bytes;  /* earmarked for it from the start; 0: none */
+} MountConfig;
 
 /* Fills *ret and returns NULL, or leaves it and returns a sentence on what is wrong with VALUE. */
 const char *mount_config_parse(Arena *arena, const char *value, MountConfig *ret);

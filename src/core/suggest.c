@@ -3,6 +3,7 @@
 
 #include "base/size.h"
 #include "base/text.h"
+#include "core/name_check.h"
 #include "core/names.h"
 #include "core/oracle_instances.h"
 #include "core/sysv_segments.h"
@@ -44,8 +45,8 @@ static bool is_same(const Candidate *a, const Candidate *b) {
 
 /* What was found first stands: packages tell more than processes do. */
 static void add(Finder *finder, const Candidate *candidate) {
-        if (finder->candidates.n >= CANDIDATES_MAX || config_check_instance_name(candidate->name) ||
-            (candidate->target.unit && config_check_unit_name(candidate->target.unit)))
+        if (finder->candidates.n >= CANDIDATES_MAX || name_check_instance(candidate->name) ||
+            (candidate->target.unit && name_check_unit(candidate->target.unit)))
                 return;
         VEC_FOREACH(other, &finder->candidates)
                 if (is_same(other, candidate)) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "host/config_load.h"
 
+#include "core/config_parse.h"
 #include "core/limits.h"
 #include "core/mount_unit.h"
 #include "host/config_dirs.h"

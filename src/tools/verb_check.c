@@ -2,6 +2,7 @@
 /* `hugeplanctl check`: the linter. Without arguments it judges the whole host by the rules of
  * hugeplan-rules(7), with files only these. Changes nothing. */
 #include "base/text.h"
+#include "core/config_parse.h"
 #include "core/problem.h"
 #include "core/render_findings.h"
 #include "core/status_json.h"

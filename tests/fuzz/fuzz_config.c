@@ -4,8 +4,10 @@
  * 0x1E begins another file, 0x1F one that extends the file before. */
 
 #include "base/size.h"
+#include "core/config_parse.h"
 #include "core/dropin.h"
 #include "core/mount_unit.h"
+#include "core/name_check.h"
 #include "core/status_json.h"
 #include "core/thp_plan.h"
 #include "support/testing.h"
@@ -72,10 +74,10 @@ static void check_instance(const Config *config, size_t i) {
 
         require(instance->name && instance->file && instance->engine);
         require(i == 0 || strcmp(config->instances[i - 1].name, instance->name) < 0);
-        require(!instance->unit || !config_check_unit_name(instance->unit));
+        require(!instance->unit || !name_check_unit(instance->unit));
         if (instance->refusal)
                 return;
-        require(!config_check_instance_name(instance->name));
+        require(!name_check_instance(instance->name));
         require(instance->n_page_sizes >= 1 && instance->n_page_sizes <= PAGE_SIZES_MAX);
         require(instance->priority <= PRIORITY_MAX);
         require(!instance->engine->reserves || instance->pages.n > 0 ||
@@ -114,7 +116,7 @@ static void check_dropins(Arena *arena, const Config *config) {
         const Dropins dropins = dropins_make(arena, &input);
 
         VEC_FOREACH(dropin, &dropins) {
-                require(!config_check_unit_name(dropin->unit));
+                require(!name_check_unit(dropin->unit));
                 require(!strchr(dropin->unit, '/'));
                 require(!dropin_odd_line(arena, dropin->text, ctl));
         }

@@ -2,6 +2,8 @@
 #include "support/testing.h"
 
 #include "base/size.h"
+#include "core/config_parse.h"
+#include "core/name_check.h"
 
 int testing_setup(void **state) {
         *state = arena_new();
@@ -367,7 +369,7 @@ static bool is_gate(Arena *arena, const char *line, const char *ctl) {
                         arena_printf(arena, "ExecStartPre=%s%s wait ", prefixes[i], ctl);
 
                 if (text_starts_with(line, start))
-                        return !config_check_instance_name(line + strlen(start));
+                        return !name_check_instance(line + strlen(start));
         }
         return false;
 }
@@ -381,7 +383,7 @@ static bool is_fence(Arena *arena, const char *line, const char *ctl) {
                         arena_printf(arena, "ExecStartPre=%s%s fence ", prefixes[i], ctl);
 
                 if (text_starts_with(line, start))
-                        return !config_check_instance_name(line + strlen(start));
+                        return !name_check_instance(line + strlen(start));
         }
         return false;
 }

@@ -4,6 +4,7 @@
 
 #include "base/size.h"
 #include "core/config_keys.h"
+#include "core/name_check.h"
 #include "support/testing.h"
 
 static const char pg_path[] = "/etc/hugeplan.d/20-pg.conf";
@@ -962,24 +963,24 @@ static void test_names_stay_unique(void **state) {
 
 static void test_name_rules(void **state) {
         (void) state;
-        assert_null(config_check_instance_name("pg-main_15.x:y@z"));
-        assert_null(config_check_instance_name("9"));
-        assert_non_null(config_check_instance_name(""));
-        assert_non_null(config_check_instance_name(".hidden"));
-        assert_non_null(config_check_instance_name("a/b"));
-        assert_non_null(config_check_instance_name("a%b"));
-        assert_non_null(config_check_instance_name("a\nb"));
-        assert_null(config_check_unit_name("postgresql@15-main.service"));
-        assert_null(config_check_unit_name("a\\x2db.service"));
-        assert_non_null(config_check_unit_name("a\nb.service"));
-        assert_non_null(config_check_unit_name("a$b.service"));
-        assert_non_null(config_check_unit_name("a.service "));
-        assert_non_null(config_check_unit_name(""));
+        assert_null(name_check_instance("pg-main_15.x:y@z"));
+        assert_null(name_check_instance("9"));
+        assert_non_null(name_check_instance(""));
+        assert_non_null(name_check_instance(".hidden"));
+        assert_non_null(name_check_instance("a/b"));
+        assert_non_null(name_check_instance("a%b"));
+        assert_non_null(name_check_instance("a\nb"));
+        assert_null(name_check_unit("postgresql@15-main.service"));
+        assert_null(name_check_unit("a\\x2db.service"));
+        assert_non_null(name_check_unit("a\nb.service"));
+        assert_non_null(name_check_unit("a$b.service"));
+        assert_non_null(name_check_unit("a.service "));
+        assert_non_null(name_check_unit(""));
         char *name = long_value_line(*state, "", 256);
 
         memcpy(name + 248, ".service", 8);
-        assert_non_null(config_check_unit_name(name));
-        assert_null(config_check_unit_name(name + 1)); /* 255 bytes */
+        assert_non_null(name_check_unit(name));
+        assert_null(name_check_unit(name + 1)); /* 255 bytes */
 }
 
 /* ---- contradictions ---- */
