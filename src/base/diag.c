@@ -36,6 +36,11 @@ void diags_add(Diags *diags, const Diag *diag) {
         };
 }
 
+void diags_add_all(Diags *diags, const Diags *more) {
+        VEC_FOREACH(diag, &more->list)
+                diags_add(diags, diag);
+}
+
 size_t diags_count(const Diags *diags, Severity severity) {
         size_t n = 0;
 

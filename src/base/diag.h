@@ -35,6 +35,9 @@ static inline Diags diags_in(Arena *arena) {
 /* Adds a copy of DIAG; its strings are copied too. */
 void diags_add(Diags *diags, const Diag *diag);
 
+/* Adds copies of all of MORE. */
+void diags_add_all(Diags *diags, const Diags *more);
+
 /* How many there are of this severity. */
 size_t diags_count(const Diags *diags, Severity severity);
 

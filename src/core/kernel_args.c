@@ -292,8 +292,7 @@ static void add_problem(Adviser *adviser, Severity severity, ProblemKind kind, c
 }
 
 static void take_problems(Adviser *adviser, const KernelLine *line) {
-        VEC_FOREACH(problem, &line->problems.list)
-                diags_add(&adviser->advice->problems, problem);
+        diags_add_all(&adviser->advice->problems, &line->problems);
 }
 
 static bool has_phrase(const KernelLine *line, const char *phrase) {

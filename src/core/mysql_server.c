@@ -182,8 +182,7 @@ static const char *learn_files(Server *server) {
                                     server->product->files[0]);
         if (server->files.paths.n > 0)
                 server->ret->config_file = server->files.paths.items[0];
-        VEC_FOREACH(problem, &server->files.problems.list)
-                diags_add(&server->ret->problems, problem);
+        diags_add_all(&server->ret->problems, &server->files.problems);
         return NULL;
 }
 

@@ -262,8 +262,7 @@ static void add_surplus_problems(Judge *judge) {
 
 static void add_problems(Judge *judge) {
         judge->status->problems = diags_in(judge->arena);
-        VEC_FOREACH(problem, &judge->input->config->problems.list)
-                diags_add(&judge->status->problems, problem);
+        diags_add_all(&judge->status->problems, &judge->input->config->problems);
         for (size_t i = 0; i < judge->status->n_instances; i++)
                 add_instance_problem(judge, &judge->status->instances[i]);
         add_surplus_problems(judge);

@@ -18,8 +18,7 @@ Config *config_load(const Root *root, Arena *arena, const char *draft) {
         Diags unreadable = diags_in(arena);
         Config *config = config_parse(arena, config_dirs_read(root, arena, draft, &unreadable));
 
-        VEC_FOREACH(problem, &unreadable.list)
-                diags_add(&config->problems, problem);
+        diags_add_all(&config->problems, &unreadable);
         if (names_accounts(config) || mount_is_wanted(config)) {
                 HostSources sources = host_sources(root);
                 Accounts accounts = accounts_read(arena, &sources.sources);

@@ -19,11 +19,6 @@
 #include <string.h>
 #include <unistd.h>
 
-void add_problems(Diags *problems, const Diags *more) {
-        VEC_FOREACH(problem, &more->list)
-                diags_add(problems, problem);
-}
-
 const char *absolute_path(const Command *command, const char *path) {
         char directory[PATH_MAX];
 
@@ -80,7 +75,7 @@ Status *local_status(Command *command, const Local *local, const char *phase) {
 
         Status *status = status_judge(command->arena, &input);
 
-        add_problems(&status->problems, &local->guard_problems);
+        diags_add_all(&status->problems, &local->guard_problems);
         return status;
 }
 

@@ -77,6 +77,3 @@ int fail_no_instance(Command *command, const char *name, const Config *config);
 
 /* True, with a sentence on standard error, when hugeplan=off is on the kernel command line. */
 bool is_switched_off(Command *command);
-
-/* Adds MORE to PROBLEMS. */
-void add_problems(Diags *problems, const Diags *more);

@@ -682,8 +682,7 @@ void manager_reload(Manager *manager) {
 static void add_rejected(const Manager *manager, Diags *problems) {
         if (!manager->rejected)
                 return;
-        VEC_FOREACH(problem, &manager->rejected->list)
-                diags_add(problems, problem);
+        diags_add_all(problems, manager->rejected);
         diags_add(problems,
                   &(Diag){.severity = SEVERITY_WARNING,
                           .id = problem_id(PROBLEM_CONFIG_REJECTED),
@@ -708,10 +707,8 @@ static Status *judge(const Manager *manager, Arena *arena, const Topology *now) 
         };
         Status *status = status_judge(arena, &input);
 
-        VEC_FOREACH(problem, &manager->host_problems.list)
-                diags_add(&status->problems, problem);
-        VEC_FOREACH(problem, &manager->guard_problems.list)
-                diags_add(&status->problems, problem);
+        diags_add_all(&status->problems, &manager->host_problems);
+        diags_add_all(&status->problems, &manager->guard_problems);
         add_rejected(manager, &status->problems);
         const DropinInput dropin = dropin_input(manager->root, arena, manager->config, HUGEPLANCTL);
         Dropins dropins = dropins_make(arena, &dropin);

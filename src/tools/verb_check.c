@@ -20,11 +20,6 @@
 
 #include <stdio.h>
 
-static void add_all(Diags *problems, const Diags *more) {
-        VEC_FOREACH(problem, &more->list)
-                diags_add(problems, problem);
-}
-
 /* ---- files ---- */
 
 static int check_files(Command *command) {
@@ -36,7 +31,7 @@ static int check_files(Command *command) {
                         config_dirs_read_one(command->root, command->arena,
                                              absolute_path(command, command->arguments[i])));
 
-                add_all(&problems, &config->problems);
+                diags_add_all(&problems, &config->problems);
         }
         if (command->json != JSON_OFF)
                 print_json(command, json_pack("{so}", "problems", problems_to_json(&problems)));
@@ -112,7 +107,7 @@ static void add_gathered_problems(const Config *config, const Figures *figures, 
         VEC_FOREACH(figure, figures) {
                 if (figure->gathered != last && figure->gathered &&
                     config_find(config, figure->instance)->memory_kind == MEMORY_AUTO)
-                        add_all(problems, &figure->gathered->problems);
+                        diags_add_all(problems, &figure->gathered->problems);
                 last = figure->gathered;
         }
 }
@@ -177,8 +172,8 @@ static int check_host(Command *command) {
                 host_facts_read(arena, &sources.sources, local.config, local.topology, &figures);
 
         alert_logs_read(command->root, arena, facts);
-        add_all(&problems, &local.config->problems);
-        add_all(&problems, &local.guard_problems);
+        diags_add_all(&problems, &local.config->problems);
+        diags_add_all(&problems, &local.guard_problems);
         HostPlan host = host_plan_read(command->root, arena, local.config, local.plan,
                                        local.topology, &problems);
 

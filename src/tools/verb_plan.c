@@ -15,7 +15,7 @@ int verb_plan(Command *command) {
                                        local.topology, &problems);
         bool is_met = plan_count_changed(local.plan) == 0 && host_plan_count(&host) == 0;
 
-        add_problems(&problems, &local.guard_problems);
+        diags_add_all(&problems, &local.guard_problems);
 
         for (size_t i = 0; i < local.plan->n_instances; i++)
                 is_met = is_met && plan_reason(&local.plan->instances[i])->kind == REASON_NONE;
