@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "core/figures.h"
+#include "core/thp_plan.h"
 #include "host/ask.h"
 #include "host/clock.h"
 #include "host/holders.h"
@@ -312,6 +313,31 @@ static void grow(Command *command, const InstanceConfig *instance, const Topolog
         json_decref(reply);
 }
 
+/* A new wish for transparent huge pages concerns the whole host, so that it takes a reload. */
+static void adopt_wish(Command *command, const Lesson *lesson, uint64_t timeout_usec) {
+        const InstanceConfig *instance = lesson->instance;
+        ThpPolicy wish;
+        char *error_name = NULL;
+        json_t *reply = NULL;
+
+        if (lesson_use(lesson) != LESSON_LEARN || instance->thp != THP_AUTO ||
+            engine_thp_wish(instance->engine, lesson->version, &wish) < 0 ||
+            wish == thp_wish_of(instance))
+                return;
+        int r = daemon_call(command, MANAGER_RELOAD, NULL, timeout_usec, &reply, &error_name);
+
+        if (r == 0)
+                log_line(
+                        error_name ? LOG_WARNING : LOG_NOTICE,
+                        error_name
+                                ? "%s: its wish for transparent huge pages, '%s', cannot be met before the next reload: %s"
+                                : "%s: it wants transparent huge pages '%s' now, and hugeplan was reloaded",
+                        instance->name, wish == THP_AUTO ? "as they are" : thp_policy_name(wish),
+                        error_name);
+        free(error_name);
+        json_decref(reply);
+}
+
 bool learn_at_gate(Command *command, const char *name, uint64_t timeout_usec) {
         const Config *config = read_config(command);
         const InstanceConfig *instance = config_find(config, name);
@@ -330,6 +356,7 @@ bool learn_at_gate(Command *command, const char *name, uint64_t timeout_usec) {
         if (lesson_use(&lesson) != LESSON_KEEP)
                 command->found = lesson.figures;
         grow(command, instance, topology, &counts, sub_floored(deadline_usec, clock_now_usec()));
+        adopt_wish(command, &lesson, sub_floored(deadline_usec, clock_now_usec()));
         return true;
 }
 

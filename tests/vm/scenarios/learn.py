@@ -18,6 +18,8 @@ from guestlib import (
     pools,
     said,
     sh,
+    status,
+    thp,
     unit,
 )
 from memory import CONFIG, configure, pools_witness, witnessed
@@ -31,6 +33,14 @@ FILES = {
     "/etc/systemd/system/witness.service": pools_witness(
         "After=hugeplan.service\nBefore=sysinit.target"
     ),
+    # Stands in for MongoDB, which Debian does not have.
+    "/etc/systemd/system/mongod.service": """\
+[Service]
+Type=notify
+NotifyAccess=all
+ExecStart=/bin/sh -c 'cat /sys/kernel/mm/transparent_hugepage/enabled >/run/mongod-saw; \\
+    systemd-notify --ready; exec sleep infinity'
+""",
 }
 
 
@@ -102,6 +112,7 @@ def learns() -> None:
     grows(exact)
     learns_while_it_runs()
     keeps_its_last_figure()
+    another_version_has_another_wish()
 
 
 def grows(before: int) -> None:
@@ -147,7 +158,29 @@ def keeps_its_last_figure() -> None:
     counters_agree(pages, "mended")
 
 
+def another_version_has_another_wish() -> None:
+    program = Path("/usr/bin/mongod")
+    for version, policy in (("7.0.15", "never"), ("8.0.4", "always")):
+        program.write_text(f"#!/bin/sh\necho 'db version v{version}'\n")
+        program.chmod(0o755)
+        if version == "7.0.15":
+            configure("40-mongo", "[Instance]\nEngine=mongodb\n")
+            sh("systemctl daemon-reload")
+            done = sh("hugeplanctl reload")
+            check(done.returncode == 0, "MongoDB: a reload takes it in", said(done))
+        done = sh("systemctl restart mongod.service", timeout_sec=120)
+        check(done.returncode == 0, f"MongoDB {version}: it starts", said(done))
+        seen = Path("/run/mongod-saw").read_text()
+        check(f"[{policy}]" in seen, f"MongoDB {version}: its wish is met when it starts", seen)
+    check("X-Version=8.0.4" in (CONFIG / "40-mongo.conf.d/90-learned.conf").read_text(),
+          "MongoDB: the next boot knows its version")
+    named = [one["text"] for one in status()["problems"] if one["id"] == "thp-conflict"]
+    check(any("pg-main (PostgreSQL) wants 'never'" in one for one in named),
+          "MongoDB: whom that displeases is named", named)
+
+
 def remembers() -> None:
+    check_equal(thp(), "always", "next boot: MongoDB's wish is met from the start")
     pages = learned()
     seen = sum(witnessed())
     check_equal(seen, pages, "next boot: what was learned stood there before sysinit.target")
