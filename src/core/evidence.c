@@ -53,6 +53,17 @@ static Reason reason_of_error(Arena *arena, const Topology *now, const Shortfall
                                 : "see the kernel log"};
 }
 
+/* Page cache that is still there was protected from reclaim, or could not be had in whole blocks. */
+static const char *with_caches(Arena *arena, const char *remedy, const Node *node,
+                               const Shortfall *shortfall, uint64_t missing_bytes) {
+        if (!node || shortfall->may_drop_caches || node->reclaimable_bytes < missing_bytes)
+                return remedy;
+        return arena_printf(
+                arena,
+                "%s; or set DropCaches=yes in [Host] and reload: %s of the node are cache that reclaim did not free, as where MemoryMin= protects it",
+                remedy, format_size(arena, node->reclaimable_bytes));
+}
+
 static Reason reason_of_memory(Arena *arena, const Topology *now, const Shortfall *shortfall,
                                const char *what) {
         const Node *node = topology_node(now, shortfall->node);
@@ -68,7 +79,10 @@ static Reason reason_of_memory(Arena *arena, const Topology *now, const Shortfal
                         arena_printf(arena, "%s: the node has %s free, and %s more would be needed",
                                      what, format_size(arena, free_bytes),
                                      format_size(arena, missing)),
-                        "free memory on that node, allow more nodes, or reserve at boot before it fills"};
+                        with_caches(
+                                arena,
+                                "free memory on that node, allow more nodes, or reserve at boot before it fills",
+                                node, shortfall, missing)};
         const char *tried = shortfall->n_rounds > 0
                                     ? arena_printf(arena, "%u %s of compaction",
                                                    shortfall->n_rounds,
@@ -82,7 +96,8 @@ static Reason reason_of_memory(Arena *arena, const Topology *now, const Shortfal
                         "%s: %s is free but fragmented (blocks for %s more, largest block %s; %s)",
                         what, format_size(arena, free_bytes), format_count(arena, ready),
                         format_size(arena, largest), tried),
-                "reboot so that the pages are reserved before memory fragments"};
+                with_caches(arena, "reboot so that the pages are reserved before memory fragments",
+                            node, shortfall, missing)};
 }
 
 Reason evidence_of_shortfall(Arena *arena, const Topology *now, const Shortfall *shortfall) {

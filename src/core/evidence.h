@@ -14,6 +14,7 @@ typedef struct Shortfall {
         int error;              /* of the write, negative errno; 0: it "succeeded" */
         bool is_clamped;        /* memory had gone between planning and writing */
         unsigned n_rounds;      /* of reclaim and compaction that were tried */
+        bool may_drop_caches;   /* DropCaches= */
 } Shortfall;
 
 Reason evidence_of_shortfall(Arena *arena, const Topology *now, const Shortfall *shortfall);

@@ -310,20 +310,22 @@ void apply_progress(const Apply *apply, uint64_t *ret_done_pages, uint64_t *ret_
 
 static PoolLimit limit_of(Arena *arena, const ApplyResult *result, const Topology *now) {
         const PlanPool *pool = result->step.pool;
+        const Shortfall shortfall = {
+                .node = pool->node,
+                .page_size_bytes = pool->page_size_bytes,
+                .wanted_pages = result->step.to_pages,
+                .reached_pages = result->reached_pages,
+                .error = result->error,
+                .is_clamped = result->ladder.is_clamped,
+                .n_rounds = result->ladder.n_rounds,
+                .may_drop_caches = result->ladder.options.may_drop_caches,
+        };
 
         return (PoolLimit){
                 .node = pool->node,
                 .page_size_bytes = pool->page_size_bytes,
                 .persistent_pages = result->reached_pages,
-                .reason =
-                        evidence_of_shortfall(arena, now,
-                                              &(Shortfall){.node = pool->node,
-                                                           .page_size_bytes = pool->page_size_bytes,
-                                                           .wanted_pages = result->step.to_pages,
-                                                           .reached_pages = result->reached_pages,
-                                                           .error = result->error,
-                                                           .is_clamped = result->ladder.is_clamped,
-                                                           .n_rounds = result->ladder.n_rounds}),
+                .reason = evidence_of_shortfall(arena, now, &shortfall),
         };
 }
 

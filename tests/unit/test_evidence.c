@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include "core/evidence.h"
+#include "support/testing.h"
+
+static const char host[] = "sizes 2M\n"
+                           "node 0 total=8G free=2G cache=3G 2M=10/10/0\n"
+                           "node 1 total=8G free=1G cache=16M 2M=10/10/0\n";
+
+static Shortfall shortfall_of(unsigned node) {
+        return (Shortfall){.node = node,
+                           .page_size_bytes = 2 * MIB,
+                           .wanted_pages = 300,
+                           .reached_pages = 10,
+                           .n_rounds = 2};
+}
+
+static void test_fragmented(void **state) {
+        const Topology *now = host_make(*state, host);
+        Shortfall shortfall = shortfall_of(1);
+        Reason reason = evidence_of_shortfall(*state, now, &shortfall);
+
+        assert_int_equal(reason.kind, REASON_FRAGMENTED);
+        assert_contains(reason.text, "node 1 gave 10 of 300 pages of 2M: 1G is free");
+        assert_contains(reason.text, "2 rounds of compaction");
+        assert_text(reason.remedy, "reboot so that the pages are reserved before memory fragments");
+}
+
+/* Cache that reclaim left standing is worth a word, unless it may be dropped already. */
+static void test_cache_is_left(void **state) {
+        const Topology *now = host_make(*state, host);
+        Shortfall shortfall = shortfall_of(0);
+
+        assert_contains(evidence_of_shortfall(*state, now, &shortfall).remedy,
+                        "or set DropCaches=yes in [Host] and reload: 3G of the node are cache");
+        shortfall.is_clamped = true;
+        assert_contains(evidence_of_shortfall(*state, now, &shortfall).remedy,
+                        "reserve at boot before it fills; or set DropCaches=yes");
+        shortfall.may_drop_caches = true;
+        assert_text(
+                evidence_of_shortfall(*state, now, &shortfall).remedy,
+                "free memory on that node, allow more nodes, or reserve at boot before it fills");
+}
+
+static void test_not_enough_memory(void **state) {
+        const Topology *now = host_make(*state, host);
+        Shortfall shortfall = shortfall_of(1);
+
+        shortfall.wanted_pages = 2000;
+        Reason reason = evidence_of_shortfall(*state, now, &shortfall);
+
+        assert_int_equal(reason.kind, REASON_NOT_ENOUGH_MEMORY);
+        assert_contains(reason.text, "the node has 1G free, and 3.9G more would be needed");
+}
+
+static void test_errors(void **state) {
+        const Topology *now = host_make(*state, host);
+        Shortfall shortfall = shortfall_of(0);
+
+        shortfall.error = -EINVAL;
+        assert_contains(evidence_of_shortfall(*state, now, &shortfall).remedy, "hugepagesz=");
+        shortfall.error = -EACCES;
+        assert_contains(evidence_of_shortfall(*state, now, &shortfall).remedy, "as root");
+        shortfall.node = 7;
+        assert_int_equal(evidence_of_shortfall(*state, now, &shortfall).kind, REASON_NODE_ABSENT);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(test_fragmented),
+                TEST(test_cache_is_left),
+                TEST(test_not_enough_memory),
+                TEST(test_errors),
+        };
+
+        return RUN_TESTS(tests);
+}
