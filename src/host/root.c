@@ -65,11 +65,12 @@ char *root_path(Arena *arena, const Root *root, const char *path) {
                                   : arena_printf(arena, "%s%s", root->path, path);
 }
 
-/* Kernels before 5.6 have no openat2(2): links of a captured host are then followed as they are. */
+/* Kernels before 5.6 have no openat2(2): links of a captured host are then followed as they are.
+ * O_LARGEFILE, which the library adds to openat(2) on 32 bit, does not go with O_PATH. */
 static int open_below(const Root *root, const char *path, int flags, unsigned mode) {
         const char *relative = path + strspn(path, "/");
         struct open_how how = {
-                .flags = (uint64_t) (flags | O_CLOEXEC),
+                .flags = (uint64_t) (flags | O_CLOEXEC | (flags & O_PATH ? 0 : O_LARGEFILE)),
                 .mode = flags & O_CREAT ? mode : 0,
                 .resolve = RESOLVE_IN_ROOT,
         };

@@ -77,6 +77,10 @@ static void test_read_end(void **state) {
         assert_int_equal(root_read_end(tree->root, tree->arena, "/log", 7, &text, &size), 0);
         assert_int_equal(size, 7);
         assert_text(text, "second\n");
+        /* Larger than 32 bits say, and nearly all of it a hole. */
+        assert_int_equal(truncate(tree_path(tree, "/log"), (off_t) 5 << 30), 0);
+        assert_int_equal(root_read_end(tree->root, tree->arena, "/log", 7, &text, &size), 0);
+        assert_int_equal(size, 7);
         assert_int_equal(root_read_end(tree->root, tree->arena, "/none", 7, &text, &size), -ENOENT);
         assert_int_equal(mkfifo(tree_path(tree, "/pipe"), 0644), 0);
         assert_int_equal(root_read_end(tree->root, tree->arena, "/pipe", 7, &text, &size), -EINVAL);
