@@ -8,7 +8,7 @@
 #include "support/tree.h"
 
 #include <fcntl.h>
-#include <signal.h>
+#include <inttypes.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -171,6 +171,19 @@ static void test_floods(void **state) {
         assert_text(answer_of(tree, "head -c 10000000 /dev/zero >&2; echo 7"), "7\n");
 }
 
+/* Not dead, whether or not anybody has reaped it: containers often have no init that does. */
+static bool is_alive(Arena *arena, uint64_t pid) {
+        FILE *file = fopen(arena_printf(arena, "/proc/%" PRIu64 "/stat", pid), "re");
+        char state;
+
+        if (!file)
+                return false;
+        bool is = fscanf(file, "%*d (%*[^)]) %c", &state) == 1 && state != 'Z' && state != 'X';
+
+        fclose(file);
+        return is;
+}
+
 /* Children that keep the pipes: nobody waits for them, and they are killed too. */
 static void test_children(void **state) {
         const Tree *tree = *state;
@@ -179,9 +192,9 @@ static void test_children(void **state) {
 
         assert_true(clock_now_usec() - start < 1500 * USEC_PER_MSEC);
         assert_int_equal(parse_u64(text_strip(tree->arena, answer), &pid), 0);
-        while (kill((pid_t) pid, 0) == 0 && clock_now_usec() < end) /* until init has reaped it */
+        while (is_alive(tree->arena, pid) && clock_now_usec() < end)
                 usleep(1000);
-        assert_int_equal(kill((pid_t) pid, 0), -1);
+        assert_false(is_alive(tree->arena, pid));
 }
 
 static void test_cannot_run(void **state) {
