@@ -42,6 +42,8 @@ OWN_FILES = re.compile(r"^(host|README|.*\.(expected|command))$")
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "TERM": "dumb",
                "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", ""),
                "UBSAN_OPTIONS": os.environ.get("UBSAN_OPTIONS", "print_stacktrace=1")}
+# What runs the programs where they were built for another machine; set by `meson test`.
+WRAPPER = shlex.split(os.environ.get("MESON_EXE_WRAPPER", ""))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -97,7 +99,7 @@ def command_of(case: pathlib.Path, what: str) -> list[str]:
 
 
 def run_verb(programs: Programs, command: list[str], root: pathlib.Path) -> str:
-    done = run([str(programs.hugeplanctl), f"--root={root}", *command], root)
+    done = run([*WRAPPER, str(programs.hugeplanctl), f"--root={root}", *command], root)
     text = as_text(done.stdout, done.stderr, done.returncode, root)
     text = with_any_prefix(text.replace(str(programs.hugeplanctl), "hugeplanctl"))
     return re.sub(r'"version": "[^"]+"', '"version": "@VERSION@"', text)
@@ -125,7 +127,7 @@ def run_generator(programs: Programs, root: pathlib.Path) -> str:
         places = [output / place for place in ("normal", "early", "late")]
         for place in places:
             place.mkdir()
-        done = run([str(programs.generator), f"--root={root}", *map(str, places)], root)
+        done = run([*WRAPPER, str(programs.generator), f"--root={root}", *map(str, places)], root)
         text = tree_text(output)
         text += as_text(done.stdout, done.stderr, done.returncode, root)
     return with_any_prefix(text)

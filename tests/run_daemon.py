@@ -171,8 +171,8 @@ class Host:
     def __init__(self, root: pathlib.Path, hugepland: pathlib.Path,
                  hugeplanctl: pathlib.Path) -> None:
         self.root = root
-        self.hugepland = hugepland
-        self.hugeplanctl = hugeplanctl
+        self.hugepland = [*run_cases.WRAPPER, str(hugepland)]
+        self.hugeplanctl = [*run_cases.WRAPPER, str(hugeplanctl)]
         self.kernel: Kernel | None = None
         self.daemons: list[subprocess.Popen[bytes]] = []
 
@@ -210,7 +210,7 @@ class Host:
     # ---- programs ----
 
     def ctl(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        done = run_cases.run([str(self.hugeplanctl), f"--root={self.root}", *arguments], self.root)
+        done = run_cases.run([*self.hugeplanctl, f"--root={self.root}", *arguments], self.root)
         check("Sanitizer" not in done.stderr and "runtime error" not in done.stderr, done.stderr)
         return done
 
@@ -234,7 +234,7 @@ class Host:
         group.mkdir(parents=True, exist_ok=True)
         self.write("proc/self/cgroup", f"0::/system.slice/{unit}\n")
         done = run_cases.run(["/bin/sh", "-c", 'echo $$ > "$0"; exec "$@"',
-                              str(group / "cgroup.procs"), str(self.hugeplanctl),
+                              str(group / "cgroup.procs"), *self.hugeplanctl,
                               f"--root={self.root}", verb, name], self.root)
         check("Sanitizer" not in done.stderr and "runtime error" not in done.stderr, done.stderr)
         return done
@@ -280,7 +280,7 @@ class Host:
     def spawn(self, *wrapper: str) -> subprocess.Popen[bytes]:
         draft = self.root.parent / "log"
         with draft.open("wb") as log:
-            daemon = subprocess.Popen([*wrapper, str(self.hugepland), f"--root={self.root}"],
+            daemon = subprocess.Popen([*wrapper, *self.hugepland, f"--root={self.root}"],
                                       stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                       env=run_cases.ENVIRONMENT)
         draft.rename(self.log_path(daemon))
