@@ -129,7 +129,7 @@ int parse_size_bytes(const char *string, uint64_t *ret_bytes) {
         if (*string || (millionths > 0 && power == 0))
                 return -EINVAL;
         uint64_t unit = UINT64_C(1) << (10 * power);
-        uint64_t fraction = (uint64_t) ((unsigned __int128) unit * millionths / 1000000);
+        uint64_t fraction = mul_div(unit, millionths, 1000000);
 
         if (__builtin_mul_overflow(whole, unit, &whole) ||
             __builtin_add_overflow(whole, fraction, &whole))
@@ -256,8 +256,8 @@ char *format_size(Arena *arena, uint64_t bytes) {
                 unit *= 1024;
                 power++;
         }
-        /* Rounding may reach the next unit: 1023.96M is 1G. */
-        uint64_t tenths = (uint64_t) (((unsigned __int128) bytes * 10 + unit / 2) / unit);
+        /* Ten times the largest unit is no overflow; rounding may reach the next unit: 1023.96M is 1G. */
+        uint64_t tenths = bytes / unit * 10 + (bytes % unit * 10 + unit / 2) / unit;
 
         if (tenths >= 10240 && power < 6) {
                 power++;
@@ -323,6 +323,45 @@ uint64_t add_saturated(uint64_t a, uint64_t b) {
         return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
+/* Adds X, which is below C, to what is left over of a division by C; whether that makes one more. */
+static bool add_rest(uint64_t *rest, uint64_t x, uint64_t c) {
+        bool is_more = *rest >= c - x;
+
+        *rest = is_more ? *rest - (c - x) : *rest + x;
+        return is_more;
+}
+
+/* Where the product is too large, bit by bit of A: 32-bit machines have no integers of 128 bits. */
+static uint64_t divide_product(uint64_t a, uint64_t b, uint64_t c, uint64_t *ret_rest) {
+        uint64_t product, whole = 0, rest = 0;
+
+        if (!__builtin_mul_overflow(a, b, &product)) {
+                *ret_rest = product % c;
+                return product / c;
+        }
+        for (uint64_t bit = UINT64_C(1) << 63; bit > 0; bit >>= 1) {
+                whole = add_saturated(mul_saturated(whole, 2), add_rest(&rest, rest, c));
+                if (a & bit) {
+                        whole = add_saturated(whole, b / c);
+                        whole = add_saturated(whole, add_rest(&rest, b % c, c));
+                }
+        }
+        *ret_rest = rest;
+        return whole;
+}
+
+uint64_t mul_div(uint64_t a, uint64_t b, uint64_t c) {
+        uint64_t rest;
+
+        return divide_product(a, b, c, &rest);
+}
+
+uint64_t mul_div_up(uint64_t a, uint64_t b, uint64_t c) {
+        uint64_t rest, whole = divide_product(a, b, c, &rest);
+
+        return add_saturated(whole, rest != 0);
+}
+
 uint64_t share_of(uint64_t whole, uint64_t hundredths) {
-        return (uint64_t) ((unsigned __int128) whole * hundredths / 10000);
+        return mul_div(whole, hundredths, 10000);
 }

@@ -66,6 +66,10 @@ char *format_count(Arena *arena, uint64_t n);
 uint64_t mul_saturated(uint64_t a, uint64_t b);
 uint64_t add_saturated(uint64_t a, uint64_t b);
 
+/* A*B/C, however large A*B is; UINT64_MAX where the result is too large. C is not 0. */
+uint64_t mul_div(uint64_t a, uint64_t b, uint64_t c);
+uint64_t mul_div_up(uint64_t a, uint64_t b, uint64_t c);
+
 /* A minus B, 0 where B is larger. */
 static inline uint64_t sub_floored(uint64_t a, uint64_t b) {
         return a > b ? a - b : 0;

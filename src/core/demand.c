@@ -81,11 +81,7 @@ static void split_pages(Arena *arena, const InstanceConfig *config, uint64_t mem
         option->split = ARENA_ARRAY(arena, NodePages, MAX(option->n_split, (size_t) 1));
         for (size_t i = 0; i < option->n_split; i++) {
                 uint64_t bytes = config->node_memory[i].bytes;
-                uint64_t pages = bytes_left == 0
-                                         ? 0
-                                         : (uint64_t) (((unsigned __int128) pages_left * bytes +
-                                                        bytes_left - 1) /
-                                                       bytes_left);
+                uint64_t pages = bytes_left == 0 ? 0 : mul_div_up(pages_left, bytes, bytes_left);
 
                 option->split[i] = (NodePages){config->node_memory[i].node, pages};
                 pages_left -= pages;

@@ -44,7 +44,7 @@ uint64_t topology_promised_pages(const Topology *topology, unsigned node_id,
                 const Node *node = &topology->nodes[k];
                 uint64_t free_here = node->pools[i].free_pages;
                 uint64_t promised = MIN(promised_left, free_left);
-                uint64_t share = (uint64_t) ((unsigned __int128) promised * free_here / free_left);
+                uint64_t share = mul_div(promised, free_here, free_left);
 
                 if (node->id == node_id)
                         return MIN(share, free_here);

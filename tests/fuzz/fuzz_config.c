@@ -99,14 +99,15 @@ static void check_config(const Config *config, Arena *arena) {
 
 static void check_plan(const Plan *plan, const Topology *topology, const HostConfig *host) {
         for (size_t i = 0; i < topology->n_nodes; i++) {
-                unsigned __int128 bytes = 0;
+                uint64_t bytes = 0;
 
                 for (size_t p = 0; p < plan->n_pools; p++)
                         if (plan->pools[p].node == topology->nodes[i].id &&
                             plan->pools[p].to_pages > plan->pools[p].from_pages)
-                                bytes += (unsigned __int128) (plan->pools[p].to_pages -
-                                                              plan->pools[p].from_pages) *
-                                         plan->pools[p].page_size_bytes;
+                                bytes = add_saturated(
+                                        bytes, mul_saturated(plan->pools[p].to_pages -
+                                                                     plan->pools[p].from_pages,
+                                                             plan->pools[p].page_size_bytes));
                 require(bytes <= plan_node_room_bytes(host, &topology->nodes[i]));
         }
 }

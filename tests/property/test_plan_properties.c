@@ -370,14 +370,14 @@ typedef struct Books {
 /* What a node has for new pages, from the contract's words. */
 static uint64_t naive_room(const World *world, const Node *node) {
         const HostConfig *host = &world->config.host;
-        __int128 keep = host->keep_free.is_share
-                                ? (__int128) node->memory_bytes * host->keep_free.hundredths / 10000
-                                : (__int128) host->keep_free.bytes;
-        __int128 room = (__int128) node->free_bytes +
-                        (host->may_reclaim ? node->reclaimable_bytes : 0) -
-                        (keep < 64 * (__int128) MIB ? 64 * (__int128) MIB : keep);
+        uint64_t share = host->keep_free.hundredths;
+        uint64_t keep = host->keep_free.is_share
+                                ? node->memory_bytes / 10000 * share +
+                                          node->memory_bytes % 10000 * share / 10000
+                                : host->keep_free.bytes;
+        uint64_t has = node->free_bytes + (host->may_reclaim ? node->reclaimable_bytes : 0);
 
-        return node->has_memory && room > 0 ? (uint64_t) room : 0;
+        return node->has_memory ? sub_floored(has, MAX(keep, 64 * MIB)) : 0;
 }
 
 /* Pages of a pool that are not to be granted: those of others, or all that were found. */
@@ -409,12 +409,12 @@ static uint64_t new_pages(const World *world, const Books *books, size_t i, size
         return needed > persistent ? needed - persistent : 0;
 }
 
-static unsigned __int128 new_bytes(const World *world, const Books *books, size_t i) {
-        unsigned __int128 bytes = 0;
+static uint64_t new_bytes(const World *world, const Books *books, size_t i) {
+        uint64_t bytes = 0;
 
         for (size_t k = 0; k < world->topology->n_page_sizes; k++)
-                bytes += (unsigned __int128) new_pages(world, books, i, k) *
-                         world->topology->page_sizes[k].bytes;
+                bytes = add_saturated(bytes, mul_saturated(new_pages(world, books, i, k),
+                                                           world->topology->page_sizes[k].bytes));
         return bytes;
 }
 
@@ -464,7 +464,7 @@ static size_t node_at(const World *world, unsigned id) {
 static bool option_fits(const World *world, const Books *books, const DemandInstance *demand,
                         const DemandOption *option) {
         int k = topology_page_size_index(world->topology, option->page_size_bytes);
-        unsigned __int128 sum = 0;
+        uint64_t sum = 0;
 
         for (size_t s = 0; s < option->n_split; s++)
                 if (!fits(world, *books, node_at(world, option->split[s].node), (size_t) k,
@@ -572,7 +572,7 @@ static void check_bookkeeping(const World *world) {
 static void check_node_limits(const World *world) {
         for (size_t i = 0; i < world->topology->n_nodes; i++) {
                 const Node *node = &world->topology->nodes[i];
-                unsigned __int128 bytes = 0;
+                uint64_t bytes = 0;
                 bool grants_something = false;
 
                 for (size_t p = 0; p < world->plan->n_pools; p++) {
@@ -581,8 +581,9 @@ static void check_node_limits(const World *world) {
                         if (pool->node != node->id || pool->to_pages <= pool->from_pages)
                                 continue;
                         grants_something = grants_something || pool->granted_pages > 0;
-                        bytes += (unsigned __int128) (pool->to_pages - pool->from_pages) *
-                                 pool->page_size_bytes;
+                        bytes = add_saturated(bytes,
+                                              mul_saturated(pool->to_pages - pool->from_pages,
+                                                            pool->page_size_bytes));
                 }
                 REQUIRE(world, bytes == 0 || grants_something, "node %u", node->id);
                 REQUIRE(world, bytes <= naive_room(world, node), "node %u", node->id);
@@ -774,7 +775,7 @@ static bool rest_fits(const World *world, const Books *books, const Parts *parts
         const DemandInstance *demand = world->plan->instances[n].demand;
         const DemandOption *option = part_before(world, &world->plan->instances[n]);
         int k = topology_page_size_index(world->topology, option->page_size_bytes);
-        unsigned __int128 sum = 0;
+        uint64_t sum = 0;
 
         for (size_t s = 0; s < option->n_split; s++) {
                 size_t i = node_at(world, option->split[s].node);

@@ -53,21 +53,18 @@ static const char *try_size(Arena *arena, const char *engine_name, const char *t
 
 /* What must hold for every result: the steps add up to the pages, and pages and bytes agree. */
 static void assert_consistent(const Sizing *sizing, uint64_t page_size_bytes) {
-        unsigned __int128 sum = 0;
+        uint64_t sum = 0;
 
         for (size_t i = 0; i < sizing->steps.n; i++) {
                 assert_non_null(sizing->steps.items[i].what);
-                sum += sizing->steps.items[i].bytes;
+                sum = add_saturated(sum, sizing->steps.items[i].bytes);
         }
-        if (sum > UINT64_MAX)
-                sum = UINT64_MAX;
-        unsigned __int128 pages = (sum + page_size_bytes - 1) / page_size_bytes;
-        unsigned __int128 bytes = pages * page_size_bytes;
+        uint64_t pages = div_round_up(sum, page_size_bytes);
 
         assert_int_equal(sizing->page_size_bytes, page_size_bytes);
         assert_true(sizing->pages > 0);
         assert_true(sizing->pages == pages);
-        assert_true(sizing->bytes == (bytes > UINT64_MAX ? UINT64_MAX : (uint64_t) bytes));
+        assert_true(sizing->bytes == mul_saturated(pages, page_size_bytes));
         assert_true(sizing->is_exact == (sizing->caveat == NULL));
 }
 

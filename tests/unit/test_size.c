@@ -247,6 +247,46 @@ static void test_saturation(void **state) {
         assert_true(div_round_up(UINT64_MAX, 2) == UINT64_C(1) << 63); /* no overflow on the way */
 }
 
+#ifdef __SIZEOF_INT128__
+/* Against what the compiler makes of it, where the operands are of all lengths. */
+static void check_product(uint64_t a, uint64_t b, uint64_t c) {
+        unsigned __int128 product = (unsigned __int128) a * b, down = product / c;
+        unsigned __int128 up = down + (product % c != 0);
+
+        assert_true(mul_div(a, b, c) == MIN(down, (unsigned __int128) UINT64_MAX));
+        assert_true(mul_div_up(a, b, c) == MIN(up, (unsigned __int128) UINT64_MAX));
+}
+
+static void test_products(void **state) {
+        uint64_t seed = 1;
+
+        (void) state;
+        for (unsigned i = 0; i < 100000; i++) {
+                uint64_t n[3];
+
+                for (size_t k = 0; k < ARRAY_LEN(n); k++) {
+                        seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+                        n[k] = (seed ^ seed >> 29) >> (seed >> 58);
+                }
+                check_product(n[0], n[1], MAX(n[2], UINT64_C(1)));
+        }
+}
+#endif
+
+static void test_mul_div(void **state) {
+        const uint64_t most = UINT64_MAX, half = UINT64_C(1) << 63;
+
+        (void) state;
+        assert_true(mul_div(7, 3, 2) == 10 && mul_div_up(7, 3, 2) == 11);
+        assert_true(mul_div(0, most, 3) == 0 && mul_div_up(0, most, 3) == 0);
+        assert_true(mul_div(most, most, most) == most && mul_div_up(most, most, most) == most);
+        assert_true(mul_div(most, most - 1, most) == most - 1);
+        assert_true(mul_div(half, 6, 4) == half + half / 2);
+        assert_true(mul_div(most, 3, 4) == half + half / 2 - 1);
+        assert_true(mul_div_up(most, 3, 4) == half + half / 2);
+        assert_true(mul_div(half, 2, 1) == most && mul_div(most, most, 1) == most);
+}
+
 static void test_share(void **state) {
         (void) state;
         assert_true(share_of(1000, 1000) == 100);
@@ -302,6 +342,10 @@ int main(void) {
                 TEST(test_format_duration),
                 TEST(test_format_count),
                 TEST(test_saturation),
+                TEST(test_mul_div),
+#ifdef __SIZEOF_INT128__
+                TEST(test_products),
+#endif
                 TEST(test_share),
         };
 
