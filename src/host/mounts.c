@@ -125,7 +125,7 @@ void mounts_check(const Root *root, const MountUnits *units, Diags *problems) {
 static uint64_t used_pages(const Root *root, const char *path, uint64_t page_size_bytes) {
         struct statfs now;
 
-        if (root_statfs(root, path, &now) < 0 || now.f_type != HUGETLBFS_MAGIC ||
+        if (root_statfs(root, path, &now) < 0 || (uint32_t) now.f_type != HUGETLBFS_MAGIC ||
             (uint64_t) now.f_bsize != page_size_bytes || now.f_blocks > INT64_MAX)
                 return 0;
         return sub_floored(now.f_blocks, now.f_bfree);
