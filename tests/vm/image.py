@@ -53,6 +53,9 @@ GUEST_PACKAGES = (
     "udev",
 )
 
+# And besides, where a scenario for one suite alone wants it.
+SUITE_PACKAGES = {"bookworm": ("ansible-core",)}
+
 # Unpacked only: its maintainer scripts would build an initrd, which nobody boots.
 KERNEL_PACKAGE = "linux-image-cloud-amd64"
 
@@ -228,7 +231,7 @@ def _bootstrap(suite: str, tree: Path, work: Path) -> None:
         "--quiet",
         "--mode=root",
         "--variant=minbase",
-        f"--include={','.join(GUEST_PACKAGES)}",
+        f"--include={','.join((*GUEST_PACKAGES, *SUITE_PACKAGES.get(suite, ())))}",
         "--dpkgopt=force-unsafe-io",
         *(f"--dpkgopt=path-exclude={path}" for path in UNWANTED_PATHS),
         *(f"--aptopt={option}" for option in _host_apt_options()),
