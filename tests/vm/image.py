@@ -8,20 +8,17 @@ here makes a new image and nobody ever has to clean one by hand.
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import hashlib
 import os
-import re
 import shutil
 import struct
-import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+import debian_tree
+from debian_tree import DebianError, run
 
 SUITES = ("bookworm", "trixie")
 
@@ -131,21 +128,13 @@ UNWANTED_PATHS = (
     "/usr/share/man/*",
 )
 
-# The names by which apt is told how to reach its mirrors.
-APT_TRANSPORT_OPTION = re.compile(r"Acquire::(https?|Check-|Retries|ForceIPv)[^ ]*")
-
 DISK_SIGNATURE = 0x68756765
 ROOT_DEVICE = f"PARTUUID={DISK_SIGNATURE:08x}-01"
 SECTOR = 512
 PARTITION_START = 2048 * SECTOR
 FREE_SPACE = 2 << 30
-UNUSED_IMAGE_SEC = 14 * 24 * 3600
 
 HERE = Path(__file__).resolve().parent
-
-
-class ImageError(Exception):
-    """The image could not be built; the text says which step failed and how."""
 
 
 @dataclass(frozen=True)
@@ -158,62 +147,31 @@ class Image:
 def cached_image(suite: str) -> Image:
     """The image of a suite, built first where the cache does not have it."""
     if suite not in SUITES:
-        raise ImageError(f"no such suite: {suite}; one of {', '.join(SUITES)}")
-    cache = _cache_directory()
-    cache.mkdir(parents=True, exist_ok=True)
-    directory = cache / f"{suite}-{_fingerprint(suite)}"
-    with _locked(cache / "lock"):
-        if not directory.exists():
-            _build(suite, directory)
-        os.utime(directory)
-        _prune(cache)
+        raise DebianError(f"no such suite: {suite}; one of {', '.join(SUITES)}")
+    cache = debian_tree.cache_directory("HUGEPLAN_VM_CACHE", "hugeplan-vm")
+    name = f"{suite}-{_fingerprint(suite)}"
+    directory = debian_tree.cached(cache, name, lambda work: _build(suite, work))
     return Image(suite, directory / "disk.img", directory / "vmlinuz")
-
-
-def _cache_directory() -> Path:
-    explicit = os.environ.get("HUGEPLAN_VM_CACHE")
-    if explicit:
-        return Path(explicit)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "hugeplan-vm"
 
 
 def _fingerprint(suite: str) -> str:
     digest = hashlib.sha256(suite.encode())
-    for source in (Path(__file__), HERE / "init.sh"):
+    for source in (Path(__file__), HERE / "debian_tree.py", HERE / "init.sh"):
         digest.update(source.read_bytes())
     return digest.hexdigest()[:16]
 
 
-@contextlib.contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    with path.open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-
-
-def _prune(cache: Path) -> None:
-    """Forgets the images, and halves of images, that no run has wanted for a long time."""
-    oldest = time.time() - UNUSED_IMAGE_SEC
-    for entry in cache.iterdir():
-        if entry.is_dir() and entry.stat().st_mtime < oldest:
-            shutil.rmtree(entry, ignore_errors=True)
-
-
-def _build(suite: str, destination: Path) -> None:
-    if os.geteuid() != 0:
-        raise ImageError("building a guest image needs root")
-    print(f"# building the {suite} image in {destination}", file=sys.stderr, flush=True)
+def _build(suite: str, work: Path) -> Path:
+    print(f"# building the {suite} image", file=sys.stderr, flush=True)
     began = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix=".building-", dir=destination.parent) as temporary:
-        work = Path(temporary)
-        tree = work / "tree"
-        _bootstrap(suite, tree, work)
-        (work / "image").mkdir()
-        _install_kernel(tree, work, work / "image" / "vmlinuz")
-        _configure(tree)
-        _write_disk(tree, work / "image" / "disk.img")
-        (work / "image").rename(destination)
+    tree, image = work / "tree", work / "image"
+    _bootstrap(suite, tree, work)
+    image.mkdir()
+    _install_kernel(tree, work, image / "vmlinuz")
+    _configure(tree)
+    _write_disk(tree, image / "disk.img")
     print(f"# built in {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+    return image
 
 
 def _bootstrap(suite: str, tree: Path, work: Path) -> None:
@@ -226,45 +184,16 @@ def _bootstrap(suite: str, tree: Path, work: Path) -> None:
         "sed -n 's/^ *Depends: \\(linux-image-[0-9]\\)/\\1/p'); "
         f"cd '{work}/kernel' && apt-get download $name"
     )
-    command = [
-        "mmdebstrap",
-        "--quiet",
-        "--mode=root",
-        "--variant=minbase",
-        f"--include={','.join((*GUEST_PACKAGES, *SUITE_PACKAGES.get(suite, ())))}",
-        "--dpkgopt=force-unsafe-io",
-        *(f"--dpkgopt=path-exclude={path}" for path in UNWANTED_PATHS),
-        *(f"--aptopt={option}" for option in _host_apt_options()),
-        f"--customize-hook={fetch_kernel}",
-        suite,
-        str(tree),
-        *_host_mirror(suite),
-    ]
-    _run(command)
-
-
-def _host_apt_options() -> list[str]:
-    """How this host reaches its mirrors (proxies and the like), as it told apt."""
-    lines = _run(["apt-config", "dump"]).splitlines()
-    return [line for line in lines if APT_TRANSPORT_OPTION.match(line)]
-
-
-def _host_mirror(suite: str) -> list[str]:
-    """The mirror this host takes Debian from, for another suite; none: mmdebstrap's own choice."""
-    wanted = "$(ORIGIN) $(COMPONENT) $(CODENAME) $(REPO_URI)"
-    targets = _run(["apt-get", "indextargets", "--format", wanted, "Created-By: Packages"])
-    for line in targets.splitlines():
-        origin, component, codename, uri = line.split(maxsplit=3)
-        # Debian's other archives (updates, security) carry a suffix to their code name.
-        if origin == "Debian" and component == "main" and codename.isalpha():
-            return [f"deb {uri} {suite} main"]
-    return []
+    options = [f"--dpkgopt=path-exclude={path}" for path in UNWANTED_PATHS]
+    options.append(f"--customize-hook={fetch_kernel}")
+    packages = (*GUEST_PACKAGES, *SUITE_PACKAGES.get(suite, ()))
+    debian_tree.bootstrap(suite, packages, tree, options)
 
 
 def _install_kernel(tree: Path, work: Path, kernel: Path) -> None:
     (package,) = (work / "kernel").glob("linux-image-*.deb")
     unpacked = work / "kernel" / "unpacked"
-    _run(["dpkg-deb", "-x", str(package), str(unpacked)])
+    run(["dpkg-deb", "-x", str(package), str(unpacked)])
     (image,) = unpacked.glob("boot/vmlinuz-*")
     shutil.copyfile(image, kernel)
     (config,) = unpacked.glob("boot/config-*")
@@ -272,7 +201,7 @@ def _install_kernel(tree: Path, work: Path, kernel: Path) -> None:
     # /lib/modules or /usr/lib/modules, as the suite has it; one place in a merged tree.
     (modules,) = (*unpacked.glob("lib/modules/*"), *unpacked.glob("usr/lib/modules/*"))
     shutil.copytree(modules, tree / "usr/lib/modules" / modules.name, symlinks=True)
-    _run(["chroot", str(tree), "depmod", modules.name])
+    run(["chroot", str(tree), "depmod", modules.name])
 
 
 def _configure(tree: Path) -> None:
@@ -285,7 +214,7 @@ def _configure(tree: Path) -> None:
     for generator in (tree / "usr/lib/systemd/system-generators").iterdir():
         if generator.name not in KEPT_GENERATORS:
             (generators / generator.name).symlink_to("/dev/null")
-    _run(["chroot", str(tree), "systemctl", "--quiet", "disable", *DISABLED_UNITS])
+    run(["chroot", str(tree), "systemctl", "--quiet", "disable", *DISABLED_UNITS])
     # The cluster that the package created: there for scenarios, started by none of its own.
     for start in tree.glob("etc/postgresql/*/main/start.conf"):
         start.write_text("manual\n")
@@ -306,14 +235,14 @@ def _configure(tree: Path) -> None:
 
 
 def _write_disk(tree: Path, disk: Path) -> None:
-    used = int(_run(["du", "-s", "-B1", str(tree)]).split()[0])
+    used = int(run(["du", "-s", "-B1", str(tree)]).split()[0])
     sectors = (used + FREE_SPACE) // (1 << 20) * (1 << 20) // SECTOR
     with disk.open("wb") as file:
         file.write(_partition_table(sectors))
         file.truncate(PARTITION_START + sectors * SECTOR)
     options = f"offset={PARTITION_START},lazy_itable_init=1,lazy_journal_init=1,nodiscard"
     size = f"{sectors * SECTOR // 1024}k"
-    _run(["mke2fs", "-q", "-F", "-t", "ext4", "-E", options, "-d", str(tree), str(disk), size])
+    run(["mke2fs", "-q", "-F", "-t", "ext4", "-E", options, "-d", str(tree), str(disk), size])
 
 
 def _partition_table(sectors: int) -> bytes:
@@ -325,15 +254,3 @@ def _partition_table(sectors: int) -> bytes:
     table[446 : 446 + len(entry)] = entry
     table[510:512] = b"\x55\xaa"
     return bytes(table)
-
-
-def _run(command: list[str]) -> str:
-    environment = {**os.environ, "LC_ALL": "C", "PATH": f"{os.environ['PATH']}:/usr/sbin:/sbin"}
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, env=environment)
-    except FileNotFoundError:
-        needed = " ".join(APT_PACKAGES)
-        raise ImageError(f"{command[0]} is not installed; apt-get install {needed}") from None
-    if done.returncode != 0:
-        raise ImageError(f"{command[0]} exited {done.returncode}:\n{done.stderr or done.stdout}")
-    return done.stdout

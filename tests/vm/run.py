@@ -25,6 +25,7 @@ from pathlib import Path
 # Said before the imports: no __pycache__ in the source tree.
 sys.dont_write_bytecode = True
 
+from debian_tree import DebianError  # noqa: E402
 from guest import (  # noqa: E402
     KERNEL_ARGS,
     LOUD_KERNEL_ARGS,
@@ -34,7 +35,7 @@ from guest import (  # noqa: E402
     NotBegun,
     die_with_parent,
 )
-from image import SUITES, Image, ImageError, cached_image  # noqa: E402
+from image import SUITES, Image, cached_image  # noqa: E402
 from payload import PACKAGE_AGES, TEST_TARGET, package_file, write_payload  # noqa: E402
 from scenario import Boot, Scenario  # noqa: E402
 
@@ -233,7 +234,7 @@ def run_case(case: Case, origin: Path, logs: Path, report: Report, is_kept: bool
     directory.mkdir(parents=True)
     try:
         image = cached_image(case.suite)
-    except ImageError as error:
+    except DebianError as error:
         report.check(False, case.name, f"there is a {case.suite} image", str(error))
         return
     with Disk(image, directory, is_kept) as disk:
