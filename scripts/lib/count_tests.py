@@ -9,9 +9,10 @@ Meson counts programs, and takes a program whose cases skipped themselves for pa
 --no-privileged-skips, what the suites that need root and a real kernel skip has failed.
 """
 
+from __future__ import annotations
+
 import json
 import re
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,10 +31,26 @@ class Count:
     failed: int
     skipped: int
 
+    def __add__(self, other: Count) -> Count:
+        return Count(
+            self.passed + other.passed, self.failed + other.failed, self.skipped + other.skipped
+        )
+
+    def __str__(self) -> str:
+        skipped = f", {self.skipped} skipped" if self.skipped else ""
+        return f"{self.passed} passed, {self.failed} failed{skipped}"
+
 
 def main() -> int:
-    build = Path(sys.argv[1])
-    may_skip = "--no-privileged-skips" not in sys.argv[2:]
+    total, remarks = count_run(Path(sys.argv[1]), "--no-privileged-skips" not in sys.argv[2:])
+    print(total.passed, total.failed, total.skipped)
+    for remark in remarks:
+        print(remark)
+    return 0
+
+
+def count_run(build: Path, may_skip: bool = True) -> tuple[Count, list[str]]:
+    """The cases of the last run in a build directory, and what is to be said of its programs."""
     total = Count(0, 0, 0)
     remarks = []
     log = build / "meson-logs/testlog.json"
@@ -49,18 +66,12 @@ def main() -> int:
             count = Count(count.passed, count.failed + count.skipped, 0)
         elif count.skipped:
             remarks.append(f"{name}: {count.skipped} skipped")
-        total.passed += count.passed
-        total.failed += count.failed
-        total.skipped += count.skipped
-    print(total.passed, total.failed, total.skipped)
-    for remark in remarks:
-        print(remark)
-    return 0
+        total += count
+    return total, remarks
 
 
 def read_suites(build: Path) -> dict[str, set[str]]:
-    command = ["meson", "introspect", "--tests", str(build)]
-    tests = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    tests = json.loads((build / "meson-info/intro-tests.json").read_text())
     return {test["name"]: {suite.split(":")[-1] for suite in test["suite"]} for test in tests}
 
 

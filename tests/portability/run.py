@@ -1,0 +1,298 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Builds a release and runs its tests where it has to work: Debian 12 and 13, gcc and clang,
+without each optional feature, on i386, and on arm64 under qemu.
+
+    tests/portability/run.py --tarball FILE --build DIR [--logs DIR] [LEG...]
+
+Every leg is a chroot from Debian's mirrors, cached in $HUGEPLAN_CHROOT_CACHE (default:
+~/.cache/hugeplan-chroots), where nobody builds and tests without a network. It prints one line; the
+last line counts them all. Needs root.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+# Said before the imports: no __pycache__ in the source tree.
+sys.dont_write_bytecode = True
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path[:0] = [str(ROOT / "tests/vm"), str(ROOT / "scripts/lib")]
+
+from count_tests import Count, count_cases, count_run  # noqa: E402
+from debian_tree import DebianError, bootstrap, cache_directory, cached  # noqa: E402
+
+SUITES = ("unit", "property", "case")
+SHOWN_LINES = 40
+NOBODY = 65534
+
+TOOLS = ("gcc", "libc6-dev", "meson", "ninja-build", "pkgconf", "python3")
+LIBRARIES = ("libinih-dev", "libjansson-dev", "libsystemd-dev")
+# What is optional: cmocka, scdoc and systemd.pc, which two suites have in different packages.
+FEATURES = ("libcmocka-dev", "scdoc")
+SYSTEMD_PC = {"bookworm": "systemd", "trixie": "systemd-dev"}
+CROSS_TOOLS = ("gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross", "meson", "ninja-build", "pkgconf")
+
+
+@dataclass(frozen=True)
+class Chroot:
+    """A Debian with these packages; the first architecture is that of its own programs."""
+
+    suite: str
+    packages: tuple[str, ...]
+    architectures: tuple[str, ...] = ("amd64",)
+
+    def path(self) -> Path:
+        """Where it is, made first where the cache does not have it."""
+        cache = cache_directory("HUGEPLAN_CHROOT_CACHE", "hugeplan-chroots")
+        recipe = "\n".join([*self.architectures, *self.packages, *sources_of_recipe()])
+        digest = hashlib.sha256(recipe.encode()).hexdigest()[:16]
+        return cached(cache, f"{self.suite}-{self.architectures[0]}-{digest}", self._build)
+
+    def _build(self, work: Path) -> Path:
+        names = " and ".join(self.architectures)
+        print(f"# building a chroot of {self.suite} on {names}", file=sys.stderr, flush=True)
+        tree = work / "tree"
+        options = [
+            f"--architectures={','.join(self.architectures)}",
+            "--dpkgopt=path-exclude=/usr/share/doc/*",
+            "--dpkgopt=path-exclude=/usr/share/locale/*",
+            "--dpkgopt=path-exclude=/usr/share/man/*",
+        ]
+        bootstrap(self.suite, self.packages, tree, options)
+        return tree
+
+
+def sources_of_recipe() -> list[str]:
+    return [(ROOT / "tests/vm/debian_tree.py").read_text()]
+
+
+def native(suite: str, *more: str, architecture: str = "amd64") -> Chroot:
+    packages = (*TOOLS, *LIBRARIES, *FEATURES, SYSTEMD_PC[suite], *more)
+    return Chroot(suite, packages, (architecture,))
+
+
+BOOKWORM = native("bookworm", "clang")
+TRIXIE = native("trixie", "clang")
+BARE = Chroot("trixie", (*TOOLS, *LIBRARIES))
+I386 = native("bookworm", architecture="i386")
+# Debian 13's qemu has openat2(2).
+ARM64 = Chroot(
+    "trixie",
+    (
+        *CROSS_TOOLS,
+        "python3",
+        "qemu-user-static",
+        "libcmocka-dev:arm64",
+        *(f"{library}:arm64" for library in LIBRARIES),
+    ),
+    ("amd64", "arm64"),
+)
+
+
+@dataclass(frozen=True)
+class Leg:
+    name: str
+    chroot: Chroot
+    systemd: str  # its version, to be sure of it
+    options: tuple[str, ...] = ()  # of meson setup
+    compiler: str = "gcc"
+    has_tests: bool = True  # built with -Dtests; without, the cases are run all the same
+    has_man: bool = True
+    environment: tuple[str, ...] = ()
+    patience: int = 3  # multiplies the tests' timeouts
+
+
+LEGS = (
+    Leg("bookworm-gcc", BOOKWORM, "252"),
+    Leg("bookworm-clang", BOOKWORM, "252", compiler="clang"),
+    Leg("trixie-gcc", TRIXIE, "257"),
+    Leg("trixie-clang-no-man", TRIXIE, "257", ("-Dman=disabled",), "clang", has_man=False),
+    Leg("trixie-gcc-no-tests", TRIXIE, "257", ("-Dtests=disabled",), has_tests=False),
+    # Nobody says that anything is off: none of it is there.
+    Leg("trixie-gcc-bare", BARE, "257", has_tests=False, has_man=False),
+    Leg("i386", I386, "252", environment=("setarch", "i686")),
+    Leg(
+        "arm64",
+        ARM64,
+        "257",
+        ("--cross-file=/mnt/source/tests/portability/arm64.ini",),
+        has_man=False,
+        patience=20,
+    ),
+)
+
+
+class LegError(Exception):
+    """A step that has to work, and did not."""
+
+
+class Run:
+    """One leg: a directory of its own to build in, and a log."""
+
+    def __init__(self, leg: Leg, source: Path, build: Path, log: Path) -> None:
+        self.leg = leg
+        self.source = source
+        self.build = build
+        self.log = log
+        self.count = Count(0, 0, 0)
+        self.remarks: list[str] = []
+
+    def run(self) -> None:
+        """Adds up `count`, and says in `remarks` what it is that failed or was skipped."""
+        shutil.rmtree(self.build, ignore_errors=True)
+        self.build.mkdir(parents=True)
+        os.chown(self.build, NOBODY, NOBODY)
+        self.log.write_text("")
+        try:
+            self.chroot = self.leg.chroot.path()
+            self._configure_and_compile()
+            if self.leg.has_tests:
+                self._run_suites()
+            else:
+                self._run_cases()
+        except (DebianError, LegError) as error:
+            self.count.failed += 1
+            self.remarks.append(str(error))
+
+    def _configure_and_compile(self) -> None:
+        leg = self.leg
+        # Optimized: gcc looks deeper, and it is what is shipped.
+        self._do(
+            *("meson", "setup", "--prefix=/usr", "--buildtype=debugoptimized", "-Dwerror=true"),
+            *(*leg.options, "/mnt/build", "/mnt/source"),
+        )
+        self._check_configuration()
+        self._do("ninja", "-C", "/mnt/build", "-k", "0")
+
+    def _check_configuration(self) -> None:
+        """That the leg tests what its name says."""
+        found = {one["name"]: one["version"] for one in self._info("dependencies")}
+        if found["libsystemd"].split(".")[0] != self.leg.systemd:
+            raise LegError(f"systemd should be {self.leg.systemd}, and is {found['libsystemd']}")
+        if bool(self._info("tests")) != self.leg.has_tests:
+            raise LegError("the tests are there, and should not be, or the other way round")
+        if any("/man/" in path for path in self._info("installed").values()) != self.leg.has_man:
+            raise LegError("the manuals are there, and should not be, or the other way round")
+
+    def _info(self, what: str) -> list | dict:
+        return json.loads((self.build / f"meson-info/intro-{what}.json").read_text())
+
+    def _run_suites(self) -> None:
+        suites = [word for suite in SUITES for word in ("--suite", suite)]
+        patience = ("--timeout-multiplier", str(self.leg.patience))
+        self._call(
+            *("meson", "test", "-C", "/mnt/build", "--no-rebuild", "--print-errorlogs"),
+            *(*patience, *suites),
+        )
+        self.count, self.remarks = count_run(self.build)
+        if self.count == Count(0, 0, 0):
+            raise LegError("no test was run")
+
+    def _run_cases(self) -> None:
+        """The cases need only Python and the programs."""
+        programs = {
+            "hugeplanctl": "--hugeplanctl=/mnt/build/src/hugeplanctl",
+            "hugepland": "--hugepland=/mnt/build/src/hugepland",
+            "generator": "--generator=/mnt/build/src/hugeplan-generator",
+        }
+        for test, arguments in {
+            "run_cases.py": (programs["hugeplanctl"], programs["generator"]),
+            "run_daemon.py": (programs["hugepland"], programs["hugeplanctl"]),
+        }.items():
+            code, output = self._call("python3", f"/mnt/source/tests/{test}", *arguments)
+            self.count += count_cases({"stdout": output, "result": "FAIL" if code else "OK"})
+
+    def _do(self, *command: str) -> None:
+        code, _ = self._call(*command)
+        if code != 0:
+            raise LegError(f"{' '.join(command[:2])} exited {code}")
+
+    def _call(self, *command: str) -> tuple[int, str]:
+        namespaces = ("--mount", "--pid", "--net", "--fork", "--kill-child")
+        whole = [
+            *("unshare", *namespaces, "sh", str(HERE / "enter.sh")),
+            *(str(self.chroot), str(self.source), str(self.build)),
+            *(f"CC={self.leg.compiler}", *self.leg.environment, *command),
+        ]
+        done = subprocess.run(
+            whole,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+        )
+        with self.log.open("a") as log:
+            log.write(f"+ {' '.join(command)}\n{done.stdout}\n")
+        return done.returncode, done.stdout
+
+
+def main() -> int:
+    options = parse_arguments()
+    source = unpack(options.tarball, options.build / "source")
+    total = Count(0, 0, 0)
+    for leg in options.legs:
+        began = time.monotonic()
+        run = Run(leg, source, options.build / leg.name, options.logs / f"{leg.name}.log")
+        run.run()
+        total += run.count
+        print(f"# {leg.name}: {run.count}, {time.monotonic() - began:.0f} s", flush=True)
+        for remark in run.remarks:
+            print(f"#   {remark}", flush=True)
+        if run.count.failed:
+            show_end(run.log)
+        else:
+            shutil.rmtree(run.build)
+    print(total, flush=True)
+    return 1 if total.failed else 0
+
+
+def parse_arguments() -> argparse.Namespace:
+    by_name = {leg.name: leg for leg in LEGS}
+    parser = argparse.ArgumentParser(description="Builds and tests hugeplan in chroots.")
+    parser.add_argument("--tarball", type=Path, required=True, help="a release, by meson dist")
+    parser.add_argument("--build", type=Path, required=True, help="where to build")
+    parser.add_argument("--logs", type=Path, help="default: where it builds")
+    parser.add_argument("legs", nargs="*", metavar="LEG", help=", ".join(by_name))
+    options = parser.parse_args()
+    if unknown := [name for name in options.legs if name not in by_name]:
+        parser.error(f"no such leg: {', '.join(unknown)}; there are {', '.join(by_name)}")
+    if os.geteuid() != 0:
+        parser.error("chroots need root")
+    options.legs = [by_name[name] for name in options.legs] or LEGS
+    options.build = options.build.resolve()
+    options.logs = (options.logs or options.build).resolve()
+    options.logs.mkdir(parents=True, exist_ok=True)
+    return options
+
+
+def unpack(tarball: Path, directory: Path) -> Path:
+    """The release's one directory, for everybody to read."""
+    shutil.rmtree(directory, ignore_errors=True)
+    with tarfile.open(tarball) as archive:
+        archive.extractall(directory)
+    (source,) = directory.iterdir()
+    return source
+
+
+def show_end(log: Path) -> None:
+    print(f"#   the end of {log}:", flush=True)
+    for line in log.read_text().splitlines()[-SHOWN_LINES:]:
+        print(f"#   | {line}", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
