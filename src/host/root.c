@@ -363,6 +363,17 @@ bool root_is_directory(const Root *root, const char *path) {
         return fd >= 0;
 }
 
+char *root_identity(const Root *root, Arena *arena, const char *path) {
+        CLEANUP(close_fd) int fd = open_below(root, path, O_PATH, 0);
+        struct stat st;
+
+        if (fd < 0 || fstat(fd, &st) < 0)
+                return arena_strdup(arena, "-");
+        return arena_printf(arena, "%" PRIu64 ":%" PRIu64 ":%" PRId64 ".%09ld",
+                            (uint64_t) st.st_dev, (uint64_t) st.st_ino, (int64_t) st.st_mtim.tv_sec,
+                            st.st_mtim.tv_nsec);
+}
+
 int root_read_link(const Root *root, Arena *arena, const char *path, char **ret) {
         char target[4096];
         const char *name;

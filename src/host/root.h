@@ -56,6 +56,10 @@ int root_symlink(const Root *root, const char *target, const char *path); /* rep
 bool root_exists(const Root *root, const char *path);
 bool root_is_directory(const Root *root, const char *path);
 
+/* What changes when a file is replaced or written, or the entries of a directory change: device, inode
+ * and time of the last change; "-" where nothing is there. */
+char *root_identity(const Root *root, Arena *arena, const char *path);
+
 /* What a symbolic link holds; -EINVAL for what is none. */
 int root_read_link(const Root *root, Arena *arena, const char *path, char **ret);
 

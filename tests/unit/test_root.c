@@ -256,6 +256,24 @@ static void test_write_is_atomic(void **state) {
         assert_int_equal(names.n, 1);
 }
 
+static void test_identity(void **state) {
+        const Tree *tree = *state;
+        const struct timespec times[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
+        const char *before;
+
+        assert_text(root_identity(tree->root, tree->arena, "/d"), "-");
+        tree_write(tree, "/d/f", "old");
+        before = root_identity(tree->root, tree->arena, "/d/f");
+        assert_text(root_identity(tree->root, tree->arena, "/d/f"), before);
+        assert_int_equal(root_write_file(tree->root, "/d/f", "new", 0644), 0);
+        assert_string_not_equal(root_identity(tree->root, tree->arena, "/d/f"), before);
+        /* The clock of a file system may stand still from one change to the next. */
+        assert_int_equal(utimensat(AT_FDCWD, tree_path(tree, "/d"), times, 0), 0);
+        before = root_identity(tree->root, tree->arena, "/d");
+        assert_int_equal(root_remove(tree->root, "/d/f"), 0);
+        assert_string_not_equal(root_identity(tree->root, tree->arena, "/d"), before);
+}
+
 /* A link in the place of the file is replaced, not followed. */
 static void test_write_replaces_links(void **state) {
         const Tree *tree = *state;
@@ -370,6 +388,7 @@ int main(void) {
                 TREE_TEST(test_write_file),
                 TREE_TEST(test_create_file),
                 TREE_TEST(test_write_is_atomic),
+                TREE_TEST(test_identity),
                 TREE_TEST(test_write_replaces_links),
                 TREE_TEST(test_write_fails_whole),
                 TREE_TEST(test_directories),
