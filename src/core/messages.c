@@ -27,6 +27,8 @@ const Message messages[] = {
         {"drift", "3fb0576c9d044a098f7196d8eaacbd51"},
         {"held-back", "0e1ab1d687f1403db2899fbdfd7e7664"},
         {"dropin-missing", "58aa7cb835f8498b8a2302372b837535"},
+        {"gate", "7e358aa3b26c433098bef3bd49427b24"},
+        {"unit", "10b44694ddc844eabe7b9023eb303214"},
         {"surplus-pages", "ef7befa533d34c78ac31bad8d20afbb9"},
         {"thp-conflict", "626a01e3ca084601ae0bcd5858e9c597"},
         {"thp-write", "aff5b4e65c4d48e7819b4a540d31d85a"},

@@ -26,6 +26,7 @@
 #define PATH_USR_LIB           "/usr/lib"
 #define PATH_SYSTEMD_LIBRARIES PATH_USR_LIB "/systemd"
 #define PATH_UNITS_ETC         "/etc/systemd/system"
+#define PATH_SYSTEMD_PRIVATE   "/run/systemd/private" /* where systemd listens, for root alone */
 #define PATH_GENERATOR_DIR     "/run/systemd/generator"
 #define KERNEL_SWITCH_OFF      "hugeplan=off"
 

@@ -22,6 +22,11 @@ typedef enum ProblemKind {
         PROBLEM_NO_DAEMON,
         PROBLEM_NO_UNIT,
         PROBLEM_DROPIN_MISSING,
+        PROBLEM_GATE_MISSING, /* the drop-in is there, but the unit is loaded without what it says */
+        PROBLEM_GATE_MASKED,  /* likewise, as an administrator wishes */
+        PROBLEM_UNIT_NOT_LOADED,
+        PROBLEM_UNIT_CHANGED, /* and systemd has not read it again */
+        PROBLEM_UNIT_SETTING, /* as it is loaded, the instance cannot use its pages */
         PROBLEM_DRIFT,
         PROBLEM_HELD_BACK, /* rescue mode */
         PROBLEM_SURPLUS_PAGES,

@@ -125,6 +125,8 @@ static const struct {
         {PROBLEM_DATABASE_FILES, false},
         {PROBLEM_NO_UNIT, false},
         {PROBLEM_DROPIN_MISSING, true},
+        {PROBLEM_GATE_MISSING, true},
+        {PROBLEM_GATE_MASKED, false},
         {PROBLEM_THP_CONFLICT, false},
         {PROBLEM_SHM_GROUP_MISSING, true},
         {PROBLEM_SHM_GROUP_REPLACED, false},
