@@ -5,6 +5,7 @@
 #include "core/names.h"
 #include "core/problem.h"
 #include "host/host_plan_read.h"
+#include "host/host_sources.h"
 
 #include <string.h>
 
@@ -26,20 +27,21 @@ static char *template_of(Arena *arena, const char *unit) {
         return at ? arena_printf(arena, "%.*s@.service", (int) (at - unit), unit) : NULL;
 }
 
-static bool has_file(const Root *root, Arena *arena, const char *directory, const char *unit) {
+/* NULL where the administrator has none. */
+static const char *find_file(const Root *root, Arena *arena, const char *unit) {
         char *target;
-        const char *path = arena_printf(arena, "%s/%s.d/" NAME_DROPIN, directory, unit);
+        const char *path = arena_printf(arena, PATH_UNITS_ETC "/%s.d/" NAME_DROPIN, unit);
 
-        return root_exists(root, path) || root_read_link(root, arena, path, &target) == 0;
+        return root_exists(root, path) || root_read_link(root, arena, path, &target) == 0 ? path
+                                                                                          : NULL;
 }
 
 /* systemd.unit(5): a file of the same name in /etc replaces the generated one, even one of the
  * unit's template. */
-static bool is_overridden(const Root *root, Arena *arena, const char *unit) {
-        const char *template = template_of(arena, unit);
+static const char *find_override(const Root *root, Arena *arena, const char *unit) {
+        const char *template = template_of(arena, unit), *path = find_file(root, arena, unit);
 
-        return has_file(root, arena, PATH_UNITS_ETC, unit) ||
-               (template && has_file(root, arena, PATH_UNITS_ETC, template));
+        return path || !template ? path : find_file(root, arena, template);
 }
 
 static void check_one(const Root *root, Arena *arena, const Dropin *dropin, Diags *problems) {
@@ -68,6 +70,31 @@ void dropin_check(const Root *root, const Dropins *dropins, Diags *problems) {
         if (!root_is_directory(root, PATH_SYSTEMD_RUNS))
                 return;
         VEC_FOREACH(dropin, dropins)
-                if (!is_overridden(root, arena, dropin->unit))
+                if (!find_override(root, arena, dropin->unit))
                         check_one(root, arena, dropin, problems);
+}
+
+char *dropin_key(const Root *root, Arena *arena, const Dropins *dropins) {
+        Text key = text_in(arena);
+
+        text_printf(&key, "%s %s", root_identity(root, arena, PATH_GENERATOR_DIR),
+                    root_identity(root, arena, PATH_UNITS_ETC));
+        VEC_FOREACH(dropin, dropins)
+                text_printf(
+                        &key, " %s %s", dropin->unit,
+                        root_identity(root, arena,
+                                      arena_printf(arena, PATH_UNITS_ETC "/%s.d", dropin->unit)));
+        return key.string;
+}
+
+void dropin_explain(const Root *root, Arena *arena, const Config *config, LoadedUnits *units) {
+        HostSources sources = host_sources(root);
+
+        VEC_FOREACH(unit, units) {
+                if (!text_equals(unit->load_state, "loaded") || loaded_unit_has_gates(config, unit))
+                        continue;
+                unit->reset =
+                        loaded_unit_find_reset(unit_file_read(arena, &sources.sources, unit->name));
+                unit->override = find_override(root, arena, unit->name);
+        }
 }

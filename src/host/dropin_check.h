@@ -5,6 +5,7 @@
  * there only after `systemctl daemon-reload`. */
 
 #include "core/dropin.h"
+#include "core/loaded_unit.h"
 #include "host/root.h"
 
 /* What the drop-ins of CONFIG depend on besides it, as ROOT has it. */
@@ -14,3 +15,10 @@ DropinInput dropin_input(const Root *root, Arena *arena, const Config *config, c
  * An administrator's file of that name in /etc takes its place and is fine. Nothing is said where
  * systemd does not run. */
 void dropin_check(const Root *root, const Dropins *dropins, Diags *problems);
+
+/* What changes whenever systemd reads its units again, as that has the generators write all anew, and
+ * mostly when files of these units do. */
+char *dropin_key(const Root *root, Arena *arena, const Dropins *dropins);
+
+/* Finds out, in ARENA, who took the gates off those units that have none: `reset` and `override`. */
+void dropin_explain(const Root *root, Arena *arena, const Config *config, LoadedUnits *units);

@@ -531,6 +531,9 @@ static void end_round(Manager *manager) {
         guard_pool(manager, manager->now);
         Status *status = judge(manager, arena, manager->now);
 
+        manager_notify_gates(manager); /* no database waits for what systemd says */
+        manager_units_refresh_expired(manager);
+        manager_units_judge(manager, arena, &status->problems);
         log_outcome(manager, status);
         tell_ready(manager, status);
         manager_notify_clients(manager);
@@ -660,6 +663,7 @@ void manager_start(Manager *manager) {
                 hold_back(manager);
         else
                 manager_begin_round(manager);
+        manager_units_begin(manager);
 }
 
 void manager_reload(Manager *manager) {
@@ -669,6 +673,7 @@ void manager_reload(Manager *manager) {
                 return;
         }
         manager->is_reload_wanted = false;
+        manager_units_expire(manager);
         arena_free(manager->before_arena);
         manager->before_arena = arena_new();
         manager->before = ledger_copy(manager->before_arena, manager->ledger);
@@ -690,6 +695,7 @@ static void add_rejected(const Manager *manager, Diags *problems) {
                           .remedy = "mend the files and run 'hugeplanctl reload'"});
 }
 
+/* All but what systemd says of the units. */
 static Status *judge(const Manager *manager, Arena *arena, const Topology *now) {
         static const char *const phases[] = {
                 [PHASE_IDLE] = "idle",
@@ -721,7 +727,20 @@ static Status *judge(const Manager *manager, Arena *arena, const Topology *now) 
 }
 
 Status *manager_judge(const Manager *manager, Arena *arena) {
-        return judge(manager, arena, probe_topology(manager->root, arena));
+        Status *status = judge(manager, arena, probe_topology(manager->root, arena));
+
+        manager_units_judge(manager, arena, &status->problems);
+        return status;
+}
+
+void manager_tell_news(Manager *manager) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+
+        /* A round tells it when it has ended. */
+        if (manager->phase == PHASE_RESERVING || manager->is_held_back)
+                return;
+        log_outcome(manager, manager_judge(manager, arena));
+        manager_notify_subscribers(manager);
 }
 
 /* ---- sockets ---- */
@@ -808,6 +827,7 @@ Manager *manager_free(Manager *manager) {
         sd_event_source_disable_unref(manager->boot_timer);
         sd_event_source_disable_unref(manager->retry_timer);
         manager_watch_stop(manager);
+        manager_units_free(manager);
         manager_drop_clients(manager);
         remove_socket(manager);
         varlink_server_free(manager->server);

@@ -8,9 +8,11 @@
  * writes, and while one runs in the worker's thread, clients are served. */
 
 #include "core/figures.h"
+#include "core/loaded_unit.h"
 #include "core/status.h"
 #include "host/apply.h"
 #include "host/host_plan_read.h"
+#include "host/unit_manager.h"
 #include "host/write_worker.h"
 #include "ipc/varlink_server.h"
 
@@ -43,6 +45,18 @@ typedef struct Said {
         Verdict verdict;
         ReasonKind reason;
 } Said;
+
+/* What systemd has in effect of the instances' units (manager_units.c). */
+typedef struct Units {
+        Arena *arena; /* of the answer; lives from one to the next */
+        LoadedUnits loaded;
+        const char *key; /* as long as it is this, so is the answer; NULL: it has to be asked */
+        uint64_t failed_usec; /* when it could not be asked last; 0: it could */
+        bool is_expired;      /* it is asked whatever the key is */
+        UnitQuery *query;     /* on its way, while the loop runs; NULL: none */
+        Arena *query_arena;
+        const char *query_key;
+} Units;
 
 /* What keeps the plan true after it was applied (manager_watch.c). */
 typedef struct Watch {
@@ -98,6 +112,7 @@ struct Manager {
         uint64_t retry_delay_usec;
         Client *clients;
         Watch watch;
+        Units units;
         Arena *said_arena;
         VEC(Said) said;
         VEC(const char *) said_problems; /* as they were written */
@@ -137,6 +152,9 @@ Status *manager_judge(const Manager *manager, Arena *arena);
  * learned, as the databases' files say; in ARENA. */
 Figures *manager_figures(const Manager *manager, Arena *arena, const Topology *topology);
 
+/* Something was found out between two rounds: logs what is new, and tells subscribers. */
+void manager_tell_news(Manager *manager);
+
 /* ---- keeping it true (manager_watch.c) ---- */
 
 void manager_watch_start(Manager *manager);
@@ -147,6 +165,23 @@ void manager_watch_refresh(Manager *manager);
 
 /* Looks whether the host is still as the plan left it, and repairs what is not. */
 void manager_verify(Manager *manager);
+
+/* ---- what systemd has loaded (manager_units.c) ---- */
+
+/* Asks systemd, and goes on meanwhile; what it answers is logged, and told to subscribers. */
+void manager_units_begin(Manager *manager);
+
+/* Asks and waits, unless it can be seen from files that the answer would be that of before. */
+void manager_units_refresh(Manager *manager);
+
+/* The same after manager_units_expire(), and nothing else. */
+void manager_units_refresh_expired(Manager *manager);
+void manager_units_expire(Manager *manager);
+
+/* Adds what is wrong with the units, as far as systemd has answered. */
+void manager_units_judge(const Manager *manager, Arena *arena, Diags *problems);
+
+void manager_units_free(Manager *manager);
 
 /* ---- for the methods (manager_methods.c) ---- */
 

@@ -70,9 +70,10 @@ void manager_drop_clients(Manager *manager) {
 
 /* ---- Describe ---- */
 
-static json_t *describe(const Manager *manager) {
+static json_t *describe(Manager *manager) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
 
+        manager_units_refresh(manager);
         return status_to_json(manager_judge(manager, arena));
 }
 

@@ -3,6 +3,7 @@
  * hugeplan-rules(7), with files only these. Changes nothing. */
 #include "base/text.h"
 #include "core/config_parse.h"
+#include "core/names.h"
 #include "core/problem.h"
 #include "core/render_findings.h"
 #include "core/status_json.h"
@@ -122,8 +123,36 @@ static void add_command_line(Command *command, const Local *local, Diags *proble
                         diags_add(problems, problem);
 }
 
-/* Gates and mounts that systemd's generator has not made, or made of another configuration. */
-static void add_missing_units(Command *command, const Local *local, Diags *problems) {
+static const UnitFile *find_unit_file(const HostFacts *facts, const char *name) {
+        for (size_t i = 0; i < facts->n_instances; i++)
+                if (facts->instances[i].unit && text_equals(facts->instances[i].unit->name, name))
+                        return facts->instances[i].unit->file;
+        return NULL;
+}
+
+/* As the files say, whether or not systemd has read them; what it has in effect is in the status. */
+static void add_gates(Command *command, const Config *config, const HostFacts *facts,
+                      const Dropins *dropins, Diags *problems) {
+        LoadedUnits units = {};
+
+        if (!root_is_directory(command->root, PATH_SYSTEMD_RUNS))
+                return;
+        VEC_FOREACH(dropin, dropins) {
+                const UnitFile *file = find_unit_file(facts, dropin->unit);
+
+                if (file && file->fragment_path && !file->is_masked)
+                        *vec_push(command->arena, &units) =
+                                loaded_unit_of_files(command->arena, dropin->unit, file);
+        }
+        dropin_explain(command->root, command->arena, config, &units);
+        VEC_FOREACH(unit, &units)
+                loaded_unit_judge_gates(config, unit, problems);
+}
+
+/* Gates and mounts that systemd's generator has not made, or made of another configuration; and gates
+ * that do not come into effect. */
+static void add_missing_units(Command *command, const Local *local, const HostFacts *facts,
+                              Diags *problems) {
         const DropinInput dropin =
                 dropin_input(command->root, command->arena, local->config, HUGEPLANCTL);
         Dropins dropins = dropins_make(command->arena, &dropin);
@@ -131,11 +160,13 @@ static void add_missing_units(Command *command, const Local *local, Diags *probl
                 mounts_of(command->root, command->arena, local->config, local->topology);
 
         dropin_check(command->root, &dropins, problems);
+        add_gates(command, local->config, facts, &dropins, problems);
         mounts_check(command->root, &mounts, problems);
 }
 
 /* What other programs set against the plan, and gates that are not there. */
-static void add_others(Command *command, const Local *local, const ThpPlan *thp, Diags *problems) {
+static void add_others(Command *command, const Local *local, const ThpPlan *thp,
+                       const HostFacts *facts, Diags *problems) {
         const ConflictInput input = {
                 .config = local->config,
                 .topology = local->topology,
@@ -148,7 +179,7 @@ static void add_others(Command *command, const Local *local, const ThpPlan *thp,
         if (local->config->n_instances == 0)
                 return;
         if (!command->draft) /* whose gates and mounts are yet to be made */
-                add_missing_units(command, local, problems);
+                add_missing_units(command, local, facts, problems);
         add_command_line(command, local, problems);
 }
 
@@ -178,7 +209,7 @@ static int check_host(Command *command) {
                                        local.topology, &problems);
 
         add_shortages(local.plan, local.topology, &problems);
-        add_others(command, &local, &host.thp, &problems);
+        add_others(command, &local, &host.thp, facts, &problems);
         add_gathered_problems(local.config, &figures, &problems);
         const RuleInput input = {
                 .config = local.config,

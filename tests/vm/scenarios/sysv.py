@@ -5,11 +5,13 @@ root file system becomes writable late."""
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 from guestlib import (
     MIB,
     check,
     check_equal,
+    hugeplan,
     hugetlb_mappings,
     instance,
     journal,
@@ -30,6 +32,11 @@ LARGEST = 40 * 2 * MIB
 # All of them and an eighth, in pages of 4 KiB.
 SHMALL = sum(SIZES.values()) * 2 * MIB * 9 // 8 // 4096
 LOWERED = "/etc/sysctl.d/50-small.conf"
+MASK = "/etc/systemd/system/masked.service.d/10-hugeplan.conf"
+MASKED = [
+    ("gate-masked", "notice", MASK),
+    ("unit-setting", "warning", "/etc/hugeplan.d/40-masked.conf"),
+]
 LOGIN_LIMITS = "/etc/security/limits.d/60-hugeplan.conf"
 KERNEL = Path("/proc/sys/kernel")
 GROUP = Path("/proc/sys/vm/hugetlb_shm_group")
@@ -42,6 +49,7 @@ def segments() -> None:
     both_are_members()
     admins_files_are_honoured()
     unknown_owner()
+    what_systemd_has_loaded_is_told()
     limits_are_raised_and_kept()
     logins()
     restarted()
@@ -87,8 +95,39 @@ def admins_files_are_honoured() -> None:
     check_equal(unit("masked.service", "ExecStartPre"), "", "gate and all")
     done = sh("systemctl start masked.service")
     check(done.returncode != 0, "so its unit gets no segment", said(done))
-    told = [one["id"] for one in status()["problems"] if one["id"].startswith("dropin")]
-    check_equal(told, [], "nobody complains about what the administrator wants")
+    check_equal(problems("dropin"), [], "nobody complains about what the administrator wants")
+    told = [(one["id"], one["severity"], one["file"]) for one in in_effect()]
+    check_equal(told, MASKED, "but it is told, and what its unit cannot do without")
+
+
+def problems(family: str) -> list[dict[str, Any]]:
+    return [one for one in status()["problems"] if one["id"].split("-")[0] == family]
+
+
+def in_effect() -> list[dict[str, Any]]:
+    """What is told of what systemd has in effect."""
+    return problems("gate") + problems("unit")
+
+
+def what_systemd_has_loaded_is_told() -> None:
+    dropin = Path("/etc/systemd/system/two.service.d/zz.conf")
+    dropin.write_text("# ours\n[Service]\nExecStartPre=\n")
+    shown = in_effect()
+    outdated = [one["text"] for one in shown if one["id"] == "unit-changed"]
+    named = len(outdated) == 1 and "two.service" in outdated[0]
+    check(named, "a drop-in that systemd has not read is told", shown)
+    check("gate-missing" not in [one["id"] for one in shown], "nothing comes of it so far", shown)
+    output("systemctl daemon-reload")
+    shown = in_effect()
+    place = [(one["file"], one["line"], one["key"]) for one in shown if one["id"] == "gate-missing"]
+    check_equal(place, [(str(dropin), 3, "ExecStartPre")], "then the gate is gone: by file and line")
+    check("unit-changed" not in [one["id"] for one in shown], "and the unit as it is", shown)
+    found = {one["id"] for one in hugeplan("check")["problems"]}
+    check("gate-missing" in found, "check sees it, too", found)
+    dropin.unlink()
+    output("systemctl daemon-reload")
+    left = [(one["id"], one["severity"], one["file"]) for one in in_effect()]
+    check_equal(left, MASKED, "without that drop-in nothing is left of it")
 
 
 def unknown_owner() -> None:
@@ -186,7 +225,7 @@ SCENARIO = Scenario(
             "[Service]\nExecStartPre=/bin/sleep 3\n"
         ),
         "/etc/systemd/system/two.service.d/override.conf": "[Service]\nLimitMEMLOCK=64M\n",
-        "/etc/systemd/system/masked.service.d/10-hugeplan.conf": (SYMLINK, "/dev/null"),
+        MASK: (SYMLINK, "/dev/null"),
         **{f"/etc/systemd/system/{name}.service": service(name) for name in SIZES},
     },
     enable=("one.service", "two.service"),
