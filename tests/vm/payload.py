@@ -17,7 +17,7 @@ from scenario import Content, Scenario
 
 HERE = Path(__file__).resolve().parent
 GUEST_HOME = "/vm"
-GUEST_MODULES = ("databases.py", "guestlib.py", "memory.py", "scenario.py")
+GUEST_MODULES = ("ansible_play.py", "databases.py", "guestlib.py", "memory.py", "scenario.py")
 
 # Linked statically, so that any guest runs them: /vm/NAME from tools/NAME.c.
 GUEST_TOOLS = ("pages",)

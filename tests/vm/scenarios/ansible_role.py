@@ -2,54 +2,22 @@
 """The Ansible role on one host, by the oldest ansible-core that it is for: looked at, applied, applied
 again, with a mistake, and told to remove what it does not list."""
 
-import json
 import re
-import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ansible_play import PLAY, describe, play, playbook, role_files
 from databases import drop_in
-from guestlib import (
-    check,
-    check_equal,
-    instance,
-    note,
-    pools,
-    said,
-    sh,
-    thp,
-    timed,
-    unit,
-)
+from guestlib import check, check_equal, instance, pools, said, sh, thp, unit
 from scenario import Boot, Node, Scenario
 
 CONFIGURATION = Path("/etc/hugeplan.d")
-PLAY = Path("/vm/play")
-ROLES = Path(__file__).resolve().parent / "../../../contrib/ansible/roles"  # on the host
 ORDERS = "orders.service"
 
-
-def playbook(*variables: str) -> str:
-    """The role for this host, once for each file of variables."""
-    return "".join(
-        "- hosts: localhost\n  connection: local\n  gather_facts: false\n"
-        f"  vars_files: [{name}]\n  roles: [hugeplan]\n"
-        for name in variables
-    )
-
-
-# Each task of the role is a Python of its own: what can be spared under emulation is spared.
 FILES = {
+    **role_files(),
     f"{PLAY}/site.yml": playbook("variables.json"),
     f"{PLAY}/again.yml": playbook("variables.json", "mistaken.json"),
-    f"{PLAY}/ansible.cfg": """\
-[defaults]
-roles_path = /vm/play/roles
-interpreter_python = /usr/bin/python3
-[connection]
-pipelining = true
-""",
     f"/etc/systemd/system/{ORDERS}": "[Service]\nExecStart=/usr/bin/sleep infinity\n",
 }
 
@@ -61,28 +29,6 @@ def orders(pages: object) -> dict[str, Any]:
 # As the template writes it; Ansible's own mark stands above.
 ORDERS_TEXT = f"[Instance]\nUnit={ORDERS}\nPages=60\nNodes=0\nNodes=1\nX-Ours=yes\n"
 OTHER = "[Instance]\nPages=20\n"  # somebody's own
-
-
-@dataclass(frozen=True)
-class Played:
-    done: subprocess.CompletedProcess[str]
-    counts: dict[str, int]  # "ok", "changed", "failed" of the recap
-
-    def says(self, text: str) -> bool:
-        return text in self.done.stdout
-
-
-def describe(drop_ins: dict[str, Any], file: str = "variables.json", **variables: object) -> None:
-    values = {"hugeplan_package": "", "hugeplan_dropins": drop_ins, **variables}
-    (PLAY / file).write_text(json.dumps(values))
-
-
-def play(what: str, arguments: str = "site.yml") -> Played:
-    done, seconds = timed(lambda: sh(f"cd {PLAY} && ansible-playbook {arguments}", timeout_sec=300))
-    note(f"{what}: {seconds:.0f} s\n{said(done)}")
-    recap = re.search(r"^localhost +:(.*)$", done.stdout, re.MULTILINE)
-    counts = re.findall(r"(\w+)=(\d+)", recap[1] if recap else "")
-    return Played(done, {name: int(count) for name, count in counts})
 
 
 def host() -> tuple[object, ...]:
@@ -171,13 +117,6 @@ def removes() -> None:
 
 SCENARIO = Scenario(
     nodes=(Node("768M"), Node("768M")),
-    files={
-        **FILES,
-        **{
-            f"{PLAY}/roles/{path.relative_to(ROLES)}": path.read_text()
-            for path in ROLES.rglob("*")
-            if path.is_file()
-        },
-    },
+    files=FILES,
     boots=(Boot(role_is_applied, limit_sec=900),),
 )
