@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Every configuration key, verb, option and rule stands in its man page, and no rule stands there that
-the code does not have; verbs and options stand in the completions, too.
+the code does not have; verbs, options and engines stand in the completions, too.
 Skips (77) as long as a page is not written.
 
 usage: check_docs.py SOURCE-DIR
@@ -36,6 +36,11 @@ def keys(root: pathlib.Path) -> list[tuple[str, str, str | None]]:
 def verbs(root: pathlib.Path) -> list[str]:
     text = (root / "src/tools/verbs.c").read_text(encoding="utf-8")
     return VERB_ROW.findall(table(text, "const Verb verbs[] = {"))
+
+
+def engines(root: pathlib.Path) -> list[str]:
+    text = (root / "src/core/engine.c").read_text(encoding="utf-8")
+    return re.findall(r"&engine_(\w+)", table(text, "const Engine *const engines[] = {"))
 
 
 def options(path: pathlib.Path) -> list[str]:
@@ -99,6 +104,7 @@ def main() -> int:
     for path in sorted((root / "contrib/completion").glob("*hugeplanctl")):
         text, name = path.read_text(encoding="utf-8"), f"contrib/completion/{path.name}"
         problems += missing_words(name, text, "verbs", verbs(root))
+        problems += missing_words(name, text, "engines", engines(root))
         problems += missing_words(name, text, "options",
                                   [f"--{option}"
                                    for option in options(root / "src/tools/hugeplanctl.c")])
