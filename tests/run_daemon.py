@@ -44,10 +44,11 @@ PATIENCE = 20.0  # seconds; everything here takes a fraction of one
 
 def read_count(path: pathlib.Path) -> int:
     """The number in a file that another process may be writing: by one read, which sees it before,
-    after, or truncated (-1), as an attribute of the kernel is read."""
+    after, or truncated (-1), as an attribute of the kernel is read. On tmpfs the end of a longer
+    number may follow the line that was there before."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
-        return int(os.read(descriptor, 64) or -1)
+        return int(os.read(descriptor, 64).split(b"\n")[0] or -1)
     finally:
         os.close(descriptor)
 
