@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """What is in the packages, what their scripts do, and how their programs were built.
 
-    tests/packages/check_packages.py --deb DIR --deb-again DIR --deb-newer DIR \\
-            --rpm DIR --rpm-again DIR
+    tests/packages/check_packages.py --packages DIR
 
-Each DIR is what scripts/package-deb or scripts/package-rpm wrote: twice from the same commit, and
-once as a higher version. Every check is a line; the last line counts them.
+DIR holds what scripts/package-deb and scripts/package-rpm wrote: twice from the same commit, into
+older and again, and once as a higher version, into newer. Every check is a line; the last line counts them.
 """
 
 from __future__ import annotations
@@ -63,6 +62,8 @@ ANYTHING_BELOW = (
     "/usr/lib/.build-id/",
 )
 
+DEB, RPM = "hugeplan_*.deb", "hugeplan-[0-9]*[!c].rpm"  # the binary packages
+
 LIBRARIES = {"libc.so.6", "libinih.so.1", "libjansson.so.4", "libsystemd.so.0"}
 
 # What belongs to databases, to the kernel's pools, and to systemd's own triggers: none of it is a
@@ -101,24 +102,23 @@ class Report:
 def main() -> int:
     options = parse_arguments()
     report = Report()
-    deb = only(options.deb, "hugeplan_*.deb")
-    rpm = only(options.rpm, "hugeplan-*[!c].rpm")
-    check_versions(deb, rpm, only(options.deb_newer, "hugeplan_*.deb"), report)
-    check_same(options.deb, options.deb_again, ("*.deb", "*.tar.xz"), report)
-    check_same(options.rpm, options.rpm_again, ("*.rpm",), report)
+    older, again, newer = (options.packages / age for age in ("older", "again", "newer"))
+    deb, rpm = only(older, DEB), only(older, RPM)
+    check_versions(deb, rpm, report)
+    check_upgrades(deb, only(newer, DEB), rpm, only(newer, RPM), report)
+    check_same(older, again, ("*.deb", "*.tar.xz", "*.rpm"), report)
     with tempfile.TemporaryDirectory() as directory:
         check_deb(deb, Path(directory, "deb"), report)
         check_rpm(rpm, Path(directory, "rpm"), report)
-    changes = only(options.deb, "*.changes")
+    changes = only(older, "*.changes")
     check_silent(["lintian", "--allow-root", "--display-info", str(changes)], report)
-    check_rpmlint([*options.rpm.glob("*.rpm"), ROOT / "hugeplan.spec"], report)
+    check_rpmlint([*older.glob("*.rpm"), ROOT / "hugeplan.spec"], report)
     return report.finish()
 
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Checks of hugeplan's packages.")
-    for name in ("--deb", "--deb-again", "--deb-newer", "--rpm", "--rpm-again"):
-        parser.add_argument(name, type=Path, required=True)
+    parser.add_argument("--packages", type=Path, required=True)
     return parser.parse_args()
 
 
@@ -139,17 +139,24 @@ def run(*command: object) -> str:
 # ---- the packages as such ----
 
 
-def check_versions(deb: Path, rpm: Path, newer: Path, report: Report) -> None:
-    """One version, said in three places, and a package that dpkg takes for an upgrade."""
+def check_versions(deb: Path, rpm: Path, report: Report) -> None:
+    """One version, said in three places."""
     match = re.search(r"^ *version: '([^']+)'", (ROOT / "meson.build").read_text(), re.MULTILINE)
     project = match[1] if match else None
     version = run("dpkg-deb", "--field", deb, "Version").strip()
     report.check_equal(version, project, "the DEB has meson.build's version")
     rpm_version = run("rpm", "-qp", "--queryformat", "%{VERSION}", rpm)
     report.check_equal(rpm_version, project, "the RPM has meson.build's version")
-    higher = run("dpkg-deb", "--field", newer, "Version").strip()
-    compared = subprocess.run(["dpkg", "--compare-versions", higher, "gt", version])
-    report.check(compared.returncode == 0, "the other DEB is of a higher version", higher)
+
+
+def check_upgrades(deb: Path, newer_deb: Path, rpm: Path, newer_rpm: Path, report: Report) -> None:
+    """What dpkg and rpm take for a newer package."""
+    versions = [run("dpkg-deb", "--field", one, "Version").strip() for one in (newer_deb, deb)]
+    compared = subprocess.run(["dpkg", "--compare-versions", versions[0], "gt", versions[1]])
+    report.check(compared.returncode == 0, "the other DEB is of a higher version", versions)
+    releases = [run("rpm", "-qp", "--queryformat", "%{EVR}", one) for one in (newer_rpm, rpm)]
+    compare = '%{{lua: print(rpm.vercmp("{}", "{}"))}}'.format(*releases)
+    report.check_equal(run("rpm", "--eval", compare).strip(), "1", "the other RPM is, too")
 
 
 def check_same(one: Path, other: Path, patterns: tuple[str, ...], report: Report) -> None:
@@ -189,14 +196,17 @@ def check_rpm(rpm: Path, directory: Path, report: Report) -> None:
     names = "[%{FILEUSERNAME}:%{FILEGROUPNAME}\n]"
     owners = set(run("rpm", "-qp", "--queryformat", names, rpm).split())
     report.check_equal(owners, {"root:root"}, "RPM: everything is root's")
+    lines = run("rpm", "-qp", "--requires", rpm).splitlines()
+    needed = {re.split(r"[ (]", line)[0] for line in lines} - {"rpmlib", "rtld"}
+    report.check_equal(needed, {"/bin/sh", "systemd"} | LIBRARIES, "RPM: what it depends on")
     scripts = run("rpm", "-qp", "--scripts", rpm)
     check_scripts("RPM", scripts, report)
     for what, units in {
-        r"preset": UNITS,
-        r"disable --now": UNITS,
-        r"try-restart": {"hugeplan.service"},
+        "install-system-units": UNITS,
+        "remove-system-units": UNITS,
+        "mark-restart-system-units": {"hugeplan.service"},
     }.items():
-        named = re.search(rf"systemctl (?:--no-reload )?{what} (.*?) *\|\|", scripts)
+        named = re.search(rf"systemd-update-helper {what} (.*?) *\|\|", scripts)
         report.check_equal(set(named[1].split()) if named else None, units, f"RPM: {what}")
     preset = (directory / "usr/lib/systemd/system-preset/85-hugeplan.preset").read_text()
     enabled = set(re.findall(r"^enable (\S+)$", preset, re.MULTILINE))

@@ -51,7 +51,7 @@ GUEST_PACKAGES = (
 )
 
 # And besides, where a scenario for one suite alone wants it.
-SUITE_PACKAGES = {"bookworm": ("ansible-core", "python3-apt")}
+SUITE_PACKAGES = {"bookworm": ("ansible-core", "python3-apt"), "trixie": ("rpm",)}
 
 # Unpacked only: its maintainer scripts would build an initrd, which nobody boots.
 KERNEL_PACKAGE = "linux-image-cloud-amd64"

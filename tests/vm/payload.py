@@ -17,7 +17,14 @@ from scenario import Content, Scenario
 
 HERE = Path(__file__).resolve().parent
 GUEST_HOME = "/vm"
-GUEST_MODULES = ("ansible_play.py", "databases.py", "guestlib.py", "memory.py", "scenario.py")
+GUEST_MODULES = (
+    "ansible_play.py",
+    "databases.py",
+    "guestlib.py",
+    "memory.py",
+    "packaged.py",
+    "scenario.py",
+)
 
 # Linked statically, so that any guest runs them: /vm/NAME from tools/NAME.c.
 GUEST_TOOLS = ("pages",)
@@ -35,6 +42,7 @@ HUGEPLAN_UNITS = (
 # Where a packaged scenario finds them; --packages DIR has each in a directory of that name.
 GUEST_PACKAGES = f"{GUEST_HOME}/packages"
 PACKAGE_AGES = ("older", "newer")
+PACKAGE_FILES = {"deb": "hugeplan_*.deb", "rpm": "hugeplan-[0-9]*[!c].rpm"}  # no .src.rpm
 
 TEST_TARGET = "hugeplan-vm-test.target"
 
@@ -103,17 +111,19 @@ def write_payload(
             _add(tar, path, content)
 
 
-def package_file(packages: Path, age: str) -> Path | None:
+def package_file(packages: Path, age: str, kind: str) -> Path | None:
     """The one package of an age, without its debug symbols; None where there is not just one."""
-    found = list((packages / age).glob("hugeplan_*.deb"))
+    found = list((packages / age).glob(PACKAGE_FILES[kind]))
     return found[0] if len(found) == 1 else None
 
 
 def _add_packages(tar: tarfile.TarFile, packages: Path) -> None:
     for age in PACKAGE_AGES:
-        package = package_file(packages, age)
-        assert package, f"{packages}/{age} was looked into before"
-        _add_bytes(tar, f"{GUEST_PACKAGES}/{age}.deb", 0o644, package.read_bytes())
+        for kind in PACKAGE_FILES:
+            package = package_file(packages, age, kind)
+            assert package, f"{packages}/{age} was looked into before"
+            _add_bytes(tar, f"{GUEST_PACKAGES}/{age}.{kind}", 0o644, package.read_bytes())
+    _add_bytes(tar, f"{GUEST_PACKAGES}/systemd.rpm", 0o644, _built_rpm("systemd"))
 
 
 def _guest_modules(scenario_file: Path) -> dict[str, Content]:
@@ -128,6 +138,15 @@ def _built_tool(name: str) -> bytes:
         source = HERE / "tools" / f"{name}.c"
         subprocess.run(["cc", "-O2", "-static", "-o", str(program), str(source)], check=True)
         return program.read_bytes()
+
+
+@functools.cache
+def _built_rpm(name: str) -> bytes:
+    with tempfile.TemporaryDirectory() as directory:
+        command = ["rpmbuild", "-bb", "--nodeps", "--define", f"_topdir {directory}"]
+        subprocess.run([*command, HERE / f"{name}.rpmspec"], check=True, capture_output=True)
+        (package,) = Path(directory, "RPMS").rglob("*.rpm")
+        return package.read_bytes()
 
 
 def _units_to_enable(destdir: Path) -> list[str]:

@@ -5,8 +5,8 @@
     tests/vm/run.py --destdir DIR [--packages DIR] [--suite SUITE] [--jobs N] [--logs DIR] [--keep]
                     [--verbose] [SCENARIO...]
 
-The first DIR is what `meson install --destdir DIR` wrote, the second holds older/hugeplan_*.deb and
-newer/hugeplan_*.deb; neither is ever changed. See README.md.
+The first DIR is what `meson install --destdir DIR` wrote; the second holds a DEB and an RPM each in
+older and in newer. Neither is ever changed. See README.md.
 """
 
 from __future__ import annotations
@@ -36,7 +36,13 @@ from guest import (  # noqa: E402
     die_with_parent,
 )
 from image import SUITES, Image, cached_image  # noqa: E402
-from payload import PACKAGE_AGES, TEST_TARGET, package_file, write_payload  # noqa: E402
+from payload import (  # noqa: E402
+    PACKAGE_AGES,
+    PACKAGE_FILES,
+    TEST_TARGET,
+    package_file,
+    write_payload,
+)
 from scenario import Boot, Scenario  # noqa: E402
 
 SCENARIOS = Path(__file__).resolve().parent / "scenarios"
@@ -203,8 +209,9 @@ def _existing_directory(text: str) -> Path:
 def _package_directory(text: str) -> Path:
     path = _existing_directory(text)
     for age in PACKAGE_AGES:
-        if not package_file(path, age):
-            raise argparse.ArgumentTypeError(f"{text}/{age} does not hold one hugeplan_*.deb")
+        for kind, pattern in PACKAGE_FILES.items():
+            if not package_file(path, age, kind):
+                raise argparse.ArgumentTypeError(f"{text}/{age} does not hold one {pattern}")
     return path
 
 

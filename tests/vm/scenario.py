@@ -49,5 +49,5 @@ class Scenario:
     enable: tuple[str, ...] = ()
     hotplug: str = ""  # room for memory added later, as qemu's -m takes it: "slots=4,maxmem=32G"
     qemu_args: tuple[str, ...] = ()
-    # hugeplan comes as the packages /vm/packages/older.deb and newer.deb, which nobody has installed.
+    # hugeplan comes as the packages /vm/packages/{older,newer}.{deb,rpm}, which nobody has installed.
     is_packaged: bool = False
