@@ -43,14 +43,17 @@ PATIENCE = 20.0  # seconds; everything here takes a fraction of one
 
 
 def read_count(path: pathlib.Path) -> int:
-    """The number in a file that another process may be writing: by one read, which sees it before,
-    after, or truncated (-1), as an attribute of the kernel is read. On tmpfs the end of a longer
-    number may follow the line that was there before."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        return int(os.read(descriptor, 64).split(b"\n")[0] or -1)
-    finally:
-        os.close(descriptor)
+    """The number in a file that another process may be writing: as before, as after, or -1 while it is
+    truncated. Reads and writes of one file are not exclusive, as those of the kernel's attributes are:
+    what is read once may be of both."""
+    seen: list[bytes] = []
+    while len(seen) < 2 or seen[-1] != seen[-2]:
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            seen.append(os.read(descriptor, 64))
+        finally:
+            os.close(descriptor)
+    return int(seen[-1] or -1)
 
 
 class Failure(AssertionError):
