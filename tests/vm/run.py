@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Boots hugeplan for real: each scenario in a guest of its own, every check a line.
 
-    tests/vm/run.py --destdir DIR [--packages DIR] [--suite SUITE] [--jobs N] [--logs DIR] [--keep]
-                    [--verbose] [SCENARIO...]
+    tests/vm/run.py --destdir DIR [--packages DIR] [--suite SUITE] [--all] [--jobs N] [--logs DIR]
+                    [--keep] [--verbose] [SCENARIO...]
 
 The first DIR is what `meson install --destdir DIR` wrote; the second holds a DEB and an RPM each in
 older and in newer. Neither is ever changed. See README.md.
@@ -146,7 +146,9 @@ def _chosen_cases(options: argparse.Namespace, report: Report) -> list[Case]:
     cases = []
     for file in _scenario_files(options.scenarios):
         scenario = load_scenario(file)
-        suites = [one for one in scenario.suites if options.suite in (None, one)]
+        is_asked = options.all or options.suite or options.scenarios
+        suites = [*scenario.suites, *(scenario.more_suites if is_asked else ())]
+        suites = [one for one in suites if options.suite in (None, one)]
         if scenario.is_packaged and not options.packages:
             report.skip(file.stem, "runs", "needs --packages")
             continue
@@ -192,6 +194,7 @@ def _parse_arguments() -> argparse.Namespace:
     parser.add_argument("--packages", type=_package_directory, help="for packaged scenarios")
     parser.add_argument("--suite", choices=SUITES, help="default: all that a scenario is for")
     parser.add_argument("--logs", type=Path, help="default: a new directory in /tmp")
+    parser.add_argument("--all", action="store_true", help="on every suite, also where that tells little")
     parser.add_argument("--jobs", type=int, default=1, help="guests at a time; one needs a CPU")
     parser.add_argument("--keep", action="store_true", help="keep logs and the guests' disks")
     parser.add_argument("--verbose", action="store_true", help="show what the checks remark")

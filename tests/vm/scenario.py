@@ -44,6 +44,7 @@ class Scenario:
     boots: tuple[Boot, ...]
     nodes: tuple[Node, ...]
     suites: tuple[str, ...] = ("bookworm",)
+    more_suites: tuple[str, ...] = ()  # where it is run by `run.py --all`, or by its name
     files: Mapping[str, Content] = field(default_factory=dict)  # path in the guest -> content
     files_on: Mapping[str, Mapping[str, Content]] = field(default_factory=dict)  # more, by suite
     enable: tuple[str, ...] = ()

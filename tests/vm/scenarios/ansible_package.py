@@ -31,6 +31,8 @@ def package_is_installed() -> None:
 
 SCENARIO = Scenario(
     is_packaged=True,
+    suites=(),
+    more_suites=("bookworm",),
     nodes=(Node("768M"), Node("768M")),
     files={**role_files(), f"{PLAY}/site.yml": playbook("variables.json")},
     boots=(Boot(package_is_installed, limit_sec=900),),

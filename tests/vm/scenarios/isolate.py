@@ -228,7 +228,8 @@ def switched_off() -> None:
 
 SCENARIO = Scenario(
     nodes=(Node("2G"),),
-    suites=("bookworm", "trixie"),
+    suites=("bookworm",),
+    more_suites=("trixie",),
     files={
         "/etc/hugeplan.d/00-host.conf": "[Host]\nExistingPages=keep\n",
         "/etc/mysql/mariadb.conf.d/90-hugeplan-vm.cnf": """\
