@@ -9,7 +9,6 @@ here makes a new image and nobody ever has to clean one by hand.
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
 import struct
 import sys

@@ -4,10 +4,16 @@ one drop-in for it, and what no package may ever touch."""
 
 from __future__ import annotations
 
-import functools
 from pathlib import Path
 
-from databases import check_postgresql, drop_in, postgresql_files, postgresql_unit, psql
+from databases import (
+    check_postgresql,
+    drop_in,
+    installed_postgresql,
+    postgresql_files,
+    postgresql_unit,
+    psql,
+)
 from guestlib import (
     MIB,
     check,
@@ -42,13 +48,8 @@ UNITS = (
 )
 
 
-@functools.cache
-def database_version() -> int:
-    return max(int(path.name) for path in Path("/usr/lib/postgresql").glob("[0-9]*"))
-
-
 def database_unit() -> str:
-    return postgresql_unit(database_version())
+    return postgresql_unit(installed_postgresql())
 
 
 def host() -> tuple[object, ...]:
@@ -87,7 +88,7 @@ def check_enabled(expected: str = "enabled") -> None:
 
 
 def check_reserved() -> None:
-    check_postgresql(database_version(), SHARED_BYTES, {0, 1})
+    check_postgresql(installed_postgresql(), SHARED_BYTES, {0, 1})
     check_equal(instance("postgresql")["verdict"], "ready", "its pages are reserved")
     text = drop_in(database_unit())
     check("hugeplanctl wait postgresql" in text, "its unit waits for them", text)
