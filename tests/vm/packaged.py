@@ -110,13 +110,17 @@ def check_without_hugeplan() -> None:
 
 
 def packaged_scenario(
-    boots: tuple[Boot, Boot], suites: tuple[str, ...], files: dict[str, Content] | None = None
+    boots: tuple[Boot, Boot],
+    suites: tuple[str, ...],
+    more_suites: tuple[str, ...] = (),
+    files: dict[str, Content] | None = None,
 ) -> Scenario:
     """Two boots: without huge pages if there are none, then with them or not at all."""
     first, second = boots
     return Scenario(
         is_packaged=True,
         suites=suites,
+        more_suites=more_suites,
         nodes=(Node("1G"), Node("1G")),
         files={**_postgresql("try"), **(files or {})},
         boots=(first, Boot(second.check, files=_postgresql("on"), limit_sec=second.limit_sec)),

@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Every scenario of the boot tests can be loaded, is for a suite that there is, and checks something:
+said in a second, not after an hour of boots.
+
+usage: check_scenarios.py SOURCE-DIR
+"""
+
+from __future__ import annotations
+
+import pathlib
+import sys
+import traceback
+
+sys.dont_write_bytecode = True
+
+
+def problems_of(run: object, file: pathlib.Path, known: tuple[str, ...]) -> list[str]:
+    try:
+        scenario = run.load_scenario(file)
+    except Exception:
+        return [f"{file}: {traceback.format_exc(limit=-1)}"]
+    suites = (*scenario.suites, *scenario.more_suites)
+    problems = [f"{file}: there is no suite {one}" for one in {*suites, *scenario.files_on}
+                if one not in known]
+    if not suites:
+        problems.append(f"{file}: is for no suite")
+    if len(set(suites)) < len(suites):
+        problems.append(f"{file}: is for one suite twice")
+    if not scenario.boots or not all(callable(boot.check) for boot in scenario.boots):
+        problems.append(f"{file}: checks nothing")
+    return problems
+
+
+def main() -> int:
+    directory = pathlib.Path(sys.argv[1]) / "tests/vm"
+    sys.path.insert(0, str(directory))
+    import run
+
+    files = sorted((directory / "scenarios").glob("*.py"))
+    problems = [line for file in files for line in problems_of(run, file, run.SUITES)]
+    if len(files) < 20:
+        problems.append(f"only {len(files)} scenarios were found in {directory}")
+    print("\n".join(problems), end="\n" if problems else "")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
