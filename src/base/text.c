@@ -29,6 +29,12 @@ void text_add(Text *text, const char *string) {
         text_add_n(text, string, strlen(string));
 }
 
+void text_add_item(Text *text, const char *item) {
+        if (text->length > 0)
+                text_add(text, ", ");
+        text_add(text, item);
+}
+
 void text_printf(Text *text, const char *format, ...) {
         va_list arguments;
 

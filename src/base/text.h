@@ -17,6 +17,8 @@ static inline Text text_in(Arena *arena) {
 }
 
 void text_add(Text *text, const char *string);
+/* Adds to a list: ", " before each ITEM but the first. */
+void text_add_item(Text *text, const char *item);
 void text_add_n(Text *text, const char *bytes, size_t length);
 void text_printf(Text *text, const char *format, ...) PRINTF_LIKE(2, 3);
 void text_repeat(Text *text, char byte, size_t n);

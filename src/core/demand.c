@@ -247,8 +247,7 @@ static Reason fill_options(const Context *context, const InstanceConfig *config,
                                                        : topology->default_page_size_bytes;
 
                 if (topology_page_size_index(topology, bytes) < 0) {
-                        text_printf(&missing, "%s%s", missing.length > 0 ? ", " : "",
-                                    format_page_size(arena, bytes));
+                        text_add_item(&missing, format_page_size(arena, bytes));
                         continue;
                 }
                 Reason reason =

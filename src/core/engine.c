@@ -25,18 +25,11 @@ const Engine *engine_find(const char *name) {
         return NULL;
 }
 
-/* Adds NAME to a list with commas. */
-static void list_add(Text *list, const char *name) {
-        if (list->length > 0)
-                text_add(list, ", ");
-        text_add(list, name);
-}
-
 char *engine_names(Arena *arena) {
         Text names = text_in(arena);
 
         for (size_t i = 0; i < n_engines; i++)
-                list_add(&names, engines[i]->name);
+                text_add_item(&names, engines[i]->name);
         return names.string;
 }
 
@@ -165,7 +158,7 @@ static const char *refuse_unknown(Arena *arena, const ParameterTable *table,
                                       table->engine->title, nearest->name);
         for (size_t i = 0; i < table->n; i++)
                 if (!table->rows[i].takes_nothing)
-                        list_add(&names, table->rows[i].name);
+                        text_add_item(&names, table->rows[i].name);
         return setting_refuse(arena, setting, "not a setting that %s is sized by; write one of %s",
                               table->engine->title, names.string);
 }

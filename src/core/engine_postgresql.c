@@ -267,7 +267,7 @@ static void preloads_add(Preloads *preloads, const char *library) {
         for (size_t i = 0; i < ARRAY_LEN(small_libraries); i++)
                 if (text_equals(library, small_libraries[i]))
                         return;
-        text_printf(&preloads->unknown, "%s%s", preloads->unknown.length > 0 ? ", " : "", library);
+        text_add_item(&preloads->unknown, library);
 }
 
 static Preloads preloads_read(Arena *arena, const Setting *setting) {

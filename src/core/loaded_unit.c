@@ -68,8 +68,7 @@ static const char *names_without_gate(Arena *arena, const Config *config, const 
 
         for (size_t i = 0; i < config->n_instances; i++)
                 if (is_of(&config->instances[i], unit) && !has_gate(unit, &config->instances[i]))
-                        text_printf(&names, "%s%s", names.length > 0 ? ", " : "",
-                                    config->instances[i].name);
+                        text_add_item(&names, config->instances[i].name);
         return names.string;
 }
 
@@ -115,8 +114,7 @@ static const char *join(Arena *arena, const SourceNames *names) {
         Text text = text_in(arena);
 
         VEC_FOREACH(name, names)
-                text_printf(&text, "%s%s", text.length > 0 ? ", " : "",
-                            text_printable(arena, *name));
+                text_add_item(&text, text_printable(arena, *name));
         return text_string(&text);
 }
 

@@ -79,10 +79,13 @@ static char *format_uses(Arena *arena, const MemoryLimit *limit, const MemoryUse
         Text users = text_in(arena);
         size_t n = 0;
 
-        VEC_FOREACH(use, uses)
-                if (is_in(use, limit))
-                        text_printf(&users, "%s%s (%s)", n++ > 0 ? ", " : "", use->name,
-                                    format_size(arena, use->bytes));
+        VEC_FOREACH(use, uses) {
+                if (!is_in(use, limit))
+                        continue;
+                text_add_item(&users, arena_printf(arena, "%s (%s)", use->name,
+                                                   format_size(arena, use->bytes)));
+                n++;
+        }
         if (n < 2)
                 return arena_printf(arena, "its huge pages alone are %s", total);
         return arena_printf(arena, "the huge pages alone of %s are %s", text_string(&users), total);

@@ -360,7 +360,7 @@ static Tenants find_tenants(const RuleRun *run, const char *unit) {
 
                 if (!runs_in(instance, unit))
                         continue;
-                text_printf(&names, "%s%s", tenants.first ? ", " : "", instance->config->name);
+                text_add_item(&names, instance->config->name);
                 tenants.bytes = add_saturated(tenants.bytes, rule_planned_bytes(instance));
                 tenants.first = tenants.first ? tenants.first : instance;
         }

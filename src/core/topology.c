@@ -104,7 +104,6 @@ char *topology_page_size_names(Arena *arena, const Topology *topology) {
         Text text = text_in(arena);
 
         for (size_t i = topology->n_page_sizes; i > 0; i--)
-                text_printf(&text, "%s%s", text.length > 0 ? ", " : "",
-                            format_page_size(arena, topology->page_sizes[i - 1].bytes));
+                text_add_item(&text, format_page_size(arena, topology->page_sizes[i - 1].bytes));
         return arena_strdup(arena, text_string(&text));
 }

@@ -158,7 +158,7 @@ static const char *find_program(Arena *arena, const Question *question, const ch
                         *ret = *name;
                         return NULL;
                 }
-                text_printf(&names, "%s%s", names.length > 0 ? ", " : "", *name);
+                text_add_item(&names, *name);
         }
         return arena_printf(arena, "its program is not there: %s",
                             text_excerpt(arena, text_string(&names), SENTENCE_BYTES_MAX));

@@ -164,7 +164,7 @@ static const char *draft_verbs(Arena *arena) {
 
         for (size_t i = 0; i < n_verbs; i++)
                 if (verbs[i].takes_draft)
-                        text_printf(&names, "%s%s", names.length > 0 ? ", " : "", verbs[i].name);
+                        text_add_item(&names, verbs[i].name);
         return text_string(&names);
 }
 
