@@ -6,10 +6,6 @@
 
 /* ---- whose ---- */
 
-static bool is_of(const InstanceConfig *instance, const char *unit) {
-        return instance->unit && text_equals(instance->unit, unit);
-}
-
 /* 0 stands for the kernel's default size, which may be any. */
 static bool have_size_in_common(const InstanceConfig *a, const InstanceConfig *b) {
         for (size_t i = 0; i < a->n_page_sizes; i++)
@@ -27,7 +23,7 @@ static bool has_neighbour(const Config *config, const InstanceConfig *instance) 
         for (size_t i = 0; i < config->n_instances; i++) {
                 const InstanceConfig *other = &config->instances[i];
 
-                if (is_of(other, instance->unit))
+                if (text_equals(other->unit, instance->unit))
                         continue;
                 if (other->refusal ||
                     (other->engine->reserves && have_size_in_common(instance, other)))
@@ -42,7 +38,7 @@ TriState fence_wish(const Config *config, const char *unit) {
         for (size_t i = 0; i < config->n_instances; i++) {
                 const InstanceConfig *instance = &config->instances[i];
 
-                if (instance->refusal || !is_of(instance, unit))
+                if (instance->refusal || !text_equals(instance->unit, unit))
                         continue;
                 if (instance->isolate == TRI_YES)
                         return TRI_YES;
@@ -61,7 +57,7 @@ static uint64_t pages_of(const Status *status, const char *unit, uint64_t page_s
         for (size_t i = 0; i < status->n_instances; i++) {
                 const StatusInstance *instance = &status->instances[i];
 
-                if (instance->unit && text_equals(instance->unit, unit) &&
+                if (text_equals(instance->unit, unit) &&
                     instance->page_size_bytes == page_size_bytes)
                         pages = add_saturated(pages, is_by_wish ? instance->pages_wanted
                                                                 : instance->pages_granted);

@@ -16,10 +16,6 @@ static const char *base_name(const char *path) {
         return slash ? slash + 1 : path;
 }
 
-static bool is_of(const InstanceConfig *instance, const LoadedUnit *unit) {
-        return instance->unit && text_equals(instance->unit, unit->name);
-}
-
 static bool has_name(const SourceNames *names, const char *name) {
         VEC_FOREACH(each, names)
                 if (text_equals(*each, name))
@@ -57,7 +53,8 @@ static bool has_gate(const LoadedUnit *unit, const InstanceConfig *instance) {
 
 bool loaded_unit_has_gates(const Config *config, const LoadedUnit *unit) {
         for (size_t i = 0; i < config->n_instances; i++)
-                if (is_of(&config->instances[i], unit) && !has_gate(unit, &config->instances[i]))
+                if (text_equals(config->instances[i].unit, unit->name) &&
+                    !has_gate(unit, &config->instances[i]))
                         return false;
         return true;
 }
@@ -67,7 +64,8 @@ static const char *names_without_gate(Arena *arena, const Config *config, const 
         Text names = text_in(arena);
 
         for (size_t i = 0; i < config->n_instances; i++)
-                if (is_of(&config->instances[i], unit) && !has_gate(unit, &config->instances[i]))
+                if (text_equals(config->instances[i].unit, unit->name) &&
+                    !has_gate(unit, &config->instances[i]))
                         text_add_item(&names, config->instances[i].name);
         return names.string;
 }
@@ -358,7 +356,7 @@ static void judge_state(const Config *config, const LoadedUnit *unit, Diags *pro
         for (size_t i = 0; i < config->n_instances; i++) {
                 const InstanceConfig *instance = &config->instances[i];
 
-                if (!is_of(instance, unit))
+                if (!text_equals(instance->unit, unit->name))
                         continue;
                 const ConfigOrigin *origin = config_find_origin(instance, "Unit");
                 Diag diag = not_loaded(arena, unit, instance);
@@ -388,7 +386,7 @@ static void judge_needs(const LoadedUnitInput *input, const LoadedUnit *unit, Di
         CLEANUP(arena_freep) Arena *arena = arena_new();
 
         for (size_t i = 0; i < input->config->n_instances; i++)
-                if (is_of(&input->config->instances[i], unit))
+                if (text_equals(input->config->instances[i].unit, unit->name))
                         judge_instance(&(Need){.arena = arena,
                                                .input = input,
                                                .unit = unit,

@@ -119,7 +119,7 @@ static GeneratedFiles generated_for(Command *command, const Local *local,
         GeneratedFiles files = {};
 
         VEC_FOREACH(dropin, &dropins)
-                if (config->unit && text_equals(dropin->unit, config->unit))
+                if (text_equals(dropin->unit, config->unit))
                         *vec_push(arena, &files) = (GeneratedFile){
                                 arena_printf(arena, "%s.d/" NAME_DROPIN, dropin->unit),
                                 dropin->text};
