@@ -164,24 +164,48 @@ static char *make_text(Arena *arena, const Served *served, const DropinInput *in
         return text.string;
 }
 
-Dropins dropins_make(Arena *arena, const DropinInput *input) {
-        const Config *config = input->config;
-        const InstanceConfig **gated =
-                ARENA_ARRAY(arena, const InstanceConfig *, config->n_instances + 1);
-        Dropins dropins = {};
-        size_t n_gated = 0;
+typedef VEC(const InstanceConfig *) Gated;
+
+/* The instances whose units wait, sorted by unit. */
+static Gated find_gated(Arena *arena, const Config *config) {
+        Gated gated = {};
 
         for (size_t i = 0; i < config->n_instances; i++)
                 if (config->instances[i].unit && !name_check_instance(config->instances[i].name))
-                        gated[n_gated++] = &config->instances[i];
-        qsort(gated, n_gated, sizeof(*gated), compare_by_unit);
-        for (size_t first = 0, next; first < n_gated; first = next) {
-                for (next = first + 1;
-                     next < n_gated && text_equals(gated[next]->unit, gated[first]->unit); next++)
-                        ;
+                        *vec_push(arena, &gated) = &config->instances[i];
+        if (gated.n > 0)
+                qsort(gated.items, gated.n, sizeof(*gated.items), compare_by_unit);
+        return gated;
+}
+
+/* How many of those from FIRST on share a unit. */
+static size_t count_sharing(const Gated *gated, size_t first) {
+        size_t n = 1;
+
+        while (first + n < gated->n &&
+               text_equals(gated->items[first + n]->unit, gated->items[first]->unit))
+                n++;
+        return n;
+}
+
+SourceNames dropin_units(Arena *arena, const Config *config) {
+        const Gated gated = find_gated(arena, config);
+        SourceNames units = {};
+
+        for (size_t i = 0; i < gated.n; i += count_sharing(&gated, i))
+                *vec_push(arena, &units) = gated.items[i]->unit;
+        return units;
+}
+
+Dropins dropins_make(Arena *arena, const DropinInput *input) {
+        const Gated gated = find_gated(arena, input->config);
+        Dropins dropins = {};
+
+        for (size_t i = 0, n; i < gated.n; i += n) {
+                n = count_sharing(&gated, i);
                 *vec_push(arena, &dropins) =
-                        (Dropin){gated[first]->unit,
-                                 make_text(arena, &(Served){&gated[first], next - first}, input)};
+                        (Dropin){gated.items[i]->unit,
+                                 make_text(arena, &(Served){&gated.items[i], n}, input)};
         }
         return dropins;
 }

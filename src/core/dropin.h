@@ -8,6 +8,7 @@
  * Restart= and speaks in the database's own log. */
 
 #include "core/config.h"
+#include "core/source.h"
 
 typedef struct Dropin {
         const char *unit;
@@ -24,6 +25,9 @@ typedef struct DropinInput {
         bool has_group;
         unsigned systemd_version; /* for what not every version knows; 0: not known */
 } DropinInput;
+
+/* The units that are to have one, sorted. */
+SourceNames dropin_units(Arena *arena, const Config *config);
 
 /* One for each unit of the configuration, sorted by unit; several instances may share a unit. */
 Dropins dropins_make(Arena *arena, const DropinInput *input);

@@ -74,16 +74,15 @@ void dropin_check(const Root *root, const Dropins *dropins, Diags *problems) {
                         check_one(root, arena, dropin, problems);
 }
 
-char *dropin_key(const Root *root, Arena *arena, const Dropins *dropins) {
+char *dropin_key(const Root *root, Arena *arena, const SourceNames *units) {
         Text key = text_in(arena);
 
         text_printf(&key, "%s %s", root_identity(root, arena, PATH_GENERATOR_DIR),
                     root_identity(root, arena, PATH_UNITS_ETC));
-        VEC_FOREACH(dropin, dropins)
-                text_printf(
-                        &key, " %s %s", dropin->unit,
-                        root_identity(root, arena,
-                                      arena_printf(arena, PATH_UNITS_ETC "/%s.d", dropin->unit)));
+        VEC_FOREACH(unit, units)
+                text_printf(&key, " %s %s", *unit,
+                            root_identity(root, arena,
+                                          arena_printf(arena, PATH_UNITS_ETC "/%s.d", *unit)));
         return key.string;
 }
 

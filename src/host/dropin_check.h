@@ -18,7 +18,7 @@ void dropin_check(const Root *root, const Dropins *dropins, Diags *problems);
 
 /* What changes whenever systemd reads its units again, as that has the generators write all anew, and
  * mostly when files of these units do. */
-char *dropin_key(const Root *root, Arena *arena, const Dropins *dropins);
+char *dropin_key(const Root *root, Arena *arena, const SourceNames *units);
 
 /* Finds out, in ARENA, who took the gates off those units that have none: `reset` and `override`. */
 void dropin_explain(const Root *root, Arena *arena, const Config *config, LoadedUnits *units);

@@ -18,21 +18,6 @@ static const uint64_t wait_limit_usec = USEC_PER_SEC;
 /* After it did not answer, clients are not made to wait for it again at once. */
 static const uint64_t pause_usec = 10 * USEC_PER_SEC;
 
-/* Only whose the drop-ins are counts here, not what they say. */
-static Dropins dropins_of(const Manager *manager, Arena *arena) {
-        const DropinInput input = {.config = manager->config, .ctl = HUGEPLANCTL};
-
-        return dropins_make(arena, &input);
-}
-
-static int ask(const Manager *manager, Arena *arena, const Dropins *dropins, UnitQuery **ret) {
-        SourceNames names = {};
-
-        VEC_FOREACH(dropin, dropins)
-                *vec_push(arena, &names) = dropin->unit;
-        return unit_query_new(manager->root, arena, &names, ret);
-}
-
 /* ---- answers ---- */
 
 /* A unit may appear, and a change be taken back, without systemd reading all units again. */
@@ -91,13 +76,13 @@ static void on_answered(void *userdata, int error, const LoadedUnits *loaded) {
 void manager_units_begin(Manager *manager) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         Units *units = &manager->units;
-        const Dropins dropins = dropins_of(manager, arena);
+        const SourceNames names = dropin_units(arena, manager->config);
 
-        if (!unit_manager_exists(manager->root) || dropins.n == 0)
+        if (!unit_manager_exists(manager->root) || names.n == 0)
                 return;
         cancel(units);
-        units->query_key = dropin_key(manager->root, arena, &dropins);
-        int r = ask(manager, arena, &dropins, &units->query);
+        units->query_key = dropin_key(manager->root, arena, &names);
+        int r = unit_query_new(manager->root, arena, &names, &units->query);
 
         if (r >= 0)
                 r = unit_query_attach(units->query, manager->event, start_limit_usec, on_answered,
@@ -125,14 +110,14 @@ void manager_units_refresh(Manager *manager) {
 
         if (!unit_manager_exists(manager->root) || (is_paused(units) && !units->is_expired))
                 return;
-        const Dropins dropins = dropins_of(manager, arena);
-        const char *key = dropin_key(manager->root, arena, &dropins);
+        const SourceNames names = dropin_units(arena, manager->config);
+        const char *key = dropin_key(manager->root, arena, &names);
 
         if (text_equals(key, units->key) && !units->is_expired)
                 return;
         cancel(units);
         units->is_expired = false;
-        int r = dropins.n > 0 ? ask(manager, arena, &dropins, &query) : 0;
+        int r = names.n > 0 ? unit_query_new(manager->root, arena, &names, &query) : 0;
 
         if (r >= 0 && query)
                 r = unit_query_wait(query, wait_limit_usec, &loaded);

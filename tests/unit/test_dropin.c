@@ -8,7 +8,13 @@ static const char ctl[] = "/usr/bin/hugeplanctl";
 static Dropins make(Arena *arena, const Config *config) {
         const DropinInput input = {.config = config, .ctl = ctl, .has_group = true};
 
-        return dropins_make(arena, &input);
+        const Dropins dropins = dropins_make(arena, &input);
+        const SourceNames units = dropin_units(arena, config);
+
+        assert_int_equal(units.n, dropins.n);
+        for (size_t i = 0; i < units.n; i++)
+                assert_text(units.items[i], dropins.items[i].unit);
+        return dropins;
 }
 
 static void test_text(void **state) {

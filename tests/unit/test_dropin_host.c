@@ -64,20 +64,22 @@ static void test_check_honours_administrators(void **state) {
 static void test_key(void **state) {
         const Tree *tree = *state;
         const struct timespec times[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
-        const Dropins dropins = dropins_of(tree, instance), none = {};
+        const SourceNames none = {};
+        const SourceNames units =
+                dropin_units(tree->arena, config_make(tree->arena, "20-x.conf", instance, NULL));
         const char *keys[5];
 
         keys[0] = dropin_key(tree->root, tree->arena, &none);
-        keys[1] = dropin_key(tree->root, tree->arena, &dropins);
+        keys[1] = dropin_key(tree->root, tree->arena, &units);
         tree_mkdir(tree, "/run/systemd/generator");
-        keys[2] = dropin_key(tree->root, tree->arena, &dropins);
+        keys[2] = dropin_key(tree->root, tree->arena, &units);
         tree_write(tree, ETC "x@1.service.d/zz.conf", "");
         /* The clock of a file system may stand still from one change to the next. */
         assert_int_equal(utimensat(AT_FDCWD, tree_path(tree, ETC "x@1.service.d"), times, 0), 0);
-        keys[3] = dropin_key(tree->root, tree->arena, &dropins);
-        assert_text(dropin_key(tree->root, tree->arena, &dropins), keys[3]);
+        keys[3] = dropin_key(tree->root, tree->arena, &units);
+        assert_text(dropin_key(tree->root, tree->arena, &units), keys[3]);
         root_remove(tree->root, ETC "x@1.service.d/zz.conf");
-        keys[4] = dropin_key(tree->root, tree->arena, &dropins);
+        keys[4] = dropin_key(tree->root, tree->arena, &units);
         for (size_t i = 1; i < ARRAY_LEN(keys); i++)
                 assert_string_not_equal(keys[i], keys[i - 1]);
 }
