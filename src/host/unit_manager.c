@@ -8,10 +8,7 @@
 #include <linux/capability.h>
 #include <linux/mempolicy.h>
 #include <stdlib.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <systemd/sd-bus.h>
-#include <unistd.h>
 
 #define SERVICE      "org.freedesktop.systemd1"
 #define UNIT_OBJECTS "/org/freedesktop/systemd1/unit"
@@ -31,40 +28,16 @@ bool unit_manager_exists(const Root *root) {
                                   : root_exists(root, PATH_SYSTEMD_PRIVATE);
 }
 
-static int connect_socket(const char *path) {
-        struct sockaddr_un address = {.sun_family = AF_UNIX};
-
-        if (strlen(path) >= sizeof(address.sun_path))
-                return -ENAMETOOLONG;
-        memcpy(address.sun_path, path, strlen(path) + 1);
-        int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-        if (fd < 0)
-                return -errno;
-        if (connect(fd, (const struct sockaddr *) &address, sizeof(address)) < 0) {
-                int r = -errno;
-
-                close(fd);
-                return r;
-        }
-        return fd;
-}
-
 static int open_private(const Root *root, Arena *arena, sd_bus **ret) {
         CLEANUP(close_bus) sd_bus *bus = NULL;
-        int fd = connect_socket(root_path(arena, root, PATH_SYSTEMD_PRIVATE));
-
-        if (fd < 0)
-                return fd;
         int r = sd_bus_new(&bus);
 
         if (r >= 0)
-                r = sd_bus_set_fd(bus, fd, fd);
-        if (r < 0) {
-                close(fd);
-                return r;
-        }
-        r = sd_bus_start(bus);
+                r = sd_bus_set_address(bus,
+                                       arena_printf(arena, "unix:path=%s",
+                                                    root_path(arena, root, PATH_SYSTEMD_PRIVATE)));
+        if (r >= 0)
+                r = sd_bus_start(bus);
         if (r < 0)
                 return r;
         *ret = TAKE_PTR(bus);
