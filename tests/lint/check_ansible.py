@@ -12,10 +12,13 @@ from __future__ import annotations
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
+
+sys.dont_write_bytecode = True
+
+from programs import program  # noqa: E402
 
 VARIABLE = re.compile(r"^(hugeplan_\w+):", re.MULTILINE)
 SPECIFICATION = re.compile(r"^ {6}(hugeplan_\w+):\n(?: {8}.*\n)*? {8}default: (.*)$", re.MULTILINE)
@@ -37,12 +40,12 @@ def undescribed(directory: pathlib.Path) -> list[str]:
     return problems if len(names) > 5 else ["the pattern for variables must be mended"]
 
 
-def lint(program: str, directory: pathlib.Path) -> subprocess.CompletedProcess[str]:
+def lint(linter: str, directory: pathlib.Path) -> subprocess.CompletedProcess[str]:
     """Without the network, and with what it keeps for itself in a directory that goes away."""
     with tempfile.TemporaryDirectory(prefix="hugeplan-ansible-lint-") as home:
         environment = {**os.environ, "HOME": home, "XDG_CACHE_HOME": f"{home}/cache",
                        "ANSIBLE_HOME": f"{home}/ansible", "NO_COLOR": "1"}
-        return subprocess.run([program, "--offline", "--profile", "production", "--strict",
+        return subprocess.run([linter, "--offline", "--profile", "production", "--strict",
                                "--nocolor", "-p"],
                               cwd=directory, env=environment, check=False, capture_output=True,
                               text=True)
@@ -54,11 +57,7 @@ def main() -> int:
     print("\n".join(problems))
     if problems:
         return 1
-    program = shutil.which("ansible-lint")
-    if program is None:
-        print("ansible-lint is not installed")
-        return 1 if os.environ.get("CI") == "true" else 77
-    done = lint(program, directory)
+    done = lint(program("ansible-lint"), directory)
     print(done.stdout[-20000:], done.stderr[-5000:])
     return 1 if done.returncode else 0
 

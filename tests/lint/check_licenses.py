@@ -12,9 +12,12 @@ from __future__ import annotations
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
+
+sys.dont_write_bytecode = True
+
+from programs import program  # noqa: E402
 
 # In two parts, or reuse would read it as this file's own.
 IDENTIFIER = re.compile(r"SPDX-License-" r"Identifier: LGPL-2\.1-or-later( \*/| -->| #\})?$",
@@ -62,11 +65,7 @@ def main() -> int:
     print("\n".join(problems))
     if problems:
         return 1
-    reuse = shutil.which("reuse")
-    if reuse is None:
-        print("reuse is not installed")
-        return 1 if os.environ.get("CI") == "true" else 77
-    done = subprocess.run([reuse, "--root", str(root), "lint"], check=False, capture_output=True,
+    done = subprocess.run([program("reuse"), "--root", str(root), "lint"], check=False, capture_output=True,
                           text=True, env={**os.environ, **GIT_SETTINGS})
     print(done.stdout[-20000:], done.stderr[-5000:])
     return 1 if done.returncode else 0
