@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "host/boot_guard_file.h"
 
-#include "core/names.h"
 #include "host/json_file.h"
+#include "model/names.h"
 
 BootGuard *boot_guard_load(const Root *root, Arena *arena) {
         json_t *json = NULL;

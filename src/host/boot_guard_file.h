@@ -3,8 +3,8 @@
 
 /* The boot guard on disk: on the root file system, for early boot has no other. */
 
-#include "core/boot_guard.h"
 #include "host/root.h"
+#include "plan/boot_guard.h"
 
 /* An open guard where there is none, or it is broken. */
 BootGuard *boot_guard_load(const Root *root, Arena *arena);

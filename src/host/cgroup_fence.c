@@ -3,9 +3,9 @@
 
 #include "base/size.h"
 #include "base/text.h"
-#include "core/fence.h"
-#include "core/names.h"
 #include "host/unit_cgroup.h"
+#include "model/names.h"
+#include "units/fence.h"
 
 #include <string.h>
 

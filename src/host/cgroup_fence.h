@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* The fences of core/fence.h, set in the control groups of units.
+/* The fences of units/fence.h, set in the control groups of units.
  *
  * systemd knows nothing of the hugetlb controller: it neither turns it on nor off. So it is turned on
  * here, for the groups from the root down to the one of the unit, and what is written into the unit's
  * own lasts as long as that. Documentation/admin-guide/cgroup-v2.rst */
 
-#include "core/config.h"
-#include "core/reason.h"
+#include "config/config.h"
 #include "host/root.h"
+#include "model/reason.h"
 
 /* Why no unit of this host can be fenced: REASON_NO_FENCE. REASON_NONE where nothing speaks against
  * it, or nothing can be found out. */

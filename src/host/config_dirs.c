@@ -2,8 +2,8 @@
 #include "host/config_dirs.h"
 
 #include "base/text.h"
-#include "core/names.h"
-#include "core/problem.h"
+#include "model/names.h"
+#include "model/problem.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 
 /* The configuration directories of a host, read in systemd's order. */
 
-#include "core/config.h"
+#include "config/config.h"
 #include "host/root.h"
 
 /* All files that count, in the order in which they are to be read: a file in an earlier directory

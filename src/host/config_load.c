@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "host/config_load.h"
 
-#include "core/config_parse.h"
-#include "core/limits.h"
-#include "core/mount_unit.h"
+#include "config/config_parse.h"
 #include "host/config_dirs.h"
 #include "host/host_sources.h"
+#include "plan/limits.h"
+#include "units/mount_unit.h"
 
 static bool names_accounts(const Config *config) {
         for (size_t i = 0; i < config->n_instances; i++)

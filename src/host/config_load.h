@@ -3,7 +3,7 @@
 
 /* The configuration of a host: its files, parsed, and held against the accounts it names. */
 
-#include "core/config.h"
+#include "config/config.h"
 #include "host/root.h"
 
 /* Never fails; what could not be read is among the configuration's problems. DRAFT: see

@@ -3,8 +3,8 @@
 
 #include "base/size.h"
 #include "base/text.h"
-#include "core/names.h"
 #include "host/host_sources.h"
+#include "model/names.h"
 
 #include <string.h>
 

@@ -4,8 +4,8 @@
 /* What the plan and the drop-ins depend on besides configuration and topology, read where something
  * depends on it: this is done for every status. */
 
-#include "core/host_plan.h"
 #include "host/root.h"
+#include "plan/host_plan.h"
 
 /* The major version of systemd that is installed, by the name of its private library, since no
  * program can be asked; 0: not known, or nothing that CONFIG asks for depends on it. */

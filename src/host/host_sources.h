@@ -3,8 +3,8 @@
 
 /* Sources that read the files below a root. */
 
-#include "core/source.h"
 #include "host/root.h"
+#include "read/source.h"
 
 /* ROOT must outlive what is returned. Many small files are read, of which strangers may own some:
  * nothing waits, each is bounded, and what was read in all, names of directories too, is bounded

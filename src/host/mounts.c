@@ -3,9 +3,9 @@
 
 #include "base/size.h"
 #include "base/text.h"
-#include "core/names.h"
-#include "core/problem.h"
 #include "host/host_sources.h"
+#include "model/names.h"
+#include "model/problem.h"
 
 #include <linux/magic.h>
 

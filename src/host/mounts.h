@@ -4,9 +4,9 @@
 /* The hugetlbfs mounts of instances (Mount=) on a host: what they are to be, whether they can be and
  * are so, and what they keep. */
 
-#include "core/mount_unit.h"
-#include "core/status.h"
 #include "host/root.h"
+#include "status/status.h"
+#include "units/mount_unit.h"
 
 /* The units that CONFIG asks for on this host; refers to CONFIG. */
 MountUnits mounts_of(const Root *root, Arena *arena, const Config *config,

@@ -3,9 +3,9 @@
 
 #include "base/size.h"
 #include "base/text.h"
-#include "core/names.h"
-#include "core/thp.h"
 #include "host/cgroup_fence.h"
+#include "model/names.h"
+#include "model/thp.h"
 
 #include <stdlib.h>
 #include <string.h>

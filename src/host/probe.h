@@ -3,8 +3,8 @@
 
 /* The probe: reads a host's files into a Topology. Only reads. */
 
-#include "core/topology.h"
 #include "host/root.h"
+#include "model/topology.h"
 
 /* The kernel command line alone; "" where it cannot be read. */
 const char *probe_kernel_command_line(const Root *root, Arena *arena);

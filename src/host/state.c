@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "host/state.h"
 
-#include "core/names.h"
 #include "host/json_file.h"
+#include "model/names.h"
 
 #include <string.h>
 

@@ -3,10 +3,10 @@
 
 #include "base/size.h"
 #include "base/text.h"
-#include "core/names.h"
-#include "core/process.h"
-#include "core/unit_file.h"
 #include "host/host_sources.h"
+#include "model/names.h"
+#include "read/process.h"
+#include "read/unit_file.h"
 
 #include <string.h>
 

@@ -5,8 +5,8 @@
  * methods are the daemon's. The interface only ever grows: fields, methods and errors are added,
  * never changed or removed. */
 
-#include "core/names.h"
 #include "ipc/varlink_server.h"
+#include "model/names.h"
 
 #define MANAGER_INTERFACE NAME_SOCKET /* the socket is named after it */
 

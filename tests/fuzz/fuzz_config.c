@@ -4,13 +4,13 @@
  * 0x1E begins another file, 0x1F one that extends the file before. */
 
 #include "base/size.h"
-#include "core/config_parse.h"
-#include "core/dropin.h"
-#include "core/mount_unit.h"
-#include "core/name_check.h"
-#include "core/status_json.h"
-#include "core/thp_plan.h"
+#include "config/config_parse.h"
+#include "model/name_check.h"
+#include "plan/thp_plan.h"
+#include "render/status_json.h"
 #include "support/testing.h"
+#include "units/dropin.h"
+#include "units/mount_unit.h"
 
 enum { FILES_MAX = 12 };
 

@@ -10,8 +10,8 @@
 
 #include "base/size.h"
 #include "base/text.h"
-#include "core/boot_entry.h"
-#include "core/culprit.h"
+#include "check/boot_entry.h"
+#include "read/culprit.h"
 
 #include <stdlib.h>
 #include <string.h>

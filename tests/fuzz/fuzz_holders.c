@@ -8,7 +8,7 @@
  * from. */
 
 #include "base/text.h"
-#include "core/holders.h"
+#include "status/holders.h"
 
 #include <stdlib.h>
 #include <string.h>

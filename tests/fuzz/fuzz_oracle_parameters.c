@@ -8,8 +8,8 @@
  * Whatever they hold: it ends, and values are bounded and valid UTF-8. */
 
 #include "base/text.h"
-#include "core/engine.h"
-#include "core/oracle_parameters.h"
+#include "engines/engine.h"
+#include "engines/oracle/oracle_parameters.h"
 #include "support/sources.h"
 #include "support/spfile.h"
 

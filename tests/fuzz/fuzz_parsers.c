@@ -6,7 +6,7 @@
 #include "base/id_set.h"
 #include "base/size.h"
 #include "base/text.h"
-#include "core/mount_table.h"
+#include "read/mount_table.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 
 #include "base/size.h"
 #include "base/text.h"
-#include "core/engine.h"
+#include "engines/engine.h"
 #include "support/sources.h"
 
 #include <stdlib.h>

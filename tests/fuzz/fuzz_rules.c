@@ -7,7 +7,7 @@
  * they are in order, and they can be shown as text and as JSON. */
 
 #include "base/text.h"
-#include "core/render_findings.h"
+#include "render/render_findings.h"
 #include "support/sources.h"
 #include "support/testing.h"
 

@@ -7,7 +7,7 @@
  * valid UTF-8, and command lines come apart into bounded words. */
 
 #include "base/text.h"
-#include "core/unit_file.h"
+#include "read/unit_file.h"
 #include "support/sources.h"
 
 #include <stdlib.h>

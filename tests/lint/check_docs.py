@@ -28,18 +28,18 @@ def table(text: str, start: str) -> str:
 
 
 def keys(root: pathlib.Path) -> list[tuple[str, str, str | None]]:
-    text = (root / "src/core/config_keys.c").read_text(encoding="utf-8")
+    text = (root / "src/config/config_keys.c").read_text(encoding="utf-8")
     return [(section, name, default or None)
             for section, name, default in KEY_ROW.findall(table(text, "config_keys[] = {"))]
 
 
 def verbs(root: pathlib.Path) -> list[str]:
-    text = (root / "src/tools/verbs.c").read_text(encoding="utf-8")
+    text = (root / "src/ctl/verbs.c").read_text(encoding="utf-8")
     return VERB_ROW.findall(table(text, "const Verb verbs[] = {"))
 
 
 def engines(root: pathlib.Path) -> list[str]:
-    text = (root / "src/core/engine.c").read_text(encoding="utf-8")
+    text = (root / "src/engines/engine.c").read_text(encoding="utf-8")
     return re.findall(r"&engine_(\w+)", table(text, "const Engine *const engines[] = {"))
 
 
@@ -69,7 +69,7 @@ def missing_words(page_name: str, page: str, what: str, words: list[str]) -> lis
 
 def rules(root: pathlib.Path) -> dict[str, str]:
     """Id and what stands behind it in the page: "warning, hurts"."""
-    text = (root / "src/core/rule.c").read_text(encoding="utf-8")
+    text = (root / "src/model/rule.c").read_text(encoding="utf-8")
     return {name: severity.lower() + (", hurts" if hurts == "true" else "")
             for name, severity, hurts in RULE_ROW.findall(table(text, "rules[RULE_KINDS] = {"))}
 
@@ -77,11 +77,11 @@ def rules(root: pathlib.Path) -> dict[str, str]:
 def wrong_rules(root: pathlib.Path, page: str) -> list[str]:
     rows, there = rules(root), dict(RULE_ENTRY.findall(page))
     families = "".join(path.read_text(encoding="utf-8")
-                       for path in sorted((root / "src/core").glob("rules_*.c")))
+                       for path in sorted((root / "src/check").glob("rules_*.c")))
     problems = [f"hugeplan-rules(7): {name} has no entry '{name} ({what})'"
                 for name, what in rows.items() if there.get(name) != what]
     problems += [f"hugeplan-rules(7): there is no rule {name}" for name in there.keys() - rows]
-    problems += [f"{name}: {families.count(f'{{{name},')} rows in src/core/rules_*.c, not one"
+    problems += [f"{name}: {families.count(f'{{{name},')} rows in src/check/rules_*.c, not one"
                  for name in (f"RULE_{rule.upper().replace('-', '_')}" for rule in rows)
                  if families.count(f"{{{name},") != 1]
     return problems if len(rows) > 40 else ["the pattern for rules must be mended"]
@@ -100,20 +100,20 @@ def main() -> int:
         problems += missing_words("hugeplanctl(1)", page, "verbs", verbs(root))
         problems += missing_words("hugeplanctl(1)", page, "options",
                                   [f"--{option}"
-                                   for option in options(root / "src/tools/hugeplanctl.c")])
+                                   for option in options(root / "src/ctl/hugeplanctl.c")])
     for path in sorted((root / "contrib/completion").glob("*hugeplanctl")):
         text, name = path.read_text(encoding="utf-8"), f"contrib/completion/{path.name}"
         problems += missing_words(name, text, "verbs", verbs(root))
         problems += missing_words(name, text, "engines", engines(root))
         problems += missing_words(name, text, "options",
                                   [f"--{option}"
-                                   for option in options(root / "src/tools/hugeplanctl.c")])
+                                   for option in options(root / "src/ctl/hugeplanctl.c")])
     if page := there.get("hugeplan-rules.7.scd"):
         problems += wrong_rules(root, page)
     if page := there.get("hugepland.8.scd"):
         problems += missing_words("hugepland(8)", page, "options",
                                   [f"--{option}"
-                                   for option in options(root / "src/tools/hugepland.c")])
+                                   for option in options(root / "src/daemon/hugepland.c")])
     print("\n".join(problems))
     if problems:
         return 1

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Ids of problems come from the tables only (src/core/reason.c, src/core/problem.c), every one of
+"""Ids of problems come from the tables only (src/model/reason.c, src/model/problem.c), every one of
 them stands in hugeplanctl(1), and journalctl takes the catalogue. That each has its paragraph in the
 catalogue is tested by unit/test_messages.c.
 
@@ -22,14 +22,14 @@ LEAST = 40  # ids; fewer means that ROW no longer fits
 
 
 def stray_literals(root: pathlib.Path) -> list[str]:
-    return [f"{path.relative_to(root)}: {match[0]!r}: ids stand in core/problem.c"
+    return [f"{path.relative_to(root)}: {match[0]!r}: ids stand in model/problem.c"
             for path in sorted((root / "src").rglob("*.c"))
             for match in LITERAL.finditer(path.read_text(encoding="utf-8"))]
 
 
 def ids(root: pathlib.Path) -> list[str]:
     return [row for name in ("reason", "problem")
-            for row in ROW.findall((root / f"src/core/{name}.c").read_text(encoding="utf-8"))
+            for row in ROW.findall((root / f"src/model/{name}.c").read_text(encoding="utf-8"))
             if row != "none"]
 
 

@@ -6,7 +6,7 @@
 #include "property/random.h"
 
 #include "base/size.h"
-#include "core/ladder.h"
+#include "plan/ladder.h"
 #include "support/testing.h"
 
 enum { MOVES_MAX = 3000 };

@@ -3,7 +3,7 @@
 
 /* Files in memory, for what reads a database's own configuration. */
 
-#include "core/source.h"
+#include "read/source.h"
 
 typedef struct TestFile {
         const char *path;

@@ -2,8 +2,8 @@
 #include "support/testing.h"
 
 #include "base/size.h"
-#include "core/config_parse.h"
-#include "core/name_check.h"
+#include "config/config_parse.h"
+#include "model/name_check.h"
 
 int testing_setup(void **state) {
         *state = arena_new();

@@ -5,7 +5,7 @@
  * take NULL, and hosts and configurations described in a few words. */
 
 #include "base/text.h"
-#include "core/plan.h"
+#include "plan/plan.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

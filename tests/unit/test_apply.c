@@ -3,13 +3,13 @@
 /* What is written, and what is made of the answer: pools, transparent huge pages, the ledger on disk,
  * and who belongs to a unit. The test plays the kernel between writing and reading back. */
 
+#include "apply/apply.h"
+#include "apply/host_apply.h"
 #include "base/size.h"
-#include "core/names.h"
-#include "host/apply.h"
-#include "host/host_apply.h"
 #include "host/probe.h"
 #include "host/state.h"
 #include "host/unit_cgroup.h"
+#include "model/names.h"
 #include "support/tree.h"
 
 static const char pool_format[] = "/sys/devices/system/node/node%u/hugepages/hugepages-%ukB/%s";

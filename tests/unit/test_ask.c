@@ -3,8 +3,8 @@
 /* Programs of strangers: whatever they do, there is an answer or a sentence, in time, and nothing of
  * them is left. As root they are run as nobody; without, as who runs the test. */
 
-#include "host/ask.h"
 #include "host/clock.h"
+#include "inspect/ask.h"
 #include "support/tree.h"
 
 #include <fcntl.h>

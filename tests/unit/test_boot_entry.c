@@ -2,7 +2,7 @@
 
 /* Boot loaders' texts: the command line of the next boot, and the steps to change it. */
 
-#include "core/boot_entry.h"
+#include "check/boot_entry.h"
 #include "support/testing.h"
 
 /* ---- grub.cfg ---- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/boot_guard.h"
+#include "plan/boot_guard.h"
 
 #include "support/testing.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include "host/cgroup_fence.h"
-#include "host/holders.h"
 #include "host/unit_cgroup.h"
+#include "inspect/holders.h"
 #include "support/tree.h"
 
 #define ROOT  "/sys/fs/cgroup"

@@ -3,8 +3,8 @@
 /* Configuration: every key, every way of getting a file wrong, and what a mistake may not touch. */
 
 #include "base/size.h"
-#include "core/config_keys.h"
-#include "core/name_check.h"
+#include "config/config_keys.h"
+#include "model/name_check.h"
 #include "support/testing.h"
 
 static const char pg_path[] = "/etc/hugeplan.d/20-pg.conf";

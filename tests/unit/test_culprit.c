@@ -4,8 +4,8 @@
  * which one is named for what the kernel shows. */
 
 #include "base/size.h"
-#include "core/conflict.h"
-#include "core/culprit.h"
+#include "check/conflict.h"
+#include "read/culprit.h"
 #include "support/testing.h"
 
 static const char host[] = "sizes 1G 2M\n"

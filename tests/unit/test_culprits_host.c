@@ -2,9 +2,9 @@
 
 /* Where culprits are looked for, our guard against them, and which boot loader a host has. */
 
-#include "host/boot_loader.h"
-#include "host/culprits.h"
-#include "host/guard.h"
+#include "apply/guard.h"
+#include "inspect/boot_loader.h"
+#include "inspect/culprits.h"
 #include "support/tree.h"
 
 #include <sys/stat.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-#include "core/dropin.h"
 #include "support/testing.h"
+#include "units/dropin.h"
 
 static const char ctl[] = "/usr/bin/hugeplanctl";
 

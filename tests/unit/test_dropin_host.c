@@ -2,8 +2,8 @@
 
 /* Gates as the files of a host have them: there, outdated, or taken off. */
 
-#include "host/dropin_check.h"
 #include "support/tree.h"
+#include "systemd/dropin_check.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

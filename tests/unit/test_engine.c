@@ -5,7 +5,7 @@
 
 #include "base/size.h"
 #include "base/text.h"
-#include "core/engine.h"
+#include "engines/engine.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

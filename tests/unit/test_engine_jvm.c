@@ -4,7 +4,7 @@
  * programs have them. */
 
 #include "base/size.h"
-#include "core/engine.h"
+#include "engines/engine.h"
 #include "support/sources.h"
 #include "support/testing.h"
 

@@ -4,8 +4,8 @@
  * host. */
 
 #include "base/size.h"
-#include "core/engine.h"
-#include "core/oracle_instances.h"
+#include "engines/engine.h"
+#include "engines/oracle/oracle_instances.h"
 #include "support/sources.h"
 #include "support/spfile.h"
 #include "support/testing.h"

@@ -2,8 +2,8 @@
 
 /* Engines that reserve nothing: their wishes by version, and what their programs answer. */
 
-#include "core/engine.h"
-#include "core/thp_plan.h"
+#include "engines/engine.h"
+#include "plan/thp_plan.h"
 #include "support/sources.h"
 #include "support/testing.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-#include "core/fence.h"
 #include "support/testing.h"
+#include "units/fence.h"
 
 #define HOST "sizes 1G 2M\nnode 0 total=16G free=15G\n"
 

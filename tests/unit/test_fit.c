@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/fit.h"
+#include "plan/fit.h"
 
 #include "base/size.h"
 #include "support/testing.h"

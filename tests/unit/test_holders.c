@@ -4,8 +4,8 @@
  * what is counted once, and strangers' texts. */
 
 #include "base/size.h"
-#include "core/holders.h"
-#include "core/render_status.h"
+#include "render/render_status.h"
+#include "status/holders.h"
 #include "support/testing.h"
 
 #define HOST "sizes 1G 2M\nnode 0 total=16G free=8G 2M=40/34\n"

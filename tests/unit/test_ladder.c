@@ -5,7 +5,7 @@
  * what is movable; reclaim frees what compaction then puts together. */
 
 #include "base/size.h"
-#include "core/ladder.h"
+#include "plan/ladder.h"
 #include "support/testing.h"
 
 /* A node that gives what it has in one piece. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/limits.h"
+#include "plan/limits.h"
 
 #include "base/size.h"
 #include "support/sources.h"

@@ -2,10 +2,10 @@
 
 /* What systemd has in effect of a unit, and whether its instances can live with that. */
 
-#include "core/loaded_unit.h"
-#include "core/problem.h"
+#include "model/problem.h"
 #include "support/sources.h"
 #include "support/testing.h"
+#include "units/loaded_unit.h"
 
 #define OURS  "/run/systemd/generator/x.service.d/10-hugeplan.conf"
 #define LATER "/etc/systemd/system/x.service.d/zz.conf"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-#include "core/memory_limit.h"
 #include "support/sources.h"
 #include "support/testing.h"
+#include "units/memory_limit.h"
 
 #define ROOT  "/sys/fs/cgroup"
 #define SLICE ROOT "/db.slice/db-pg.slice"

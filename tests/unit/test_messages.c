@@ -2,8 +2,8 @@
 /* Every reason, problem and verdict that is logged has an identifier, and units/hugeplan.catalog
  * explains each of them and nothing else. */
 
-#include "core/messages.h"
-#include "core/problem.h"
+#include "model/problem.h"
+#include "status/messages.h"
 
 #include "support/testing.h"
 
@@ -39,7 +39,7 @@ static char *catalog_entry(Arena *arena, const char *catalog, const char *id) {
 
 static void assert_explained(const char *kind) {
         if (!message_find(kind))
-                fail_msg("'%s' has no message identifier in core/messages.c", kind);
+                fail_msg("'%s' has no message identifier in status/messages.c", kind);
 }
 
 static void test_every_reason_has_one(void **state) {

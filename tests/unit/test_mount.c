@@ -3,9 +3,9 @@
 /* Mount=: what may be written, the units made of it, and what is said of what is there. */
 
 #include "base/size.h"
-#include "core/mount_unit.h"
 #include "support/sources.h"
 #include "support/testing.h"
+#include "units/mount_unit.h"
 
 /* ---- the value ---- */
 

@@ -4,9 +4,9 @@
  * the PGDG, Red Hat and Patroni keep them, which of them wins, and what is asked of the server. */
 
 #include "base/size.h"
-#include "core/engine.h"
-#include "core/postgresql_command.h"
-#include "core/postgresql_server.h"
+#include "engines/engine.h"
+#include "engines/postgresql/postgresql_command.h"
+#include "engines/postgresql/postgresql_server.h"
 #include "support/sources.h"
 #include "support/testing.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/rules.h"
+#include "check/rules.h"
 
-#include "core/render_findings.h"
+#include "render/render_findings.h"
 #include "support/sources.h"
 #include "support/testing.h"
 

@@ -3,7 +3,7 @@
 /* Verdicts: what is said of each instance, and who is said to have lost when pages are missing. */
 
 #include "base/size.h"
-#include "core/status.h"
+#include "status/status.h"
 #include "support/testing.h"
 
 static const char host[] = "sizes 2M\n"

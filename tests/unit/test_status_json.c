@@ -3,7 +3,7 @@
 /* The JSON that scripts rely on: the names of the contract, and the way back. */
 
 #include "base/size.h"
-#include "core/status_json.h"
+#include "render/status_json.h"
 #include "support/testing.h"
 
 static Status *some_status(Arena *arena) {

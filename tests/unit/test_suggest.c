@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "core/suggest.h"
+#include "check/suggest.h"
 
 #include "base/size.h"
 #include "support/sources.h"

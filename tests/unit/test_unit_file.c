@@ -3,7 +3,7 @@
 /* Units as Debian, the PGDG and administrators write them; systemd's rules on what goes before what,
  * on words and on variables; and files that nobody should have written. */
 
-#include "core/unit_file.h"
+#include "read/unit_file.h"
 #include "support/sources.h"
 #include "support/testing.h"
 

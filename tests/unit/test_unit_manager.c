@@ -3,10 +3,10 @@
 /* Asking systemd, played by a thread that speaks D-Bus on its socket below a root of our own. */
 
 #include "base/size.h"
-#include "core/names.h"
 #include "host/clock.h"
-#include "host/unit_manager.h"
+#include "model/names.h"
 #include "support/tree.h"
+#include "systemd/unit_manager.h"
 
 #include <poll.h>
 #include <pthread.h>

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "apply/apply.h"
+
+#include "base/size.h"
+#include "base/text.h"
+#include "host/probe.h"
+#include "model/names.h"
+#include "plan/evidence.h"
+
+#include <linux/mempolicy.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+struct Apply {
+        Arena *arena;
+        const Root *root;
+        const HostConfig *host;
+        const Topology *topology;
+        ApplyResult *results;
+        size_t n_results;
+        size_t current;
+        /* Before 6.7 (and the stable kernels that took the fix), the kernel adds the surplus pages of
+         * the other nodes to what is written to a node's file. */
+        bool adds_surplus;
+};
+
+static LadderOptions ladder_options(const HostConfig *host, const Topology *topology,
+                                    const Node *node, uint64_t deadline_usec) {
+        return (LadderOptions){
+                .may_compact = host->may_compact && node->can_compact,
+                .may_reclaim = host->may_reclaim && (node->can_reclaim || topology->can_reclaim),
+                .may_drop_caches = host->may_drop_caches,
+                .deadline_usec = deadline_usec,
+        };
+}
+
+static ApplyResult new_result(const Apply *apply, const PlanStep *step, uint64_t deadline_usec) {
+        const PlanPool *pool = step->pool;
+        const Node *node = topology_node(apply->topology, pool->node);
+        LadderOptions options = ladder_options(apply->host, apply->topology, node, deadline_usec);
+
+        return (ApplyResult){
+                .step = *step,
+                .reached_pages = step->from_pages,
+                .ladder = ladder_new(apply->arena, pool->page_size_bytes, step->to_pages, &options),
+        };
+}
+
+Apply *apply_new(Arena *arena, const Root *root, const HostConfig *host, const Topology *topology,
+                 const Plan *plan, uint64_t deadline_usec) {
+        Apply *apply = ARENA_NEW(arena, Apply);
+
+        *apply = (Apply){.arena = arena,
+                         .root = root,
+                         .host = host,
+                         .topology = topology,
+                         .adds_surplus = topology_kernel_is_older(topology, 6, 7)};
+        PlanSteps steps = plan_steps(arena, plan);
+
+        apply->results = ARENA_ARRAY(arena, ApplyResult, steps.n + 1);
+        VEC_FOREACH(step, &steps)
+                apply->results[apply->n_results++] = new_result(apply, step, deadline_usec);
+        return apply;
+}
+
+/* The room a node has at this moment, reckoned as the planner does. */
+static int look(const Apply *apply, ApplyResult *result, uint64_t now_usec, LadderView *ret) {
+        const PlanPool *pool = result->step.pool;
+        Node node = *topology_node(apply->topology, pool->node);
+        Pool now;
+        int r = probe_pool(apply->root, apply->topology, pool->node, pool->page_size_bytes, &now);
+
+        if (r < 0)
+                return r;
+        r = probe_node_memory(apply->root, apply->topology, &node);
+        if (r < 0)
+                return r;
+        result->reached_pages = pool_persistent_pages(&now);
+        *ret = (LadderView){
+                .persistent_pages = result->reached_pages,
+                .room_bytes = plan_node_room_bytes(apply->host, &node),
+                .free_bytes = node.free_bytes,
+                .reclaimable_bytes = node.reclaimable_bytes,
+                .now_usec = now_usec,
+        };
+        return 0;
+}
+
+/* The node's own file where the kernel has it (since 6.17), else the root cgroup's. */
+static char *reclaim_path(const Apply *apply, unsigned node) {
+        return topology_node(apply->topology, node)->can_reclaim
+                       ? probe_node_path(apply->arena, node, "reclaim")
+                       : arena_strdup(apply->arena, PATH_CGROUP_RECLAIM);
+}
+
+/* Nothing is to be swapped. Older kernels do not know swappiness= and refuse the write; it is left
+ * out where there is no swap. */
+static char *reclaim_text(const Apply *apply, unsigned node, uint64_t bytes) {
+        bool says_swappiness = topology_node(apply->topology, node)->can_reclaim ||
+                               apply->topology->swap_bytes > 0;
+
+        return arena_printf(apply->arena, "%" PRIu64 "%s\n", bytes,
+                            says_swappiness ? " swappiness=0" : "");
+}
+
+/* Persistent pages of all nodes, and surplus ones of all nodes but the pool's. */
+static void sum_pools(const Apply *apply, const PlanPool *pool, uint64_t *ret_persistent,
+                      uint64_t *ret_surplus_elsewhere) {
+        Pool now;
+
+        *ret_persistent = *ret_surplus_elsewhere = 0;
+        for (size_t i = 0; i < apply->topology->n_nodes; i++) {
+                unsigned node = apply->topology->nodes[i].id;
+
+                if (probe_pool(apply->root, apply->topology, node, pool->page_size_bytes, &now) < 0)
+                        continue;
+                *ret_persistent += pool_persistent_pages(&now);
+                if (node != pool->node)
+                        *ret_surplus_elsewhere += now.surplus_pages;
+        }
+}
+
+/* For a kernel that would miscount: the sum of all nodes, through the file that takes and frees pages
+ * on the writer's own nodes only. That one has always been right. Who may not bind himself (the
+ * sandbox of our own unit forbids it) takes the surplus off what is written to the node's file: too
+ * much by at most the surplus where the count is less than that, and never below what was found. */
+static void set_count_bound(const Apply *apply, const ApplyResult *result, uint64_t pages,
+                            uint64_t persistent, uint64_t surplus_elsewhere,
+                            ApplyOperation *operation) {
+        const PlanPool *pool = result->step.pool;
+        uint64_t less = MAX(sub_floored(pages, surplus_elsewhere), MIN(pool->found_pages, pages));
+
+        operation->is_bound = true;
+        operation->unbound_path = operation->path;
+        operation->unbound_text = arena_printf(apply->arena, "%" PRIu64 "\n", less);
+        operation->path = arena_printf(apply->arena,
+                                       PATH_HUGEPAGES "/" NAME_HUGEPAGES_DIR "%" PRIu64
+                                                      "kB/nr_hugepages_mempolicy",
+                                       pool->page_size_bytes / KIB);
+        operation->text = arena_printf(apply->arena, "%" PRIu64 "\n",
+                                       pages + sub_floored(persistent, result->reached_pages));
+}
+
+/* Sets the pool's persistent count to PAGES. */
+static void set_count(const Apply *apply, const ApplyResult *result, uint64_t pages,
+                      ApplyOperation *operation) {
+        const PlanPool *pool = result->step.pool;
+        uint64_t persistent, surplus_elsewhere;
+
+        operation->path = probe_pool_path(apply->arena, apply->topology, pool->node,
+                                          pool->page_size_bytes, "nr_hugepages");
+        operation->text = arena_printf(apply->arena, "%" PRIu64 "\n", pages);
+        sum_pools(apply, pool, &persistent, &surplus_elsewhere);
+        if (apply->adds_surplus && surplus_elsewhere > 0)
+                set_count_bound(apply, result, pages, persistent, surplus_elsewhere, operation);
+}
+
+static ApplyOperation make_operation(const Apply *apply, const ApplyResult *result,
+                                     const LadderMove *move) {
+        Arena *arena = apply->arena;
+        const PlanPool *pool = result->step.pool;
+        ApplyOperation operation = {
+                .move = *move,
+                .node = pool->node,
+                .page_size_bytes = pool->page_size_bytes,
+                .pages_before = result->reached_pages,
+        };
+
+        switch (move->action) {
+        case LADDER_WRITE:
+                set_count(apply, result, move->pages, &operation);
+                break;
+        case LADDER_DEMOTE:
+                operation.path = probe_pool_path(arena, apply->topology, pool->node,
+                                                 pool->page_size_bytes, "demote");
+                operation.text = arena_printf(arena, "%" PRIu64 "\n", move->pages);
+                break;
+        case LADDER_RECLAIM:
+                operation.path = reclaim_path(apply, pool->node);
+                operation.text = reclaim_text(apply, pool->node, move->bytes);
+                break;
+        case LADDER_COMPACT:
+                operation.path = apply->topology->is_numa
+                                         ? probe_node_path(arena, pool->node, "compact")
+                                         : PATH_COMPACT;
+                operation.text = "1";
+                break;
+        default:
+                operation.path = PATH_DROP_CACHES;
+                operation.text = "1";
+                break;
+        }
+        return operation;
+}
+
+/* Splitting is one write, which succeeds or not; all else is the ladder's. */
+static LadderMove next_move(ApplyResult *result, const LadderView *view) {
+        if (result->step.split_into_bytes == 0)
+                return ladder_next(&result->ladder, view);
+        if (result->ladder.records.n > 0)
+                return (LadderMove){LADDER_DONE, 0, 0};
+        return (LadderMove){LADDER_DEMOTE, result->step.from_pages - result->step.to_pages, 0};
+}
+
+bool apply_next(Apply *apply, uint64_t now_usec, ApplyOperation *ret) {
+        for (; apply->current < apply->n_results; apply->current++) {
+                ApplyResult *result = &apply->results[apply->current];
+                LadderView view;
+                int r = look(apply, result, now_usec, &view);
+
+                if (r < 0) {
+                        result->error = r;
+                        result->reached_pages = 0;
+                        result->is_finished = true;
+                        continue;
+                }
+                LadderMove move = next_move(result, &view);
+
+                if (move.action != LADDER_DONE) {
+                        *ret = make_operation(apply, result, &move);
+                        return true;
+                }
+                result->error = result->ladder.write_error;
+                result->is_finished = true;
+        }
+        return false;
+}
+
+/* Has this thread take memory from one node only, or from any again. */
+static int bind_thread(unsigned node, bool is_bound) {
+        enum { WORD_BITS = 8 * sizeof(unsigned long) };
+        unsigned long nodes[ID_SET_MAX / WORD_BITS] = {};
+
+        nodes[node / WORD_BITS] = 1ul << (node % WORD_BITS);
+        /* The kernel looks at one bit less than it is told of. */
+        long r = is_bound ? syscall(SYS_set_mempolicy, MPOL_BIND, nodes, ID_SET_MAX + 1)
+                          : syscall(SYS_set_mempolicy, MPOL_DEFAULT, NULL, 0);
+
+        return r < 0 ? -errno : 0;
+}
+
+static int write_bound(const Root *root, const ApplyOperation *operation) {
+        int r = root_is_host(root) ? bind_thread(operation->node, true) : 0;
+
+        if (r == -EPERM)
+                return root_write_attribute(root, operation->unbound_path, operation->unbound_text);
+        if (r < 0)
+                return r;
+        r = root_write_attribute(root, operation->path, operation->text);
+        if (root_is_host(root))
+                bind_thread(operation->node, false);
+        return r;
+}
+
+int apply_perform(const Root *root, const ApplyOperation *operation) {
+        sigset_t all, before;
+
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before);
+        int r = operation->is_bound ? write_bound(root, operation)
+                                    : root_write_attribute(root, operation->path, operation->text);
+
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+        return r;
+}
+
+void apply_done(Apply *apply, const ApplyOperation *operation, int error, uint64_t usec) {
+        ApplyResult *result = &apply->results[apply->current];
+        const PlanPool *pool = result->step.pool;
+        Pool now;
+
+        if (probe_pool(apply->root, apply->topology, pool->node, pool->page_size_bytes, &now) == 0)
+                result->reached_pages = pool_persistent_pages(&now);
+        /* It gave less than it was asked for, as writes do, and that is seen in what is left. */
+        if (operation->move.action == LADDER_RECLAIM && error == -EAGAIN)
+                error = 0;
+        if (operation->move.action == LADDER_DEMOTE)
+                result->split_pages = sub_floored(operation->pages_before, result->reached_pages);
+        ladder_report(&result->ladder, &operation->move,
+                      &(LadderRecord){.action = operation->move.action,
+                                      .pages_before = operation->pages_before,
+                                      .pages_after = result->reached_pages,
+                                      .usec = usec,
+                                      .error = error});
+}
+
+void apply_hurry(Apply *apply) {
+        for (size_t i = apply->current; i < apply->n_results; i++)
+                apply->results[i].ladder.options.deadline_usec = 0;
+}
+
+const ApplyResult *apply_results(const Apply *apply, size_t *ret_n) {
+        *ret_n = apply->n_results;
+        return apply->results;
+}
+
+void apply_progress(const Apply *apply, uint64_t *ret_done_pages, uint64_t *ret_all_pages) {
+        *ret_done_pages = *ret_all_pages = 0;
+        for (size_t i = 0; i < apply->n_results; i++) {
+                const ApplyResult *result = &apply->results[i];
+                const PlanStep *step = &result->step;
+                uint64_t all = sub_floored(step->to_pages, step->from_pages);
+
+                *ret_all_pages += all;
+                *ret_done_pages += MIN(sub_floored(result->reached_pages, step->from_pages), all);
+        }
+}
+
+static PoolLimit limit_of(Arena *arena, const ApplyResult *result, const Topology *now) {
+        const PlanPool *pool = result->step.pool;
+        const Shortfall shortfall = {
+                .node = pool->node,
+                .page_size_bytes = pool->page_size_bytes,
+                .wanted_pages = result->step.to_pages,
+                .reached_pages = result->reached_pages,
+                .error = result->error,
+                .is_clamped = result->ladder.is_clamped,
+                .n_rounds = result->ladder.n_rounds,
+                .may_drop_caches = result->ladder.options.may_drop_caches,
+        };
+
+        return (PoolLimit){
+                .node = pool->node,
+                .page_size_bytes = pool->page_size_bytes,
+                .persistent_pages = result->reached_pages,
+                .reason = evidence_of_shortfall(arena, now, &shortfall),
+        };
+}
+
+PoolLimits apply_limits(Arena *arena, const Apply *apply, const Topology *now) {
+        PoolLimits limits = {};
+
+        for (size_t i = 0; i < apply->n_results; i++) {
+                const ApplyResult *result = &apply->results[i];
+                const PlanStep *step = &result->step;
+                bool is_split = step->split_into_bytes > 0;
+
+                if (!result->is_finished)
+                        continue;
+                if (is_split && result->split_pages < step->from_pages - step->to_pages)
+                        *vec_push(arena, &limits) =
+                                (PoolLimit){.node = step->pool->node,
+                                            .page_size_bytes = step->pool->page_size_bytes,
+                                            .is_unsplittable = true};
+                else if (!is_split && result->reached_pages < step->to_pages)
+                        *vec_push(arena, &limits) = limit_of(arena, result, now);
+        }
+        return limits;
+}

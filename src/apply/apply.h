@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* Apply: brings the host's pools to the plan. The only thing that writes to them.
+ *
+ * One operation at a time is handed out, performed (by the caller's thread or another, for it may
+ * take seconds) and reported back; between two operations the caller is free to serve others, to
+ * stop, or to be killed: the next run converges. The order is that of plan_steps(). */
+
+#include "config/config.h"
+#include "host/root.h"
+#include "plan/ladder.h"
+#include "plan/plan.h"
+
+typedef struct Apply Apply;
+
+typedef struct ApplyOperation {
+        LadderMove move;
+        unsigned node;
+        uint64_t page_size_bytes;
+        uint64_t pages_before;    /* persistent */
+        bool is_bound;            /* written under a memory policy of NODE only: see apply.c */
+        const char *path;         /* of the attribute */
+        const char *text;         /* to write into it */
+        const char *unbound_path; /* the same for who may not set a memory policy; NULL: not bound */
+        const char *unbound_text;
+} ApplyOperation;
+
+/* What became of one step of the plan. */
+typedef struct ApplyResult {
+        PlanStep step;
+        uint64_t split_pages;   /* gone from the pool when it was split */
+        uint64_t reached_pages; /* persistent, read back */
+        Ladder ladder;          /* with the records of what was done */
+        int error;              /* the pool or its node has gone, or refuses: negative errno */
+        bool is_finished;
+} ApplyResult;
+
+/* Nothing is written yet. HOST, TOPOLOGY and PLAN must outlive it. No new round of the ladder
+ * begins after DEADLINE_USEC (same clock as the NOW_USEC given later). */
+Apply *apply_new(Arena *arena, const Root *root, const HostConfig *host, const Topology *topology,
+                 const Plan *plan, uint64_t deadline_usec);
+
+/* The next operation; false when there is none left. Reads the pool and its node anew. */
+bool apply_next(Apply *apply, uint64_t now_usec, ApplyOperation *ret);
+
+/* Performs an operation: one blocking write(2), all signals blocked, for a signal would cut it
+ * short without an error. Touches nothing but its arguments: may run in another thread. */
+int apply_perform(const Root *root, const ApplyOperation *operation);
+
+/* Reports what apply_perform() said and how long it took. Reads back. */
+void apply_done(Apply *apply, const ApplyOperation *operation, int error, uint64_t usec);
+
+/* Makes the deadline NOW: finishes what is under way, begins no new round. */
+void apply_hurry(Apply *apply);
+
+const ApplyResult *apply_results(const Apply *apply, size_t *ret_n);
+
+/* Pages still to come over all pools, and all pages planned to be added: for progress. */
+void apply_progress(const Apply *apply, uint64_t *ret_done_pages, uint64_t *ret_all_pages);
+
+/* The pools that stayed below the plan, or could not be split, as limits for the next plan, with the
+ * reason found in NOW (a topology probed after applying). */
+PoolLimits apply_limits(Arena *arena, const Apply *apply, const Topology *now);

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "apply/write_worker.h"
+
+#include "host/clock.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+enum { STACK_BYTES = 128 * 1024 };
+
+struct WriteWorker {
+        int event_fd;
+        bool is_busy;
+        pthread_t thread;
+        const Root *root;
+        const ApplyOperation *operation;
+        int error;
+        uint64_t usec;
+};
+
+WriteWorker *write_worker_new(void) {
+        WriteWorker *worker = calloc(1, sizeof(WriteWorker));
+
+        if (!worker)
+                return NULL;
+        worker->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        if (worker->event_fd < 0) {
+                free(worker);
+                return NULL;
+        }
+        return worker;
+}
+
+WriteWorker *write_worker_free(WriteWorker *worker) {
+        uint64_t usec;
+
+        if (!worker)
+                return NULL;
+        if (worker->is_busy)
+                write_worker_finish(worker, &usec);
+        close(worker->event_fd);
+        free(worker);
+        return NULL;
+}
+
+int write_worker_fd(const WriteWorker *worker) {
+        return worker->event_fd;
+}
+
+bool write_worker_is_busy(const WriteWorker *worker) {
+        return worker->is_busy;
+}
+
+static void *work(void *argument) {
+        WriteWorker *worker = argument;
+        uint64_t start = clock_now_usec();
+
+        worker->error = apply_perform(worker->root, worker->operation);
+        worker->usec = clock_now_usec() - start;
+        eventfd_write(worker->event_fd, 1);
+        return NULL;
+}
+
+/* The thread is born with all signals blocked: they are the loop's. */
+static int start_thread(WriteWorker *worker) {
+        pthread_attr_t attributes;
+        sigset_t all, before;
+
+        pthread_attr_init(&attributes);
+        pthread_attr_setstacksize(&attributes, STACK_BYTES);
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before);
+        int error = pthread_create(&worker->thread, &attributes, work, worker);
+
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+        pthread_attr_destroy(&attributes);
+        return -error;
+}
+
+int write_worker_start(WriteWorker *worker, const Root *root, const ApplyOperation *operation) {
+        if (worker->is_busy)
+                return -EBUSY;
+        worker->root = root;
+        worker->operation = operation;
+        int r = start_thread(worker);
+
+        worker->is_busy = r == 0;
+        return r;
+}
+
+int write_worker_finish(WriteWorker *worker, uint64_t *ret_usec) {
+        eventfd_t count;
+
+        pthread_join(worker->thread, NULL);
+        (void) eventfd_read(worker->event_fd, &count);
+        worker->is_busy = false;
+        *ret_usec = worker->usec;
+        return worker->error;
+}

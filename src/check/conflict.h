@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* Conflicts: culprits that will undo what the plan does, as warnings for `hugeplanctl check`. */
+
+#include "plan/plan.h"
+#include "plan/thp_plan.h"
+#include "read/culprit.h"
+
+typedef struct ConflictInput {
+        const Config *config;
+        const Topology *topology;
+        const Plan *plan;
+        const ThpPlan *thp;
+        const Culprits *culprits;
+} ConflictInput;
+
+/* Adds one problem for each entry that stands against the plan: a warning, or a notice where another
+ * entry overrules it as things are. Nothing where there are no instances, and nothing for entries
+ * that do no harm: the transparent huge page policy that the plan has too, shared-memory limits
+ * that suffice, hugepages= on the kernel command line (those pages count as served). Ids:
+ * conflict-sysctl, conflict-tmpfiles, conflict-tuned, conflict-command-line. */
+void conflicts_add(Arena *arena, const ConflictInput *input, Diags *problems);

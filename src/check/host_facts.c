@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "check/host_facts.h"
+
+#include "base/size.h"
+#include "base/text.h"
+#include "model/names.h"
+#include "read/accounts.h"
+#include "units/fence.h"
+
+#include <string.h>
+
+#define PATH_LIMITS      "/etc/security/limits.conf"
+#define PATH_LIMITS_DIR  "/etc/security/limits.d"
+#define PATH_LOGIND      "/etc/systemd/logind.conf"
+#define NAME_LOGIND_DIR  "systemd/logind.conf.d"
+#define USER_TICKS       100 /* sysconf(_SC_CLK_TCK), on every architecture that systemd runs on */
+#define STAT_START_FIELD 20  /* "starttime", counted from behind the command: proc_pid_stat(5) */
+#define CONFIG_LINES_MAX 4096
+#define CGROUP_DEPTH_MAX 16
+#define ORATAB_FIELDS    3
+
+typedef struct Facts {
+        Arena *arena;
+        const Sources *sources;
+        const Topology *topology;
+        const Figures *figures;
+        Accounts accounts;
+        HostFacts *ret;
+        VEC(const UnitFacts *) units; /* each read once, though instances may share one */
+} Facts;
+
+/* ---- small files ---- */
+
+/* The first line; NULL where there is none. */
+static char *read_line(const Facts *facts, const char *path) {
+        SourceText text = source_read(facts->sources, facts->arena, path);
+        SourceLines lines = source_lines(&text);
+
+        return text.text ? source_line(facts->arena, &lines) : NULL;
+}
+
+static bool read_number(const Facts *facts, const char *path, uint64_t *ret) {
+        const char *line = read_line(facts, path);
+
+        return line && parse_u64(text_strip(facts->arena, line), ret) == 0;
+}
+
+static void read_limits_of_kernel(Facts *facts) {
+        HostFacts *ret = facts->ret;
+
+        ret->has_shmmax = read_number(facts, PATH_SHMMAX, &ret->shmmax_bytes);
+        ret->has_shmall = read_number(facts, PATH_SHMALL, &ret->shmall_pages);
+        ret->has_shm_group = read_number(facts, PATH_HUGETLB_SHM_GROUP, &ret->shm_group);
+        for (size_t i = 0; i < facts->topology->n_page_sizes; i++) {
+                Overcommit overcommit = {.page_size_bytes = facts->topology->page_sizes[i].bytes};
+                const char *path = arena_printf(facts->arena,
+                                                PATH_HUGEPAGES "/" NAME_HUGEPAGES_DIR "%" PRIu64
+                                                               "kB/nr_overcommit_hugepages",
+                                                overcommit.page_size_bytes / KIB);
+
+                if (read_number(facts, path, &overcommit.pages) && overcommit.pages > 0)
+                        *vec_push(facts->arena, &ret->overcommits) = overcommit;
+        }
+}
+
+/* ---- owners ---- */
+
+/* ADDED: the groups that SupplementaryGroups= and Group= of the unit name. */
+static void find_ids(const Facts *facts, OwnerFacts *owner, const char *added) {
+        Arena *arena = facts->arena;
+        const Account *user = account_find_user(arena, &facts->accounts, owner->name);
+        const char *name = user ? user->name : owner->name;
+
+        if (user && user->group_id != UINT64_MAX) {
+                owner->has_ids = true;
+                owner->uid = user->id;
+                *vec_push(arena, &owner->gids) = user->group_id;
+        }
+        VEC_FOREACH(group, &facts->accounts.groups)
+                if (account_has_member(arena, group, name) || text_has_word(added, group->name) ||
+                    text_has_word(added, arena_printf(arena, "%" PRIu64, group->id)))
+                        *vec_push(arena, &owner->gids) = group->id;
+}
+
+static const char *added_groups(const Facts *facts, const UnitFile *unit) {
+        Text text = text_in(facts->arena);
+        static const char *const keys[] = {"SupplementaryGroups", "Group"};
+
+        for (size_t i = 0; unit && i < ARRAY_LEN(keys); i++) {
+                UnitAssignments values = unit_file_list(facts->arena, unit, "Service", keys[i]);
+
+                VEC_FOREACH(value, &values)
+                        text_printf(&text, "%s ", (*value)->value);
+        }
+        return text_string(&text);
+}
+
+static const char *gathered_user(const Figures *figures, const char *instance) {
+        VEC_FOREACH(figure, figures)
+                if (text_equals(figure->instance, instance) && figure->gathered &&
+                    figure->gathered->user)
+                        return figure->gathered->user;
+        return NULL;
+}
+
+static OwnerFacts find_owner(const Facts *facts, const InstanceConfig *config,
+                             const UnitFile *unit) {
+        const UnitAssignment *user = unit ? unit_file_find(unit, "Service", "User") : NULL;
+        OwnerFacts owner = {.name = config->user};
+
+        if (!owner.name && user)
+                owner.name = user->value;
+        if (!owner.name)
+                owner.name = gathered_user(facts->figures, config->name);
+        if (!owner.name)
+                return owner;
+        find_ids(facts, &owner, added_groups(facts, unit));
+        return owner;
+}
+
+/* ---- units ---- */
+
+char *slice_group_path(Arena *arena, const char *slice) {
+        size_t length = text_ends_with(slice, ".slice") ? strlen(slice) - strlen(".slice") : 0;
+        Text text = text_in(arena);
+
+        /* Every dash is a step down, but for the root slice, whose name is one. */
+        for (size_t i = 1; i <= length && length > 1; i++)
+                if (i == length || slice[i] == '-')
+                        text_printf(&text, "/%.*s.slice", (int) i, slice);
+        return arena_strdup(arena, text_string(&text));
+}
+
+/* Template instances have a slice of their own, in whose name the prefix is escaped. */
+static const char *default_slice(Arena *arena, const char *unit) {
+        size_t length = strcspn(unit, "@");
+        Text text = text_in(arena);
+
+        if (unit[length] != '@')
+                return "system.slice";
+        text_add(&text, "system-");
+        for (size_t i = 0; i < length; i++)
+                if (unit[i] == '-')
+                        text_add(&text, "\\x2d");
+                else
+                        text_add_n(&text, unit + i, 1);
+        text_add(&text, ".slice");
+        return text.string;
+}
+
+static void read_slices(const Facts *facts, UnitFacts *unit, const char *slice) {
+        size_t length = strlen(slice) - strlen(".slice");
+
+        for (size_t i = length; i > 0; i--)
+                if (i == length || slice[i] == '-')
+                        *vec_push(facts->arena, &unit->slices) = unit_file_read(
+                                facts->arena, facts->sources,
+                                arena_printf(facts->arena, "%.*s.slice", (int) i, slice));
+}
+
+/* The hierarchies in which systemd's own groups are found: unified, hybrid, legacy. */
+static const char *const hierarchies[] = {PATH_CGROUP, PATH_CGROUP "/unified",
+                                          PATH_CGROUP "/systemd"};
+
+static bool find_processes(const Facts *facts, UnitFacts *unit) {
+        for (size_t i = 0; i < ARRAY_LEN(hierarchies); i++) {
+                const char *path = arena_printf(facts->arena, "%s%s/cgroup.procs", hierarchies[i],
+                                                unit->group);
+
+                if (read_number(facts, path, &unit->pid))
+                        return true;
+        }
+        return false;
+}
+
+static uint64_t find_age_usec(const Facts *facts, uint64_t pid) {
+        const char *stat =
+                read_line(facts, arena_printf(facts->arena, PATH_PROC "/%" PRIu64 "/stat", pid));
+        const char *up = read_line(facts, PATH_UPTIME);
+        const char *rest = stat ? strrchr(stat, ')') : NULL, *field = NULL;
+        uint64_t ticks, seconds;
+
+        if (!rest || !up)
+                return 0;
+        rest++;
+        for (size_t i = 0; i < STAT_START_FIELD; i++)
+                field = text_next_word(facts->arena, &rest, " ");
+        if (!field || parse_u64(field, &ticks) < 0 ||
+            parse_u64(arena_strndup(facts->arena, up, strcspn(up, ".")), &seconds) < 0)
+                return 0;
+        return mul_saturated(sub_floored(seconds, ticks / USER_TICKS), USEC_PER_SEC);
+}
+
+static void add_limit(const Facts *facts, UnitFacts *unit, const char *path,
+                      uint64_t page_size_bytes) {
+        GroupLimit limit = {.file = path, .page_size_bytes = page_size_bytes};
+
+        if (read_number(facts, path, &limit.bytes)) /* "max" is none */
+                *vec_push(facts->arena, &unit->limits) = limit;
+}
+
+/* Unified at its usual place, or that of a hybrid host. */
+static void find_hierarchy(Facts *facts) {
+        facts->ret->hierarchy = PATH_CGROUP;
+        for (size_t i = 0; i < ARRAY_LEN(hierarchies); i++) {
+                const char *controllers = read_line(
+                        facts, arena_printf(facts->arena, "%s/cgroup.controllers", hierarchies[i]));
+
+                if (!controllers)
+                        continue;
+                facts->ret->hierarchy = hierarchies[i];
+                facts->ret->has_fences = text_has_word(controllers, "hugetlb");
+                return;
+        }
+}
+
+static void read_group_limits(const Facts *facts, UnitFacts *unit, const char *group) {
+        Arena *arena = facts->arena;
+
+        for (size_t i = 0; i < facts->topology->n_page_sizes; i++) {
+                uint64_t bytes = facts->topology->page_sizes[i].bytes;
+
+                add_limit(facts, unit,
+                          arena_printf(arena, "%s/hugetlb.%s.max", group,
+                                       fence_size_name(arena, bytes)),
+                          bytes);
+                add_limit(facts, unit, fence_path(arena, group, bytes), bytes);
+        }
+}
+
+/* The group of the unit, and those above it. */
+static void read_groups(const Facts *facts, UnitFacts *unit) {
+        const char *hierarchy = facts->ret->hierarchy;
+        char *group = arena_printf(facts->arena, "%s%s", hierarchy, unit->group), *slash;
+        const char *nodes =
+                read_line(facts, arena_printf(facts->arena, "%s/cpuset.mems.effective", group));
+
+        unit->has_memory_nodes = nodes && *nodes && id_set_parse(nodes, &unit->memory_nodes) == 0;
+        unit->memory_limits = memory_limits_read(facts->arena, facts->sources, hierarchy, group);
+        for (size_t i = 0; i < CGROUP_DEPTH_MAX && strlen(group) > strlen(hierarchy); i++) {
+                read_group_limits(facts, unit, group);
+                slash = strrchr(group, '/');
+                *slash = '\0';
+        }
+}
+
+static const UnitFacts *read_unit(Facts *facts, const char *name) {
+        VEC_FOREACH(known, &facts->units)
+                if (text_equals((*known)->name, name))
+                        return *known;
+
+        UnitFacts *unit = ARENA_NEW(facts->arena, UnitFacts);
+        const char *slice = default_slice(facts->arena, name);
+
+        unit->name = name;
+        unit->file = unit_file_read(facts->arena, facts->sources, name);
+        const UnitAssignment *own = unit_file_find(unit->file, "Service", "Slice");
+
+        if (own && text_ends_with(own->value, ".slice"))
+                slice = own->value;
+        read_slices(facts, unit, slice);
+        unit->group =
+                arena_printf(facts->arena, "%s/%s", slice_group_path(facts->arena, slice), name);
+        unit->is_running = find_processes(facts, unit);
+        if (unit->is_running)
+                unit->age_usec = find_age_usec(facts, unit->pid);
+        read_groups(facts, unit);
+        *vec_push(facts->arena, &facts->units) = unit;
+        return unit;
+}
+
+static void read_instances(Facts *facts, const Config *config) {
+        HostFacts *ret = facts->ret;
+
+        ret->n_instances = config->n_instances;
+        ret->instances = ARENA_ARRAY(facts->arena, InstanceFacts, config->n_instances);
+        for (size_t i = 0; i < config->n_instances; i++) {
+                const InstanceConfig *instance = &config->instances[i];
+
+                if (instance->refusal)
+                        continue;
+                if (instance->unit)
+                        ret->instances[i].unit = read_unit(facts, instance->unit);
+                ret->instances[i].owner =
+                        find_owner(facts, instance,
+                                   ret->instances[i].unit ? ret->instances[i].unit->file : NULL);
+        }
+}
+
+/* ---- logins ---- */
+
+/* "oracle soft memlock 134217728" */
+static void read_login_limits(Facts *facts, const char *path) {
+        SourceText text = source_read(facts->sources, facts->arena, path);
+        SourceLines lines = source_lines(&text);
+        const char *line;
+
+        while (text.text && lines.number < CONFIG_LINES_MAX &&
+               (line = source_line(facts->arena, &lines))) {
+                const char *rest = arena_strndup(facts->arena, line, strcspn(line, "#"));
+                LoginLimit limit = {.origin = {path, lines.number}};
+
+                limit.domain = text_next_word(facts->arena, &rest, " \t");
+                limit.type = text_next_word(facts->arena, &rest, " \t");
+                const char *item = text_next_word(facts->arena, &rest, " \t");
+
+                limit.value = text_next_word(facts->arena, &rest, " \t");
+                if (text_equals(item, "memlock") && limit.value)
+                        *vec_push(facts->arena, &facts->ret->login_limits) = limit;
+        }
+}
+
+static void read_all_login_limits(Facts *facts) {
+        SourceNames names = source_list(facts->sources, facts->arena, PATH_LIMITS_DIR);
+
+        read_login_limits(facts, PATH_LIMITS);
+        VEC_FOREACH(name, &names)
+                if (text_ends_with(*name, ".conf"))
+                        read_login_limits(facts,
+                                          arena_printf(facts->arena, PATH_LIMITS_DIR "/%s", *name));
+}
+
+static void take_remove_ipc(Facts *facts, const char *path) {
+        SourceText text = source_read(facts->sources, facts->arena, path);
+        SourceLines lines = source_lines(&text);
+        const char *line;
+        bool yes;
+
+        while (text.text && lines.number < CONFIG_LINES_MAX &&
+               (line = source_line(facts->arena, &lines))) {
+                const char *word = text_strip(facts->arena, line);
+
+                if (!text_starts_with(word, "RemoveIPC="))
+                        continue;
+                if (parse_boolean(word + strlen("RemoveIPC="), &yes) < 0)
+                        continue;
+                facts->ret->remove_ipc = yes ? TRI_YES : TRI_NO;
+                facts->ret->remove_ipc_origin = (FactOrigin){path, lines.number};
+        }
+}
+
+/* The main file, then the drop-ins by name; those in /etc come last here, which is so for every name
+ * that people use. logind.conf(5). */
+static void read_logind(Facts *facts) {
+        static const char *const dirs[] = {"/usr/lib/" NAME_LOGIND_DIR, "/run/" NAME_LOGIND_DIR,
+                                           "/etc/" NAME_LOGIND_DIR};
+
+        take_remove_ipc(facts, "/usr/lib/systemd/logind.conf");
+        take_remove_ipc(facts, PATH_LOGIND);
+        for (size_t i = 0; i < ARRAY_LEN(dirs); i++) {
+                SourceNames names = source_list(facts->sources, facts->arena, dirs[i]);
+
+                VEC_FOREACH(name, &names)
+                        if (text_ends_with(*name, ".conf"))
+                                take_remove_ipc(
+                                        facts, arena_printf(facts->arena, "%s/%s", dirs[i], *name));
+        }
+}
+
+/* ---- Oracle ---- */
+
+/* What colons separate; empty fields count. */
+static size_t split_fields(Arena *arena, const char *line, const char **ret) {
+        size_t n = 0;
+
+        while (n < ORATAB_FIELDS) {
+                size_t length = strcspn(line, ":");
+
+                ret[n++] = arena_strndup(arena, line, length);
+                if (line[length] == '\0')
+                        break;
+                line += length + 1;
+        }
+        return n;
+}
+
+/* "ORCL:/u01/app/oracle/product/19.0.0/dbhome_1:N" */
+static void read_oratab(Facts *facts, const char *path) {
+        SourceText text = source_read(facts->sources, facts->arena, path);
+        SourceLines lines = source_lines(&text);
+        const char *fields[ORATAB_FIELDS], *line;
+
+        while (text.text && lines.number < CONFIG_LINES_MAX &&
+               (line = source_line(facts->arena, &lines))) {
+                line = text_strip(facts->arena, line);
+                if (*line == '#' || *line == '*' || split_fields(facts->arena, line, fields) < 2 ||
+                    *fields[0] == '\0')
+                        continue;
+                *vec_push(facts->arena, &facts->ret->sids) =
+                        (OracleSid){fields[0], fields[1], {path, lines.number}};
+        }
+}
+
+/* "2048K  1765  9665  0  NONE"; of base pages, "Configured" stands for the number available. */
+static bool parse_alert_row(Arena *arena, const char *line, OracleAlert *ret) {
+        const char *size = text_next_word(arena, &line, " \t");
+        const char *available = text_next_word(arena, &line, " \t");
+        const char *expected = text_next_word(arena, &line, " \t");
+        const char *allocated = text_next_word(arena, &line, " \t");
+        const char *error = text_next_word(arena, &line, "\t");
+        uint64_t number;
+
+        if (!allocated || parse_u64(allocated, &number) < 0 ||
+            parse_size_bytes(size, &ret->page_size_bytes) < 0 ||
+            parse_u64(available, &ret->available_pages) < 0 ||
+            parse_u64(expected, &ret->expected_pages) < 0)
+                return false;
+        error = error ? text_strip(arena, error) : NULL;
+        ret->error = error && *error && !text_equals(error, "NONE") ? error : NULL;
+        return true;
+}
+
+void host_facts_add_alert(Arena *arena, HostFacts *facts, const char *sid, const char *file,
+                          const SourceText *text) {
+        SourceLines lines = source_lines(text);
+        OracleAlert alert = {.sid = sid, .file = file}, row = alert;
+        bool is_table = false, is_found = false;
+        const char *line;
+
+        while ((line = source_line(arena, &lines))) {
+                if (strstr(line, "EXPECTED_PAGES"))
+                        is_table = true;
+                else if (is_table && parse_alert_row(arena, line, &row) && row.expected_pages > 0) {
+                        alert = row;
+                        is_found = true;
+                        is_table = false;
+                }
+        }
+        if (is_found)
+                *vec_push(arena, &facts->alerts) = alert;
+}
+
+/* ---- all ---- */
+
+int unit_size_parse(Arena *arena, const char *value, uint64_t *ret_bytes) {
+        const char *soft = text_strip(arena, arena_strndup(arena, value, strcspn(value, ":")));
+
+        if (text_equals(soft, "infinity")) {
+                *ret_bytes = UINT64_MAX;
+                return 0;
+        }
+        return parse_size_bytes(soft, ret_bytes);
+}
+
+HostFacts *host_facts_read(Arena *arena, const Sources *sources, const Config *config,
+                           const Topology *topology, const Figures *figures) {
+        Facts facts = {
+                .arena = arena,
+                .sources = sources,
+                .topology = topology,
+                .figures = figures,
+                .accounts = accounts_read(arena, sources),
+                .ret = ARENA_NEW(arena, HostFacts),
+        };
+
+        read_limits_of_kernel(&facts);
+        facts.ret->counts_huge_pages = memory_limits_count_huge_pages(arena, sources);
+        find_hierarchy(&facts);
+        read_instances(&facts, config);
+        read_all_login_limits(&facts);
+        read_logind(&facts);
+        read_oratab(&facts, "/etc/oratab");
+        read_oratab(&facts, "/var/opt/oracle/oratab");
+        return facts.ret;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* What the kernel command line should say so that the plan's gigantic pages are there from the
+ * start, and what has to be changed for that.
+ *
+ * Gigantic pages (1G on x86) need stretches of memory that nobody has touched, so that the command
+ * line is the one place where they are sure. hugeplan prints what to write and never edits. */
+
+#include "plan/plan.h"
+#include "read/kernel_line.h"
+
+typedef enum KernelVerdict {
+        KERNEL_LINE_NOT_NEEDED, /* the plan has no gigantic pages, and nothing is wrong */
+        KERNEL_LINE_SERVES,     /* the present line gives them */
+        KERNEL_LINE_REBOOT,     /* the next boot's line will */
+        KERNEL_LINE_CHANGE,     /* it has to be changed */
+} KernelVerdict;
+
+/* One pool of gigantic pages. */
+typedef struct KernelPool {
+        unsigned node;
+        uint64_t page_size_bytes;
+        uint64_t planned_pages;
+        uint64_t present_pages; /* as the present line asks for */
+        uint64_t next_pages;    /* as the next boot's line does */
+        uint64_t found_pages;   /* in the pool now */
+} KernelPool;
+
+typedef struct KernelArgsInput {
+        const Config *config;
+        const Topology *topology; /* as it is now, with the present command line */
+        const Plan *plan;         /* made for kernel_args_boot_topology() */
+        const char *next_line;    /* of the entry that will boot next; NULL: not known */
+        const char *next_file;    /* where that stands */
+} KernelArgsInput;
+
+typedef struct KernelAdvice {
+        KernelVerdict verdict;
+        const char *wanted;  /* "hugepagesz=1G hugepages=0:2,1:4"; "" when nothing is */
+        const char *present; /* the phrases of the present line */
+        const char *next;    /* of the next; NULL: not known */
+        VEC(KernelPool) pools;
+        VEC(const char *) next_phrases; /* of the line that is to be changed */
+        KernelChanges changes; /* to the next line, or the present one where that is not known */
+        Diags problems;
+} KernelAdvice;
+
+/* The host as it is when it has just booted without any huge page: what the command line has to
+ * serve does not depend on what is free today. */
+Topology *kernel_args_boot_topology(Arena *arena, const Topology *topology);
+
+KernelAdvice *kernel_args_advise(Arena *arena, const KernelArgsInput *input);
+
+/* "not-needed", "serves", "reboot", "change". */
+const char *kernel_verdict_name(KernelVerdict verdict);

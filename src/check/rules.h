@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* Judging a host by the rules of model/rule.h: what `hugeplanctl check` says besides mistakes in the
+ * configuration. Everything a rule looks at was read before and is a value here; a rule never reads.
+ *
+ * Nothing is said where nothing is known: a rule speaks when it has seen the evidence it prints. */
+
+#include "check/conflict.h"
+#include "check/host_facts.h"
+#include "model/rule.h"
+#include "status/holders.h"
+
+/* An instance with all that is known about it. */
+typedef struct RuleInstance {
+        const InstanceConfig *config;
+        const PlanInstance *planned;
+        const InstanceFacts *facts;
+        const Gathered *gathered; /* its product's own settings as they are now; NULL: not known */
+        const Sizing *sizing;     /* what they need in pages of the planned size; NULL: not known */
+        /* What its unit holds of that page size; NULL: nothing was seen. */
+        const Holder *holder;
+} RuleInstance;
+
+typedef struct RuleInput {
+        const Config *config;
+        const Topology *topology;
+        const Plan *plan;
+        const ThpPlan *thp;
+        const Figures *figures;      /* of all instances that can be asked */
+        const HostFacts *facts;      /* of the same configuration */
+        const Holders *holders;      /* NULL: nobody has looked */
+        const KernelLine *boot_line; /* the running kernel's; NULL: not known */
+        const Diags *problems;       /* what was found by others, to be shown among the rest */
+} RuleInput;
+
+typedef struct Finding {
+        Diag diag;
+        bool hurts;                      /* at the next start of a database, or of the host */
+        const SilencedRule *silenced_by; /* NULL: it is not */
+} Finding;
+
+typedef VEC(Finding) FindingList;
+
+typedef struct Findings {
+        FindingList list;     /* the most severe first, those that hurt before those that do not */
+        FindingList silenced; /* by SilenceRules= */
+} Findings;
+
+/* All findings; refers to INPUT, which must outlive them. */
+Findings rules_judge(Arena *arena, const RuleInput *input);
+
+/* How many hurt at the next start; mistakes in the configuration do not count. */
+size_t findings_count_hurting(const Findings *findings);
+
+/* Errors that are mistakes in the configuration or in its files. */
+size_t findings_count_mistakes(const Findings *findings);

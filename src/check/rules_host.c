@@ -1,0 +1,525 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What goes wrong between the instances and the host: memory, pools, control groups, units.
+ * Sources: Documentation/admin-guide/mm/hugetlbpage.rst, cgroup-v2.rst (hugetlb, memory), cgroup v2's
+ * memory_hugetlb_accounting, systemd.exec(5), systemd.resource-control(5), logind.conf(5). */
+
+#include "base/text.h"
+#include "check/rules_rows.h"
+#include "model/names.h"
+#include "units/fence.h"
+
+#include <string.h>
+
+/* ---- memory ---- */
+
+/* An instance that may lie on this node and nowhere else; NODE NULL: on any. */
+static bool is_within(const RuleInstance *instance, const Node *node) {
+        const IdSet *nodes = &instance->planned->demand->nodes;
+
+        return instance->planned->pages_wanted > 0 &&
+               (!node || (id_set_count(nodes) == 1 && id_set_has(nodes, node->id)));
+}
+
+/* Where it is one instance alone that wants too much, its own reason says so. */
+static void add_exceeded(RuleRun *run, const Node *node, uint64_t memory) {
+        Text names = text_in(run->arena);
+        uint64_t sum = 0, largest = 0;
+        size_t n = 0;
+
+        for (size_t i = 0; i < run->n_instances; i++) {
+                const RuleInstance *instance = &run->instances[i];
+                uint64_t bytes = rule_planned_bytes(instance);
+
+                if (!is_within(instance, node))
+                        continue;
+                text_printf(&names, "%s%s %s", n++ > 0 ? ", " : "", instance->config->name,
+                            format_size(run->arena, bytes));
+                sum = add_saturated(sum, bytes);
+                largest = MAX(largest, bytes);
+        }
+        if (n < 2 || sum <= memory || largest > memory)
+                return;
+        rule_add(run,
+                 &(Diag){.text = arena_printf(
+                                 run->arena, "%s has %s, and %zu instances want %s of it: %s",
+                                 node ? arena_printf(run->arena, "node %u", node->id) : "the host",
+                                 format_size(run->arena, memory), n, format_size(run->arena, sum),
+                                 text_string(&names)),
+                         .remedy = node ? "move one to another node by Nodes=, or make one smaller"
+                                        : "make one smaller, or move it to another host"});
+}
+
+static void find_exceeded(RuleRun *run) {
+        const Topology *topology = run->input->topology;
+
+        for (size_t i = 0; topology->n_nodes > 1 && i < topology->n_nodes; i++)
+                add_exceeded(run, &topology->nodes[i], topology->nodes[i].memory_bytes);
+        add_exceeded(run, NULL, rule_host_memory_bytes(run));
+}
+
+/* Oracle's rule says the same, more loudly. */
+static void find_70(RuleRun *run) {
+        if (!rule_has_engine(run, "oracle"))
+                rule_add_if_most(run, "sessions, sorts and the page cache live on the rest",
+                                 "compare the rest with work_mem or its like times the sessions");
+}
+
+/* ---- pools ---- */
+
+uint64_t rule_wanted_pages(const RuleRun *run, uint64_t page_size_bytes) {
+        uint64_t pages = 0;
+
+        for (size_t i = 0; i < run->n_instances; i++)
+                if (run->instances[i].planned->page_size_bytes == page_size_bytes)
+                        pages = add_saturated(pages, run->instances[i].planned->pages_wanted);
+        return pages;
+}
+
+static void find_boot_pages(RuleRun *run) {
+        bool is_kept = run->input->config->host.existing_pages == EXISTING_KEEP;
+
+        if (!run->input->boot_line)
+                return;
+        VEC_FOREACH(boot, &run->input->boot_line->pages) {
+                uint64_t wanted = rule_wanted_pages(run, boot->page_size_bytes);
+                Diag diag = {.file = PATH_CMDLINE, .key = boot->words};
+
+                if (wanted == 0 || (!is_kept && boot->pages <= wanted))
+                        continue;
+                diag.text = arena_printf(
+                        run->arena, "the kernel reserves %s at boot, and %s %s",
+                        rule_pages(run->arena, boot->pages, boot->page_size_bytes),
+                        is_kept ? "with ExistingPages=keep the instances get theirs on top:"
+                                : "the instances want only",
+                        rule_pages(run->arena, wanted, boot->page_size_bytes));
+                diag.remedy = "take the words off the kernel command line: hugeplan reserves them "
+                              "early enough (for gigantic pages see hugeplanctl cmdline)";
+                rule_add(run, &diag);
+        }
+}
+
+static void find_overcommit(RuleRun *run) {
+        VEC_FOREACH(overcommit, &run->input->facts->overcommits) {
+                if (rule_wanted_pages(run, overcommit->page_size_bytes) == 0)
+                        continue;
+                rule_add(
+                        run,
+                        &(Diag){.file = arena_printf(run->arena,
+                                                     PATH_HUGEPAGES "/" NAME_HUGEPAGES_DIR
+                                                                    "%" PRIu64
+                                                                    "kB/nr_overcommit_hugepages",
+                                                     overcommit->page_size_bytes / KIB),
+                                .text = arena_printf(
+                                        run->arena,
+                                        "programs may take %s beyond the pools: a database that is short starts all the same, from memory that others need, and not at the next boot",
+                                        rule_pages(run->arena, overcommit->pages,
+                                                   overcommit->page_size_bytes)),
+                                .remedy = "set vm.nr_overcommit_hugepages to 0 and take it out of "
+                                          "sysctl.d"});
+        }
+}
+
+/* PostgreSQL, MariaDB and MySQL have rules of their own for this. */
+static void find_unused(RuleRun *run, const RuleInstance *instance) {
+        static const char others[] = "postgresql mariadb mysql";
+        const UnitFacts *unit = instance->facts->unit;
+
+        if (text_has_word(others, instance->config->engine->name) ||
+            instance->planned->pages_granted == 0 || !rule_runs_without_pages(run, instance))
+                return;
+        rule_add(run,
+                 &(Diag){.file = instance->config->file,
+                         .key = "Unit",
+                         .text = arena_printf(
+                                 run->arena,
+                                 "%s has run for %s and holds none of the %s reserved for %s",
+                                 unit->name, format_duration(run->arena, unit->age_usec),
+                                 rule_planned_pages(run->arena, instance), instance->config->name),
+                         .remedy = "look into its log for why it took none; whoever starts it "
+                                   "may lack the right (ora-group, ora-memlock)"});
+}
+
+static bool is_of_instance(const RuleRun *run, const Holder *holder) {
+        for (size_t i = 0; holder->unit && i < run->n_instances; i++)
+                if (text_equals(run->instances[i].config->unit, holder->unit))
+                        return true;
+        return false;
+}
+
+static bool is_left_segment(const Holder *holder) {
+        return !holder->unit && holder->pid == 0 &&
+               text_starts_with(holder->command, HOLDER_SEGMENT);
+}
+
+/* Where an instance has no Unit=, there is no telling whose pages they are. */
+static bool is_attributable(const RuleRun *run, uint64_t page_size_bytes) {
+        for (size_t i = 0; i < run->n_instances; i++)
+                if (run->instances[i].planned->page_size_bytes == page_size_bytes &&
+                    !run->instances[i].config->unit)
+                        return false;
+        return true;
+}
+
+/* As it will be once the plan is applied. */
+static uint64_t planned_pool_pages(const RuleRun *run, uint64_t page_size_bytes) {
+        const Plan *plan = run->input->plan;
+        uint64_t pages = 0;
+
+        for (size_t i = 0; i < plan->n_pools; i++)
+                if (plan->pools[i].page_size_bytes == page_size_bytes)
+                        pages = add_saturated(pages, plan->pools[i].to_pages);
+        return pages;
+}
+
+bool rule_is_stranger(const RuleRun *run, const Holder *holder) {
+        return !is_of_instance(run, holder) && !is_left_segment(holder) &&
+               is_attributable(run, holder->page_size_bytes);
+}
+
+bool rule_is_in_need(const RuleRun *run, const Holder *holder) {
+        return add_saturated(rule_wanted_pages(run, holder->page_size_bytes),
+                             holder_kept_pages(holder)) >
+               planned_pool_pages(run, holder->page_size_bytes);
+}
+
+static void find_taken(RuleRun *run) {
+        if (!run->input->holders)
+                return;
+        VEC_FOREACH(holder, &run->input->holders->list) {
+                uint64_t wanted = rule_wanted_pages(run, holder->page_size_bytes);
+                uint64_t pool = planned_pool_pages(run, holder->page_size_bytes);
+
+                if (wanted == 0 || !rule_is_stranger(run, holder) || !rule_is_in_need(run, holder))
+                        continue;
+                rule_add(
+                        run,
+                        &(Diag){.text = arena_printf(
+                                        run->arena,
+                                        "%s belong to no instance's unit, and the instances want %s; the pool is to have %s, too few for all",
+                                        holder_format(run->arena, holder),
+                                        format_count(run->arena, wanted),
+                                        format_count(run->arena, pool)),
+                                .remedy = "describe it in /etc/hugeplan.d with its Unit=, or keep "
+                                          "it from huge pages"});
+        }
+}
+
+static void find_left_segments(RuleRun *run) {
+        if (!run->input->holders)
+                return;
+        VEC_FOREACH(holder, &run->input->holders->list) {
+                uint64_t id;
+                const char *rest =
+                        is_left_segment(holder) ? holder->command + strlen(HOLDER_SEGMENT) : NULL;
+
+                if (!rest || parse_u64(text_next_word(run->arena, &rest, " ,"), &id) < 0)
+                        continue;
+                rule_add(
+                        run,
+                        &(Diag){.file = PATH_SYSV_SHM,
+                                .text = arena_printf(
+                                        run->arena,
+                                        "segment %" PRIu64
+                                        " has no process attached (nattch 0) and holds %s: what a database that was killed leaves behind",
+                                        id,
+                                        rule_pages(run->arena, holder_kept_pages(holder),
+                                                   holder->page_size_bytes)),
+                                .remedy = arena_printf(
+                                        run->arena,
+                                        "ipcrm -m %" PRIu64
+                                        ", once you are sure that its database is down",
+                                        id)});
+        }
+}
+
+/* ---- where the unit may be ---- */
+
+/* Nodes that a policy of the unit or of a slice above leaves; NULL: it says nothing. */
+static const UnitAssignment *find_mask(const UnitFacts *unit, Arena *arena, IdSet *ret) {
+        const UnitAssignment *mask = unit_file_find(unit->file, "Service", "AllowedMemoryNodes");
+        const UnitAssignment *policy = unit_file_find(unit->file, "Service", "NUMAPolicy");
+
+        VEC_FOREACH(slice, &unit->slices)
+                if (!mask)
+                        mask = unit_file_find(*slice, "Slice", "AllowedMemoryNodes");
+        if (!mask && policy && text_equals(policy->value, "bind"))
+                mask = unit_file_find(unit->file, "Service", "NUMAMask");
+        if (!mask)
+                return NULL;
+        /* systemd separates by blanks too. */
+        char *list = arena_strdup(arena, mask->value);
+
+        for (char *c = list; *c; c++)
+                *c = *c == ' ' ? ',' : *c;
+        return id_set_parse(list, ret) == 0 ? mask : NULL;
+}
+
+static uint64_t granted_on(const PlanInstance *planned, const IdSet *nodes) {
+        uint64_t pages = 0;
+
+        for (size_t i = 0; i < planned->n_grants; i++)
+                if (id_set_has(nodes, planned->grants[i].node))
+                        pages += planned->grants[i].pages;
+        return pages;
+}
+
+static void add_policy(RuleRun *run, const RuleInstance *instance, const IdSet *nodes, Diag diag) {
+        uint64_t there = granted_on(instance->planned, nodes);
+
+        if (there >= instance->planned->pages_granted)
+                return;
+        diag.text = arena_printf(
+                run->arena,
+                "%s may use memory of node %s only, where %s of its %s are: it starts, and later dies by SIGBUS or reports 'could not read block'",
+                instance->config->unit, id_set_format(run->arena, nodes),
+                format_count(run->arena, there), rule_planned_pages(run->arena, instance));
+        diag.remedy = arena_printf(run->arena,
+                                   "write Nodes=%s in %s, or let the unit use all nodes",
+                                   id_set_format(run->arena, nodes), instance->config->file);
+        rule_add(run, &diag);
+}
+
+static void find_policy(RuleRun *run, const RuleInstance *instance) {
+        const UnitFacts *unit = instance->facts->unit;
+        IdSet nodes;
+
+        if (!unit)
+                return;
+        const UnitAssignment *mask = find_mask(unit, run->arena, &nodes);
+
+        if (mask)
+                add_policy(run, instance, &nodes, rule_at_unit(mask));
+        else if (unit->has_memory_nodes)
+                add_policy(run, instance, &unit->memory_nodes,
+                           (Diag){.file = arena_printf(run->arena, "%s%s/cpuset.mems.effective",
+                                                       run->input->facts->hierarchy, unit->group)});
+}
+
+/* ---- how much the unit may have ---- */
+
+/* Ours is put up anew at each start; rules of their own see to it. */
+static bool is_own_fence(const RuleRun *run, const UnitFacts *unit, const GroupLimit *limit) {
+        return fence_wish(run->input->config, unit->name) != TRI_NO &&
+               text_equals(limit->file,
+                           fence_path(run->arena,
+                                      arena_printf(run->arena, "%s%s", run->input->facts->hierarchy,
+                                                   unit->group),
+                                      limit->page_size_bytes));
+}
+
+static void find_group_max(RuleRun *run, const RuleInstance *instance) {
+        const UnitFacts *unit = instance->facts->unit;
+
+        if (!unit)
+                return;
+        VEC_FOREACH(limit, &unit->limits) {
+                if (limit->page_size_bytes != instance->planned->page_size_bytes ||
+                    limit->bytes >= rule_planned_bytes(instance) || is_own_fence(run, unit, limit))
+                        continue;
+                bool is_reservation = text_ends_with(limit->file, ".rsvd.max");
+
+                rule_add(run,
+                         &(Diag){.file = limit->file,
+                                 .text = arena_printf(
+                                         run->arena, "allows %s of huge pages, and %s needs %s: %s",
+                                         format_size(run->arena, limit->bytes),
+                                         instance->config->name,
+                                         rule_planned_pages(run->arena, instance),
+                                         is_reservation ? "it does not start (ENOMEM)"
+                                                        : "it starts, and dies by SIGBUS later"),
+                                 .remedy = "raise the limit, or write max into it"});
+        }
+}
+
+/* Whether the instance's unit is UNIT, or runs in that slice. */
+static bool runs_in(const RuleInstance *instance, const char *unit) {
+        const UnitFacts *facts = instance->facts->unit;
+
+        if (!facts)
+                return false;
+        VEC_FOREACH(slice, &facts->slices)
+                if (text_equals((*slice)->name, unit))
+                        return true;
+        return text_equals(facts->name, unit) || text_equals(facts->file->name, unit);
+}
+
+/* The huge pages of all instances that are planned to run in a unit or slice, and whose they are. */
+typedef struct Tenants {
+        const RuleInstance *first;
+        uint64_t bytes;
+        const char *names;
+} Tenants;
+
+static Tenants find_tenants(const RuleRun *run, const char *unit) {
+        Text names = text_in(run->arena);
+        Tenants tenants = {};
+
+        for (size_t i = 0; i < run->n_instances; i++) {
+                const RuleInstance *instance = &run->instances[i];
+
+                if (!runs_in(instance, unit))
+                        continue;
+                text_add_item(&names, instance->config->name);
+                tenants.bytes = add_saturated(tenants.bytes, rule_planned_bytes(instance));
+                tenants.first = tenants.first ? tenants.first : instance;
+        }
+        tenants.names = text_string(&names);
+        return tenants;
+}
+
+/* Said once, with the first of those who are there. */
+static bool add_memory_max(RuleRun *run, const RuleInstance *instance, const char *whose,
+                           uint64_t bytes, Diag diag) {
+        Tenants tenants = find_tenants(run, whose);
+
+        if (bytes >= tenants.bytes)
+                return false;
+        diag.text = arena_printf(
+                run->arena,
+                "%s may have %s, and the huge pages of %s alone are %s; " MEMORY_LIMIT_LIVELOCK,
+                whose, format_size(run->arena, bytes), tenants.names,
+                format_size(run->arena, tenants.bytes));
+        diag.remedy = arena_printf(run->arena,
+                                   "raise it to %s and what its processes need besides, or take it "
+                                   "off",
+                                   format_size(run->arena, tenants.bytes));
+        if (instance == tenants.first)
+                rule_add(run, &diag);
+        return true;
+}
+
+/* A share is of the host's memory. */
+static bool parse_memory_max(const RuleRun *run, const char *value, uint64_t *ret_bytes) {
+        uint64_t hundredths;
+
+        if (!text_ends_with(value, "%"))
+                return unit_size_parse(run->arena, value, ret_bytes) == 0;
+        if (parse_percent_hundredths(value, &hundredths) < 0)
+                return false;
+        *ret_bytes = share_of(rule_host_memory_bytes(run), hundredths);
+        return true;
+}
+
+static bool check_memory_max(RuleRun *run, const RuleInstance *instance, const UnitFile *unit,
+                             const char *section) {
+        static const char *const keys[] = {"MemoryMax", "MemoryHigh"};
+
+        for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+                const UnitAssignment *limit = unit_file_find(unit, section, keys[i]);
+                uint64_t bytes;
+
+                if (limit && parse_memory_max(run, limit->value, &bytes) &&
+                    add_memory_max(run, instance, unit->name, bytes, rule_at_unit(limit)))
+                        return true;
+        }
+        return false;
+}
+
+/* Where the files say nothing, somebody may have set it at run time. */
+static void find_memory_max(RuleRun *run, const RuleInstance *instance) {
+        const UnitFacts *unit = instance->facts->unit;
+        bool is_found;
+
+        if (!unit || !run->input->facts->counts_huge_pages)
+                return;
+        is_found = check_memory_max(run, instance, unit->file, "Service");
+        VEC_FOREACH(slice, &unit->slices)
+                is_found = check_memory_max(run, instance, *slice, "Slice") || is_found;
+        VEC_FOREACH(limit, &unit->memory_limits)
+                if (!is_found)
+                        add_memory_max(run, instance, limit->group, limit->bytes,
+                                       (Diag){.file = limit->file});
+}
+
+/* ---- what was learned ---- */
+
+/* What today's settings need at least, with a word in front where that is not exact. An upper bound is
+ * above what a server has said of itself and proves nothing; what proves something is that the same
+ * rule asked for less when that was learned, or else what the largest part takes alone. */
+static uint64_t needed_today(const RuleInstance *instance, uint64_t known, const char **ret_word) {
+        const Learned *learned = &instance->config->learned;
+        const Sizing *sizing = instance->sizing;
+        uint64_t by_rule = page_counts_find(&learned->by_rule, sizing->page_size_bytes);
+
+        *ret_word = "";
+        if (!learned->is_exact || sizing->is_exact)
+                return sizing->pages;
+        if (by_rule > 0) {
+                *ret_word = "about ";
+                return add_saturated(known, sub_floored(sizing->pages, by_rule));
+        }
+        *ret_word = "more than ";
+        return div_round_up(rule_step_bytes(instance, "shared_buffers"), sizing->page_size_bytes);
+}
+
+static void find_stale(RuleRun *run, const RuleInstance *instance) {
+        const Learned *learned = &instance->config->learned;
+        const Sizing *sizing = instance->sizing;
+        const char *word;
+
+        if (instance->config->memory_kind != MEMORY_AUTO || learned->pages.n == 0 || !sizing)
+                return;
+        uint64_t known = page_counts_find(&learned->pages, sizing->page_size_bytes);
+        uint64_t needed = needed_today(instance, known, &word);
+
+        if (known == 0 || needed <= known)
+                return;
+        rule_add(
+                run,
+                &(Diag){.file = instance->config->file,
+                        .text = arena_printf(
+                                run->arena,
+                                "%s was learned to need %s, and its settings have changed since: %s%s. The next boot reserves too few, and its gate has to find the rest in used memory",
+                                instance->config->name,
+                                rule_pages(run->arena, known, sizing->page_size_bytes), word,
+                                format_count(run->arena, needed)),
+                        .remedy =
+                                "restart it before the next reboot: its gate keeps the new size"});
+}
+
+/* ---- logins ---- */
+
+/* systemd spares system users, whose numbers are below 1000. */
+static void find_remove_ipc(RuleRun *run, const RuleInstance *instance) {
+        const HostFacts *facts = run->input->facts;
+        const OwnerFacts *owner = &instance->facts->owner;
+        const char *name = instance->config->engine->name;
+
+        if (facts->remove_ipc == TRI_NO || !owner->has_ids || owner->uid < 1000 ||
+            !(rule_uses_sysv(instance) || text_equals(name, "postgresql")))
+                return;
+        rule_add(
+                run,
+                &(Diag){.file = facts->remove_ipc == TRI_YES ? facts->remove_ipc_origin.file
+                                                             : "/etc/systemd/logind.conf",
+                        .line = facts->remove_ipc_origin.line,
+                        .key = "RemoveIPC",
+                        .text = arena_printf(
+                                run->arena,
+                                "%s: when the last login of %s (uid %" PRIu64
+                                ", no system user) ends, logind removes the shared memory and semaphores of a running %s%s",
+                                instance->config->name, owner->name, owner->uid,
+                                instance->config->engine->title,
+                                facts->remove_ipc == TRI_YES
+                                        ? ""
+                                        : ": RemoveIPC=yes is systemd's default, some distributions have no"),
+                        .remedy = "write RemoveIPC=no, then restart systemd-logind"});
+}
+
+static const RuleRow rows[] = {
+        {RULE_NODE_EXCEEDED, NULL, NULL, find_exceeded},
+        {RULE_PLAN_70, NULL, NULL, find_70},
+        {RULE_BOOT_PAGES, NULL, NULL, find_boot_pages},
+        {RULE_OVERCOMMIT_PAGES, NULL, NULL, find_overcommit},
+        {RULE_POOL_UNUSED, NULL, find_unused, NULL},
+        {RULE_POOL_TAKEN, NULL, NULL, find_taken},
+        {RULE_SYSV_LEFT, NULL, NULL, find_left_segments},
+        {RULE_NODE_POLICY, NULL, find_policy, NULL},
+        {RULE_CGROUP_MAX, NULL, find_group_max, NULL},
+        {RULE_MEMORY_MAX, NULL, find_memory_max, NULL},
+        {RULE_LEARNED_STALE, NULL, find_stale, NULL},
+        {RULE_REMOVE_IPC, NULL, find_remove_ipc, NULL},
+};
+
+const RuleFamily rules_host = {rows, ARRAY_LEN(rows)};

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* The rows of the rules, one file for each family, and what those files share. Only they and
+ * check/rules.c include this. */
+
+#include "check/rules.h"
+
+typedef struct RuleRun RuleRun;
+
+/* One rule: it looks at each instance of some engines, or at the host as a whole. */
+typedef struct RuleRow {
+        RuleKind kind;
+        const char *engines; /* "mariadb mysql"; NULL: all that reserve pages */
+        void (*find_in_instance)(RuleRun *run, const RuleInstance *instance);
+        void (*find)(RuleRun *run);
+} RuleRow;
+
+typedef struct RuleFamily {
+        const RuleRow *rows;
+        size_t n;
+} RuleFamily;
+
+extern const RuleFamily rules_postgresql;
+extern const RuleFamily rules_oracle;
+extern const RuleFamily rules_mysql;
+extern const RuleFamily rules_thp;
+extern const RuleFamily rules_fence;
+extern const RuleFamily rules_host;
+
+struct RuleRun {
+        Arena *arena;
+        const RuleInput *input;
+        const RuleInstance *instances; /* those without mistakes that reserve pages or have a wish */
+        size_t n_instances;
+        const RuleRow *row;
+        Findings *findings;
+};
+
+/* Adds a finding of the rule that runs; id and severity are the rule's. */
+void rule_add(RuleRun *run, const Diag *diag);
+
+/* Where a setting stands, as a place for a finding: its "FILE:LINE" taken apart. */
+Diag rule_at_setting(RuleRun *run, const Setting *setting);
+
+/* The line of the instance's own file where its size comes from. */
+Diag rule_at_size(const RuleInstance *instance);
+
+/* Where an assignment of a unit stands. */
+Diag rule_at_unit(const UnitAssignment *assignment);
+
+/* The setting of that name in the product's own files; NULL where it is not set or not known. */
+const Setting *rule_setting(const RuleInstance *instance, const char *name);
+
+/* Whether a switch of the product's own is on; WITHOUT where it is not set. */
+bool rule_is_on(const RuleInstance *instance, const char *name, bool without);
+
+/* "1,081 pages of 2M (2.1G)" */
+char *rule_pages(Arena *arena, uint64_t pages, uint64_t page_size_bytes);
+
+static inline char *rule_planned_pages(Arena *arena, const RuleInstance *instance) {
+        return rule_pages(arena, instance->planned->pages_wanted,
+                          instance->planned->page_size_bytes);
+}
+
+static inline uint64_t rule_planned_bytes(const RuleInstance *instance) {
+        return mul_saturated(instance->planned->pages_wanted, instance->planned->page_size_bytes);
+}
+
+/* The bytes of one step of the instance's derivation; 0 where there is none of that name. */
+uint64_t rule_step_bytes(const RuleInstance *instance, const char *what);
+
+/* Whether the instance attaches System V shared memory, for which the kernel has rules of its own. */
+bool rule_uses_sysv(const RuleInstance *instance);
+
+/* Over all nodes. */
+uint64_t rule_host_memory_bytes(const RuleRun *run);
+
+/* Whether any instance is of the engine NAME. */
+bool rule_has_engine(const RuleRun *run, const char *name);
+
+/* Finds that the instances want more than 70 % of the memory, with WHY that is worth a thought. More
+ * than all of it is another rule's matter. */
+void rule_add_if_most(RuleRun *run, const char *why, const char *remedy);
+
+/* Whether its unit runs and surely holds no huge pages, long enough after its start. */
+bool rule_runs_without_pages(const RuleRun *run, const RuleInstance *instance);
+
+/* Whether the owner has CAP_IPC_LOCK: root, or by the unit. */
+bool rule_may_lock(const RuleInstance *instance);
+
+/* LimitMEMLOCK= of the unit, soft; systemd's own default where it is not set. *RET_ASSIGNMENT is
+ * NULL then. */
+uint64_t rule_memlock_bytes(RuleRun *run, const RuleInstance *instance,
+                            const UnitAssignment **ret_assignment);
+
+/* What all instances want of a page size. */
+uint64_t rule_wanted_pages(const RuleRun *run, uint64_t page_size_bytes);
+
+/* Whether those pages are surely nobody's whom the plan knows, and somebody's who lives. */
+bool rule_is_stranger(const RuleRun *run, const Holder *holder);
+
+/* Whether the planned pool is too small for the holder's pages besides the instances'. */
+bool rule_is_in_need(const RuleRun *run, const Holder *holder);

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* Suggestions: the databases of this host that no instance describes yet, as drop-ins ready to be
+ * written. Found by what their packages leave behind (clusters, units, /etc/oratab) and by what runs
+ * now. A drop-in says with Memory=auto what can be found out anew at each start; how large that is
+ * today stands beside it as a comment. */
+
+#include "plan/figures.h"
+
+/* What is looked at of a process: who wrote it may lie, so names and arguments are only ever used to
+ * find files, and are checked before they are written down. */
+typedef struct RunningProcess {
+        uint64_t pid;
+        const char *command;   /* the kernel's short name: "postgres" */
+        SourceNames arguments; /* as it was started; [0] is its own name for itself */
+        const char *unit;      /* of the host's manager; NULL: none */
+        uint64_t peak_bytes;   /* VmPeak; 0: not known */
+} RunningProcess;
+
+typedef VEC(RunningProcess) RunningProcesses;
+
+typedef struct SuggestInput {
+        const Config *config;
+        const Topology *topology;
+        const Sources *sources;
+        const RunningProcesses *processes;
+        const char *sysv_segments; /* /proc/sysvipc/shm; NULL: not known */
+} SuggestInput;
+
+typedef struct Suggestion {
+        const char *title; /* "PostgreSQL 15, cluster main" */
+        const char *found; /* where: "/etc/postgresql/15/main" */
+        const Engine *engine;
+        const char *unit;      /* NULL: not known */
+        const char *path;      /* of the drop-in; NULL: none is proposed */
+        const char *text;      /* its text */
+        const char *described; /* the file that describes this database already; NULL: none */
+        const char *why_not;   /* why nothing is proposed, where it is not described either */
+        uint64_t peak_bytes;   /* VmPeak of its process, as a hint where why_not is set; 0: none */
+        uint64_t pages;        /* of the default size, by today's settings; 0: not known */
+} Suggestion;
+
+typedef VEC(Suggestion) Suggestions;
+
+/* Everything that was found, each database once, by engine and name. */
+Suggestions suggest(Arena *arena, const SuggestInput *input);

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "config/config.h"
+
+#include "base/size.h"
+#include "base/text.h"
+
+const InstanceConfig *config_find(const Config *config, const char *name) {
+        for (size_t i = 0; i < config->n_instances; i++)
+                if (text_equals(config->instances[i].name, name))
+                        return &config->instances[i];
+        return NULL;
+}
+
+uint64_t page_counts_find(const PageCounts *counts, uint64_t page_size_bytes) {
+        VEC_FOREACH(count, counts)
+                if (count->page_size_bytes == 0 || count->page_size_bytes == page_size_bytes)
+                        return count->pages;
+        return 0;
+}
+
+uint64_t amount_of(const Amount *amount, uint64_t memory_bytes) {
+        return amount->is_share ? share_of(memory_bytes, amount->hundredths) : amount->bytes;
+}
+
+char *amount_format(Arena *arena, const Amount *amount) {
+        if (!amount->is_share)
+                return format_size(arena, amount->bytes);
+        if (amount->hundredths % 100 == 0)
+                return arena_printf(arena, "%" PRIu64 "%%", amount->hundredths / 100);
+        return arena_printf(arena, "%" PRIu64 ".%02u%%", amount->hundredths / 100,
+                            (unsigned) (amount->hundredths % 100));
+}
+
+const char *placement_name(Placement placement) {
+        static const char *const names[] = {"spread", "pack", "bind", "interleave"};
+
+        return names[placement];
+}
+
+const char *shortage_name(Shortage shortage) {
+        static const char *const names[] = {"refuse", "degrade"};
+
+        return names[shortage];
+}
+
+const ConfigOrigin *config_find_origin(const InstanceConfig *instance, const char *key) {
+        VEC_FOREACH(origin, &instance->origins)
+                if (text_equals(origin->key, key))
+                        return origin;
+        return NULL;
+}
+
+/* The file that brought a value in: the instance's own, or one that extends it. */

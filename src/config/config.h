@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* Configuration: what the administrator asked for. hugeplan.d(5).
+ *
+ * Stricter than systemd on purpose: a file with one mistake is refused whole, by file, line, key
+ * and remedy, while the other files still apply. A file extended by NAME.conf.d/ makes one instance
+ * with its extensions; a refused extension makes that instance invalid, for what the administrator
+ * meant is not known then. */
+
+#include "base/diag.h"
+#include "base/id_set.h"
+#include "base/size.h"
+#include "config/mount_config.h"
+#include "engines/engine.h"
+#include "model/thp.h"
+
+/* One file as the host room found it: later files come later in the list. */
+typedef struct ConfigFile {
+        const char *path;    /* as an administrator would write it: "/etc/hugeplan.d/20-pg.conf" */
+        const char *name;    /* "20-pg.conf" */
+        const char *extends; /* for the files of NAME.conf.d: "NAME.conf"; else NULL */
+        const char *text;    /* NULL when it could not be read */
+        size_t size;         /* bytes of text, which may hold NULs */
+        int error;           /* 0, or the negative errno of reading */
+} ConfigFile;
+
+typedef VEC(ConfigFile) ConfigFiles;
+
+/* An amount given as bytes or as a share of the host's (or a node's) memory. */
+typedef struct Amount {
+        bool is_share;
+        uint64_t bytes;      /* when !is_share */
+        uint64_t hundredths; /* of a percent, when is_share */
+} Amount;
+
+typedef enum ExistingPages { EXISTING_USE, EXISTING_KEEP } ExistingPages;
+typedef enum OnDrift { DRIFT_REPAIR, DRIFT_REPORT } OnDrift;
+typedef enum Placement {
+        PLACEMENT_SPREAD,
+        PLACEMENT_PACK,
+        PLACEMENT_BIND,       /* spread, and the unit may use no other nodes */
+        PLACEMENT_INTERLEAVE, /* spread, and the unit takes its pages from the nodes in turn */
+        PLACEMENTS,
+} Placement;
+typedef enum Shortage { SHORTAGE_REFUSE, SHORTAGE_DEGRADE } Shortage;
+typedef enum SharedMemory {
+        SHARED_MEMORY_ENGINE,
+        SHARED_MEMORY_MMAP,
+        SHARED_MEMORY_SYSV,
+        SHARED_MEMORY_HUGETLBFS,
+} SharedMemory;
+typedef enum TriState { TRI_AUTO, TRI_NO, TRI_YES } TriState;
+
+/* One word of SilenceRules=. */
+typedef struct SilencedRule {
+        const char *id;
+        const char *file;
+        unsigned line;
+} SilencedRule;
+
+typedef struct HostConfig {
+        ThpPolicy thp;
+        Amount keep_free; /* per node */
+        bool may_compact;
+        bool may_reclaim;
+        bool may_drop_caches;
+        uint64_t boot_timeout_usec;
+        uint64_t reserve_timeout_usec;
+        ExistingPages existing_pages;
+        OnDrift on_drift;
+        bool keep_shared_memory_limits;
+        VEC(SilencedRule) silenced; /* findings of `check` that are not wanted */
+} HostConfig;
+
+typedef struct NodeMemory {
+        unsigned node;
+        uint64_t bytes;
+} NodeMemory;
+
+/* Where a value came from, for `explain`. */
+typedef struct ConfigOrigin {
+        const char *key;
+        const char *value;
+        const char *file;
+        unsigned line;
+} ConfigOrigin;
+
+typedef enum MemoryKind { MEMORY_UNSET, MEMORY_AUTO, MEMORY_BYTES } MemoryKind;
+
+/* WaitTimeout= where it is not set: below the 90 s that systemd gives a starting service, so that the
+ * gate can still say why. */
+#define CONFIG_WAIT_TIMEOUT      "85s"
+#define CONFIG_WAIT_TIMEOUT_USEC (85 * USEC_PER_SEC)
+
+/* A number of pages of one size; of whatever size the instance gets where that is 0. */
+typedef struct PageCount {
+        uint64_t page_size_bytes;
+        uint64_t pages;
+} PageCount;
+
+typedef VEC(PageCount) PageCounts;
+
+/* What NAME.conf.d/90-learned.conf holds: the figures that the last start found. */
+typedef struct Learned {
+        PageCounts pages;
+        /* What the engine's rule made of the same settings (X-Rule=): as long as it does, they have
+         * not changed. None: not known. */
+        PageCounts by_rule;
+        const char *version; /* of the server that was asked; NULL: not known */
+        bool is_exact;       /* the server said so itself */
+        ThpPolicy thp;       /* the wish of that version; THP_AUTO: none */
+} Learned;
+
+enum { PAGE_SIZES_MAX = 8, PRIORITY_MAX = 100, PRIORITY_DEFAULT = 50 };
+
+typedef struct InstanceConfig {
+        const char *name;
+        const char *file; /* the main file's path */
+        /* Why the instance is invalid, with file, line and key; NULL: it is valid. An invalid
+         * instance has a name and, if that could be read, a unit; nothing else holds. */
+        const Diag *refusal;
+        const Engine *engine;
+        const char *unit; /* NULL: none waits */
+        MemoryKind memory_kind;
+        uint64_t memory_bytes;
+        PageCounts pages; /* none: Pages= not given */
+        Learned learned;  /* counts with MEMORY_AUTO only */
+        /* Bytes, in order of preference; 0 stands for the kernel's default size. */
+        uint64_t page_sizes[PAGE_SIZES_MAX];
+        size_t n_page_sizes;
+        bool has_nodes; /* Nodes= named them; else all */
+        IdSet nodes;
+        Placement placement;
+        NodeMemory *node_memory; /* sorted by node */
+        size_t n_node_memory;
+        Shortage shortage;
+        unsigned priority;
+        uint64_t wait_timeout_usec;
+        ThpPolicy thp;
+        TriState isolate;
+        SharedMemory shared_memory;
+        const char *user, *group, *config_file, *data_directory, *memory_lock;
+        const MountConfig *mount; /* NULL: none */
+        VEC(ConfigOrigin) origins;
+} InstanceConfig;
+
+typedef struct Config {
+        HostConfig host;
+        InstanceConfig *instances; /* sorted by name; names are unique */
+        size_t n_instances;
+        Diags problems;
+} Config;
+
+const InstanceConfig *config_find(const Config *config, const char *name);
+
+/* The last line that set KEY ("Mount"); NULL where none did. */
+const ConfigOrigin *config_find_origin(const InstanceConfig *instance, const char *key);
+
+/* The number for pages of that size; 0 where COUNTS has none. */
+uint64_t page_counts_find(const PageCounts *counts, uint64_t page_size_bytes);
+
+/* The share of MEMORY_BYTES, or the fixed amount. */
+uint64_t amount_of(const Amount *amount, uint64_t memory_bytes);
+char *amount_format(Arena *arena, const Amount *amount);
+
+const char *placement_name(Placement placement);
+const char *shortage_name(Shortage shortage);

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* The keys of configuration: one row each. */
+
+#include "config/config_file.h"
+
+typedef enum Section { SECTION_HOST, SECTION_INSTANCE } Section;
+
+/* What a key is set in; the one that is not concerned is NULL. */
+typedef struct KeyTarget {
+        Arena *arena;
+        HostConfig *host;
+        InstanceConfig *instance;
+        bool is_learned;  /* the file at hand is our own record of what the last start found */
+        const char *file; /* where the assignment at hand stands */
+        unsigned line;
+} KeyTarget;
+
+/* Sets VALUE; returns NULL, or a sentence on what is wrong with it. */
+typedef const char *(*KeySetter)(KeyTarget *target, const char *value);
+
+typedef struct ConfigKey {
+        Section section;
+        const char *name;
+        KeySetter set;
+        const char *default_value; /* also what an empty value resets to; NULL: nothing is set */
+        const char *expects;       /* the remedy: what may be written */
+        bool is_list;              /* may be repeated: values add up */
+        void (*reset)(KeyTarget *target); /* for keys without a default: take the value off */
+} ConfigKey;
+
+extern const ConfigKey config_keys[];
+extern const size_t n_config_keys;
+
+/* Sets every key of SECTION to its default. */
+void config_keys_set_defaults(KeyTarget *target, Section section);
+
+/* Sets the assignments of one section of PARSED. Every mistake goes to PROBLEMS and refuses the
+ * file. Keys that begin with X- are the user's own. */
+void config_keys_apply(KeyTarget *target, Section section, ParsedFile *parsed, Diags *problems);

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "config/config_parse.h"
+
+#include "base/size.h"
+#include "base/text.h"
+#include "config/config_file.h"
+#include "config/config_keys.h"
+#include "config/mount_config.h"
+#include "model/name_check.h"
+#include "model/names.h"
+#include "model/problem.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef VEC(ParsedFile *) ParsedFiles;
+typedef VEC(InstanceConfig) Instances;
+
+/* "20-pg.conf" -> "pg"; a number in front counts for the order only. */
+static const char *name_from_file(Arena *arena, const char *file_name) {
+        size_t digits = strspn(file_name, "0123456789");
+        const char *stem = digits > 0 && file_name[digits] == '-' ? file_name + digits + 1
+                                                                  : file_name;
+
+        return arena_strndup(arena, stem, strlen(stem) - strlen(NAME_CONFIG_SUFFIX));
+}
+
+/* ---- checks over one instance, when all its files have been read ---- */
+
+typedef struct Mistake {
+        const char *key;
+        const char *text;
+        const char *remedy;
+} Mistake;
+
+static bool find_memory_mistake(Arena *arena, const InstanceConfig *instance, Mistake *ret) {
+        bool has_memory = instance->memory_kind != MEMORY_UNSET;
+
+        if (!instance->engine->reserves) {
+                *ret = (Mistake){"Engine",
+                                 arena_printf(arena, "%s uses no reserved huge pages",
+                                              instance->engine->title),
+                                 "leave Memory=, Pages= and NodeMemory= out"};
+                return has_memory || instance->pages.n > 0 || instance->n_node_memory > 0;
+        }
+        *ret = (Mistake){"Memory",
+                         arena_printf(arena, "'auto': %s cannot be asked how much it needs",
+                                      instance->engine->title),
+                         "give the size by Memory=, or the number by Pages="};
+        if (instance->memory_kind == MEMORY_AUTO && !instance->engine->gather)
+                return true;
+        *ret = (Mistake){"NodeMemory", "Memory=auto finds the size, and NodeMemory= gives it",
+                         "keep one of the two; Nodes= says where the pages may lie"};
+        if (instance->memory_kind == MEMORY_AUTO && instance->n_node_memory > 0)
+                return true;
+        *ret = (Mistake){"Pages", "the size is given twice, by Memory= and by Pages=",
+                         "keep one of the two"};
+        if (has_memory && instance->pages.n > 0)
+                return true;
+        *ret = (Mistake){"NodeMemory", "Pages= cannot be split by sizes",
+                         "give the sizes by NodeMemory= alone, or use Pages= with Nodes="};
+        if (instance->n_node_memory > 0 && instance->pages.n > 0)
+                return true;
+        *ret = (Mistake){NULL, "nothing says how much memory it needs",
+                         "add Memory= with a size, or Pages= with a number"};
+        return !has_memory && instance->pages.n == 0 && instance->n_node_memory == 0;
+}
+
+static bool find_split_mistake(Arena *arena, const InstanceConfig *instance, Mistake *ret) {
+        uint64_t sum = 0;
+
+        for (size_t i = 0; i < instance->n_node_memory; i++) {
+                sum = add_saturated(sum, instance->node_memory[i].bytes);
+                if (instance->has_nodes &&
+                    !id_set_has(&instance->nodes, instance->node_memory[i].node)) {
+                        *ret = (Mistake){"NodeMemory",
+                                         arena_printf(arena, "node %u is not among Nodes=",
+                                                      instance->node_memory[i].node),
+                                         "name the same nodes in both, or leave Nodes= out"};
+                        return true;
+                }
+        }
+        if (instance->n_node_memory == 0 || instance->memory_kind != MEMORY_BYTES ||
+            sum == instance->memory_bytes)
+                return false;
+        *ret = (Mistake){"NodeMemory",
+                         arena_printf(arena, "the nodes add up to %s, but Memory= is %s",
+                                      format_size(arena, sum),
+                                      format_size(arena, instance->memory_bytes)),
+                         "make the sums equal, or leave Memory= out"};
+        return true;
+}
+
+static bool find_placement_mistake(Arena *arena, const InstanceConfig *instance, Mistake *ret) {
+        (void) arena;
+        *ret = (Mistake){"Placement", "'bind' needs to know the nodes",
+                         "name them by Nodes= or NodeMemory="};
+        return instance->placement == PLACEMENT_BIND && !instance->has_nodes &&
+               instance->n_node_memory == 0;
+}
+
+static bool find_mount_mistake(Arena *arena, const InstanceConfig *instance, Mistake *ret) {
+        const MountConfig *mount = instance->mount;
+
+        *ret = (Mistake){"SharedMemory", "'hugetlbfs' needs a mount", "add Mount= with a path"};
+        if (!mount)
+                return instance->shared_memory == SHARED_MEMORY_HUGETLBFS;
+        *ret = (Mistake){
+                "Mount",
+                arena_printf(arena, "%s uses no reserved huge pages", instance->engine->title),
+                "leave Mount= out"};
+        if (!instance->engine->reserves)
+                return true;
+        *ret = (Mistake){"Mount", "nothing says who owns it",
+                         "add owner=USER to it, or give User="};
+        return !mount->user && !instance->user && !instance->engine->default_user;
+}
+
+/* ---- assembling ---- */
+
+typedef struct Assembler {
+        Arena *arena;
+        const ConfigFiles *files;
+        ParsedFiles parsed; /* one for each file */
+        Config *config;
+        Instances instances;
+} Assembler;
+
+/* The file that brought a value in: the instance's own, or one that extends it. */
+static ParsedFile *find_origin_file(const Assembler *assembler, const ConfigOrigin *origin,
+                                    ParsedFile *main_file) {
+        VEC_FOREACH(item, &assembler->parsed)
+                if (origin && text_equals((*item)->file->path, origin->file))
+                        return *item;
+        return main_file;
+}
+
+static void check_instance(Assembler *assembler, InstanceConfig *instance, ParsedFile *parsed) {
+        static bool (*const checks[])(Arena *, const InstanceConfig *, Mistake *) = {
+                find_memory_mistake,
+                find_split_mistake,
+                find_placement_mistake,
+                find_mount_mistake,
+        };
+        Mistake mistake;
+
+        for (size_t i = 0; i < ARRAY_LEN(checks) && !instance->refusal; i++) {
+                if (!checks[i](assembler->arena, instance, &mistake))
+                        continue;
+                const ConfigOrigin *origin = mistake.key ? config_find_origin(instance, mistake.key)
+                                                         : NULL;
+                ParsedFile *blamed = find_origin_file(assembler, origin, parsed);
+
+                config_file_refuse(assembler->arena, blamed, &assembler->config->problems,
+                                   &(Diag){.id = problem_id(PROBLEM_CONFIG_CONTRADICTION),
+                                           .line = origin ? origin->line : 0,
+                                           .key = mistake.key,
+                                           .text = mistake.text,
+                                           .remedy = mistake.remedy});
+                instance->refusal = blamed->refusal;
+        }
+}
+
+/* The last value of KEY in a file that may be refused: valid by CHECK, or NULL. */
+static const char *salvage(const ParsedFile *parsed, const char *key,
+                           const char *(*check)(const char *) ) {
+        const char *value = NULL;
+
+        VEC_FOREACH(assignment, &parsed->assignments)
+                if (text_equals(assignment->key, key) && !check(assignment->value))
+                        value = assignment->value;
+        return value;
+}
+
+static const char *check_engine_name(const char *name) {
+        return engine_find(name) ? NULL : "";
+}
+
+/* What can be kept of a refused file: name and unit, so that its gate can say why. */
+static void salvage_refused(InstanceConfig *instance, const ParsedFile *parsed) {
+        const char *name = salvage(parsed, "Name", name_check_instance);
+        const char *unit = salvage(parsed, "Unit", name_check_unit);
+        const char *engine = salvage(parsed, "Engine", check_engine_name);
+
+        if (name)
+                instance->name = name;
+        if (engine)
+                instance->engine = engine_find(engine);
+        if (unit)
+                instance->unit = unit;
+}
+
+static void apply_file(Assembler *assembler, InstanceConfig *instance, ParsedFile *parsed) {
+        KeyTarget target = {
+                .arena = assembler->arena,
+                .instance = instance,
+                .is_learned = parsed->file->extends &&
+                              text_equals(parsed->file->name, NAME_LEARNED),
+        };
+
+        config_keys_apply(&target, SECTION_INSTANCE, parsed, &assembler->config->problems);
+        if (!parsed->refusal)
+                return;
+        /* What was learned can be found out again. */
+        if (target.is_learned) {
+                instance->learned = (Learned){};
+                return;
+        }
+        if (!instance->refusal)
+                instance->refusal = parsed->refusal;
+        salvage_refused(instance, parsed);
+}
+
+static void apply_extensions(Assembler *assembler, InstanceConfig *instance,
+                             const ParsedFile *main_file) {
+        VEC_FOREACH(item, &assembler->parsed) {
+                ParsedFile *parsed = *item;
+
+                if (text_equals(parsed->file->extends, main_file->file->name))
+                        apply_file(assembler, instance, parsed);
+        }
+}
+
+static InstanceConfig *find_instance(Instances *instances, const char *name) {
+        VEC_FOREACH(instance, instances)
+                if (text_equals(instance->name, name))
+                        return instance;
+        return NULL;
+}
+
+/* Two files of one name: the first keeps it, the other is refused under its full file name. */
+static void refuse_second(Assembler *assembler, InstanceConfig *instance, ParsedFile *parsed) {
+        Arena *arena = assembler->arena;
+        const InstanceConfig *first = find_instance(&assembler->instances, instance->name);
+
+        if (!first)
+                return;
+        config_file_refuse(
+                arena, parsed, &assembler->config->problems,
+                &(Diag){.id = problem_id(PROBLEM_CONFIG_DUPLICATE),
+                        .key = "Name",
+                        .text = arena_printf(arena, "the instance '%s' is described by %s already",
+                                             instance->name, first->file),
+                        .remedy = "rename one of the files, or give it a Name= of its own"});
+        instance->refusal = parsed->refusal;
+        instance->name = arena_strndup(arena, parsed->file->name,
+                                       strlen(parsed->file->name) - strlen(NAME_CONFIG_SUFFIX));
+        while (find_instance(&assembler->instances, instance->name))
+                instance->name = arena_printf(arena, "%s.2", instance->name);
+}
+
+/* Of two mounts at one place, or one within the other, the first stays. */
+static void refuse_second_mount(Assembler *assembler, InstanceConfig *instance,
+                                ParsedFile *parsed) {
+        const ConfigOrigin *origin = config_find_origin(instance, "Mount");
+        ParsedFile *blamed = find_origin_file(assembler, origin, parsed);
+
+        VEC_FOREACH(other, &assembler->instances) {
+                if (!instance->mount || instance->refusal || other->refusal || !other->mount ||
+                    !mount_paths_overlap(instance->mount->path, other->mount->path))
+                        continue;
+                config_file_refuse(
+                        assembler->arena, blamed, &assembler->config->problems,
+                        &(Diag){.id = problem_id(PROBLEM_CONFIG_CONTRADICTION),
+                                .line = origin ? origin->line : 0,
+                                .key = "Mount",
+                                .text = arena_printf(
+                                        assembler->arena, "%s is in the way of %s, the mount of %s",
+                                        instance->mount->path, other->mount->path, other->name),
+                                .remedy = "give each instance a place of its own"});
+                instance->refusal = blamed->refusal;
+        }
+}
+
+static bool is_extended_to_instance(const Assembler *assembler, const ParsedFile *main_file) {
+        VEC_FOREACH(item, &assembler->parsed)
+                if (text_equals((*item)->file->extends, main_file->file->name) &&
+                    (*item)->has_instance)
+                        return true;
+        return false;
+}
+
+/* A refused file is taken for an instance unless it says that it is something else. */
+static bool is_instance_file(const Assembler *assembler, const ParsedFile *parsed) {
+        if (parsed->file->extends || parsed->is_empty)
+                return false;
+        return parsed->has_instance || (parsed->refusal && !parsed->has_host) ||
+               is_extended_to_instance(assembler, parsed);
+}
+
+/* Nothing says how much it needs, and the engine can find out. */
+static bool is_automatic(const InstanceConfig *instance) {
+        return instance->engine->gather && instance->memory_kind == MEMORY_UNSET &&
+               instance->pages.n == 0 && instance->n_node_memory == 0;
+}
+
+static void assemble_instance(Assembler *assembler, ParsedFile *parsed) {
+        Arena *arena = assembler->arena;
+        InstanceConfig instance = {.file = parsed->file->path};
+        KeyTarget target = {.arena = arena, .instance = &instance};
+
+        config_keys_set_defaults(&target, SECTION_INSTANCE);
+        apply_file(assembler, &instance, parsed);
+        apply_extensions(assembler, &instance, parsed);
+        if (!instance.name)
+                instance.name = name_from_file(arena, parsed->file->name);
+        if (!instance.unit)
+                instance.unit = instance.engine->default_unit;
+        if (instance.n_page_sizes == 0)
+                instance.n_page_sizes = 1; /* 0: the default size */
+        if (is_automatic(&instance))
+                instance.memory_kind = MEMORY_AUTO;
+
+        const char *wrong = name_check_instance(instance.name);
+
+        if (wrong) {
+                config_file_refuse(
+                        arena, parsed, &assembler->config->problems,
+                        &(Diag){.id = problem_id(PROBLEM_CONFIG_BAD_NAME),
+                                .key = "Name",
+                                .text = arena_printf(arena, "'%s': %s", instance.name, wrong),
+                                .remedy = "rename the file, or add Name="});
+                instance.refusal = parsed->refusal;
+        }
+        check_instance(assembler, &instance, parsed);
+        refuse_second(assembler, &instance, parsed);
+        refuse_second_mount(assembler, &instance, parsed);
+        *vec_push(arena, &assembler->instances) = instance;
+}
+
+/* [Host] sections in the order of the files; a refused file changes nothing. Called twice: before
+ * the instances are read to find mistakes, and after them, when all refusals are known. */
+static void assemble_host(Assembler *assembler, Diags *problems) {
+        KeyTarget target = {.arena = assembler->arena, .host = &assembler->config->host};
+
+        *target.host = (HostConfig){};
+        config_keys_set_defaults(&target, SECTION_HOST);
+        VEC_FOREACH(item, &assembler->parsed) {
+                ParsedFile *parsed = *item;
+                HostConfig changed = assembler->config->host;
+                KeyTarget trial = {.arena = assembler->arena, .host = &changed};
+
+                if (parsed->refusal && problems != &assembler->config->problems)
+                        continue;
+                config_keys_apply(&trial, SECTION_HOST, parsed, problems);
+                if (!parsed->refusal)
+                        assembler->config->host = changed;
+        }
+}
+
+static void warn_of_orphans(Assembler *assembler) {
+        VEC_FOREACH(item, &assembler->parsed) {
+                const ConfigFile *file = (*item)->file;
+                bool is_found = !file->extends;
+
+                VEC_FOREACH(other, assembler->files)
+                        is_found = is_found ||
+                                   (!other->extends && text_equals(other->name, file->extends));
+                if (!is_found)
+                        diags_add(&assembler->config->problems,
+                                  &(Diag){.severity = SEVERITY_WARNING,
+                                          .id = problem_id(PROBLEM_CONFIG_ORPHAN),
+                                          .file = file->path,
+                                          .text = arena_printf(assembler->arena,
+                                                               "extends %s, which is not there",
+                                                               file->extends),
+                                          .remedy = "create that file, or remove this one"});
+        }
+}
+
+static int compare_instances(const void *a, const void *b) {
+        return strcmp(((const InstanceConfig *) a)->name, ((const InstanceConfig *) b)->name);
+}
+
+Config *config_parse(Arena *arena, const ConfigFiles *files) {
+        Config *config = ARENA_NEW(arena, Config);
+        Assembler assembler = {.arena = arena, .files = files, .config = config};
+
+        config->problems = diags_in(arena);
+        VEC_FOREACH(file, files)
+                *vec_push(arena, &assembler.parsed) =
+                        config_file_parse(arena, file, &config->problems);
+        assemble_host(&assembler, &config->problems);
+        VEC_FOREACH(item, &assembler.parsed)
+                if (is_instance_file(&assembler, *item))
+                        assemble_instance(&assembler, *item);
+        assemble_host(&assembler, &(Diags){.arena = arena});
+        warn_of_orphans(&assembler);
+        if (assembler.instances.n > 0)
+                qsort(assembler.instances.items, assembler.instances.n, sizeof(InstanceConfig),
+                      compare_instances);
+        config->instances = assembler.instances.items;
+        config->n_instances = assembler.instances.n;
+        return config;
+}

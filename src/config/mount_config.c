@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "config/mount_config.h"
+
+#include "base/size.h"
+#include "base/text.h"
+#include "model/name_check.h"
+
+#include <string.h>
+
+enum {
+        UNIT_NAME_BYTES_MAX = 255, /* systemd.unit(5) */
+        MODE_DEFAULT = 0770,
+        MODE_MAX = 01777, /* what hugetlbfs takes: fs/hugetlbfs/inode.c */
+};
+
+/* ---- places ---- */
+
+typedef struct Place {
+        const char *path;
+        bool is_whole; /* nothing below it either */
+        const char *why;
+} Place;
+
+static const char is_systems[] = "belongs to the system";
+static const char is_private[] =
+        "is private to services with a sandbox, which would not see the mount";
+
+static const Place places[] = {
+        {"/", false, is_systems},        {"/bin", true, is_systems},
+        {"/boot", true, is_systems},     {"/dev", true, is_private},
+        {"/efi", true, is_systems},      {"/etc", true, is_systems},
+        {"/home", false, is_systems},    {"/lib", true, is_systems},
+        {"/lib32", true, is_systems},    {"/lib64", true, is_systems},
+        {"/proc", true, is_systems},     {"/root", false, is_systems},
+        {"/run", false, is_systems},     {"/run/hugeplan", true, is_systems},
+        {"/run/lock", true, is_systems}, {"/run/systemd", true, is_systems},
+        {"/run/user", true, is_systems}, {"/sbin", true, is_systems},
+        {"/sys", true, is_systems},      {"/tmp", true, is_private},
+        {"/usr", true, is_systems},      {"/var", false, is_systems},
+        {"/var/lib", false, is_systems}, {"/var/log", false, is_systems},
+        {"/var/tmp", true, is_private},
+};
+
+/* INNER is OUTER or lies in it. */
+static bool is_within(const char *inner, const char *outer) {
+        size_t length = strlen(outer);
+
+        return text_starts_with(inner, outer) && (inner[length] == '\0' || inner[length] == '/');
+}
+
+bool mount_paths_overlap(const char *a, const char *b) {
+        return is_within(a, b) || is_within(b, a);
+}
+
+static const Place *find_place(const char *path) {
+        for (size_t i = 0; i < ARRAY_LEN(places); i++)
+                if (places[i].is_whole ? is_within(path, places[i].path)
+                                       : text_equals(path, places[i].path))
+                        return &places[i];
+        return NULL;
+}
+
+/* ---- paths ---- */
+
+/* Without doubled slashes and those at the end; NULL where a component is "." or "..". */
+static char *normalize(Arena *arena, const char *path) {
+        Text text = text_in(arena);
+        char *name;
+
+        while ((name = text_next_word(arena, &path, "/"))) {
+                if (text_equals(name, ".") || text_equals(name, ".."))
+                        return NULL;
+                text_printf(&text, "/%s", name);
+        }
+        return text.length > 0 ? text.string : arena_strdup(arena, "/");
+}
+
+static bool is_plain(char c) {
+        return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+               c == ':' || c == '_' || c == '.';
+}
+
+char *mount_unit_name(Arena *arena, const char *path) {
+        Text text = text_in(arena);
+        char *name;
+
+        while ((name = text_next_word(arena, &path, "/"))) {
+                if (text.length > 0)
+                        text_add(&text, "-");
+                for (const char *c = name; *c; c++)
+                        if (is_plain(*c) && (*c != '.' || text.length > 0))
+                                text_add_n(&text, c, 1);
+                        else
+                                text_printf(&text, "\\x%02x", (unsigned) (unsigned char) *c);
+        }
+        return arena_printf(arena, "%s.mount", text.length > 0 ? text.string : "-");
+}
+
+static const char *parse_path(Arena *arena, const char *word, MountConfig *mount) {
+        if (*word != '/')
+                return arena_printf(arena, "'%s' is no absolute path", word);
+        if (strpbrk(word, "%\\\"'") || !text_equals(text_printable(arena, word), word))
+                return arena_printf(arena,
+                                    "'%s' has characters that mean something else in unit files",
+                                    text_printable(arena, word));
+        char *path = normalize(arena, word);
+        const Place *place = path ? find_place(path) : NULL;
+
+        if (!path)
+                return arena_printf(arena, "'%s' leads over '.' or '..'", word);
+        if (place)
+                return arena_printf(arena, "'%s' cannot be a mount, since %s %s", word, place->path,
+                                    place->why);
+        if (strlen(mount_unit_name(arena, path)) > UNIT_NAME_BYTES_MAX)
+                return "the path is too long for the name of a unit";
+        mount->path = path;
+        return NULL;
+}
+
+/* ---- options ---- */
+
+static const char *parse_mode(Arena *arena, const char *value, MountConfig *mount) {
+        size_t length = strlen(value);
+        unsigned mode = 0;
+
+        for (size_t i = 0; i < length; i++) {
+                if (value[i] < '0' || value[i] > '7' || length < 3 || length > 4)
+                        return arena_printf(arena, "'%s' is no mode of three or four octal digits",
+                                            value);
+                mode = mode * 8 + (unsigned) (value[i] - '0');
+        }
+        if (length == 0 || mode > MODE_MAX)
+                return arena_printf(arena, "'%s' is no mode that a mount can have", value);
+        mount->mode = mode;
+        return NULL;
+}
+
+static const char *parse_owner(Arena *arena, const char *value, MountConfig *mount) {
+        const char *colon = strchr(value, ':');
+        const char *user = colon ? arena_strndup(arena, value, (size_t) (colon - value))
+                                 : arena_strdup(arena, value);
+        const char *group = colon ? arena_strdup(arena, colon + 1) : NULL;
+        const char *wrong = name_check_account(user);
+
+        if (!wrong && group)
+                wrong = name_check_account(group);
+        if (wrong)
+                return arena_printf(arena, "'%s': %s", value, wrong);
+        mount->user = user;
+        mount->group = group;
+        return NULL;
+}
+
+static const char *parse_bytes(Arena *arena, const char *value, uint64_t *ret_bytes) {
+        uint64_t bytes;
+        int r = parse_size_bytes(value, &bytes);
+
+        /* Signed in the kernel, after rounding up to whole pages. */
+        if (r == -ERANGE || (r == 0 && bytes > INT64_MAX - 16 * GIB))
+                return arena_printf(arena, "'%s' is more than can be counted", value);
+        if (r < 0 || bytes == 0)
+                return arena_printf(arena, "'%s' is no size", value);
+        *ret_bytes = bytes;
+        return NULL;
+}
+
+static const char *parse_size(Arena *arena, const char *value, MountConfig *mount) {
+        return parse_bytes(arena, value, &mount->size_bytes);
+}
+
+static const char *parse_min_size(Arena *arena, const char *value, MountConfig *mount) {
+        return parse_bytes(arena, value, &mount->min_size_bytes);
+}
+
+static const struct {
+        const char *name;
+        const char *(*parse)(Arena *arena, const char *value, MountConfig *mount);
+} options[] = {
+        {"mode=", parse_mode},
+        {"owner=", parse_owner},
+        {"size=", parse_size},
+        {"min_size=", parse_min_size},
+};
+
+static const char *parse_option(Arena *arena, const char *word, MountConfig *mount,
+                                bool *has_option) {
+        for (size_t i = 0; i < ARRAY_LEN(options); i++) {
+                if (!text_starts_with(word, options[i].name))
+                        continue;
+                if (has_option[i])
+                        return arena_printf(arena, "%s is given twice", options[i].name);
+                has_option[i] = true;
+                return options[i].parse(arena, word + strlen(options[i].name), mount);
+        }
+        return arena_printf(arena, "'%s' is no option of a mount", text_printable(arena, word));
+}
+
+const char *mount_config_parse(Arena *arena, const char *value, MountConfig *ret) {
+        static const char blanks[] = " \t";
+        MountConfig mount = {.mode = MODE_DEFAULT};
+        bool has_option[ARRAY_LEN(options)] = {};
+        char *word = text_next_word(arena, &value, blanks);
+        const char *wrong = parse_path(arena, word ? word : "", &mount);
+
+        while (!wrong && (word = text_next_word(arena, &value, blanks)))
+                wrong = parse_option(arena, word, &mount, has_option);
+        if (!wrong && mount.size_bytes > 0 && mount.min_size_bytes > mount.size_bytes)
+                wrong = "min_size= is more than size=";
+        if (!wrong)
+                *ret = mount;
+        return wrong;
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "ctl/command.h"
+
+#include "base/text.h"
+#include "host/boot_guard_file.h"
+#include "host/config_load.h"
+#include "host/host_sources.h"
+#include "host/log.h"
+#include "host/probe.h"
+#include "host/state.h"
+#include "ipc/manager_interface.h"
+#include "model/exit_code.h"
+#include "model/names.h"
+#include "render/status_json.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *absolute_path(const Command *command, const char *path) {
+        char directory[PATH_MAX];
+
+        if (*path == '/' || !root_is_host(command->root) || !getcwd(directory, sizeof(directory)))
+                return path;
+        return arena_printf(command->arena, "%s/%s", directory, path);
+}
+
+const Config *read_config(Command *command) {
+        return config_load(command->root, command->arena, command->draft);
+}
+
+Local local_load(Command *command) {
+        Arena *arena = command->arena;
+        const char *text;
+        Local local = {
+                .config = read_config(command),
+                .topology = probe_topology(command->root, arena),
+                .guard_problems = diags_in(arena),
+        };
+        Ledger *ledger = state_load(command->root, arena, local.topology->boot_id, &text);
+        HostSources sources = host_sources(command->root);
+
+        ledger_observe(arena, ledger, local.topology);
+        Figures derived = figures_derive(arena, local.config, local.topology, &sources.sources,
+                                         FIGURES_UNLEARNED);
+
+        local.figures = command->found;
+        VEC_FOREACH(figure, &derived)
+                *vec_push(arena, &local.figures) = *figure;
+        const GuardedPlanInput input = {
+                .guard = boot_guard_load(command->root, arena),
+                .config = local.config,
+                .topology = local.topology,
+                .figures = &local.figures,
+                .ledger = ledger,
+        };
+        GuardedPlan guarded = boot_guard_plan(arena, &input, &local.guard_problems);
+
+        local.ledger = ledger;
+        local.plan = guarded.plan;
+        local.after_reload = guarded.after_reload;
+        return local;
+}
+
+Status *local_status(Command *command, const Local *local, const char *phase) {
+        const StatusInput input = {
+                .config = local->config,
+                .plan = local->plan,
+                .topology = local->topology,
+                .ledger = local->ledger,
+                .phase = phase,
+        };
+
+        Status *status = status_judge(command->arena, &input);
+
+        diags_add_all(&status->problems, &local->guard_problems);
+        return status;
+}
+
+int fail_no_instance(Command *command, const char *name, const Config *config) {
+        Text names = text_in(command->arena);
+
+        for (size_t i = 0; config && i < config->n_instances; i++)
+                text_printf(&names, "%s%s",
+                            i > 0 ? ", " : "; there are: ", config->instances[i].name);
+        log_line(LOG_ERR, "no instance is called '%s'%s", name,
+                 config && config->n_instances == 0 ? "; none is described in /etc/hugeplan.d"
+                                                    : text_string(&names));
+        return EXIT_NO_INSTANCE;
+}
+
+bool is_switched_off(Command *command) {
+        if (!text_has_word(probe_kernel_command_line(command->root, command->arena),
+                           KERNEL_SWITCH_OFF))
+                return false;
+        log_line(LOG_NOTICE,
+                 KERNEL_SWITCH_OFF " is on the kernel command line: hugeplan stands aside");
+        return true;
+}
+
+/* ---- the daemon ---- */
+
+int daemon_call(Command *command, const char *method, json_t *parameters, uint64_t timeout_usec,
+                json_t **ret_parameters, char **ret_error_name) {
+        CLEANUP(varlink_client_freep) VarlinkClient *client = NULL;
+        int r = varlink_client_connect(root_path(command->arena, command->root, PATH_SOCKET),
+                                       timeout_usec, &client);
+
+        if (r < 0) {
+                json_decref(parameters);
+                return r;
+        }
+        return varlink_client_call(client, method, parameters, timeout_usec, ret_parameters,
+                                   ret_error_name);
+}
+
+Status *ask_status(Command *command, const char **ret_why) {
+        char *error_name = NULL;
+        json_t *reply = NULL;
+        Status *status = NULL;
+        int r = daemon_call(command, MANAGER_DESCRIBE, NULL, ANSWER_USEC, &reply, &error_name);
+
+        if (r < 0)
+                *ret_why = strerror(-r);
+        else if (error_name)
+                *ret_why = arena_strdup(command->arena, error_name);
+        else if (!(status = status_from_json(command->arena, reply)))
+                *ret_why = "its answer makes no sense";
+        free(error_name);
+        json_decref(reply);
+        return status;
+}
+
+/* ---- JSON ---- */
+
+void print_json(const Command *command, json_t *json) {
+        size_t flags = JSON_PRESERVE_ORDER;
+        char *text = json_dumps(json, command->json == JSON_PRETTY ? flags | JSON_INDENT(2)
+                                                                   : flags | JSON_COMPACT);
+
+        json_decref(json);
+        if (text)
+                puts(text);
+        free(text);
+}
+
+json_t *sizing_to_json(const Sizing *sizing) {
+        json_t *steps = json_array();
+
+        VEC_FOREACH(step, &sizing->steps)
+                json_array_append_new(
+                        steps,
+                        json_pack("{ss ss? sI}", "what", step->what, "formula", step->formula,
+                                  "bytes", (json_int_t) MIN(step->bytes, (uint64_t) INT64_MAX)));
+        return json_pack("{sI sI sI sb ss? so}", "pageSizeBytes",
+                         (json_int_t) sizing->page_size_bytes, "pages",
+                         (json_int_t) MIN(sizing->pages, (uint64_t) INT64_MAX), "bytes",
+                         (json_int_t) MIN(sizing->bytes, (uint64_t) INT64_MAX), "exact",
+                         sizing->is_exact, "caveat", sizing->caveat, "steps", steps);
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* A command of hugeplanctl, and what its verbs share. */
+
+#include "base/diag.h"
+#include "base/size.h"
+#include "host/root.h"
+#include "ipc/varlink_client.h"
+#include "plan/figures.h"
+#include "render/render.h"
+#include "status/status.h"
+
+/* How long the daemon may take to answer what it knows. */
+#define ANSWER_USEC (10 * USEC_PER_SEC)
+
+typedef enum JsonMode { JSON_OFF, JSON_SHORT, JSON_PRETTY } JsonMode;
+
+typedef struct Command {
+        Arena *arena;
+        const Root *root;
+        JsonMode json;
+        RenderOptions render;
+        char **arguments; /* after the verb */
+        size_t n_arguments;
+        VEC(const char *) settings; /* -c NAME=VALUE */
+        const char *page_size;      /* --page-size= */
+        const char *engine_version; /* --engine-version= */
+        bool has_timeout;           /* --timeout= */
+        uint64_t timeout_usec;
+        bool is_all;       /* --all */
+        bool is_watching;  /* --watch */
+        bool is_writing;   /* --write */
+        const char *draft; /* --draft=, below the root; NULL: none */
+        Figures found;     /* by the gate itself just now; they go before others */
+} Command;
+
+/* What hugeplanctl works out by itself, from the same files and with the same code as the daemon. */
+typedef struct Local {
+        const Config *config;
+        const Topology *topology;
+        const Ledger *ledger;
+        const Plan *plan;
+        Figures figures;          /* of instances with Memory=auto: found, or not learned yet */
+        const Plan *after_reload; /* NULL while the boot guard is open */
+        Diags guard_problems;
+} Local;
+
+/* A path as the user means it: from the working directory, as long as the root is that of the host. */
+const char *absolute_path(const Command *command, const char *path);
+
+/* The configuration, with what could not be read among its problems. */
+const Config *read_config(Command *command);
+
+/* Reads configuration, host and ledger and makes the plan; writes nothing. */
+Local local_load(Command *command);
+
+/* The status as it is without a daemon. */
+Status *local_status(Command *command, const Local *local, const char *phase);
+
+/* What the daemon says; NULL, with the reason in *RET_WHY, when it does not. */
+Status *ask_status(Command *command, const char **ret_why);
+
+/* Calls METHOD of the daemon; see varlink_client_call(). *RET_ERROR_NAME and the parameters are the
+ * caller's; PARAMETERS are stolen. Negative errno when the daemon cannot be reached. */
+int daemon_call(Command *command, const char *method, json_t *parameters, uint64_t timeout_usec,
+                json_t **ret_parameters, char **ret_error_name);
+
+/* Prints JSON (stolen) in the mode the command asks for. */
+void print_json(const Command *command, json_t *json);
+
+/* A derivation, as `size` and `explain` print it. */
+json_t *sizing_to_json(const Sizing *sizing);
+
+/* "no instance is called 'x'; there are: a, b" on standard error; gives EXIT_NO_INSTANCE. */
+int fail_no_instance(Command *command, const char *name, const Config *config);
+
+/* True, with a sentence on standard error, when hugeplan=off is on the kernel command line. */
+bool is_switched_off(Command *command);

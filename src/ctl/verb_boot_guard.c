@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Counts boots for the boot guard; run by hugeplan-boot.service and hugeplan-boot-good.service. */
+#include "base/text.h"
+#include "ctl/verbs.h"
+#include "host/boot_guard_file.h"
+#include "host/log.h"
+#include "host/probe.h"
+#include "host/state.h"
+#include "model/exit_code.h"
+#include "model/names.h"
+
+#include <string.h>
+
+int verb_boot_guard(Command *command) {
+        const char *word = command->arguments[0], *why;
+        Arena *arena = command->arena;
+        BootGuard *guard = boot_guard_load(command->root, arena);
+        const char *boot_id = probe_boot_id(command->root, arena);
+
+        /* In a rescue shell nothing was planned: that boot neither fails nor proves anything. */
+        if (kernel_command_line_is_rescue(probe_kernel_command_line(command->root, arena)))
+                return EXIT_AS_WISHED;
+        if (text_equals(word, "begin")) {
+                boot_guard_begin(arena, guard, boot_id);
+        } else if (text_equals(word, "good")) {
+                boot_guard_succeed(arena, guard, state_load(command->root, arena, boot_id, &why));
+        } else {
+                log_line(LOG_ERR, "boot-guard takes begin or good");
+                return EXIT_USAGE;
+        }
+        int r = boot_guard_save(command->root, guard);
+
+        if (r < 0)
+                log_line(LOG_ERR, "cannot write " PATH_BOOT_GUARD ": %s", strerror(-r));
+        return r < 0 ? EXIT_FAILED : EXIT_AS_WISHED;
+}

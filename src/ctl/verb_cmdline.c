@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* `hugeplanctl cmdline`: what the kernel command line should say for the plan's gigantic pages, what
+ * is wrong with it now, and how it is changed with this host's boot loader. Changes nothing. */
+#include "base/table.h"
+#include "base/text.h"
+#include "check/boot_entry.h"
+#include "ctl/verbs.h"
+#include "inspect/boot_loader.h"
+#include "model/exit_code.h"
+#include "render/status_json.h"
+
+#include <stdio.h>
+
+static const struct {
+        const char *mark, *color, *title;
+} verdict_looks[] = {
+        [KERNEL_LINE_NOT_NEEDED] = {"●", "\033[32m", "fine"},
+        [KERNEL_LINE_SERVES] = {"●", "\033[32m", "fine"},
+        [KERNEL_LINE_REBOOT] = {"○", "\033[33m", "reboot"},
+        [KERNEL_LINE_CHANGE] = {"×", "\033[31m", "change"},
+};
+
+/* ---- text ---- */
+
+static const char *headline(const KernelAdvice *advice) {
+        switch (advice->verdict) {
+        case KERNEL_LINE_NOT_NEEDED:
+                return "the plan needs nothing on the kernel command line";
+        case KERNEL_LINE_SERVES:
+                return "the kernel command line gives the gigantic pages that the plan wants; "
+                       "they count as served";
+        case KERNEL_LINE_REBOOT:
+                return "the next boot's kernel command line is as it should be; this boot's is not";
+        case KERNEL_LINE_CHANGE:
+                return *advice->wanted ? "the kernel command line does not serve the plan"
+                                       : "the kernel command line has mistakes";
+        }
+        return "";
+}
+
+static char *count_or_dash(Arena *arena, uint64_t pages) {
+        return pages > 0 ? format_count(arena, pages) : arena_strdup(arena, "-");
+}
+
+static void add_pools(Text *text, const KernelAdvice *advice, bool is_colored) {
+        static const TableColumn columns[] = {
+                {"NODE", TABLE_RIGHT},      {"PAGE", TABLE_RIGHT},  {"PLAN", TABLE_RIGHT},
+                {"THIS BOOT", TABLE_RIGHT}, {"FOUND", TABLE_RIGHT}, {"NEXT BOOT", TABLE_RIGHT},
+        };
+        Arena *arena = text->arena;
+        Table *table = table_new(arena, columns, ARRAY_LEN(columns));
+
+        VEC_FOREACH(pool, &advice->pools) {
+                if (pool->planned_pages + pool->present_pages + pool->next_pages == 0)
+                        continue;
+                table_printf(table, "%u", pool->node);
+                table_add(table, format_page_size(arena, pool->page_size_bytes));
+                table_add(table, count_or_dash(arena, pool->planned_pages));
+                table_add_colored(table, count_or_dash(arena, pool->present_pages),
+                                  pool->present_pages < pool->planned_pages ? "\033[31m" : NULL);
+                table_add(table, count_or_dash(arena, pool->found_pages));
+                table_add_colored(
+                        table, advice->next ? count_or_dash(arena, pool->next_pages) : "?",
+                        advice->next && pool->next_pages < pool->planned_pages ? "\033[31m" : NULL);
+        }
+        if (table_rows(table) == 0)
+                return;
+        text_add(text, "\n");
+        table_print(table, text, "", is_colored);
+}
+
+static void add_line(Text *text, const char *label, const char *words) {
+        text_printf(text, "%10s: %s\n", label, !words ? "not known" : *words ? words : "-");
+}
+
+static char *render_advice(Arena *arena, const KernelAdvice *advice, const BootLoader *loader,
+                           const Instructions *instructions, const RenderOptions *options) {
+        Text text = text_in(arena);
+        unsigned n = 0;
+
+        text_printf(&text, options->is_colored ? "%s%s %s\033[0m" : "%s%s %s",
+                    options->is_colored ? verdict_looks[advice->verdict].color : "",
+                    verdict_looks[advice->verdict].mark, verdict_looks[advice->verdict].title);
+        text_printf(&text, "  %s\n", headline(advice));
+        add_pools(&text, advice, options->is_colored);
+        text_add(&text, "\n");
+        add_line(&text, "Wanted", advice->wanted);
+        add_line(&text, "This boot", advice->present);
+        add_line(&text, "Next boot", advice->next);
+        if (advice->problems.list.n > 0)
+                text_printf(&text, "\n%s", render_problems(arena, &advice->problems, options));
+        if (instructions->n > 0)
+                text_printf(&text, "\nWhat to do (%s%s):\n",
+                            loader->kind == BOOT_LOADER_UNKNOWN ? "boot loader " : "",
+                            boot_loader_title(loader->kind));
+        VEC_FOREACH(instruction, instructions)
+                text_printf(&text, "%3u. %s\n", ++n, *instruction);
+        return text.string;
+}
+
+/* ---- JSON ---- */
+
+static json_t *integer(uint64_t n) {
+        return json_integer((json_int_t) MIN(n, (uint64_t) INT64_MAX));
+}
+
+static json_t *pools_to_json(const KernelAdvice *advice) {
+        json_t *array = json_array();
+
+        VEC_FOREACH(pool, &advice->pools)
+                json_array_append_new(
+                        array, json_pack("{si so so so so so}", "node", (int) pool->node,
+                                         "pageSizeBytes", integer(pool->page_size_bytes), "wanted",
+                                         integer(pool->planned_pages), "present",
+                                         integer(pool->present_pages), "next",
+                                         advice->next ? integer(pool->next_pages) : json_null(),
+                                         "found", integer(pool->found_pages)));
+        return array;
+}
+
+static json_t *advice_to_json(const KernelAdvice *advice, const BootLoader *loader,
+                              const Instructions *instructions) {
+        json_t *steps = json_array();
+
+        VEC_FOREACH(instruction, instructions)
+                json_array_append_new(steps, json_string(*instruction));
+        return json_pack("{ss ss ss ss? so so ss so}", "verdict",
+                         kernel_verdict_name(advice->verdict), "wanted", advice->wanted, "present",
+                         advice->present, "next", advice->next, "pools", pools_to_json(advice),
+                         "problems", problems_to_json(&advice->problems), "bootLoader",
+                         boot_loader_name(loader->kind), "instructions", steps);
+}
+
+/* ---- the verb ---- */
+
+/* The plan as it would be on this host just booted, with no huge page taken yet. */
+static Plan *plan_at_boot(Command *command, const Local *local) {
+        Arena *arena = command->arena;
+        const Topology *boot = kernel_args_boot_topology(arena, local->topology);
+        Ledger *ledger = ledger_new(arena, "");
+        const PlanInput input = {
+                .host = &local->config->host,
+                .demand = demand_compute(arena, local->config, boot, &local->figures),
+                .topology = boot,
+                .ledger = ledger,
+        };
+
+        ledger_observe(arena, ledger, boot);
+        return plan_make(arena, &input);
+}
+
+KernelAdvice *cmdline_advise(Command *command, const Local *local, BootLoader *ret_loader) {
+        *ret_loader = boot_loader_find(command->root, command->arena, local->topology);
+        const KernelArgsInput input = {
+                .config = local->config,
+                .topology = local->topology,
+                .plan = plan_at_boot(command, local),
+                .next_line = ret_loader->next_line,
+                .next_file = ret_loader->next_file,
+        };
+
+        return kernel_args_advise(command->arena, &input);
+}
+
+int verb_cmdline(Command *command) {
+        Arena *arena = command->arena;
+        Local local = local_load(command);
+        BootLoader loader;
+        KernelAdvice *advice = cmdline_advise(command, &local, &loader);
+        Instructions instructions = boot_loader_instruct(arena, &loader, advice);
+
+        if (command->json != JSON_OFF)
+                print_json(command, advice_to_json(advice, &loader, &instructions));
+        else
+                fputs(render_advice(arena, advice, &loader, &instructions, &command->render),
+                      stdout);
+        return advice->verdict == KERNEL_LINE_SERVES || advice->verdict == KERNEL_LINE_NOT_NEEDED
+                       ? EXIT_AS_WISHED
+                       : EXIT_NOT_READY;
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* How an instance's size comes about: from its files and, with Memory=auto, from the database's. */
+#include "base/text.h"
+#include "ctl/learn.h"
+#include "ctl/verbs.h"
+#include "host/mounts.h"
+#include "model/exit_code.h"
+#include "model/names.h"
+#include "plan/thp_plan.h"
+#include "render/render_explain.h"
+#include "render/status_json.h"
+#include "systemd/dropin_check.h"
+#include "units/dropin.h"
+
+#include <stdio.h>
+
+static json_t *page_counts_to_json(const PageCounts *counts) {
+        json_t *list = json_array();
+
+        VEC_FOREACH(count, counts)
+                json_array_append_new(
+                        list,
+                        json_pack("{sI sI}", "pageSizeBytes",
+                                  (json_int_t) MIN(count->page_size_bytes, (uint64_t) INT64_MAX),
+                                  "pages", (json_int_t) MIN(count->pages, (uint64_t) INT64_MAX)));
+        return list;
+}
+
+static json_t *figures_to_json(const Figures *figures) {
+        json_t *list = json_array();
+
+        VEC_FOREACH(figure, figures)
+                if (!figure->wrong)
+                        json_array_append_new(list, sizing_to_json(&figure->sizing));
+        return list;
+}
+
+/* Files of strangers hold any bytes; JSON holds UTF-8. */
+static json_t *printable(Arena *arena, const char *string) {
+        return string ? json_string(text_printable(arena, string)) : json_null();
+}
+
+static json_t *settings_to_json(Arena *arena, const Gathered *gathered) {
+        json_t *list = json_array();
+
+        if (!gathered)
+                return list;
+        VEC_FOREACH(setting, &gathered->settings)
+                if (settings_find(&gathered->settings, setting->name) == setting)
+                        json_array_append_new(list,
+                                              json_pack("{so so so}", "name",
+                                                        printable(arena, setting->name), "value",
+                                                        printable(arena, setting->value), "origin",
+                                                        printable(arena, setting->origin)));
+        return list;
+}
+
+static json_t *learned_to_json(Arena *arena, const Lesson *lesson) {
+        const Learned *learned = &lesson->instance->learned;
+
+        if (learned->pages.n == 0)
+                return json_null();
+        return json_pack("{ss so sb so sb}", "file", learned_path(arena, lesson->instance), "pages",
+                         page_counts_to_json(&learned->pages), "exact", learned->is_exact,
+                         "version", printable(arena, learned->version), "holds",
+                         lesson_use(lesson) != LESSON_LEARN);
+}
+
+static json_t *lesson_to_json(Arena *arena, const Lesson *lesson) {
+        const Diags none = {};
+
+        return json_pack("{so so so so so sb so so}", "version", printable(arena, lesson->version),
+                         "settings", settings_to_json(arena, lesson->gathered), "problems",
+                         problems_to_json(lesson->gathered ? &lesson->gathered->problems : &none),
+                         "byRule", figures_to_json(&lesson->by_rule), "sizes",
+                         figures_to_json(&lesson->figures), "exact", lesson->is_exact, "unasked",
+                         printable(arena, lesson->unasked), "wrong",
+                         printable(arena, lesson->wrong));
+}
+
+static json_t *generated_to_json(const GeneratedFiles *files) {
+        json_t *list = json_array();
+
+        VEC_FOREACH(file, files)
+                json_array_append_new(list,
+                                      json_pack("{ss ss}", "name", file->name, "text", file->text));
+        return list;
+}
+
+static json_t *explain_to_json(Arena *arena, const PlanInstance *planned, const Lesson *lesson,
+                               const GeneratedFiles *files) {
+        const DemandInstance *demand = planned->demand;
+        ThpPolicy wish = thp_wish_of(demand->config);
+        json_t *inputs = json_array(), *sizes = json_array();
+
+        VEC_FOREACH(origin, &demand->config->origins)
+                json_array_append_new(inputs, json_pack("{ss ss ss si}", "key", origin->key,
+                                                        "value", origin->value, "file",
+                                                        origin->file, "line", (int) origin->line));
+        for (size_t i = 0; i < demand->n_options; i++)
+                json_array_append_new(sizes, sizing_to_json(&demand->options[i].sizing));
+        return json_pack("{ss ss ss so so ss? ss? ss? so so so}", "name", demand->config->name,
+                         "engine", demand->config->engine->name, "file", demand->config->file,
+                         "inputs", inputs, "sizes", sizes, "transparentHugePages",
+                         wish == THP_AUTO ? NULL : thp_policy_name(wish), "reason",
+                         planned->reason.text, "remedy", planned->reason.remedy, "found",
+                         lesson ? lesson_to_json(arena, lesson) : json_null(), "learned",
+                         lesson ? learned_to_json(arena, lesson) : json_null(), "generated",
+                         generated_to_json(files));
+}
+
+/* The drop-in of its unit, which it may share with other instances, and its mount. */
+static GeneratedFiles generated_for(Command *command, const Local *local,
+                                    const InstanceConfig *config) {
+        Arena *arena = command->arena;
+        const DropinInput input = dropin_input(command->root, arena, local->config, HUGEPLANCTL);
+        const Dropins dropins = dropins_make(arena, &input);
+        const MountUnits mounts = mounts_of(command->root, arena, local->config, local->topology);
+        GeneratedFiles files = {};
+
+        VEC_FOREACH(dropin, &dropins)
+                if (text_equals(dropin->unit, config->unit))
+                        *vec_push(arena, &files) = (GeneratedFile){
+                                arena_printf(arena, "%s.d/" NAME_DROPIN, dropin->unit),
+                                dropin->text};
+        VEC_FOREACH(mount, &mounts)
+                if (mount->instance == config)
+                        *vec_push(arena, &files) = (GeneratedFile){mount->name, mount->text};
+        return files;
+}
+
+int verb_explain(Command *command) {
+        Local local = local_load(command);
+        const PlanInstance *planned = plan_find(local.plan, command->arguments[0]);
+
+        if (!planned)
+                return fail_no_instance(command, command->arguments[0], local.config);
+        const InstanceConfig *config = planned->demand->config;
+        bool is_automatic = !config->refusal && config->memory_kind == MEMORY_AUTO;
+        Lesson lesson = is_automatic ? learn_find(command, config, local.topology) : (Lesson){};
+        const Lesson *found = is_automatic ? &lesson : NULL;
+        const GeneratedFiles files = generated_for(command, &local, config);
+
+        if (command->json != JSON_OFF)
+                print_json(command, explain_to_json(command->arena, planned, found, &files));
+        else
+                fputs(render_explain(command->arena, planned, local.topology, found, &files,
+                                     &command->render),
+                      stdout);
+        return config->refusal ? EXIT_FAILED : EXIT_AS_WISHED;
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* `fit NAME`: how large the database's main setting may be made for the pages at hand. */
+#include "plan/fit.h"
+
+#include "base/table.h"
+#include "base/text.h"
+#include "ctl/verbs.h"
+#include "host/host_sources.h"
+#include "host/log.h"
+#include "model/exit_code.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What the settings are looked up for: pages as they are now, or as they could be. */
+typedef struct Room {
+        const char *what;
+        const char *id; /* in JSON */
+        uint64_t pages;
+        Fit fit;
+        const char *wrong;
+} Room;
+
+/* The database's own settings as far as its files can be read. */
+static Settings read_settings(Command *command, const InstanceConfig *config,
+                              const char **ret_why_not) {
+        HostSources sources = host_sources(command->root);
+        EngineTarget target = figures_target(config);
+        Gathered gathered = {.problems = diags_in(command->arena)};
+
+        *ret_why_not = config->engine->gather
+                               ? config->engine->gather(command->arena, &target, &sources.sources,
+                                                        &gathered)
+                               : arena_printf(command->arena, "%s's files are not read",
+                                              config->engine->title);
+        return *ret_why_not ? (Settings){} : gathered.settings;
+}
+
+static uint64_t page_size_of(const PlanInstance *planned, const Topology *topology) {
+        const InstanceConfig *config = planned->demand->config;
+
+        if (planned->page_size_bytes > 0)
+                return planned->page_size_bytes;
+        return config->page_sizes[0] > 0 ? config->page_sizes[0]
+                                         : topology->default_page_size_bytes;
+}
+
+static uint64_t pages_possible(Command *command, const Local *local, const char *name,
+                               uint64_t page_size_bytes) {
+        const PlanInput input = {
+                .host = &local->config->host,
+                .demand = demand_compute(command->arena, local->config, local->topology,
+                                         &local->figures),
+                .topology = local->topology,
+                .ledger = local->ledger,
+        };
+
+        return fit_pages(command->arena, &input, name, page_size_bytes);
+}
+
+static json_t *rooms_to_json(const Command *command, const Engine *engine, uint64_t page_size_bytes,
+                             const Room *rooms, size_t n) {
+        json_t *list = json_array();
+
+        for (size_t i = 0; i < n; i++)
+                json_array_append_new(list, json_pack("{ss sI ss? sI ss?}", "room", rooms[i].id,
+                                                      "pages", (json_int_t) rooms[i].pages, "value",
+                                                      rooms[i].fit.value, "bytes",
+                                                      (json_int_t) rooms[i].fit.value_bytes,
+                                                      "reason", rooms[i].wrong));
+        return json_pack("{ss ss ss? sI so}", "name", command->arguments[0], "engine", engine->name,
+                         "setting", engine->memory_setting, "pageSizeBytes",
+                         (json_int_t) page_size_bytes, "fits", list);
+}
+
+static void print_rooms(Command *command, const Engine *engine, uint64_t page_size_bytes,
+                        const Room *rooms, size_t n) {
+        const TableColumn columns[] = {{"PAGES", TABLE_RIGHT},
+                                       {"OF", TABLE_LEFT},
+                                       {engine->memory_setting, TABLE_RIGHT},
+                                       {"WITH", TABLE_LEFT}};
+        Table *table = table_new(command->arena, columns, ARRAY_LEN(columns));
+        Text text = text_in(command->arena);
+
+        for (size_t i = 0; i < n; i++) {
+                table_add(table, format_count(command->arena, rooms[i].pages));
+                table_add(table, format_page_size(command->arena, page_size_bytes));
+                table_add(table, rooms[i].wrong ? "-" : rooms[i].fit.value);
+                table_add(table, rooms[i].what);
+        }
+        table_print(table, &text, "", command->render.is_colored);
+        fputs(text.string, stdout);
+}
+
+int verb_fit(Command *command) {
+        const char *name = command->arguments[0], *why_not;
+        Local local = local_load(command);
+        const PlanInstance *planned = plan_find(local.plan, name);
+
+        if (!planned)
+                return fail_no_instance(command, name, local.config);
+        const InstanceConfig *config = planned->demand->config;
+
+        if (config->refusal || !config->engine->memory_setting) {
+                log_line(LOG_ERR, "%s: %s", name,
+                         config->refusal
+                                 ? diag_format(command->arena, config->refusal)
+                                 : arena_printf(command->arena,
+                                                "%s has no setting that could be made to fit",
+                                                config->engine->title));
+                return EXIT_FAILED;
+        }
+        uint64_t page_size_bytes = page_size_of(planned, local.topology);
+        Settings settings = read_settings(command, config, &why_not);
+        Room rooms[] = {
+                {"the pages it has", "granted", planned->pages_granted, {}, NULL},
+                {"the most that this host could give it now",
+                 "possible",
+                 pages_possible(command, &local, name, page_size_bytes),
+                 {},
+                 NULL},
+        };
+        size_t n_fitting = 0;
+
+        for (size_t i = 0; i < ARRAY_LEN(rooms); i++) {
+                rooms[i].wrong = fit_setting(command->arena, config->engine, &settings,
+                                             page_size_bytes, rooms[i].pages, &rooms[i].fit);
+                n_fitting += !rooms[i].wrong;
+        }
+        if (command->json != JSON_OFF)
+                print_json(command, rooms_to_json(command, config->engine, page_size_bytes, rooms,
+                                                  ARRAY_LEN(rooms)));
+        else if (n_fitting > 0)
+                print_rooms(command, config->engine, page_size_bytes, rooms, ARRAY_LEN(rooms));
+        if (n_fitting == 0)
+                log_line(LOG_ERR, "%s: %s", name, rooms[ARRAY_LEN(rooms) - 1].wrong);
+        else if (why_not)
+                log_line(LOG_NOTICE, "all other settings are taken at their defaults: %s", why_not);
+        return n_fitting > 0 ? EXIT_AS_WISHED : EXIT_FAILED;
+}

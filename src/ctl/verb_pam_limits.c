@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* `pam-limits`, for hugeplan-limits.service: limits of logins, which no unit's drop-in reaches.
+ *
+ * Written once the root file system is writable, and by itself: the daemon runs before that, and may
+ * write nothing below /etc. */
+#include "base/text.h"
+#include "ctl/verbs.h"
+#include "host/log.h"
+#include "model/exit_code.h"
+#include "model/names.h"
+#include "plan/limits.h"
+
+#include <string.h>
+
+enum { LIMITS_BYTES_MAX = 1 << 20 };
+
+/* Only where logins have PAM's limits at all. */
+static int write_text(Command *command, const char *text) {
+        if (!root_is_directory(command->root, PATH_PAM_SECURITY))
+                return 0;
+        return root_write_file(command->root, PATH_PAM_LIMITS, text, 0644);
+}
+
+int verb_pam_limits(Command *command) {
+        Local local = local_load(command);
+        const char *text = limits_pam_text(command->arena, local.config, local.plan);
+        char *present = NULL;
+        int r = root_read_file(command->root, command->arena, PATH_PAM_LIMITS, LIMITS_BYTES_MAX,
+                               &present, NULL);
+
+        if (r == -ENOENT ? !text : text_equals(present, text))
+                return EXIT_AS_WISHED;
+        r = text ? write_text(command, text) : root_remove(command->root, PATH_PAM_LIMITS);
+        if (r < 0) {
+                log_line(LOG_ERR, PATH_PAM_LIMITS ": %s", strerror(-r));
+                return EXIT_FAILED;
+        }
+        return EXIT_AS_WISHED;
+}

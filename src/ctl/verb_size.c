@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* `size`: what if a database had these settings? */
+#include "base/text.h"
+#include "ctl/verbs.h"
+#include "host/log.h"
+#include "host/probe.h"
+#include "model/exit_code.h"
+#include "render/render_explain.h"
+#include "render/status_json.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The page size to reckon with: as asked, else the host's own default, else 2M. */
+static int size_page_size(Command *command, uint64_t *ret) {
+        uint64_t bytes = probe_topology(command->root, command->arena)->default_page_size_bytes;
+
+        if (command->page_size && (parse_size_bytes(command->page_size, &bytes) < 0 ||
+                                   bytes < 4 * KIB || (bytes & (bytes - 1)) != 0)) {
+                log_line(LOG_ERR,
+                         "--page-size: '%s' is no page size; write a size such as 2M or 1G",
+                         command->page_size);
+                return -EINVAL;
+        }
+        *ret = bytes > 0 ? bytes : 2 * MIB;
+        return 0;
+}
+
+static int size_settings(Command *command, Settings *ret) {
+        VEC_FOREACH(item, &command->settings) {
+                const char *equals = strchr(*item, '=');
+
+                if (!equals || equals == *item) {
+                        log_line(LOG_ERR, "-c: '%s' is no setting; write -c NAME=VALUE", *item);
+                        return -EINVAL;
+                }
+                settings_add(command->arena, ret,
+                             arena_strndup(command->arena, *item, (size_t) (equals - *item)),
+                             equals + 1, NULL);
+        }
+        if (command->engine_version)
+                settings_add(command->arena, ret, "server_version", command->engine_version, NULL);
+        return 0;
+}
+
+/* Of an engine that reserves nothing: what it wants of transparent huge pages. */
+static int size_of_nothing(Command *command, const Engine *engine, uint64_t page_size_bytes) {
+        const char *version = command->engine_version;
+        ThpPolicy wish;
+
+        if (command->settings.n > 0) {
+                log_line(LOG_ERR,
+                         "%s uses no reserved huge pages, whatever its settings; leave -c out",
+                         engine->title);
+                return EXIT_FAILED;
+        }
+        if (engine_thp_wish(engine, version, &wish) < 0) {
+                log_line(LOG_ERR, "--engine-version: '%s' is no version; write one such as 8.0",
+                         version);
+                return EXIT_USAGE;
+        }
+        if (command->json != JSON_OFF) {
+                json_t *json = sizing_to_json(
+                        &(Sizing){.page_size_bytes = page_size_bytes, .is_exact = true});
+
+                json_object_update_new(
+                        json, json_pack("{ss ss?}", "engine", engine->name, "transparentHugePages",
+                                        wish == THP_AUTO ? NULL : thp_policy_name(wish)));
+                print_json(command, json);
+        } else {
+                fputs(render_thp_wish(command->arena, engine, version, wish), stdout);
+        }
+        return EXIT_AS_WISHED;
+}
+
+int verb_size(Command *command) {
+        const Engine *engine = engine_find(command->arguments[0]);
+        Settings settings = {};
+        Sizing sizing;
+        uint64_t page_size_bytes;
+
+        if (!engine) {
+                log_line(LOG_ERR, "there is no engine '%s'; there are: %s", command->arguments[0],
+                         engine_names(command->arena));
+                return EXIT_USAGE;
+        }
+        if (size_page_size(command, &page_size_bytes) < 0 || size_settings(command, &settings) < 0)
+                return EXIT_USAGE;
+        if (!engine->reserves)
+                return size_of_nothing(command, engine, page_size_bytes);
+        const char *wrong = engine->size(command->arena, &settings, page_size_bytes, &sizing);
+
+        if (wrong) {
+                log_line(LOG_ERR, "%s", wrong);
+                return EXIT_FAILED;
+        }
+        if (command->json != JSON_OFF) {
+                json_t *json = sizing_to_json(&sizing);
+
+                json_object_set_new(json, "engine", json_string(engine->name));
+                print_json(command, json);
+        } else {
+                fputs(render_sizing(command->arena, &sizing, &command->render), stdout);
+        }
+        return EXIT_AS_WISHED;
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* `status`: as the daemon has it, or, where it cannot be reached, as the files say. */
+#include "ctl/verbs.h"
+#include "host/log.h"
+#include "host/probe.h"
+#include "inspect/holders.h"
+#include "ipc/manager_interface.h"
+#include "model/exit_code.h"
+#include "model/names.h"
+#include "model/problem.h"
+#include "render/render_status.h"
+#include "render/status_json.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static Status *find_status(Command *command, const Config **ret_config) {
+        const char *why = NULL;
+        bool is_off = is_switched_off(command);
+        Status *status = is_off ? NULL : ask_status(command, &why);
+
+        *ret_config = NULL;
+        if (status)
+                return status;
+        Local local = local_load(command);
+
+        *ret_config = local.config;
+        status = local_status(command, &local, is_off ? "switched off" : "no daemon");
+        if (!is_off)
+                diags_add(
+                        &status->problems,
+                        &(Diag){.severity = SEVERITY_WARNING,
+                                .id = problem_id(PROBLEM_NO_DAEMON),
+                                .text = arena_printf(
+                                        command->arena,
+                                        "hugepland cannot be reached (%s); this is what the files say",
+                                        why),
+                                .remedy = "systemctl start hugeplan.service"});
+        return status;
+}
+
+static int print_one_status(Command *command, const Status *status, const char *name,
+                            const Config *config) {
+        const StatusInstance *instance = status_find(status, name);
+
+        if (!instance)
+                return fail_no_instance(command, name, config);
+        if (command->json != JSON_OFF)
+                print_json(command, status_instance_to_json(instance));
+        else
+                fputs(render_status_instance(command->arena, status, instance, &command->render),
+                      stdout);
+        return instance->verdict == VERDICT_READY ? EXIT_AS_WISHED : EXIT_NOT_READY;
+}
+
+static int print_status(Command *command, const Status *status, const Config *config) {
+        if (command->n_arguments == 1)
+                return print_one_status(command, status, command->arguments[0], config);
+        if (command->json != JSON_OFF)
+                print_json(command, status_to_json(status));
+        else
+                fputs(render_status(command->arena, status, &command->render), stdout);
+        return status->verdict == VERDICT_READY ? EXIT_AS_WISHED : EXIT_NOT_READY;
+}
+
+/* One status after the other, as the daemon sends them. */
+static int watch_status(Command *command) {
+        CLEANUP(varlink_client_freep) VarlinkClient *client = NULL;
+        int r = varlink_client_connect(root_path(command->arena, command->root, PATH_SOCKET),
+                                       ANSWER_USEC, &client);
+
+        if (r >= 0)
+                r = varlink_client_call_more(client, MANAGER_DESCRIBE, NULL, ANSWER_USEC);
+        while (r >= 0) {
+                CLEANUP(arena_freep) Arena *arena = arena_new();
+                Command now = *command;
+                char *error_name = NULL;
+                json_t *reply = NULL;
+
+                now.arena = arena;
+                r = varlink_client_next(client, UINT64_MAX, &reply, &error_name);
+                Status *status = r >= 0 && !error_name ? status_from_json(arena, reply) : NULL;
+
+                free(error_name);
+                json_decref(reply);
+                if (!status)
+                        break;
+                print_status(&now, status, NULL);
+                if (command->json == JSON_OFF)
+                        putchar('\n');
+                fflush(stdout);
+        }
+        log_line(LOG_ERR, "hugepland no longer answers%s%s", r < 0 ? ": " : "",
+                 r < 0 ? strerror(-r) : "");
+        return EXIT_FAILED;
+}
+
+int verb_status(Command *command) {
+        const Config *config;
+
+        if (command->is_watching)
+                return watch_status(command);
+        Status *status = find_status(command, &config);
+
+        status->holders = holders_find(command->root, command->arena,
+                                       probe_topology(command->root, command->arena));
+        return print_status(command, status, config);
+}

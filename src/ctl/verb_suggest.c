@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* `suggest`: drop-ins for the databases that were found on this host. */
+#include "check/suggest.h"
+
+#include "base/text.h"
+#include "ctl/verbs.h"
+#include "host/host_sources.h"
+#include "host/log.h"
+#include "host/probe.h"
+#include "inspect/processes.h"
+#include "model/exit_code.h"
+#include "model/names.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { SEGMENTS_BYTES_MAX = 1 << 20 };
+
+static Suggestions find_suggestions(Command *command) {
+        Arena *arena = command->arena;
+        HostSources sources = host_sources(command->root);
+        RunningProcesses processes = processes_list(command->root, arena);
+        char *segments = NULL;
+
+        root_read_file(command->root, arena, PATH_SYSV_SHM, SEGMENTS_BYTES_MAX, &segments, NULL);
+        const SuggestInput input = {
+                .config = read_config(command),
+                .topology = probe_topology(command->root, arena),
+                .sources = &sources.sources,
+                .processes = &processes,
+                .sysv_segments = segments,
+        };
+
+        return suggest(arena, &input);
+}
+
+/* ---- what people read ---- */
+
+static const char *wrapped(Command *command, const char *first, const char *paragraph) {
+        Text text = text_in(command->arena);
+
+        text_add_wrapped(&text, first, "    ", paragraph,
+                         command->render.width > 0 ? command->render.width : 100);
+        return text_string(&text);
+}
+
+static void print_unproposed(Command *command, const Suggestion *suggestion) {
+        Arena *arena = command->arena;
+        const char *first = arena_printf(arena, "# %s (%s): ", suggestion->title,
+                                         suggestion->unit ? suggestion->unit : suggestion->found);
+
+        if (suggestion->described) {
+                printf("%sdescribed by %s\n", first, suggestion->described);
+                return;
+        }
+        Text why = text_in(arena);
+
+        text_printf(&why, "not proposed: %s", suggestion->why_not);
+        if (suggestion->peak_bytes > 0)
+                text_printf(&why, " (its process had at most %s mapped so far)",
+                            format_size(arena, suggestion->peak_bytes));
+        fputs(wrapped(command, first, why.string), stdout);
+}
+
+static size_t count_proposed(const Suggestions *suggestions) {
+        size_t n = 0;
+
+        VEC_FOREACH(suggestion, suggestions)
+                n += suggestion->path != NULL;
+        return n;
+}
+
+static void print_suggestions(Command *command, const Suggestions *suggestions) {
+        size_t n = count_proposed(suggestions);
+
+        VEC_FOREACH(suggestion, suggestions)
+                if (suggestion->path)
+                        printf("# ---- %s ----\n%s\n", suggestion->path, suggestion->text);
+        VEC_FOREACH(suggestion, suggestions)
+                if (!suggestion->path)
+                        print_unproposed(command, suggestion);
+        if (suggestions->n == 0)
+                puts("No databases were found that hugeplan knows.");
+        else if (n > 0 && !command->is_writing)
+                printf("# 'hugeplanctl suggest --write' creates %s; read %s, then 'hugeplanctl plan'.\n",
+                       n == 1 ? "this file" : "these files", n == 1 ? "it" : "them");
+}
+
+/* ---- writing ---- */
+
+/* Never in the place of what is there. */
+static int write_one(Command *command, const Suggestion *suggestion) {
+        int r = root_create_file(command->root, suggestion->path, suggestion->text, 0644);
+
+        if (r == -EEXIST)
+                log_line(LOG_WARNING, "%s is there already, and stays as it is", suggestion->path);
+        else if (r < 0)
+                log_line(LOG_ERR, "%s: %s", suggestion->path, strerror(-r));
+        else if (command->json == JSON_OFF)
+                printf("%s: written\n", root_path(command->arena, command->root, suggestion->path));
+        return r == -EEXIST ? 0 : r;
+}
+
+static int write_suggestions(Command *command, const Suggestions *suggestions) {
+        int first = 0;
+
+        VEC_FOREACH(suggestion, suggestions)
+                if (suggestion->path) {
+                        int r = write_one(command, suggestion);
+
+                        first = first < 0 ? first : r;
+                }
+        return first < 0 ? EXIT_FAILED : EXIT_AS_WISHED;
+}
+
+static void print_written(Command *command, const Suggestions *suggestions) {
+        VEC_FOREACH(suggestion, suggestions)
+                if (!suggestion->path)
+                        print_unproposed(command, suggestion);
+        puts(count_proposed(suggestions) > 0
+                     ? "Read them, then: hugeplanctl plan; systemctl daemon-reload; hugeplanctl reload"
+                     : "There is nothing to write.");
+}
+
+static json_t *suggestions_to_json(const Suggestions *suggestions) {
+        json_t *list = json_array();
+
+        VEC_FOREACH(suggestion, suggestions)
+                json_array_append_new(
+                        list,
+                        json_pack("{ss ss ss ss? ss? ss? ss? ss? sI}", "title", suggestion->title,
+                                  "found", suggestion->found, "engine", suggestion->engine->name,
+                                  "unit", suggestion->unit, "path", suggestion->path, "text",
+                                  suggestion->text, "describedBy", suggestion->described, "reason",
+                                  suggestion->why_not, "pages", (json_int_t) suggestion->pages));
+        return json_pack("{so}", "suggestions", list);
+}
+
+int verb_suggest(Command *command) {
+        Suggestions suggestions = find_suggestions(command);
+        int code = command->is_writing ? write_suggestions(command, &suggestions) : EXIT_AS_WISHED;
+
+        if (command->json != JSON_OFF)
+                print_json(command, suggestions_to_json(&suggestions));
+        else if (!command->is_writing)
+                print_suggestions(command, &suggestions);
+        else if (code == EXIT_AS_WISHED)
+                print_written(command, &suggestions);
+        return code;
+}

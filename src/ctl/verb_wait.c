@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The gate: lets a database start when its pages stand.
+ *
+ * Runs as ExecStartPre= of the database's unit, as the unit's own user, or as root where the size is
+ * found out before each start (learn.h). It asks the daemon; when
+ * that cannot be reached it looks at the files itself, for a database must not stay down because
+ * hugeplan is broken. */
+#include "base/text.h"
+#include "ctl/gate_memory.h"
+#include "ctl/learn.h"
+#include "ctl/verbs.h"
+#include "host/clock.h"
+#include "host/log.h"
+#include "host/mounts.h"
+#include "host/probe.h"
+#include "host/unit_cgroup.h"
+#include "inspect/holders.h"
+#include "ipc/manager_interface.h"
+#include "model/exit_code.h"
+#include "model/names.h"
+#include "render/render_status.h"
+#include "render/status_json.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What the daemon gets on top of the time-out to answer that it is over. */
+static const uint64_t grace_usec = 3 * USEC_PER_SEC;
+
+static int exit_code_of(const StatusInstance *instance) {
+        return verdict_lets_start(instance->verdict) ? EXIT_AS_WISHED : EXIT_FAILED;
+}
+
+/* The verdict, in the log of whoever runs the gate. */
+static int tell(Command *command, const StatusInstance *instance) {
+        const char *line = render_verdict(command->arena, instance);
+
+        if (command->json != JSON_OFF)
+                print_json(command, status_instance_to_json(instance));
+        else if (instance->verdict == VERDICT_READY)
+                puts(line);
+        if (instance->verdict != VERDICT_READY)
+                log_line(verdict_lets_start(instance->verdict) ? LOG_WARNING : LOG_ERR, "%s", line);
+        return exit_code_of(instance);
+}
+
+/* ---- who is in the way ---- */
+
+static const size_t n_named_max = 8;
+
+/* Other instances may hold what was reserved for them; more than that is somebody else's. */
+static bool is_in_the_way(const Status *status, const StatusInstance *instance,
+                          const Holder *holder) {
+        const StatusInstance *of = status_find_unit(status, holder->unit);
+
+        if (of && (text_equals(of->unit, instance->unit) ||
+                   holder_kept_pages(holder) <= of->pages_granted))
+                return false;
+        return holder->page_size_bytes == 0 || instance->page_size_bytes == 0 ||
+               holder->page_size_bytes == instance->page_size_bytes;
+}
+
+static bool is_taken(const StatusInstance *instance) {
+        return !verdict_lets_start(instance->verdict) &&
+               (instance->verdict == VERDICT_LOST || instance->reason.kind == REASON_TAKEN ||
+                instance->reason.kind == REASON_POOL_SHRANK);
+}
+
+/* The verdict; where pages were taken, those who hold some, in the log too. */
+static int tell_with_holders(Command *command, const Status *status,
+                             const StatusInstance *instance) {
+        int code = tell(command, instance);
+        size_t n = 0;
+
+        if (!status || !is_taken(instance))
+                return code;
+        const Holders *holders = holders_find(command->root, command->arena,
+                                              probe_topology(command->root, command->arena));
+
+        VEC_FOREACH(holder, &holders->list)
+                if (is_in_the_way(status, instance, holder) && n++ < n_named_max)
+                        log_line(LOG_NOTICE, "%s: held by %s", instance->name,
+                                 holder_format(command->arena, holder));
+        return code;
+}
+
+/* ---- without the daemon ---- */
+
+/* The unit is about to start, so its own pages must be free, whoever reserved them. */
+static void judge_start(Command *command, const Local *local, StatusInstance *instance) {
+        const PlanInstance *planned = plan_find(local->plan, instance->name);
+        uint64_t missing;
+
+        if (!instance->unit || !unit_cgroup_has_process(command->root, instance->unit, getpid()) ||
+            instance->pages_wanted == 0)
+                return;
+        MountUse mount = mounts_use(command->root, planned->demand->config);
+        PlanInstance wanted = *planned;
+
+        wanted.pages_granted = planned->pages_wanted;
+        missing = status_missing_for_start(local->topology, &wanted, &mount);
+        if (missing == 0) {
+                instance->verdict = VERDICT_READY;
+                instance->reason = (Reason){};
+                return;
+        }
+        instance->verdict = instance->shortage == SHORTAGE_DEGRADE ? VERDICT_DEGRADED
+                                                                   : VERDICT_REFUSED;
+        instance->reason = (Reason){REASON_TAKEN,
+                                    arena_printf(command->arena, "%s of its pages are not free",
+                                                 format_count(command->arena, missing)),
+                                    "start hugeplan.service, which reserves them"};
+}
+
+static int decide_alone(Command *command, const char *name, const char *why) {
+        Local local = local_load(command);
+        Status *status = local_status(command, &local, "no daemon");
+        const StatusInstance *found = status_find(status, name);
+
+        if (!found)
+                return fail_no_instance(command, name, local.config);
+        log_line(LOG_WARNING, "hugepland cannot be reached (%s); looking at the files instead",
+                 why);
+        StatusInstance instance = *found;
+
+        if (instance.verdict != VERDICT_INVALID)
+                judge_start(command, &local, &instance);
+        gate_judge_memory(command, status, &instance);
+        return tell_with_holders(command, status, &instance);
+}
+
+/* ---- with the daemon ---- */
+
+/* How long the instance's gate waits: --timeout=, else its WaitTimeout= as far as it can be read. */
+static uint64_t wait_usec(Command *command, const char *name) {
+        if (command->has_timeout)
+                return command->timeout_usec;
+        const InstanceConfig *config = config_find(read_config(command), name);
+
+        return config ? config->wait_timeout_usec : CONFIG_WAIT_TIMEOUT_USEC;
+}
+
+static const char *get_string(Command *command, const json_t *reply, const char *key) {
+        return arena_strdup(command->arena, json_string_value(json_object_get(reply, key)));
+}
+
+static Reason reason_from_reply(Command *command, const json_t *reply) {
+        Reason reason = {
+                .text = get_string(command, reply, "reason"),
+                .remedy = get_string(command, reply, "remedy"),
+        };
+
+        /* A daemon of before an upgrade does not send it; the words are there all the same. */
+        reason_from_id(get_string(command, reply, "reasonId"), &reason.kind);
+        return reason;
+}
+
+/* The figures of the status, with the reason that the gate was given. */
+static void take_known(const StatusInstance *known, StatusInstance *instance) {
+        Reason reason = instance->reason;
+
+        *instance = *known;
+        instance->reason = reason;
+        /* Its pages stand, but are not free for it to take. */
+        if (verdict_lets_start(known->verdict))
+                instance->verdict = VERDICT_REFUSED;
+}
+
+static int tell_refused(Command *command, const char *name, const json_t *reply) {
+        StatusInstance instance = {
+                .name = name,
+                .verdict = VERDICT_REFUSED,
+                .reason = reason_from_reply(command, reply),
+        };
+        const Status *now = NULL;
+        char *error_name = NULL;
+        json_t *status = NULL;
+
+        /* The verdict may be "invalid" or "lost"; the status tells, and has the figures. */
+        if (daemon_call(command, MANAGER_DESCRIBE, NULL, grace_usec, &status, &error_name) == 0 &&
+            !error_name) {
+                now = status_from_json(command->arena, status);
+                const StatusInstance *known = now ? status_find(now, name) : NULL;
+
+                if (known)
+                        take_known(known, &instance);
+        }
+        free(error_name);
+        json_decref(status);
+        return tell_with_holders(command, now, &instance);
+}
+
+static int tell_error(Command *command, const char *name, const char *error_name,
+                      const json_t *reply) {
+        if (text_equals(error_name, MANAGER_ERROR_REFUSED))
+                return tell_refused(command, name, reply);
+        if (text_equals(error_name, MANAGER_ERROR_NO_SUCH_INSTANCE)) {
+                log_line(LOG_ERR, "no instance is called '%s'; see hugeplanctl status", name);
+                return EXIT_NO_INSTANCE;
+        }
+        if (text_equals(error_name, MANAGER_ERROR_TIMED_OUT)) {
+                const char *reason = get_string(command, reply, "reason");
+
+                log_line(
+                        LOG_ERR,
+                        "%s: timed out while its pages are still being reserved%s%s; see hugeplanctl status %s",
+                        name, reason ? ": " : "", reason ? reason : "", name);
+                return EXIT_TIMED_OUT;
+        }
+        return decide_alone(command, name, error_name);
+}
+
+/* What is left of the gate's time for waiting, once what can be learned was found out. */
+static uint64_t learn_first(Command *command, const char *name, uint64_t usec) {
+        uint64_t start = clock_now_usec();
+
+        if (!learn_at_gate(command, name, usec) || usec == UINT64_MAX)
+                return usec;
+        return MAX(sub_floored(usec, clock_now_usec() - start), MIN(usec, USEC_PER_SEC));
+}
+
+static int wait_for(Command *command, const char *name) {
+        uint64_t usec_in_all = wait_usec(command, name);
+        uint64_t usec = learn_first(command, name, usec_in_all);
+        json_t *parameters = json_pack("{ss}", "instance", name), *reply = NULL;
+        StatusInstance instance;
+        char *error_name = NULL;
+        int code;
+
+        if ((command->has_timeout || usec < usec_in_all) && usec != UINT64_MAX)
+                json_object_set_new(parameters, "timeoutUSec", json_integer((json_int_t) usec));
+        int r = daemon_call(command, MANAGER_WAIT, parameters, add_saturated(usec, grace_usec),
+                            &reply, &error_name);
+
+        if (r < 0)
+                code = decide_alone(command, name, strerror(-r));
+        else if (error_name)
+                code = tell_error(command, name, error_name, reply);
+        else if (status_instance_from_json(command->arena, json_object_get(reply, "instance"),
+                                           &instance) < 0)
+                code = decide_alone(command, name, "its answer makes no sense");
+        else {
+                gate_judge_memory(command, NULL, &instance);
+                code = tell(command, &instance);
+        }
+        free(error_name);
+        json_decref(reply);
+        return code;
+}
+
+/* Every instance; the exit code is the first that is not 0. */
+static int wait_for_all(Command *command) {
+        const Config *config = read_config(command);
+        int first = EXIT_AS_WISHED;
+
+        for (size_t i = 0; i < config->n_instances; i++) {
+                int code = wait_for(command, config->instances[i].name);
+
+                if (first == EXIT_AS_WISHED)
+                        first = code;
+        }
+        return first;
+}
+
+int verb_wait(Command *command) {
+        if (command->is_all == (command->n_arguments == 1)) {
+                log_line(LOG_ERR, "wait takes the name of an instance, or --all");
+                return EXIT_USAGE;
+        }
+        if (is_switched_off(command))
+                return EXIT_AS_WISHED;
+        return command->is_all ? wait_for_all(command) : wait_for(command, command->arguments[0]);
+}

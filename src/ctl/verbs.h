@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* The verbs of hugeplanctl: one row and one function each. */
+
+#include "check/boot_entry.h"
+#include "check/kernel_args.h"
+#include "ctl/command.h"
+
+typedef struct Verb {
+        const char *name;
+        const char *synopsis;         /* what follows the name */
+        size_t n_min, n_max;          /* arguments */
+        int (*run)(Command *command); /* gives the exit code */
+        const char *help;             /* NULL: not for people */
+        bool takes_draft;             /* works from the configuration files alone */
+} Verb;
+
+extern const Verb verbs[];
+extern const size_t n_verbs;
+
+int verb_boot_guard(Command *command);
+int verb_cat_config(Command *command);
+int verb_check(Command *command);
+int verb_cmdline(Command *command);
+int verb_explain(Command *command);
+int verb_fence(Command *command);
+int verb_fit(Command *command);
+int verb_pam_limits(Command *command);
+int verb_plan(Command *command);
+int verb_release(Command *command);
+int verb_reload(Command *command);
+int verb_size(Command *command);
+int verb_status(Command *command);
+int verb_suggest(Command *command);
+int verb_wait(Command *command);
+
+/* What the kernel command line should say, and what is wrong with it; *RET_LOADER says how it is
+ * changed. */
+KernelAdvice *cmdline_advise(Command *command, const Local *local, BootLoader *ret_loader);

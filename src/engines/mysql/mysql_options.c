@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "engines/mysql/mysql_options.h"
+
+#include "base/text.h"
+#include "model/problem.h"
+
+#include <string.h>
+#include <strings.h>
+
+/* As in the servers. Theirs end a circle at the tenth level, having read it ten times. */
+enum { INCLUDE_DEPTH_MAX = 10 };
+
+/* More are no configuration. */
+enum { FILES_MAX = 512 };
+
+/* isspace() of latin1, which is what the servers ask. */
+static const char blanks[] = " \t\r\n\v\f";
+
+typedef struct Place {
+        const char *path;
+        unsigned line; /* 0: not within the file */
+        const struct Place *includer;
+        unsigned depth;
+} Place;
+
+typedef struct Reader {
+        Arena *arena;
+        const Sources *sources;
+        MysqlFiles *files;
+} Reader;
+
+/* ---- sentences ---- */
+
+static const char *refuse(const Reader *reader, const Place *place, const char *text) {
+        if (place->line == 0)
+                return arena_printf(reader->arena, "%s: %s", place->path, text);
+        return arena_printf(reader->arena, "%s:%u: %s", place->path, place->line, text);
+}
+
+static const char *refuse_reading(const Reader *reader, const Place *place, int error) {
+        const char *text = strerror(-error);
+
+        if (error == -EFBIG || error == -E2BIG)
+                text = "too large for an option file";
+        if (error == -EINVAL)
+                text = "not a regular file";
+        text = arena_printf(reader->arena, "cannot be read: %s", text);
+        if (!place->includer)
+                return refuse(reader, place, text);
+        return refuse(reader, place->includer,
+                      arena_printf(reader->arena, "the included %s %s", place->path, text));
+}
+
+static void note_missing(const Reader *reader, const Place *place, const char *path) {
+        diags_add(&reader->files->problems,
+                  &(Diag){.severity = SEVERITY_WARNING,
+                          .id = problem_id(PROBLEM_DATABASE_FILES),
+                          .file = place->path,
+                          .line = place->line,
+                          .text = arena_printf(reader->arena,
+                                               "the included %s is not there; the server skips it",
+                                               path)});
+}
+
+/* ---- files ---- */
+
+static const char *read_text(const Reader *reader, Place *place, const SourceText *text);
+
+/* Like the servers, which do not say where a relative path begins: a service begins at "/". */
+static char *included_path(const Reader *reader, const char *path) {
+        size_t length = strlen(path);
+
+        while (length > 1 && path[length - 1] == '/')
+                length--;
+        return arena_printf(reader->arena, "%s%.*s", *path == '/' ? "" : "/", (int) length, path);
+}
+
+static const char *check_include(const Reader *reader, const Place *place) {
+        for (const Place *outer = place->includer; outer; outer = outer->includer)
+                if (text_equals(outer->path, place->path))
+                        return refuse(reader, place->includer,
+                                      arena_printf(reader->arena,
+                                                   "%s is included by itself; remove this line",
+                                                   place->path));
+        if (place->depth > INCLUDE_DEPTH_MAX)
+                return refuse(reader, place->includer,
+                              "more than 10 levels of !include; the server stops there");
+        if (reader->files->paths.n >= FILES_MAX)
+                return refuse(reader, place->includer, "too many included files");
+        return NULL;
+}
+
+/* A directory within a directory is passed over. */
+static const char *include_file(const Reader *reader, const Place *place, const char *path,
+                                bool is_listed) {
+        Place inner = {.path = path, .includer = place, .depth = place->depth + 1};
+        const char *wrong = check_include(reader, &inner);
+        SourceText text;
+
+        if (wrong)
+                return wrong;
+        text = source_read(reader->sources, reader->arena, path);
+        if (text.error == -EISDIR && is_listed)
+                return NULL;
+        if (text.error == -ENOENT) {
+                note_missing(reader, place, path);
+                return NULL;
+        }
+        return read_text(reader, &inner, &text);
+}
+
+static const char *include_directory(const Reader *reader, const Place *place, const char *path) {
+        SourceNames names = {};
+        int r = reader->sources->list(reader->sources, reader->arena, path, &names);
+
+        if (r < 0)
+                return refuse(reader, place,
+                              arena_printf(reader->arena,
+                                           "the included directory %s cannot be read: %s; the "
+                                           "server does not start like this",
+                                           path, strerror(-r)));
+        VEC_FOREACH(name, &names) {
+                if (!text_ends_with(*name, ".cnf"))
+                        continue;
+                const char *wrong = include_file(
+                        reader, place, arena_printf(reader->arena, "%s/%s", path, *name), true);
+
+                if (wrong)
+                        return wrong;
+        }
+        return NULL;
+}
+
+/* The argument of WORD where LINE is that directive, else NULL. */
+static const char *directive_argument(Arena *arena, const char *line, const char *word) {
+        size_t length = strlen(word);
+
+        if (!text_starts_with(line, word) || !line[length] || !strchr(blanks, line[length]))
+                return NULL;
+        return text_strip(arena, line + length);
+}
+
+static const char *read_directive(const Reader *reader, const Place *place, const char *line) {
+        const char *directory, *file;
+
+        line += 1 + strspn(line + 1, blanks);
+        directory = directive_argument(reader->arena, line, "includedir");
+        file = directive_argument(reader->arena, line, "include");
+        if ((directory && !*directory) || (file && !*file) || text_equals(line, "include") ||
+            text_equals(line, "includedir"))
+                return refuse(reader, place, "there must be a path behind this directive");
+        if (directory)
+                return include_directory(reader, place, included_path(reader, directory));
+        if (file)
+                return include_file(reader, place, included_path(reader, file), false);
+        return NULL; /* the servers skip what they do not know */
+}
+
+/* Cuts LINE at a "#" outside quotes. */
+static void cut_comment(char *line) {
+        char quote = '\0';
+        bool is_escaped = false;
+
+        for (; *line; line++) {
+                if (strchr("'\"", *line) && !is_escaped)
+                        quote = !quote ? *line : quote == *line ? '\0' : quote;
+                if (!quote && *line == '#')
+                        break;
+                is_escaped = quote && *line == '\\' && !is_escaped;
+        }
+        *line = '\0';
+}
+
+static void add_escaped(Text *text, char escaped) {
+        static const char letters[] = "ntrbs\"'\\", bytes[] = "\n\t\r\b \"'\\";
+        const char *letter = strchr(letters, escaped);
+
+        if (letter)
+                text_add_n(text, &bytes[letter - letters], 1);
+        else
+                text_add_n(text, (const char[]){'\\', escaped}, 2);
+}
+
+/* Takes off the quotes around the whole of it, and resolves backslashes. */
+static const char *option_value(Arena *arena, const char *raw) {
+        const char *value = text_strip(arena, raw), *end = value + strlen(value);
+        Text text = text_in(arena);
+
+        if (end - value > 1 && (*value == '"' || *value == '\'') && *value == end[-1]) {
+                value++;
+                end--;
+        }
+        for (; value < end; value++)
+                if (*value == '\\' && value + 1 < end)
+                        add_escaped(&text, *++value);
+                else
+                        text_add_n(&text, value, 1);
+        return text_string(&text);
+}
+
+static void read_option(const Reader *reader, const Place *place, const char *group, char *line) {
+        Arena *arena = reader->arena;
+        MysqlOption *option = vec_push(arena, &reader->files->options);
+        char *equals;
+
+        cut_comment(line);
+        equals = strchr(line, '=');
+        *option = (MysqlOption){
+                .group = group,
+                .value = equals ? option_value(arena, equals + 1) : NULL,
+                .origin = source_origin(arena, place->path, place->line),
+        };
+        if (equals)
+                *equals = '\0';
+        option->name = text_strip(arena, line);
+}
+
+static const char *read_line(const Reader *reader, const Place *place, const char **group,
+                             char *line) {
+        line += strspn(line, blanks);
+        if (!*line || *line == '#' || *line == ';')
+                return NULL;
+        if (*line == '!')
+                return read_directive(reader, place, line);
+        if (*line == '[') {
+                const char *end = strchr(line, ']');
+
+                if (!end)
+                        return refuse(reader, place, "a group without its closing ']'");
+                *group = text_strip(reader->arena, arena_strndup(reader->arena, line + 1,
+                                                                 (size_t) (end - line - 1)));
+                return NULL;
+        }
+        if (!*group)
+                return refuse(reader, place,
+                              "an option before any [group]; write [mysqld] above it");
+        read_option(reader, place, *group, line);
+        return NULL;
+}
+
+static const char *read_text(const Reader *reader, Place *place, const SourceText *text) {
+        SourceLines lines = source_lines(text);
+        const char *group = NULL, *wrong = NULL, *start = lines.at;
+        char *line;
+
+        if (text->error < 0)
+                return refuse_reading(reader, place, text->error);
+        *vec_push(reader->arena, &reader->files->paths) = place->path;
+        for (; !wrong && (line = source_line(reader->arena, &lines)); start = lines.at) {
+                place->line = lines.number;
+                if (memchr(start, '\0', (size_t) (lines.at - start)))
+                        return refuse(reader, place, "a NUL byte; this is no option file");
+                wrong = read_line(reader, place, &group, line);
+        }
+        return wrong;
+}
+
+const char *mysql_files_read(Arena *arena, const Sources *sources, const char *path,
+                             MysqlFiles *files, bool *ret_exists) {
+        const Reader reader = {arena, sources, files};
+        SourceText text = source_read(sources, arena, path);
+        Place place = {.path = arena_strdup(arena, path)};
+
+        *ret_exists = text.error != -ENOENT && text.error != -ENOTDIR;
+        return *ret_exists ? read_text(&reader, &place, &text) : NULL;
+}
+
+/* ---- settings ---- */
+
+static char fold(char c) {
+        if (c >= 'A' && c <= 'Z')
+                return (char) (c - 'A' + 'a');
+        return c == '-' ? '_' : c;
+}
+
+/* How many bytes of GIVEN and NAME are the same, by the rules for names. */
+static size_t common_length(const char *given, const char *name) {
+        size_t n = 0;
+
+        while (given[n] && fold(given[n]) == name[n])
+                n++;
+        return n;
+}
+
+static const MysqlName *find_name(const MysqlNames *names, const char *given) {
+        for (const MysqlName *name = names->items; name < names->items + names->n; name++) {
+                size_t n = common_length(given, name->name);
+
+                if (!given[n] &&
+                    (!name->name[n] || (name->shortest && n >= strlen(name->shortest))))
+                        return name;
+        }
+        return NULL;
+}
+
+typedef enum Prefix {
+        PREFIX_SKIP,
+        PREFIX_DISABLE,
+        PREFIX_ENABLE,
+        PREFIX_MAXIMUM, /* InnoDB's variables are set by it */
+        PREFIX_LOOSE,
+        PREFIX_NONE,
+} Prefix;
+
+static const char *const prefixes[] = {"skip", "disable", "enable", "maximum", "loose"};
+
+/* Takes a prefix with its "-" or "_" off *GIVEN. */
+static Prefix take_prefix(const char **given) {
+        for (size_t i = 0; i < ARRAY_LEN(prefixes); i++) {
+                size_t n = strlen(prefixes[i]);
+
+                if (common_length(*given, prefixes[i]) == n && fold((*given)[n]) == '_') {
+                        *given += n + 1;
+                        return (Prefix) i;
+                }
+        }
+        return PREFIX_NONE;
+}
+
+static bool is_any_of(const char *value, const char *const *words, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                if (strcasecmp(value, words[i]) == 0)
+                        return true;
+        return false;
+}
+
+/* --skip-X=0 is on again. */
+static const char *switched_value(Prefix prefix, const char *value) {
+        bool is_zero = value && text_equals(value, "0");
+
+        if (prefix == PREFIX_SKIP || prefix == PREFIX_DISABLE)
+                return is_zero ? "1" : "0";
+        if (prefix == PREFIX_ENABLE)
+                return is_zero ? "0" : "1";
+        return value;
+}
+
+/* Whatever else is written counts as off, "yes" too. */
+static const char *switch_value(const char *value) {
+        static const char *const on[] = {"1", "on", "true"};
+
+        return !value || is_any_of(value, on, ARRAY_LEN(on)) ? "ON" : "OFF";
+}
+
+/* "1GB" is 1G to the servers, "64M;x" is 64M, "" is 0. */
+static const char *number_value(Arena *arena, const char *value) {
+        size_t sign, digits;
+
+        if (!value)
+                return "";
+        sign = *value == '+';
+        digits = strspn(value + sign, "0123456789");
+        if (!*value)
+                return "0";
+        if (digits > 0 && value[sign + digits] && strchr("KkMmGgTtPpEe", value[sign + digits]))
+                digits++;
+        else if (digits == 0 || value[sign + digits])
+                return value; /* the engine refuses it, as the server does */
+        return arena_strndup(arena, value + sign, digits);
+}
+
+static const char *setting_value(Arena *arena, const MysqlName *name, const char *value) {
+        switch (name->kind) {
+        case MYSQL_NUMBER:
+                return number_value(arena, value);
+        case MYSQL_SWITCH:
+                return switch_value(value);
+        case MYSQL_TEXT:
+                break;
+        }
+        return value ? value : "";
+}
+
+/* The last prefix counts, and a name is looked for before a prefix is taken off. */
+static const MysqlName *find_prefixed(const MysqlNames *names, const char *given, Prefix *ret) {
+        const MysqlName *name;
+
+        *ret = PREFIX_NONE;
+        while (!(name = find_name(names, given))) {
+                *ret = take_prefix(&given);
+                if (*ret == PREFIX_NONE)
+                        return NULL;
+        }
+        return name;
+}
+
+/* "hot.key_buffer_size": the part with the point, "" where there is none. The cache without a name
+ * is called "default". */
+static const char *key_cache_of(Arena *arena, const char **given) {
+        const char *point = strchr(*given, '.');
+        const char *cache = "";
+
+        if (!point)
+                return cache;
+        cache = arena_strndup(arena, *given, (size_t) (point + 1 - *given));
+        *given = point + 1;
+        return strcasecmp(cache, "default.") == 0 ? "" : cache;
+}
+
+bool mysql_option_set(Arena *arena, const MysqlOption *option, const MysqlNames *names,
+                      Settings *settings) {
+        const char *given = option->name, *cache = key_cache_of(arena, &given);
+        Prefix prefix;
+        const MysqlName *name = find_prefixed(names, given, &prefix);
+
+        if (!name || (given != option->name && !name->of_key_cache))
+                return false;
+        settings_add(arena, settings, arena_printf(arena, "%s%s", cache, name->name),
+                     setting_value(arena, name, switched_value(prefix, option->value)),
+                     option->origin);
+        return true;
+}
+
+/* ---- command lines ---- */
+
+static const MysqlName *find_letter(const MysqlNames *names, char letter) {
+        for (const MysqlName *name = names->items; name < names->items + names->n; name++)
+                if (name->letter && name->letter == letter)
+                        return name;
+        return NULL;
+}
+
+/* "--name", "--name=value"; false for other words. */
+static bool read_long(Arena *arena, const char *word, MysqlOption *ret) {
+        const char *equals = strchr(word, '=');
+
+        if (!text_starts_with(word, "--") || !word[2])
+                return false;
+        ret->name = equals ? arena_strndup(arena, word + 2, (size_t) (equals - word - 2))
+                           : arena_strdup(arena, word + 2);
+        ret->value = equals ? arena_strdup(arena, equals + 1) : NULL;
+        return true;
+}
+
+static bool read_short(const char *word, const MysqlNames *names, MysqlOption *ret) {
+        const MysqlName *name = word[0] == '-' ? find_letter(names, word[1]) : NULL;
+
+        if (!name)
+                return false;
+        ret->name = name->name;
+        ret->value = word[2] ? word + 2 : NULL;
+        return true;
+}
+
+static bool takes_value(const MysqlNames *names, const MysqlOption *option) {
+        Prefix prefix;
+        const MysqlName *name = find_prefixed(names, option->name, &prefix);
+
+        return name && name->kind != MYSQL_SWITCH && !option->value;
+}
+
+MysqlOptions mysql_options_of_words(Arena *arena, const char *const *words, size_t n,
+                                    const MysqlNames *names, const char *origin) {
+        MysqlOptions options = {};
+
+        for (size_t i = 0; i < n; i++) {
+                MysqlOption option = {.origin = origin};
+
+                if (text_equals(words[i], "--"))
+                        break;
+                if (!read_long(arena, words[i], &option) && !read_short(words[i], names, &option))
+                        continue;
+                if (takes_value(names, &option) && i + 1 < n && *words[i + 1] != '-')
+                        option.value = words[++i];
+                *vec_push(arena, &options) = option;
+        }
+        return options;
+}

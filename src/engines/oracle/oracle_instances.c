@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "engines/oracle/oracle_instances.h"
+
+#include "base/text.h"
+
+enum { SID_LENGTH_MAX = 64, INSTANCES_MAX = 256 };
+
+static const char letters_of_sids[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+        "_$#+-";
+
+bool oracle_sid_is_valid(const char *sid) {
+        size_t length = strspn(sid, letters_of_sids);
+
+        return length > 0 && length <= SID_LENGTH_MAX && sid[length] == '\0';
+}
+
+/* ---- oratab ---- */
+
+/* The text up to the next colon, without blanks around it. */
+static char *take_field(Arena *arena, const char **line) {
+        size_t length = strcspn(*line, ":");
+        char *field = text_strip(arena, arena_strndup(arena, *line, length));
+
+        *line += length + ((*line)[length] == ':');
+        return field;
+}
+
+static char *without_slashes(Arena *arena, const char *path) {
+        size_t length = strlen(path);
+
+        while (length > 1 && path[length - 1] == '/')
+                length--;
+        return arena_strndup(arena, path, length);
+}
+
+static bool is_home(const char *path) {
+        return *path == '/' && text_is_utf8(path, strlen(path));
+}
+
+/* SID:ORACLE_HOME:FLAG, and perhaps a comment. "*" is an entry without an instance. */
+static void read_entry(Arena *arena, const char *line, const char *origin,
+                       OracleInstances *instances) {
+        const char *sid = take_field(arena, &line);
+        const char *home = take_field(arena, &line);
+        const char *flag = take_field(arena, &line);
+
+        if (!oracle_sid_is_valid(sid) || *sid == '#' || !is_home(home) ||
+            oracle_instances_find(instances, sid))
+                return;
+        *vec_push(arena, instances) = (OracleInstance){
+                .sid = sid,
+                .home = without_slashes(arena, home),
+                .origin = origin,
+                .is_started = *flag == 'Y' || *flag == 'W',
+        };
+}
+
+OracleInstances oracle_instances_read(Arena *arena, const Sources *sources) {
+        static const char *const paths[] = {"/etc/oratab", "/var/opt/oracle/oratab"};
+        OracleInstances instances = {};
+
+        for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
+                SourceText text = source_read(sources, arena, paths[i]);
+                SourceLines lines = source_lines(&text);
+                char *line;
+
+                while (instances.n < INSTANCES_MAX && (line = source_line(arena, &lines)))
+                        read_entry(arena, line, source_origin(arena, paths[i], lines.number),
+                                   &instances);
+                if (text.error == 0)
+                        break;
+        }
+        return instances;
+}
+
+const OracleInstance *oracle_instances_find(const OracleInstances *instances, const char *sid) {
+        VEC_FOREACH(instance, instances)
+                if (text_equals(instance->sid, sid))
+                        return instance;
+        return NULL;
+}
+
+/* ---- files ---- */
+
+/* NAME is PREFIX, a SID, and ".ora". */
+static const char *sid_between(Arena *arena, const char *name, const char *prefix) {
+        static const char suffix[] = ".ora";
+        size_t head = strlen(prefix), tail = strlen(suffix), length = strlen(name);
+
+        if (length <= head + tail || !text_starts_with(name, prefix) ||
+            !text_ends_with(name, suffix))
+                return NULL;
+        const char *sid = arena_strndup(arena, name + head, length - head - tail);
+
+        return oracle_sid_is_valid(sid) ? sid : NULL;
+}
+
+const char *oracle_sid_of_file(Arena *arena, const char *path) {
+        const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+        const char *sid = sid_between(arena, name, "spfile");
+
+        return sid ? sid : sid_between(arena, name, "init");
+}
+
+/* HOME:BASE:NAME:Y: in HOME/install/orabasetab; Y for a read-only home. */
+static const char *read_base(Arena *arena, const Sources *sources, const char *home,
+                             bool *ret_is_read_only) {
+        const char *path = arena_printf(arena, "%s/install/orabasetab", home);
+        SourceText text = source_read(sources, arena, path);
+        SourceLines lines = source_lines(&text);
+        char *line;
+
+        while ((line = source_line(arena, &lines))) {
+                const char *rest = line;
+                const char *entry = without_slashes(arena, take_field(arena, &rest));
+                const char *base = take_field(arena, &rest);
+
+                if (!text_equals(entry, home) || !is_home(base))
+                        continue;
+                take_field(arena, &rest);
+                *ret_is_read_only = *take_field(arena, &rest) == 'Y';
+                return without_slashes(arena, base);
+        }
+        return NULL;
+}
+
+SourceNames oracle_parameter_directories(Arena *arena, const Sources *sources, const char *home,
+                                         const char *base) {
+        bool is_read_only = false;
+        const char *found = read_base(arena, sources, home, &is_read_only);
+        const char *of_home = arena_printf(arena, "%s/dbs", home);
+        SourceNames directories = {};
+
+        if (!base)
+                base = found;
+        if (!is_read_only)
+                *vec_push(arena, &directories) = of_home;
+        if (base)
+                *vec_push(arena, &directories) = arena_printf(arena, "%s/dbs", base);
+        if (is_read_only)
+                *vec_push(arena, &directories) = of_home;
+        return directories;
+}
+
+static bool exists(Arena *arena, const Sources *sources, const char *path) {
+        int error = source_read(sources, arena, path).error;
+
+        return error != -ENOENT && error != -ENOTDIR;
+}
+
+const char *oracle_parameter_file(Arena *arena, const Sources *sources,
+                                  const SourceNames *directories, const char *sid) {
+        VEC_FOREACH(directory, directories) {
+                const char *const paths[] = {
+                        arena_printf(arena, "%s/spfile%s.ora", *directory, sid),
+                        arena_printf(arena, "%s/spfile.ora", *directory),
+                        arena_printf(arena, "%s/init%s.ora", *directory, sid),
+                };
+
+                for (size_t i = 0; i < ARRAY_LEN(paths); i++)
+                        if (exists(arena, sources, paths[i]))
+                                return paths[i];
+        }
+        return NULL;
+}
+
+const char *oracle_only_sid(Arena *arena, const Sources *sources, const SourceNames *directories) {
+        const char *only = NULL;
+
+        VEC_FOREACH(directory, directories) {
+                SourceNames names = source_list(sources, arena, *directory);
+
+                VEC_FOREACH(name, &names) {
+                        const char *sid = oracle_sid_of_file(arena, *name);
+
+                        if (sid && only && !text_equals(sid, only))
+                                return NULL;
+                        if (sid)
+                                only = sid;
+                }
+        }
+        return only;
+}

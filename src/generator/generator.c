@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* hugeplan-generator: makes each database unit wait for its own reservation, and mounts of huge pages
+ * for those that take them so.
+ *
+ * systemd.generator(7): runs before any unit is loaded, beside the other generators, with nothing
+ * but the root file system; what it cannot do it must leave undone quietly, for its exit code is
+ * not acted on and since systemd 254 a crash takes the other generators' output along. It adds
+ * drop-ins and mount units only, each complete or not at all, and speaks in the kernel log. */
+#include "base/text.h"
+#include "host/config_load.h"
+#include "host/mounts.h"
+#include "host/probe.h"
+#include "host/root.h"
+#include "model/exit_code.h"
+#include "model/names.h"
+#include "systemd/dropin_check.h"
+#include "units/dropin.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <syslog.h>
+#include <unistd.h>
+
+/* The kernel log is all there is this early; on a terminal, and for a captured host, it is standard
+ * error. ROOT may be NULL: it could not be opened. */
+static void say(const Root *root, int level, const char *format, ...) PRINTF_LIKE(3, 4);
+
+static void say(const Root *root, int level, const char *format, ...) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        bool is_captured = root && !root_is_host(root);
+        va_list arguments;
+
+        va_start(arguments, format);
+        const char *text = arena_vprintf(arena, format, arguments);
+
+        va_end(arguments);
+        int fd = is_captured || isatty(STDERR_FILENO)
+                         ? -1
+                         : open(PATH_KMSG, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+
+        if (fd < 0) {
+                fprintf(stderr, "hugeplan-generator: %s\n", text);
+                return;
+        }
+        const char *line = arena_printf(arena, "<%d>hugeplan-generator[%d]: %s\n",
+                                        level | LOG_DAEMON, (int) getpid(), text);
+
+        /* A record is one write; where that fails there is nobody left to be told. */
+        (void) !write(fd, line, strlen(line));
+        close(fd);
+}
+
+/* Where the drop-ins would be of no use, or are not wanted. */
+static bool stands_aside(const Root *root) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const char *scope = getenv("SYSTEMD_SCOPE");
+        const char *in_initrd = getenv("SYSTEMD_IN_INITRD");
+        const char *virtualization = getenv("SYSTEMD_VIRTUALIZATION");
+
+        if ((scope && !text_equals(scope, "system")) || text_equals(in_initrd, "1") ||
+            root_exists(root, PATH_INITRD_RELEASE) ||
+            (virtualization && text_starts_with(virtualization, "container:")))
+                return true;
+        return text_has_word(probe_kernel_command_line(root, arena), KERNEL_SWITCH_OFF);
+}
+
+static void write_dropin(Arena *arena, const Root *root, const Root *output, const Dropin *dropin) {
+        const char *path = arena_printf(arena, "/%s.d/" NAME_DROPIN, dropin->unit);
+        int r = root_write_file(output, path, dropin->text, 0644);
+
+        if (r < 0)
+                say(root, LOG_ERR, "cannot write %s: %s", path, strerror(-r));
+}
+
+static void make_wanted(Arena *arena, const Root *root, const Root *output, const char *unit) {
+        static const char wants[] = "/" NAME_MOUNTS_WANTED_BY ".wants";
+        int r = root_make_directory(output, wants);
+
+        if (r == 0)
+                r = root_symlink(output, arena_printf(arena, "../%s", unit),
+                                 arena_printf(arena, "%s/%s", wants, unit));
+        if (r < 0)
+                say(root, LOG_ERR, "cannot have %s mounted at boot: %s", unit, strerror(-r));
+}
+
+/* Never in the place of what somebody else has put there. */
+static void write_mount(Arena *arena, const Root *root, const Root *output, const MountUnit *unit) {
+        const Diag *obstacle = mounts_obstacle(root, arena, unit);
+
+        if (obstacle) {
+                say(root, LOG_WARNING, "%s", diag_format(arena, obstacle));
+                return;
+        }
+        int r = root_write_file(output, arena_printf(arena, "/%s", unit->name), unit->text, 0644);
+
+        if (r < 0)
+                say(root, LOG_ERR, "cannot write %s: %s", unit->name, strerror(-r));
+        else
+                make_wanted(arena, root, output, unit->name);
+}
+
+static void write_mounts(Arena *arena, const Root *root, const Root *output, const Config *config) {
+        if (!mount_is_wanted(config))
+                return;
+        MountUnits units = mounts_of(root, arena, config, probe_topology(root, arena));
+
+        VEC_FOREACH(unit, &units)
+                write_mount(arena, root, output, unit);
+}
+
+/* Mistakes are told here too: the daemon may never come to it. */
+static void say_problems(Arena *arena, const Root *root, const Diags *problems) {
+        VEC_FOREACH(problem, &problems->list)
+                if (problem->severity == SEVERITY_ERROR)
+                        say(root, LOG_ERR, "%s", diag_format(arena, problem));
+}
+
+static int generate(const Root *root, const Root *output) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const Config *config = config_load(root, arena, NULL);
+        const DropinInput input = dropin_input(root, arena, config, HUGEPLANCTL);
+        Dropins dropins = dropins_make(arena, &input);
+
+        say_problems(arena, root, &config->problems);
+        VEC_FOREACH(dropin, &dropins)
+                write_dropin(arena, root, output, dropin);
+        write_mounts(arena, root, output, config);
+        return EXIT_AS_WISHED;
+}
+
+static const char usage[] =
+        "hugeplan-generator [--root=DIR] NORMAL-DIR [EARLY-DIR LATE-DIR]\n"
+        "\n"
+        "Writes UNIT.d/" NAME_DROPIN " into NORMAL-DIR for every unit named in /etc/hugeplan.d,\n"
+        "so that the unit waits for its own huge pages, and a mount unit for every Mount=.\n"
+        "Called by systemd; see hugepland(8).";
+
+int main(int argc, char **argv) {
+        CLEANUP(root_freep) Root *root = NULL;
+        CLEANUP(root_freep) Root *output = NULL;
+        const char *root_name = "/";
+        int first = 1;
+
+        if (argc > 1 && text_starts_with(argv[1], "--root=")) {
+                root_name = argv[1] + strlen("--root=");
+                first = 2;
+        }
+        if (argc > 1 && (text_equals(argv[1], "--help") || text_equals(argv[1], "--version"))) {
+                puts(text_equals(argv[1], "--help") ? usage
+                                                    : "hugeplan-generator " HUGEPLAN_VERSION);
+                return EXIT_AS_WISHED;
+        }
+        if (argc - first != 1 && argc - first != 3) {
+                fprintf(stderr, "%s\n", usage);
+                return EXIT_USAGE;
+        }
+        umask(0022);
+        int r = root_open(root_name, &root);
+
+        if (r < 0) {
+                say(NULL, LOG_ERR, "cannot open %s: %s", root_name, strerror(-r));
+                return EXIT_FAILED;
+        }
+        if (stands_aside(root))
+                return EXIT_AS_WISHED;
+        r = root_open(argv[first], &output);
+        if (r < 0) {
+                say(root, LOG_ERR, "cannot open %s: %s", argv[first], strerror(-r));
+                return EXIT_FAILED;
+        }
+        return generate(root, output);
+}

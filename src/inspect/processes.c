@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "inspect/processes.h"
+
+#include "base/size.h"
+#include "base/text.h"
+#include "model/names.h"
+#include "read/process.h"
+
+enum {
+        PROCESSES_MAX = 65536,
+        ARGUMENTS_BYTES_MAX = 128 * 1024,
+        STATUS_BYTES_MAX = 64 * 1024,
+};
+
+static char *read_file(const Root *root, Arena *arena, uint64_t pid, const char *name, size_t max,
+                       size_t *ret_size) {
+        const char *path = arena_printf(arena, PATH_PROC "/%" PRIu64 "/%s", pid, name);
+        char *text = NULL;
+
+        return root_read_file(root, arena, path, max, &text, ret_size) < 0 ? NULL : text;
+}
+
+/* /proc/PID/cmdline: each argument ends with a NUL; proc_pid_cmdline(5). */
+static SourceNames split_arguments(Arena *arena, const char *text, size_t size) {
+        SourceNames arguments = {};
+
+        for (size_t at = 0; at < size; at += strlen(text + at) + 1)
+                *vec_push(arena, &arguments) = arena_strdup(arena, text + at);
+        return arguments;
+}
+
+/* "VmPeak:   148392404 kB" of /proc/PID/status. */
+static uint64_t parse_peak(Arena *arena, const char *status) {
+        const char *line = strstr(status, "\nVmPeak:");
+        uint64_t kilobytes;
+
+        if (!line)
+                return 0;
+        line += strlen("\nVmPeak:");
+        const char *word = text_next_word(arena, &line, " \t\n");
+
+        return word && parse_u64(word, &kilobytes) == 0 ? mul_saturated(kilobytes, KIB) : 0;
+}
+
+static bool read_process(const Root *root, Arena *arena, uint64_t pid, RunningProcess *ret) {
+        CLEANUP(arena_freep) Arena *scratch = arena_new();
+        size_t size = 0;
+        char *arguments = read_file(root, scratch, pid, "cmdline", ARGUMENTS_BYTES_MAX, &size);
+        char *status = size > 0 ? read_file(root, scratch, pid, "status", STATUS_BYTES_MAX, NULL)
+                                : NULL;
+        char *group = status ? read_file(root, scratch, pid, "cgroup", STATUS_BYTES_MAX, NULL)
+                             : NULL;
+        Process process = {};
+
+        if (!status || process_parse_status(scratch, status, &process) < 0)
+                return false;
+        if (group)
+                process_parse_cgroup(scratch, group, &process);
+        *ret = (RunningProcess){
+                .pid = pid,
+                .command = arena_strdup(arena, process.command),
+                .arguments = split_arguments(arena, arguments, size),
+                .unit = arena_strdup(arena, process.unit),
+                .peak_bytes = parse_peak(scratch, status),
+        };
+        return true;
+}
+
+RunningProcesses processes_list(const Root *root, Arena *arena) {
+        CLEANUP(arena_freep) Arena *scratch = arena_new();
+        RunningProcesses processes = {};
+        Names names = {};
+        uint64_t pid;
+
+        root_list(root, scratch, PATH_PROC, &names);
+        VEC_FOREACH(name, &names) {
+                RunningProcess process;
+
+                if (parse_u64(*name, &pid) == 0 && pid > 0 && processes.n < PROCESSES_MAX &&
+                    read_process(root, arena, pid, &process))
+                        *vec_push(arena, &processes) = process;
+        }
+        return processes;
+}

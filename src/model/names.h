@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* Every well-known path and name, once. Paths are those of a running host; the host room resolves
+ * them below the root directory it was given. */
+
+/* Our own files. */
+#define NAME_CONFIG_DIR "hugeplan.d"
+#define NAME_SOCKET     "org.hugeplan.Manager"
+#define PATH_RUNTIME    "/run/hugeplan"
+#define PATH_SOCKET     PATH_RUNTIME "/" NAME_SOCKET
+/* Hidden, so that it is no configuration; on the root file system, for early boot has no other. */
+#define PATH_BOOT_GUARD       "/etc/" NAME_CONFIG_DIR "/.boots.json"
+#define PATH_STATE            PATH_RUNTIME "/state.json"
+#define PATH_VARLINK_REGISTRY "/run/varlink/registry"
+#define PATH_VARLINK_LINK     PATH_VARLINK_REGISTRY "/" NAME_SOCKET
+#define NAME_CONFIG_SUFFIX    ".conf"
+#define NAME_EXTEND_SUFFIX    ".conf.d"
+/* In NAME.conf.d: the size that was learned at the last start of an instance with Memory=auto. */
+#define NAME_LEARNED           "90-learned.conf"
+#define NAME_UNIT              "hugeplan.service"
+#define NAME_DROPIN            "10-hugeplan.conf"
+#define NAME_WAIT_PREFIX       "hugeplan-wait@" /* followed by an instance's name */
+#define NAME_MOUNTS_WANTED_BY  "multi-user.target"
+#define PATH_SYSTEMD_RUNS      "/run/systemd/system" /* sd_booted(3) */
+#define PATH_USR_LIB           "/usr/lib"
+#define PATH_SYSTEMD_LIBRARIES PATH_USR_LIB "/systemd"
+#define PATH_UNITS_ETC         "/etc/systemd/system"
+#define PATH_SYSTEMD_PRIVATE   "/run/systemd/private" /* where systemd listens, for root alone */
+#define PATH_GENERATOR_DIR     "/run/systemd/generator"
+#define KERNEL_SWITCH_OFF      "hugeplan=off"
+
+/* The drop-in directories, the most important one first (UAPI.6, systemd's standard order). */
+#define PATH_CONFIG_ETC   "/etc/" NAME_CONFIG_DIR
+#define PATH_CONFIG_RUN   "/run/" NAME_CONFIG_DIR
+#define PATH_CONFIG_LOCAL "/usr/local/lib/" NAME_CONFIG_DIR
+#define PATH_CONFIG_USR   "/usr/lib/" NAME_CONFIG_DIR
+
+/* The kernel's files: Documentation/admin-guide/mm/hugetlbpage.rst and transhuge.rst. */
+#define PATH_NODES                  "/sys/devices/system/node"
+#define PATH_HUGEPAGES              "/sys/kernel/mm/hugepages"
+#define PATH_THP                    "/sys/kernel/mm/transparent_hugepage"
+#define PATH_THP_ENABLED            PATH_THP "/enabled"
+#define PATH_THP_SHMEM              PATH_THP "/shmem_enabled"
+#define PATH_THP_DEFRAG             PATH_THP "/defrag"
+#define PATH_THP_MAX_PTES_NONE      PATH_THP "/khugepaged/max_ptes_none"
+#define PATH_MEMINFO                "/proc/meminfo"
+#define PATH_BUDDYINFO              "/proc/buddyinfo"
+#define PATH_CMDLINE                "/proc/cmdline"
+#define PATH_BOOT_ID                "/proc/sys/kernel/random/boot_id"
+#define PATH_OSRELEASE              "/proc/sys/kernel/osrelease"
+#define PATH_SELF_STATUS            "/proc/self/status"
+#define PATH_NR_HUGEPAGES           "/proc/sys/vm/nr_hugepages"
+#define PATH_NR_HUGEPAGES_MEMPOLICY "/proc/sys/vm/nr_hugepages_mempolicy"
+#define PATH_MIN_FREE               "/proc/sys/vm/min_free_kbytes"
+#define PATH_COMPACT                "/proc/sys/vm/compact_memory"
+#define PATH_DROP_CACHES            "/proc/sys/vm/drop_caches"
+#define PATH_CGROUP_RECLAIM         "/sys/fs/cgroup/memory.reclaim"
+#define PATH_CGROUP                 "/sys/fs/cgroup"
+#define PATH_PROC                   "/proc"
+#define PATH_PROC_SYS               "/proc/sys/"
+#define PATH_SELF_CGROUP            "/proc/self/cgroup"
+#define PATH_SELF_MOUNTINFO         "/proc/self/mountinfo"
+#define PATH_SYSV_SHM               "/proc/sysvipc/shm"
+#define PATH_MOUNTS                 "/proc/mounts"
+#define PATH_FSTAB                  "/etc/fstab"
+#define PATH_UPTIME                 "/proc/uptime"
+#define PATH_KMSG                   "/dev/kmsg"
+#define NAME_HUGEPAGES_DIR          "hugepages-" /* followed by the size in kB and "kB" */
+#define PATH_INITRD_RELEASE         "/etc/initrd-release"
+
+/* Accounts and their limits. One group may make System V segments of huge pages: ours, by
+ * sysusers.d, so that databases of several owners can be members. */
+#define PATH_PASSWD            "/etc/passwd"
+#define PATH_GROUP             "/etc/group"
+#define PATH_USR_PASSWD        PATH_USR_LIB "/passwd" /* nss-altfiles: image-based systems */
+#define PATH_USR_GROUP         PATH_USR_LIB "/group"
+#define PATH_NSSWITCH          "/etc/nsswitch.conf"
+#define NAME_HUGETLB_GROUP     "hugetlb"
+#define PATH_PAM_SECURITY      "/etc/security"
+#define PATH_PAM_LIMITS        "/etc/security/limits.d/60-hugeplan.conf"
+#define PATH_SHMMAX            PATH_PROC_SYS "kernel/shmmax"
+#define PATH_SHMALL            PATH_PROC_SYS "kernel/shmall"
+#define PATH_HUGETLB_SHM_GROUP PATH_PROC_SYS "vm/hugetlb_shm_group"
+
+/* Configuration of other programs that sets what we manage, and our guard among it. */
+#define NAME_SYSCTL_DIR         "sysctl.d"
+#define NAME_TMPFILES_DIR       "tmpfiles.d"
+#define PATH_SYSCTL_CONF        "/etc/sysctl.conf"
+#define PATH_SYSCTL_GUARD       "/run/" NAME_SYSCTL_DIR "/zz-hugeplan.conf"
+#define PATH_TUNED_PROFILE      "/etc/tuned/active_profile"
+#define PATH_TUNED_POST_PROFILE "/etc/tuned/post_loaded_profile"
+#define NAME_TUNED_FILE         "tuned.conf"

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "model/topology.h"
+
+#include "base/size.h"
+#include "base/text.h"
+
+const Node *topology_node(const Topology *topology, unsigned id) {
+        for (size_t i = 0; i < topology->n_nodes; i++)
+                if (topology->nodes[i].id == id)
+                        return &topology->nodes[i];
+        return NULL;
+}
+
+int topology_page_size_index(const Topology *topology, uint64_t page_size_bytes) {
+        for (size_t i = 0; i < topology->n_page_sizes; i++)
+                if (topology->page_sizes[i].bytes == page_size_bytes)
+                        return (int) i;
+        return -1;
+}
+
+const Pool *topology_pool(const Topology *topology, unsigned node_id, uint64_t page_size_bytes) {
+        const Node *node = topology_node(topology, node_id);
+        int i = topology_page_size_index(topology, page_size_bytes);
+
+        if (!node || i < 0 || !node->pools[i].exists)
+                return NULL;
+        return &node->pools[i];
+}
+
+/* Promises are dealt out node by node so that the parts add up: each node takes its share of the
+ * promises that the nodes from it on still have to take. */
+uint64_t topology_promised_pages(const Topology *topology, unsigned node_id,
+                                 uint64_t page_size_bytes) {
+        int i = topology_page_size_index(topology, page_size_bytes);
+
+        if (i < 0)
+                return 0;
+
+        uint64_t promised_left = topology->page_sizes[i].promised_pages, free_left = 0;
+
+        for (size_t k = 0; k < topology->n_nodes; k++)
+                free_left += topology->nodes[k].pools[i].free_pages;
+        for (size_t k = 0; k < topology->n_nodes && free_left > 0; k++) {
+                const Node *node = &topology->nodes[k];
+                uint64_t free_here = node->pools[i].free_pages;
+                uint64_t promised = MIN(promised_left, free_left);
+                uint64_t share = mul_div(promised, free_here, free_left);
+
+                if (node->id == node_id)
+                        return MIN(share, free_here);
+                promised_left -= share;
+                free_left -= free_here;
+        }
+        return 0;
+}
+
+bool topology_has_kernel_argument(const Topology *topology, const char *word) {
+        return topology->kernel_command_line && text_has_word(topology->kernel_command_line, word);
+}
+
+bool topology_kernel_is_older(const Topology *topology, uint64_t major, uint64_t minor) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const char *rest = topology->kernel_release;
+        char *words[2] = {};
+        uint64_t numbers[2];
+
+        for (size_t i = 0; i < ARRAY_LEN(words) && rest; i++) {
+                words[i] = text_next_word(arena, &rest, ".-+");
+                if (!words[i] || parse_u64(words[i], &numbers[i]) < 0)
+                        return false;
+        }
+        return words[1] && (numbers[0] < major || (numbers[0] == major && numbers[1] < minor));
+}
+
+bool kernel_command_line_is_rescue(const char *line) {
+        static const char *const arguments[] = {
+                "rescue",
+                "emergency",
+                "single",
+                "s",
+                "S",
+                "1",
+                "-b",
+                "systemd.unit=rescue.target",
+                "systemd.unit=emergency.target",
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(arguments); i++)
+                if (text_has_word(line, arguments[i]))
+                        return true;
+        return false;
+}
+
+IdSet topology_memory_nodes(const Topology *topology) {
+        IdSet nodes = {};
+
+        for (size_t i = 0; i < topology->n_nodes; i++)
+                if (topology->nodes[i].has_memory)
+                        id_set_add(&nodes, topology->nodes[i].id);
+        return nodes;
+}
+
+char *topology_page_size_names(Arena *arena, const Topology *topology) {
+        Text text = text_in(arena);
+
+        for (size_t i = topology->n_page_sizes; i > 0; i--)
+                text_add_item(&text, format_page_size(arena, topology->page_sizes[i - 1].bytes));
+        return arena_strdup(arena, text_string(&text));
+}

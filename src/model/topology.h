@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* Topology: what the host has, as the probe found it at one moment.
+ *
+ * Invariants: nodes are sorted by number, page sizes from the largest down; every node has one pool
+ * per page size of the host, in the same order, with `exists` false where the node has no such
+ * directory. Counts are pages of the pool's size; memory is bytes.
+ * Sources: Documentation/admin-guide/mm/hugetlbpage.rst, Documentation/admin-guide/mm/numaperf.rst,
+ * Documentation/ABI/stable/sysfs-devices-node. */
+
+#include "base/id_set.h"
+#include "base/vec.h"
+#include "model/reason.h"
+
+enum { BUDDY_ORDERS = 32 };
+
+/* So many pages of one node; of which size, the context says. */
+typedef struct NodePages {
+        unsigned node;
+        uint64_t pages;
+} NodePages;
+
+typedef struct Pool {
+        uint64_t page_size_bytes;
+        bool exists;
+        uint64_t total_pages;   /* nr_hugepages as read: persistent and surplus */
+        uint64_t free_pages;    /* free, promised ones included */
+        uint64_t surplus_pages; /* beyond the persistent count, vanish when given back */
+        /* What the kernel splits a free page of this pool into on demand (`demote`); 0: it cannot. */
+        uint64_t demote_to_bytes;
+} Pool;
+
+typedef struct Node {
+        unsigned id;
+        bool has_memory;
+        bool has_cpus;
+        uint64_t memory_bytes;      /* MemTotal */
+        uint64_t free_bytes;        /* MemFree */
+        uint64_t reclaimable_bytes; /* clean-able page cache and slab: file LRU and SReclaimable */
+        bool can_reclaim;           /* nodeN/reclaim is there */
+        bool can_compact;           /* nodeN/compact is there */
+        Pool *pools;                /* one per page size of the host */
+        /* Free blocks of 2^order base pages over all zones (/proc/buddyinfo). */
+        uint64_t free_blocks[BUDDY_ORDERS];
+} Node;
+
+typedef struct PageSize {
+        uint64_t bytes;
+        uint64_t total_pages; /* over all nodes */
+        uint64_t free_pages;
+        uint64_t surplus_pages;
+        uint64_t promised_pages; /* resv_hugepages: mapped but not touched yet; host-wide only */
+} PageSize;
+
+typedef struct ThpSize {
+        uint64_t bytes;
+        const char *enabled;       /* "always", "inherit", "madvise", "never"; NULL unreadable */
+        const char *shmem_enabled; /* "always", "inherit", "within_size", "advise", "never" */
+} ThpSize;
+
+/* The kernel's limits on System V segments; UINT64_MAX where one cannot be read. */
+typedef struct KernelLimits {
+        uint64_t shmmax_bytes; /* of one segment */
+        uint64_t shmall_pages; /* of all, in base pages */
+        uint64_t shm_group;    /* vm.hugetlb_shm_group: a gid */
+} KernelLimits;
+
+typedef struct Topology {
+        Node *nodes; /* the nodes that are online */
+        size_t n_nodes;
+        PageSize *page_sizes;
+        size_t n_page_sizes;
+        uint64_t default_page_size_bytes; /* 0: no hugetlb in this kernel */
+        uint64_t base_page_bytes;         /* 4K on x86 */
+        uint64_t swap_bytes;              /* SwapTotal */
+        bool can_reclaim;                 /* the root cgroup's memory.reclaim is there */
+        bool is_numa;                     /* false: no node directories; node 0 is the host */
+        IdSet possible_nodes;             /* online or not */
+        IdSet allowed_nodes;              /* our own cpuset: others give nothing, silently */
+        bool thp_exists;
+        const char *thp_enabled; /* "always", "madvise", "never"; NULL unreadable */
+        /* Of shared memory and tmpfs: "always", "within_size", "advise", "never", "deny", "force". */
+        const char *thp_shmem_enabled;
+        const char *thp_defrag;        /* "always", "defer", "defer+madvise", "madvise", "never" */
+        const char *thp_max_ptes_none; /* of khugepaged: small pages that a huge one may fill up */
+        VEC(ThpSize) thp_sizes;
+        KernelLimits limits;
+        Reason no_fence; /* why no unit can be fenced; REASON_NONE: it can, or that is not known */
+        const char *kernel_command_line;
+        const char *kernel_release;
+        const char *boot_id; /* "" where unreadable */
+} Topology;
+
+/* The node of that number, NULL if it is not online. */
+const Node *topology_node(const Topology *topology, unsigned id);
+
+/* The index of a page size, -1 if the host has none such. */
+int topology_page_size_index(const Topology *topology, uint64_t page_size_bytes);
+
+/* The pool of a page size on a node, NULL where node, size or directory is missing. */
+const Pool *topology_pool(const Topology *topology, unsigned node, uint64_t page_size_bytes);
+
+/* Pages that stay when given back: what a write to nr_hugepages sets. The file reads total with
+ * surplus, so that writing back what was read would turn surplus into persistent pages. */
+static inline uint64_t pool_persistent_pages(const Pool *pool) {
+        return pool->total_pages > pool->surplus_pages ? pool->total_pages - pool->surplus_pages
+                                                       : 0;
+}
+
+static inline uint64_t page_size_persistent_pages(const PageSize *size) {
+        return size->total_pages > size->surplus_pages ? size->total_pages - size->surplus_pages
+                                                       : 0;
+}
+
+static inline uint64_t pool_used_pages(const Pool *pool) {
+        return pool->total_pages > pool->free_pages ? pool->total_pages - pool->free_pages : 0;
+}
+
+/* Promised pages of a node. The kernel counts promises for the whole host; they are laid to the
+ * nodes in proportion to their free pages, which is an estimate wherever there is more than one. */
+uint64_t topology_promised_pages(const Topology *topology, unsigned node, uint64_t page_size_bytes);
+
+/* The words of the kernel command line; true when WORD is one of them. */
+bool topology_has_kernel_argument(const Topology *topology, const char *word);
+
+/* Whether the running kernel is known to be older than MAJOR.MINOR. */
+bool topology_kernel_is_older(const Topology *topology, uint64_t major, uint64_t minor);
+
+/* Whether the boot leads to a rescue or emergency shell: kernel-command-line(7). */
+bool kernel_command_line_is_rescue(const char *line);
+
+/* "0-1", "0,2" : the online nodes that have memory. */
+IdSet topology_memory_nodes(const Topology *topology);
+
+/* "2M, 1G": for messages; smallest first. */
+char *topology_page_size_names(Arena *arena, const Topology *topology);

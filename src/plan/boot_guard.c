@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "plan/boot_guard.h"
+
+#include "base/size.h"
+#include "base/text.h"
+
+enum { BOOT_GUARD_VERSION = 1 };
+
+json_t *boot_guard_to_json(const BootGuard *guard) {
+        json_t *proven = json_array();
+
+        VEC_FOREACH(instance, &guard->proven)
+                json_array_append_new(proven, json_pack("{ss sI sI}", "name", instance->name,
+                                                        "pageSizeBytes",
+                                                        (json_int_t) instance->page_size_bytes,
+                                                        "pages", (json_int_t) instance->pages));
+        return json_pack("{si sI ss so}", "version", BOOT_GUARD_VERSION, "failedBoots",
+                         (json_int_t) guard->failed_boots, "bootId", guard->boot_id, "proven",
+                         proven);
+}
+
+static bool read_proven(Arena *arena, BootGuard *guard, const json_t *json) {
+        json_int_t size, pages;
+        const char *name;
+
+        if (json_unpack((json_t *) json, "{ss sI sI !}", "name", &name, "pageSizeBytes", &size,
+                        "pages", &pages) < 0 ||
+            size <= 0 || pages <= 0)
+                return false;
+        *vec_push(arena, &guard->proven) =
+                (ProvenInstance){arena_strdup(arena, name), (uint64_t) size, (uint64_t) pages};
+        return true;
+}
+
+BootGuard *boot_guard_from_json(Arena *arena, const json_t *json) {
+        BootGuard *guard = ARENA_NEW(arena, BootGuard);
+        const char *boot_id;
+        json_int_t failed;
+        json_t *proven, *item;
+        int version;
+        size_t i;
+
+        if (json_unpack((json_t *) json, "{si sI ss so !}", "version", &version, "failedBoots",
+                        &failed, "bootId", &boot_id, "proven", &proven) < 0 ||
+            version != BOOT_GUARD_VERSION || failed < 0 || !json_is_array(proven))
+                return NULL;
+        guard->failed_boots = (uint64_t) failed;
+        guard->boot_id = arena_strdup(arena, boot_id);
+        json_array_foreach(proven, i, item)
+                if (!read_proven(arena, guard, item))
+                        return NULL;
+        return guard;
+}
+
+void boot_guard_begin(Arena *arena, BootGuard *guard, const char *boot_id) {
+        if (text_equals(guard->boot_id, boot_id))
+                return;
+        guard->failed_boots++;
+        guard->boot_id = arena_strdup(arena, boot_id);
+}
+
+void boot_guard_succeed(Arena *arena, BootGuard *guard, const Ledger *ledger) {
+        /* With what was proven it had to be good: that says nothing about the rest. */
+        guard->failed_boots = ledger->guard == LEDGER_GUARD_CLOSED ? BOOT_GUARD_FAILURES : 0;
+        guard->boot_id = arena_strdup(arena, ledger->boot_id);
+        if (guard->failed_boots > 0)
+                return;
+        guard->proven = (typeof(guard->proven)){};
+        VEC_FOREACH(instance, &ledger->instances)
+                if (ledger_granted_pages(instance) > 0)
+                        *vec_push(arena, &guard->proven) = (ProvenInstance){
+                                arena_strdup(arena, instance->name), instance->page_size_bytes,
+                                ledger_granted_pages(instance)};
+}
+
+bool boot_guard_open(BootGuard *guard) {
+        bool was_closed = guard->failed_boots >= BOOT_GUARD_FAILURES;
+
+        guard->failed_boots = was_closed ? 0 : guard->failed_boots;
+        return was_closed;
+}
+
+/* The present boot may have been counted already (the daemon was restarted) or not yet. */
+bool boot_guard_is_closed(const BootGuard *guard, const Ledger *ledger) {
+        uint64_t before = guard->failed_boots;
+
+        if (ledger->guard != LEDGER_GUARD_UNDECIDED)
+                return ledger->guard == LEDGER_GUARD_CLOSED;
+        if (text_equals(guard->boot_id, ledger->boot_id) && before > 0)
+                before--;
+        return before >= BOOT_GUARD_FAILURES;
+}
+
+static const ProvenInstance *find_proven(const BootGuard *guard, const char *name) {
+        VEC_FOREACH(instance, &guard->proven)
+                if (text_equals(instance->name, name))
+                        return instance;
+        return NULL;
+}
+
+static bool is_proven(const ProvenInstance *proven, const DemandInstance *demand) {
+        for (size_t i = 0; proven && i < demand->n_options; i++)
+                if (demand->options[i].page_size_bytes == proven->page_size_bytes)
+                        return demand->options[i].pages <= proven->pages;
+        return false;
+}
+
+static Reason guard_reason(Arena *arena, const ProvenInstance *proven) {
+        const char *had = "no pages";
+
+        if (proven)
+                had = arena_printf(arena, "only %s pages of %s", format_count(arena, proven->pages),
+                                   format_page_size(arena, proven->page_size_bytes));
+        return (Reason){
+                REASON_BOOT_GUARD,
+                arena_printf(arena,
+                             "%d boots in a row have failed, and in the last good one it had %s",
+                             BOOT_GUARD_FAILURES, had),
+                "find out why they failed, then run 'hugeplanctl reload'"};
+}
+
+void boot_guard_limit(Arena *arena, const BootGuard *guard, Demand *demand, Diags *problems) {
+        diags_add(
+                problems,
+                &(Diag){.severity = SEVERITY_WARNING,
+                        .id = reason_id(REASON_BOOT_GUARD),
+                        .text = arena_printf(
+                                arena,
+                                "%d boots in a row have failed; only what the last good boot reserved is planned",
+                                BOOT_GUARD_FAILURES),
+                        .remedy =
+                                "find out why they failed, then run 'hugeplanctl reload' to plan everything again"});
+        for (size_t i = 0; i < demand->n_instances; i++) {
+                DemandInstance *instance = &demand->instances[i];
+
+                const ProvenInstance *proven = find_proven(guard, instance->config->name);
+
+                if (instance->n_options > 0 && !is_proven(proven, instance))
+                        instance->reason = guard_reason(arena, proven);
+        }
+}
+
+static Demand *compute_demand(Arena *arena, const GuardedPlanInput *input) {
+        return demand_compute(arena, input->config, input->topology, input->figures);
+}
+
+static Plan *make_plan(Arena *arena, const GuardedPlanInput *input, const Ledger *ledger,
+                       const Demand *demand) {
+        return plan_make(arena, &(PlanInput){.host = &input->config->host,
+                                             .demand = demand,
+                                             .topology = input->topology,
+                                             .ledger = ledger});
+}
+
+GuardedPlan boot_guard_plan(Arena *arena, const GuardedPlanInput *input, Diags *problems) {
+        Demand *demand = compute_demand(arena, input);
+        GuardedPlan guarded = {};
+
+        if (boot_guard_is_closed(input->guard, input->ledger)) {
+                Ledger *reloaded = ledger_copy(arena, input->ledger);
+
+                ledger_reload(reloaded);
+                guarded.after_reload = make_plan(arena, input, reloaded, demand);
+                demand = compute_demand(arena, input);
+                boot_guard_limit(arena, input->guard, demand, problems);
+        }
+        guarded.plan = make_plan(arena, input, input->ledger, demand);
+        return guarded;
+}

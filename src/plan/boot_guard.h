@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* The boot guard: a plan that keeps the host from booting must not keep it for ever.
+ *
+ * Boots are counted from the moment the root file system can be written until one reaches
+ * multi-user.target. After three that did not, only what was reserved in the last good boot is
+ * planned. */
+
+#include "plan/demand.h"
+#include "plan/plan.h"
+
+/* So many at least have failed where the guard is closed. It stays so over boots that get through
+ * with what is proven, until an administrator opens it by a reload. */
+enum { BOOT_GUARD_FAILURES = 3 };
+
+typedef struct ProvenInstance {
+        const char *name;
+        uint64_t page_size_bytes;
+        uint64_t pages;
+} ProvenInstance;
+
+typedef struct BootGuard {
+        uint64_t failed_boots; /* begun since the last good one; the present boot included */
+        const char *boot_id;   /* of the boot that was counted last */
+        VEC(ProvenInstance) proven;
+} BootGuard;
+
+/* As JSON and back; NULL if it is none. */
+json_t *boot_guard_to_json(const BootGuard *guard);
+BootGuard *boot_guard_from_json(Arena *arena, const json_t *json);
+
+/* Counts the boot BOOT_ID, once. */
+void boot_guard_begin(Arena *arena, BootGuard *guard, const char *boot_id);
+
+/* The boot is good: what LEDGER grants is proven, unless the guard was closed over it. */
+void boot_guard_succeed(Arena *arena, BootGuard *guard, const Ledger *ledger);
+
+/* Plans everything again from the next boot on; whether that makes a difference. */
+bool boot_guard_open(BootGuard *guard);
+
+/* Whether nothing new may be planned: as LEDGER has it, else because too many boots before that of
+ * LEDGER failed. */
+bool boot_guard_is_closed(const BootGuard *guard, const Ledger *ledger);
+
+/* Gives what is not proven a reason not to be served, and tells PROBLEMS of the guard. */
+void boot_guard_limit(Arena *arena, const BootGuard *guard, Demand *demand, Diags *problems);
+
+typedef struct GuardedPlan {
+        const Plan *plan;         /* that holds */
+        const Plan *after_reload; /* that a reload would make; NULL while the guard is open */
+} GuardedPlan;
+
+typedef struct GuardedPlanInput {
+        const BootGuard *guard;
+        const Config *config;
+        const Topology *topology;
+        const Figures *figures; /* as for demand_compute() */
+        const Ledger *ledger;   /* observed for the topology */
+} GuardedPlanInput;
+
+/* What INPUT refers to must outlive the plans. */
+GuardedPlan boot_guard_plan(Arena *arena, const GuardedPlanInput *input, Diags *problems);

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "plan/drift.h"
+
+#include "base/size.h"
+
+static void find_pool_drift(Arena *arena, const PlanPool *planned, const Ledger *ledger,
+                            const Topology *now, Drifts *drifts) {
+        const Pool *pool = topology_pool(now, planned->node, planned->page_size_bytes);
+        const LedgerPool *known = ledger_pool(ledger, planned->node, planned->page_size_bytes);
+        uint64_t needed = add_saturated(planned->foreign_pages, planned->granted_pages);
+        Drift drift = {
+                .node = planned->node,
+                .page_size_bytes = planned->page_size_bytes,
+                .expected_pages = known ? known->set_pages : needed,
+                .found_pages = pool ? pool_persistent_pages(pool) : 0,
+        };
+
+        if (!pool && planned->granted_pages > 0)
+                drift.kind = DRIFT_NODE_GONE;
+        else if (pool && known && drift.found_pages > known->set_pages)
+                drift.kind = DRIFT_POOL_RAISED;
+        else if (planned->granted_pages > 0 &&
+                 drift.found_pages < MIN(needed, drift.expected_pages))
+                drift.kind = DRIFT_POOL_LOWERED;
+        else
+                return;
+        *vec_push(arena, drifts) = drift;
+}
+
+static void add_writes(Arena *arena, const HostWrites *writes, Drifts *drifts) {
+        VEC_FOREACH(write, writes)
+                *vec_push(arena, drifts) =
+                        (Drift){.kind = DRIFT_HOST, .path = write->path, .expected = write->value};
+}
+
+Drifts drift_find(Arena *arena, const Plan *plan, const Ledger *ledger, const Topology *now,
+                  const HostPlan *host) {
+        Drifts drifts = {};
+
+        for (size_t i = 0; i < plan->n_pools; i++)
+                find_pool_drift(arena, &plan->pools[i], ledger, now, &drifts);
+        add_writes(arena, &host->thp.writes, &drifts);
+        add_writes(arena, &host->limits.writes, &drifts);
+        return drifts;
+}
+
+bool drift_wants_repair(const Drift *drift) {
+        return drift->kind != DRIFT_POOL_RAISED;
+}
+
+char *drift_format(Arena *arena, const Drift *drift) {
+        const char *size = format_page_size(arena, drift->page_size_bytes);
+
+        switch (drift->kind) {
+        case DRIFT_NODE_GONE:
+                return arena_printf(arena, "node %u has gone, and with it %s pages of %s",
+                                    drift->node, format_count(arena, drift->expected_pages), size);
+        case DRIFT_HOST:
+                return arena_printf(arena, "%s is no longer '%s'", drift->path, drift->expected);
+        default:
+                return arena_printf(arena, "node %u has %s pages of %s instead of %s", drift->node,
+                                    format_count(arena, drift->found_pages), size,
+                                    format_count(arena, drift->expected_pages));
+        }
+}

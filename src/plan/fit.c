@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "plan/fit.h"
+
+#include "base/size.h"
+#include "base/text.h"
+
+/* ---- from pages to a setting ---- */
+
+typedef struct SizeQuestion {
+        Arena *arena;
+        const Engine *engine;
+        const Settings *settings;
+        uint64_t page_size_bytes;
+} SizeQuestion;
+
+static const char *value_text(const SizeQuestion *question, uint64_t mebibytes) {
+        return arena_printf(question->arena, "%" PRIu64 "%s", mebibytes,
+                            question->engine->mebibyte_suffix);
+}
+
+/* The settings as they are, with this one last, so that it counts. */
+static const char *size_with(const SizeQuestion *question, uint64_t mebibytes, Sizing *ret) {
+        Settings settings = {};
+
+        VEC_FOREACH(setting, question->settings)
+                *vec_push(question->arena, &settings) = *setting;
+        settings_add(question->arena, &settings, question->engine->memory_setting,
+                     value_text(question, mebibytes), "what fits");
+        return question->engine->size(question->arena, &settings, question->page_size_bytes, ret);
+}
+
+/* A value that is refused is too small: the caller has seen that a large one is not. */
+static bool is_within(const SizeQuestion *question, uint64_t mebibytes, uint64_t pages) {
+        Sizing sizing;
+
+        return size_with(question, mebibytes, &sizing) || sizing.pages <= pages;
+}
+
+const char *fit_setting(Arena *arena, const Engine *engine, const Settings *settings,
+                        uint64_t page_size_bytes, uint64_t pages, Fit *ret) {
+        const SizeQuestion question = {arena, engine, settings, page_size_bytes};
+        /* The memory itself is in the pages, so no more than they hold can fit. */
+        uint64_t least = 0, most = mul_saturated(pages, page_size_bytes) / MIB + 1;
+        Fit fit = {.setting = engine->memory_setting};
+        const char *wrong;
+
+        if (!engine->memory_setting)
+                return arena_printf(arena, "%s has no setting that could be made to fit",
+                                    engine->title);
+        wrong = size_with(&question, MAX(most, UINT64_C(64) * 1024), &fit.sizing);
+        if (wrong)
+                return wrong;
+        while (most - least > 1) {
+                uint64_t middle = least + (most - least) / 2;
+
+                if (is_within(&question, middle, pages))
+                        least = middle;
+                else
+                        most = middle;
+        }
+        wrong = least > 0 ? size_with(&question, least, &fit.sizing) : "";
+        if (wrong || fit.sizing.pages > pages)
+                return arena_printf(arena, "%s does not fit into %s pages of %s at any size",
+                                    engine->title, format_count(arena, pages),
+                                    format_page_size(arena, page_size_bytes));
+        fit.value = value_text(&question, least);
+        fit.value_bytes = least * MIB;
+        *ret = fit;
+        return NULL;
+}
+
+/* ---- what the host could give ---- */
+
+/* The demand with one instance wanting PAGES of one size, and no split of its own. */
+static Demand *demand_with(Arena *arena, const Demand *demand, const char *instance,
+                           uint64_t page_size_bytes, uint64_t pages) {
+        Demand *changed = ARENA_NEW(arena, Demand);
+
+        changed->n_instances = demand->n_instances;
+        changed->instances = arena_memdup(arena, demand->instances,
+                                          demand->n_instances * sizeof(DemandInstance));
+        for (size_t i = 0; i < changed->n_instances; i++) {
+                DemandInstance *other = &changed->instances[i];
+
+                if (!text_equals(other->config->name, instance))
+                        continue;
+                other->options = ARENA_NEW(arena, DemandOption);
+                *other->options = (DemandOption){
+                        .page_size_bytes = page_size_bytes,
+                        .pages = pages,
+                        .sizing = {.page_size_bytes = page_size_bytes, .pages = pages},
+                };
+                other->n_options = 1;
+                other->reason = (Reason){};
+        }
+        return changed;
+}
+
+/* It must be whole, and nobody may lose by it who is served today. */
+static bool is_served(const PlanInput *input, const Plan *today, const char *instance,
+                      uint64_t page_size_bytes, uint64_t pages) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        PlanInput changed = *input;
+
+        changed.demand = demand_with(arena, input->demand, instance, page_size_bytes, pages);
+        const Plan *plan = plan_make(arena, &changed);
+
+        for (size_t i = 0; i < plan->n_instances; i++) {
+                const PlanInstance *now = &today->instances[i], *then = &plan->instances[i];
+                bool is_it = text_equals(then->demand->config->name, instance);
+
+                if (then->reason.kind != REASON_NONE && (is_it || now->reason.kind == REASON_NONE))
+                        return false;
+        }
+        return true;
+}
+
+uint64_t fit_pages(Arena *arena, const PlanInput *input, const char *instance,
+                   uint64_t page_size_bytes) {
+        const Plan *today = plan_make(arena, input);
+        uint64_t least = 0, most = 1;
+
+        if (!plan_find(today, instance))
+                return 0;
+        for (size_t i = 0; i < input->topology->n_nodes; i++)
+                most = add_saturated(most,
+                                     input->topology->nodes[i].memory_bytes / page_size_bytes);
+        while (most - least > 1) {
+                uint64_t middle = least + (most - least) / 2;
+
+                if (is_served(input, today, instance, page_size_bytes, middle))
+                        least = middle;
+                else
+                        most = middle;
+        }
+        return least;
+}

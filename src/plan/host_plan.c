@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "plan/host_plan.h"
+
+HostPlan host_plan_make(Arena *arena, const HostPlanInput *input, Diags *problems) {
+        const LimitsInput limits = {
+                .config = input->config,
+                .plan = input->plan,
+                .topology = input->topology,
+                .accounts = input->accounts,
+        };
+
+        return (HostPlan){
+                .thp = thp_plan_make(arena, input->config, input->topology, input->systemd_version,
+                                     problems),
+                .limits = limits_plan_make(arena, &limits, problems),
+        };
+}
+
+size_t host_plan_count(const HostPlan *plan) {
+        return plan->thp.writes.n + plan->limits.writes.n;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* What the plan has to write besides the pools: transparent huge pages and the kernel's limits. */
+
+#include "plan/limits.h"
+#include "plan/thp_plan.h"
+
+typedef struct HostPlan {
+        ThpPlan thp;
+        LimitsPlan limits;
+} HostPlan;
+
+typedef struct HostPlanInput {
+        const Config *config;
+        const Plan *plan;
+        const Topology *topology;
+        unsigned systemd_version; /* 0: not known */
+        const Accounts *accounts; /* none need to be known where limits_is_group_needed() says no */
+} HostPlanInput;
+
+/* What stays unsolved is added to PROBLEMS. */
+HostPlan host_plan_make(Arena *arena, const HostPlanInput *input, Diags *problems);
+
+/* How many files are to be written. */
+size_t host_plan_count(const HostPlan *plan);

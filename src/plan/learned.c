@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "plan/learned.h"
+
+#include "base/size.h"
+#include "base/table.h"
+#include "base/text.h"
+#include "model/names.h"
+
+#include <string.h>
+
+enum {
+        INPUTS_MAX = 100,
+        VALUE_BYTES_MAX = 80,
+        ORIGIN_BYTES_MAX = 200,
+        VERSION_BYTES_MAX = 40,
+        CAVEAT_WIDTH = 100,
+};
+
+bool instance_is_learning(const InstanceConfig *instance) {
+        const Engine *engine = instance->engine;
+
+        return !instance->refusal &&
+               (instance->memory_kind == MEMORY_AUTO || (engine->ask_version && !engine->reserves));
+}
+
+/* ---- what to make of it ---- */
+
+PageCounts figures_pages(Arena *arena, const Figures *figures) {
+        PageCounts counts = {};
+
+        VEC_FOREACH(figure, figures)
+                if (!figure->wrong)
+                        *vec_push(arena, &counts) =
+                                (PageCount){figure->sizing.page_size_bytes, figure->sizing.pages};
+        return counts;
+}
+
+static bool are_learned(const Figures *figures, const PageCounts *learned) {
+        VEC_FOREACH(figure, figures)
+                if (page_counts_find(learned, figure->sizing.page_size_bytes) !=
+                    figure->sizing.pages)
+                        return false;
+        return learned->n == figures->n;
+}
+
+/* The same in 90-learned.conf, where it stands shortened. */
+static const char *version_of(Arena *arena, const Lesson *lesson) {
+        return lesson->version ? text_excerpt(arena, lesson->version, VERSION_BYTES_MAX) : NULL;
+}
+
+static bool is_same_version(const Lesson *lesson) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+
+        return text_equals(version_of(arena, lesson), lesson->instance->learned.version);
+}
+
+/* The wish is worth a line of its own where the version has another than its engine in general. */
+static ThpPolicy thp_of_version(const Lesson *lesson) {
+        const Engine *engine = lesson->instance->engine;
+        ThpPolicy wish;
+
+        if (!lesson->version || engine_thp_wish(engine, lesson->version, &wish) < 0 ||
+            wish == engine->thp_wish)
+                return THP_AUTO;
+        return wish;
+}
+
+static bool is_still_exact(const Lesson *lesson) {
+        const Learned *learned = &lesson->instance->learned;
+
+        return learned->is_exact && is_same_version(lesson) &&
+               (learned->by_rule.n == 0 || are_learned(&lesson->by_rule, &learned->by_rule));
+}
+
+LessonUse lesson_use(const Lesson *lesson) {
+        const Learned *learned = &lesson->instance->learned;
+        bool is_known = learned->pages.n > 0 || learned->version;
+
+        if (lesson->wrong)
+                return is_known ? LESSON_KEEP : LESSON_UNKNOWN;
+        if (lesson->unasked && learned->pages.n > 0 && is_still_exact(lesson))
+                return LESSON_KEEP;
+        return are_learned(&lesson->figures, &learned->pages) &&
+                               are_learned(&lesson->by_rule, &learned->by_rule) &&
+                               lesson->is_exact == learned->is_exact && is_same_version(lesson) &&
+                               thp_of_version(lesson) == learned->thp
+                       ? LESSON_SAME
+                       : LESSON_LEARN;
+}
+
+PageCounts lesson_pages(Arena *arena, const Lesson *lesson) {
+        switch (lesson_use(lesson)) {
+        case LESSON_SAME:
+        case LESSON_LEARN:
+                return figures_pages(arena, &lesson->figures);
+        case LESSON_KEEP:
+                return lesson->instance->learned.pages;
+        case LESSON_UNKNOWN:
+                break;
+        }
+        return (PageCounts){};
+}
+
+/* ---- as text ---- */
+
+char *page_counts_format(Arena *arena, const PageCounts *counts) {
+        Text text = text_in(arena);
+
+        VEC_FOREACH(count, counts) {
+                text_printf(&text, "%s%s %s", text.length > 0 ? ", " : "",
+                            format_count(arena, count->pages),
+                            count->pages == 1 ? "page" : "pages");
+                if (count->page_size_bytes > 0)
+                        text_printf(&text, " of %s",
+                                    format_page_size(arena, count->page_size_bytes));
+        }
+        return arena_strdup(arena, text_string(&text));
+}
+
+/* "2M:1081 1G:3": with its size each, for PageSize= may be changed. */
+static char *format_value(Arena *arena, const PageCounts *counts) {
+        Text text = text_in(arena);
+
+        VEC_FOREACH(count, counts)
+                text_printf(&text, "%s%s:%" PRIu64, text.length > 0 ? " " : "",
+                            format_page_size(arena, count->page_size_bytes), count->pages);
+        return text.string;
+}
+
+char *learned_path(Arena *arena, const InstanceConfig *instance) {
+        const char *slash = strrchr(instance->file, '/');
+
+        return arena_printf(arena, PATH_CONFIG_ETC "/%s.d/" NAME_LEARNED,
+                            slash ? slash + 1 : instance->file);
+}
+
+static void add_headline(Text *text, const Lesson *lesson) {
+        const InstanceConfig *instance = lesson->instance;
+        Arena *arena = text->arena;
+        const char *version = version_of(arena, lesson);
+        const char *server = arena_printf(arena, "%s%s%s", instance->engine->title,
+                                          version ? " " : "", version ? version : "");
+        PageCounts pages = figures_pages(arena, &lesson->figures);
+
+        if (pages.n == 0)
+                text_printf(text, "# %s is %s.\n", instance->name, server);
+        else
+                text_printf(text, "# %s takes %s: %s.\n", instance->name,
+                            page_counts_format(arena, &pages),
+                            arena_printf(arena,
+                                         lesson->is_mapped  ? "exact, a running %s has mapped them"
+                                         : lesson->is_exact ? "exact, %s says so"
+                                                            : "an estimate for %s",
+                                         server));
+}
+
+/* Where it came from, last word per setting. */
+static void add_inputs(Text *text, const Gathered *gathered) {
+        static const TableColumn columns[] = {
+                {"Setting", TABLE_LEFT}, {"Value", TABLE_LEFT}, {"From", TABLE_LEFT}};
+        Arena *arena = text->arena;
+        Table *table = table_new(arena, columns, ARRAY_LEN(columns));
+
+        VEC_FOREACH(setting, &gathered->settings) {
+                if (settings_find(&gathered->settings, setting->name) != setting ||
+                    table_rows(table) == INPUTS_MAX)
+                        continue;
+                table_add(table, text_excerpt(arena, setting->name, VALUE_BYTES_MAX));
+                table_add(table, text_excerpt(arena, setting->value, VALUE_BYTES_MAX));
+                table_add(table, setting->origin
+                                         ? text_excerpt(arena, setting->origin, ORIGIN_BYTES_MAX)
+                                         : "");
+        }
+        if (table_rows(table) == 0)
+                return;
+        text_add(text, "#\n");
+        table_print(table, text, "#   ", false);
+}
+
+static void add_caveats(Text *text, const Lesson *lesson) {
+        VEC_FOREACH(figure, &lesson->figures)
+                if (figure->sizing.caveat) {
+                        text_add(text, "#\n");
+                        text_add_wrapped(text, "# ", "# ",
+                                         text_printable(text->arena, figure->sizing.caveat),
+                                         CAVEAT_WIDTH);
+                        return;
+                }
+}
+
+static void add_assignments(Text *text, const Lesson *lesson) {
+        Arena *arena = text->arena;
+        PageCounts pages = figures_pages(arena, &lesson->figures);
+        PageCounts by_rule = figures_pages(arena, &lesson->by_rule);
+        ThpPolicy thp = thp_of_version(lesson);
+
+        text_add(text, "\n[Instance]\n");
+        if (pages.n > 0)
+                text_printf(text, "Pages=%s\n", format_value(arena, &pages));
+        if (thp != THP_AUTO)
+                text_printf(text, "TransparentHugePages=%s\n", thp_policy_name(thp));
+        if (lesson->version)
+                text_printf(text, "X-Version=%s\n", version_of(arena, lesson));
+        if (pages.n > 0)
+                text_printf(text, "X-Exact=%s\n", lesson->is_exact ? "yes" : "no");
+        if (by_rule.n > 0)
+                text_printf(text, "X-Rule=%s\n", format_value(arena, &by_rule));
+}
+
+char *learned_format(Arena *arena, const Lesson *lesson, const char *when) {
+        Text text = text_in(arena);
+
+        add_headline(&text, lesson);
+        text_printf(
+                &text,
+                "#\n"
+                "# Learned by hugeplanctl " HUGEPLAN_VERSION
+                " on %s, found out anew before each start\n"
+                "# of the database, and written anew when it has changed. Early boot reserves what\n"
+                "# stands here. To forget it, remove this file; to give a size of your own, write\n"
+                "# Memory= or Pages= in %s.\n",
+                when, text_printable(arena, lesson->instance->file));
+        if (lesson->gathered)
+                add_inputs(&text, lesson->gathered);
+        add_caveats(&text, lesson);
+        add_assignments(&text, lesson);
+        return text.string;
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "plan/limits.h"
+
+#include "base/size.h"
+#include "base/text.h"
+#include "model/names.h"
+#include "model/problem.h"
+
+#include <stdlib.h>
+
+/* ---- one instance ---- */
+
+SharedMemory limits_shared_memory(const InstanceConfig *instance) {
+        if (instance->shared_memory != SHARED_MEMORY_ENGINE)
+                return instance->shared_memory;
+        return instance->engine->uses_sysv ? SHARED_MEMORY_SYSV : SHARED_MEMORY_MMAP;
+}
+
+bool limits_needs_group(const InstanceConfig *instance) {
+        return !instance->refusal && instance->engine->reserves &&
+               limits_shared_memory(instance) == SHARED_MEMORY_SYSV;
+}
+
+/* "auto" gives no finite number: lowering what the vendor's unit has would be worse than nothing. */
+const char *limits_memory_lock(const InstanceConfig *instance) {
+        if (instance->refusal || text_equals(instance->memory_lock, "no"))
+                return NULL;
+        if (instance->memory_lock && !text_equals(instance->memory_lock, "auto"))
+                return instance->memory_lock;
+        return limits_needs_group(instance) ? "infinity" : NULL;
+}
+
+/* 0: not known. */
+static uint64_t instance_bytes(const Plan *plan, const InstanceConfig *instance) {
+        const PlanInstance *planned = plan_find(plan, instance->name);
+
+        return planned ? mul_saturated(planned->pages_wanted, planned->page_size_bytes) : 0;
+}
+
+bool limits_is_group_needed(const Config *config) {
+        for (size_t i = 0; i < config->n_instances; i++)
+                if (limits_needs_group(&config->instances[i]))
+                        return true;
+        return false;
+}
+
+/* ---- accounts ---- */
+
+static void refuse_account(Arena *arena, Config *config, InstanceConfig *instance, const char *key,
+                           const char *what, const char *name) {
+        const ConfigOrigin *origin = config_find_origin(instance, key);
+        Diag *refusal = ARENA_NEW(arena, Diag);
+
+        *refusal = (Diag){
+                .severity = SEVERITY_ERROR,
+                .id = problem_id(PROBLEM_CONFIG_BAD_VALUE),
+                .file = origin ? origin->file : instance->file,
+                .line = origin ? origin->line : 0,
+                .key = key,
+                .text = arena_printf(arena, "there is no %s '%s' on this host", what, name),
+                .remedy = arena_printf(arena, "create the %s, or name one that exists", what),
+        };
+        diags_add(&config->problems, refusal);
+        if (!instance->refusal)
+                instance->refusal = refusal;
+}
+
+void limits_check_accounts(Arena *arena, Config *config, const Accounts *accounts) {
+        for (size_t i = 0; i < config->n_instances; i++) {
+                InstanceConfig *instance = &config->instances[i];
+
+                if (instance->user && !accounts->users_elsewhere &&
+                    !account_find_user(arena, accounts, instance->user))
+                        refuse_account(arena, config, instance, "User", "user", instance->user);
+                if (instance->group && !accounts->groups_elsewhere &&
+                    !account_find_group(arena, accounts, instance->group))
+                        refuse_account(arena, config, instance, "Group", "group", instance->group);
+        }
+}
+
+/* ---- the kernel's limits ---- */
+
+/* One segment may be as large as the largest instance; all together as large as all of them, and an
+ * eighth for the small segments that others have. */
+static void add_sizes(Arena *arena, const LimitsInput *input, LimitsPlan *plan) {
+        uint64_t largest = 0, sum = 0;
+
+        for (size_t i = 0; i < input->config->n_instances; i++) {
+                const InstanceConfig *instance = &input->config->instances[i];
+                uint64_t bytes =
+                        limits_needs_group(instance) ? instance_bytes(input->plan, instance) : 0;
+
+                largest = MAX(largest, bytes);
+                sum = add_saturated(sum, bytes);
+        }
+        uint64_t pages = div_round_up(add_saturated(sum, sum / 8),
+                                      MAX(input->topology->base_page_bytes, UINT64_C(4096)));
+
+        if (input->topology->limits.shmmax_bytes < largest)
+                *vec_push(arena, &plan->writes) =
+                        (HostWrite){PATH_SHMMAX, arena_printf(arena, "%" PRIu64, largest)};
+        if (input->topology->limits.shmall_pages < pages)
+                *vec_push(arena, &plan->writes) =
+                        (HostWrite){PATH_SHMALL, arena_printf(arena, "%" PRIu64, pages)};
+}
+
+static const char *group_name(Arena *arena, const Accounts *accounts, uint64_t id) {
+        VEC_FOREACH(group, &accounts->groups)
+                if (group->id == id)
+                        return arena_printf(arena, "%s (%" PRIu64 ")", group->name, id);
+        return arena_printf(arena, "%" PRIu64, id);
+}
+
+static void warn_of_missing_group(Diags *problems) {
+        diags_add(
+                problems,
+                &(Diag){.severity = SEVERITY_ERROR,
+                        .id = problem_id(PROBLEM_SHM_GROUP_MISSING),
+                        .text = "the group '" NAME_HUGETLB_GROUP
+                                "' does not exist, so System V segments of huge pages stay forbidden",
+                        .remedy = "run 'systemd-sysusers', then 'hugeplanctl reload'"});
+}
+
+/* There is but one such group. Who was let in by another is told how to stay in. */
+static void warn_of_replaced_group(Arena *arena, const LimitsInput *input, Diags *problems) {
+        diags_add(
+                problems,
+                &(Diag){.severity = SEVERITY_WARNING,
+                        .id = problem_id(PROBLEM_SHM_GROUP_REPLACED),
+                        .text = arena_printf(
+                                arena,
+                                "vm.hugetlb_shm_group is group %s and has to be '" NAME_HUGETLB_GROUP
+                                "', for it can name but one",
+                                group_name(arena, input->accounts,
+                                           input->topology->limits.shm_group)),
+                        .remedy =
+                                "make its members members of '" NAME_HUGETLB_GROUP
+                                "', or describe their database to hugeplan; and take the line out of sysctl.d"});
+}
+
+static void add_group(Arena *arena, const LimitsInput *input, LimitsPlan *plan, Diags *problems) {
+        const Account *group = account_find_group(arena, input->accounts, NAME_HUGETLB_GROUP);
+        uint64_t now = input->topology->limits.shm_group;
+
+        if (!limits_is_group_needed(input->config) || now == UINT64_MAX)
+                return;
+        if (!group) {
+                warn_of_missing_group(problems);
+                return;
+        }
+        if (now == group->id)
+                return;
+        if (now != 0)
+                warn_of_replaced_group(arena, input, problems);
+        *vec_push(arena, &plan->writes) =
+                (HostWrite){PATH_HUGETLB_SHM_GROUP, arena_printf(arena, "%" PRIu64, group->id)};
+}
+
+LimitsPlan limits_plan_make(Arena *arena, const LimitsInput *input, Diags *problems) {
+        LimitsPlan plan = {};
+
+        if (!input->config->host.keep_shared_memory_limits)
+                add_sizes(arena, input, &plan);
+        add_group(arena, input, &plan, problems);
+        return plan;
+}
+
+/* ---- logins ---- */
+
+typedef struct UserLimit {
+        const char *user;
+        uint64_t bytes;
+        bool is_infinite;
+} UserLimit;
+
+typedef VEC(UserLimit) UserLimits;
+
+static UserLimit *user_limit(Arena *arena, UserLimits *limits, const char *user) {
+        VEC_FOREACH(limit, limits)
+                if (text_equals(limit->user, user))
+                        return limit;
+        UserLimit *limit = vec_push(arena, limits);
+
+        limit->user = user;
+        return limit;
+}
+
+/* Who is named by an id is matched by it: limits.conf(5), an uid range without a minimum. */
+static const char *login_domain(Arena *arena, const char *user) {
+        uint64_t uid;
+
+        return parse_u64(user, &uid) == 0 ? arena_printf(arena, ":%" PRIu64, uid) : user;
+}
+
+/* A database that an administrator starts from a shell locks as much as one started by its unit. */
+static void add_login(Arena *arena, const Plan *plan, const InstanceConfig *instance,
+                      UserLimits *limits) {
+        const char *user = instance->user ? instance->user : instance->engine->default_user;
+        const char *lock = limits_memory_lock(instance);
+        uint64_t bytes;
+
+        if (!lock || !user)
+                return;
+        UserLimit *limit = user_limit(arena, limits, login_domain(arena, user));
+
+        if (parse_size_bytes(lock, &bytes) < 0) {
+                bytes = instance_bytes(plan, instance);
+                limit->is_infinite = limit->is_infinite || bytes == 0 ||
+                                     text_equals(instance->memory_lock, "infinity");
+        }
+        limit->bytes = add_saturated(limit->bytes, bytes);
+}
+
+char *limits_pam_text(Arena *arena, const Config *config, const Plan *plan) {
+        UserLimits limits = {};
+        Text text = text_in(arena);
+
+        for (size_t i = 0; i < config->n_instances; i++)
+                add_login(arena, plan, &config->instances[i], &limits);
+        if (limits.n == 0)
+                return NULL;
+        text_add(
+                &text,
+                "# Written by hugeplan for logins; services get LimitMEMLOCK= instead. Changes "
+                "made here\n# are lost: see MemoryLock= in hugeplan.d(5). In kB, limits.conf(5).\n");
+        VEC_FOREACH(limit, &limits) {
+                const char *value =
+                        limit->is_infinite
+                                ? "unlimited"
+                                : arena_printf(arena, "%" PRIu64, div_round_up(limit->bytes, KIB));
+
+                text_printf(&text, "%s soft memlock %s\n%s hard memlock %s\n", limit->user, value,
+                            limit->user, value);
+        }
+        return text.string;
+}

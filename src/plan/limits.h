@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* Limits: what a database process needs besides the pages before the kernel lets it have them.
+ *
+ * Only System V segments (SHM_HUGETLB, Oracle's way) need any. Since Linux 5.16 the group in
+ * vm.hugetlb_shm_group alone lets them in, or CAP_IPC_LOCK; before that, RLIMIT_MEMLOCK did as well
+ * (mm/hugetlb, fs/hugetlbfs/inode.c). Both are given, for who knows what a vendor's kernel has.
+ * Besides that, kernel.shmmax (bytes of one segment) and kernel.shmall (base pages of all) count for
+ * them. Memory that is mapped with MAP_HUGETLB needs none of it. */
+
+#include "model/host_write.h"
+#include "plan/plan.h"
+#include "read/accounts.h"
+
+/* SharedMemory=, else the engine's way. */
+SharedMemory limits_shared_memory(const InstanceConfig *instance);
+
+/* What LimitMEMLOCK= the unit gets: a word for a unit file, in bytes; NULL: none is set.
+ * systemd.exec(5). */
+const char *limits_memory_lock(const InstanceConfig *instance);
+
+/* Whether the unit's processes must be in the group NAME_HUGETLB_GROUP. */
+bool limits_needs_group(const InstanceConfig *instance);
+
+/* Whether any unit must be. */
+bool limits_is_group_needed(const Config *config);
+
+/* An instance with a User= or Group= that does not exist becomes invalid, by file and line: its unit
+ * would not start, or start as somebody else. Where accounts come from elsewhere too (LDAP), nothing
+ * can be said. */
+void limits_check_accounts(Arena *arena, Config *config, const Accounts *accounts);
+
+typedef struct LimitsPlan {
+        HostWrites writes; /* what has to be written */
+} LimitsPlan;
+
+typedef struct LimitsInput {
+        const Config *config;
+        const Plan *plan;
+        const Topology *topology;
+        const Accounts *accounts;
+} LimitsInput;
+
+/* Limits are raised where they are lower than the instances need, never lowered. The group is set
+ * to ours; a group that it takes the place of is named in PROBLEMS, as is a group that is missing. */
+LimitsPlan limits_plan_make(Arena *arena, const LimitsInput *input, Diags *problems);
+
+/* The text of limits.d for logins by PAM, in kB as limits.conf(5) has it; NULL: nobody needs any. */
+char *limits_pam_text(Arena *arena, const Config *config, const Plan *plan);

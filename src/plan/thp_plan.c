@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "plan/thp_plan.h"
+
+#include "base/size.h"
+#include "base/text.h"
+#include "model/names.h"
+#include "model/problem.h"
+
+ThpPolicy thp_wish_of(const InstanceConfig *instance) {
+        ThpPolicy wish;
+
+        if (instance->thp != THP_AUTO)
+                return instance->thp;
+        if (instance->learned.thp != THP_AUTO)
+                return instance->learned.thp;
+        engine_thp_wish(instance->engine, instance->learned.version, &wish);
+        return wish;
+}
+
+ThpPolicy thp_resolve(const Config *config) {
+        ThpPolicy policy = THP_NEVER;
+
+        if (config->host.thp != THP_AUTO)
+                return config->host.thp;
+        if (config->n_instances == 0)
+                return THP_KEEP;
+        for (size_t i = 0; i < config->n_instances; i++)
+                if (!config->instances[i].refusal)
+                        policy = MAX(policy, thp_wish_of(&config->instances[i]));
+        return policy;
+}
+
+/* madvise gives huge pages only to those who ask, so it suits those who want none. */
+static bool is_displeased(ThpPolicy wish, ThpPolicy policy) {
+        return wish != THP_AUTO && wish != policy && !(wish == THP_NEVER && policy == THP_MADVISE);
+}
+
+bool thp_is_served_by_unit(ThpPolicy wish, ThpPolicy policy) {
+        return policy == THP_ALWAYS && (wish == THP_NEVER || wish == THP_MADVISE);
+}
+
+static bool is_served_by_unit(const InstanceConfig *instance, ThpPolicy policy,
+                              unsigned systemd_version) {
+        return systemd_version >= SYSTEMD_MEMORY_THP && instance->unit &&
+               thp_is_served_by_unit(thp_wish_of(instance), policy);
+}
+
+static void name_displeased(Arena *arena, const Config *config, ThpPolicy policy,
+                            unsigned systemd_version, Diags *problems) {
+        for (size_t i = 0; i < config->n_instances; i++) {
+                const InstanceConfig *instance = &config->instances[i];
+                ThpPolicy wish = thp_wish_of(instance);
+
+                if (instance->refusal || !is_displeased(wish, policy) ||
+                    is_served_by_unit(instance, policy, systemd_version))
+                        continue;
+                diags_add(
+                        problems,
+                        &(Diag){.severity = SEVERITY_WARNING,
+                                .id = problem_id(PROBLEM_THP_CONFLICT),
+                                .file = instance->file,
+                                .key = "TransparentHugePages",
+                                .text = arena_printf(
+                                        arena, "%s (%s) wants '%s', but the host gets '%s'",
+                                        instance->name, instance->engine->title,
+                                        thp_policy_name(wish), thp_policy_name(policy)),
+                                .remedy =
+                                        "set TransparentHugePages= in [Host], or of the other instances, so that all agree; from systemd 260 on MemoryTHP=disable keeps a single unit from them"});
+        }
+}
+
+/* A per-size file that would give what the policy denies. */
+static bool is_stronger(const char *enabled, ThpPolicy policy) {
+        ThpPolicy of_size;
+
+        return enabled && thp_policy_from_name(enabled, &of_size) == 0 && of_size > policy;
+}
+
+/* Shared memory has files of its own, which `enabled` does not govern. What would give more than the
+ * policy, or NULL: it stays as it is. */
+static const char *weaker_shmem(const char *shmem_enabled, ThpPolicy policy) {
+        static const char *const strong[] = {"always", "within_size", "force"};
+        bool is_strong = false;
+
+        for (size_t i = 0; i < ARRAY_LEN(strong); i++)
+                is_strong = is_strong || text_equals(shmem_enabled, strong[i]);
+        if (policy == THP_NEVER && (is_strong || text_equals(shmem_enabled, "advise")))
+                return "never";
+        return policy == THP_MADVISE && is_strong ? "advise" : NULL;
+}
+
+static void add_write(Arena *arena, ThpPlan *plan, const char *path, const char *value) {
+        *vec_push(arena, &plan->writes) = (HostWrite){path, value};
+}
+
+static void add_size(Arena *arena, ThpPlan *plan, const ThpSize *size) {
+        const char *directory = arena_printf(arena, PATH_THP "/" NAME_HUGEPAGES_DIR "%" PRIu64 "kB",
+                                             size->bytes / KIB);
+        const char *shmem = weaker_shmem(size->shmem_enabled, plan->policy);
+
+        if (is_stronger(size->enabled, plan->policy))
+                add_write(arena, plan, arena_printf(arena, "%s/enabled", directory),
+                          thp_policy_name(plan->policy));
+        if (shmem)
+                add_write(arena, plan, arena_printf(arena, "%s/shmem_enabled", directory), shmem);
+}
+
+static bool has_dense_engine(const Config *config) {
+        for (size_t i = 0; i < config->n_instances; i++)
+                if (!config->instances[i].refusal && config->instances[i].engine->is_thp_dense &&
+                    thp_wish_of(&config->instances[i]) == THP_ALWAYS)
+                        return true;
+        return false;
+}
+
+/* With "always" every page fault would stall for compaction where defrag says so, too; the vendors
+ * that want it want compaction in the background. */
+static void add_always(Arena *arena, const Config *config, const Topology *topology,
+                       ThpPlan *plan) {
+        bool is_dense = has_dense_engine(config);
+
+        if (text_equals(topology->thp_defrag, "always") ||
+            (is_dense && topology->thp_defrag &&
+             !text_equals(topology->thp_defrag, "defer+madvise")))
+                add_write(arena, plan, PATH_THP_DEFRAG, "defer+madvise");
+        if (is_dense && topology->thp_max_ptes_none &&
+            !text_equals(topology->thp_max_ptes_none, "0"))
+                add_write(arena, plan, PATH_THP_MAX_PTES_NONE, "0");
+}
+
+ThpPlan thp_plan_make(Arena *arena, const Config *config, const Topology *topology,
+                      unsigned systemd_version, Diags *problems) {
+        ThpPlan plan = {.policy = thp_resolve(config)};
+
+        if (plan.policy == THP_KEEP || !topology->thp_exists)
+                return plan;
+        name_displeased(arena, config, plan.policy, systemd_version, problems);
+        const char *value = thp_policy_name(plan.policy);
+        const char *shmem = weaker_shmem(topology->thp_shmem_enabled, plan.policy);
+
+        if (!text_equals(topology->thp_enabled, value))
+                add_write(arena, &plan, PATH_THP_ENABLED, value);
+        VEC_FOREACH(size, &topology->thp_sizes)
+                add_size(arena, &plan, size);
+        if (shmem)
+                add_write(arena, &plan, PATH_THP_SHMEM, shmem);
+        if (plan.policy == THP_ALWAYS)
+                add_always(arena, config, topology, &plan);
+        return plan;
+}

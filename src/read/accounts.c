@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "read/accounts.h"
+
+#include "base/size.h"
+#include "base/text.h"
+#include "model/names.h"
+
+/* The fields of a line; empty ones count, unlike words. */
+static char *next_field(Arena *arena, const char **rest) {
+        if (!*rest)
+                return NULL;
+        size_t length = strcspn(*rest, ":");
+        char *field = arena_strndup(arena, *rest, length);
+
+        *rest = (*rest)[length] ? *rest + length + 1 : NULL;
+        return field;
+}
+
+/* passwd(5): "name:password:uid:gid:comment:home:shell"; group(5): "name:password:gid:members". Lines
+ * may end early, but not before the fourth field. */
+enum { FIELD_NAME, FIELD_ID = 2, FIELD_PRIMARY, FIELD_HOME = 5, FIELD_MEMBERS = 3, N_FIELDS = 6 };
+
+/* Lines of NIS ("+...") are none. */
+static bool parse_line(Arena *arena, const char *line, bool is_user, Account *ret) {
+        const char *rest = line, *fields[N_FIELDS];
+
+        for (size_t i = 0; i < N_FIELDS; i++)
+                fields[i] = next_field(arena, &rest);
+        *ret = (Account){.name = fields[FIELD_NAME]};
+        if (!fields[FIELD_MEMBERS] || *ret->name == '\0' || *ret->name == '+' ||
+            *ret->name == '-' || parse_u64(fields[FIELD_ID], &ret->id) < 0)
+                return false;
+        if (!is_user) {
+                ret->members = fields[FIELD_MEMBERS];
+                return true;
+        }
+        if (fields[FIELD_HOME] && *fields[FIELD_HOME] == '/')
+                ret->home = fields[FIELD_HOME];
+        return parse_u64(fields[FIELD_PRIMARY], &ret->group_id) == 0;
+}
+
+static void add_file(Arena *arena, const Sources *sources, const char *path, bool is_user,
+                     AccountList *accounts) {
+        SourceText text = source_read(sources, arena, path);
+        SourceLines lines = source_lines(&text);
+        Account account;
+        char *line;
+
+        while ((line = source_line(arena, &lines)))
+                if (parse_line(arena, line, is_user, &account))
+                        *vec_push(arena, accounts) = account;
+}
+
+/* The administrator's file comes before the vendor's. */
+static AccountList read_users(Arena *arena, const Sources *sources) {
+        AccountList users = {};
+
+        add_file(arena, sources, PATH_PASSWD, true, &users);
+        add_file(arena, sources, PATH_USR_PASSWD, true, &users);
+        return users;
+}
+
+static AccountList read_groups(Arena *arena, const Sources *sources) {
+        AccountList groups = {};
+
+        add_file(arena, sources, PATH_GROUP, false, &groups);
+        add_file(arena, sources, PATH_USR_GROUP, false, &groups);
+        return groups;
+}
+
+/* Whether DATABASE ("passwd") has a source besides what is in files of this host. */
+static bool is_elsewhere(Arena *arena, const SourceText *nsswitch, const char *database) {
+        static const char *const local[] = {"files", "compat", "systemd", "altfiles"};
+        SourceLines lines = source_lines(nsswitch);
+        char *line, *word;
+
+        while ((line = source_line(arena, &lines))) {
+                const char *rest = line;
+
+                line[strcspn(line, "#")] = '\0';
+                word = text_next_word(arena, &rest, " \t:");
+                if (!text_equals(word, database))
+                        continue;
+                while ((word = text_next_word(arena, &rest, " \t:"))) {
+                        bool is_local = *word == '[';
+
+                        for (size_t i = 0; i < ARRAY_LEN(local); i++)
+                                is_local = is_local || text_equals(word, local[i]);
+                        if (!is_local)
+                                return true;
+                }
+        }
+        return false;
+}
+
+Accounts accounts_read(Arena *arena, const Sources *sources) {
+        SourceText nsswitch = source_read(sources, arena, PATH_NSSWITCH);
+
+        return (Accounts){
+                .users = read_users(arena, sources),
+                .groups = read_groups(arena, sources),
+                .users_elsewhere = is_elsewhere(arena, &nsswitch, "passwd"),
+                .groups_elsewhere = is_elsewhere(arena, &nsswitch, "group"),
+        };
+}
+
+static const Account *find(Arena *arena, const AccountList *accounts, const char *name) {
+        uint64_t id;
+        bool is_id = parse_u64(name, &id) == 0;
+
+        VEC_FOREACH(account, accounts)
+                if (is_id ? account->id == id : text_equals(account->name, name))
+                        return account;
+        if (!is_id)
+                return NULL;
+        Account *account = ARENA_NEW(arena, Account);
+
+        *account = (Account){.name = name, .id = id, .group_id = UINT64_MAX};
+        return account;
+}
+
+const Account *account_find_user(Arena *arena, const Accounts *accounts, const char *name) {
+        return find(arena, &accounts->users, name);
+}
+
+const Account *account_find_group(Arena *arena, const Accounts *accounts, const char *name) {
+        return find(arena, &accounts->groups, name);
+}
+
+bool account_has_member(Arena *arena, const Account *group, const char *user) {
+        const char *rest = group->members, *member;
+
+        while ((member = text_next_word(arena, &rest, ",")))
+                if (text_equals(member, user))
+                        return true;
+        return false;
+}

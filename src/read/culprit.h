@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* Culprits: the entries in other programs' configuration that set what hugeplan manages.
+ *
+ * Sources of the formats: sysctl.d(5) with systemd's src/sysctl/sysctl.c (the last value of a key
+ * wins; a key named by itself is out of every glob; "-key" alone takes it out), tmpfiles.d(5) with
+ * src/tmpfiles/tmpfiles.c (the first line of a path wins), tuned-profiles(7) with tuned's
+ * profiles/loader.py and merger.py (later profiles win option by option), and the kernel's
+ * Documentation/admin-guide/kernel-parameters.txt. */
+
+#include "read/kernel_line.h"
+
+typedef enum CulpritKind {
+        CULPRIT_NR_HUGEPAGES,            /* the pool of the default size, over all nodes */
+        CULPRIT_NR_HUGEPAGES_MEMPOLICY,  /* likewise, by the writer's memory policy */
+        CULPRIT_SIZE_POOL,               /* the pool of another size, over all nodes */
+        CULPRIT_NODE_POOL,               /* the pool of one or more nodes */
+        CULPRIT_NR_OVERCOMMIT_HUGEPAGES, /* of any size */
+        CULPRIT_HUGETLB_SHM_GROUP,
+        CULPRIT_SHMMAX,
+        CULPRIT_SHMALL,
+        CULPRIT_THP,       /* transparent_hugepage/enabled */
+        CULPRIT_THP_SIZE,  /* transparent_hugepage/hugepages-*kB/enabled */
+        CULPRIT_THP_OTHER, /* defrag, shmem_enabled, khugepaged/... */
+} CulpritKind;
+
+/* Who reads the entry, in the order in which they act in a boot. */
+typedef enum CulpritSource {
+        CULPRIT_KERNEL_COMMAND_LINE,
+        CULPRIT_SYSCTL,
+        CULPRIT_TMPFILES,
+        CULPRIT_TUNED,
+} CulpritSource;
+
+typedef struct Culprit {
+        CulpritKind what;
+        CulpritSource source;
+        const char *key;     /* as written: "vm.nr_hugepages", "/sys/kernel/mm/..." */
+        const char *value;   /* as written, at most a few dozen bytes of it */
+        const char *file;    /* where people find it: "/etc/sysctl.d/99-db.conf" */
+        unsigned line;       /* 0: the file has but one */
+        bool is_effective;   /* false: another entry that the same program reads overrules it */
+        bool is_appending;   /* "w+" of tmpfiles.d: is written besides other lines for its path */
+        const char *path;    /* the file below /proc or /sys that it sets; may be a pattern */
+        const char *section; /* of a tuned profile; else NULL */
+} Culprit;
+
+typedef struct Culprits Culprits;
+
+/* A file to be searched. */
+typedef struct CulpritFile {
+        CulpritSource source;
+        const char *path;
+        const char *text; /* may hold NULs and anything else */
+        size_t size;
+} CulpritFile;
+
+/* None yet. TOPOLOGY says which pools there are to be set; it must outlive the culprits. */
+Culprits *culprits_new(Arena *arena, const Topology *topology);
+
+/* Adds the entries of FILE. Files are to be added in the order in which their reader takes them: by
+ * name for sysctl.d and tmpfiles.d, included profiles before the including one for tuned. The work
+ * is bounded, whatever the files hold. */
+void culprits_add_file(Culprits *culprits, const CulpritFile *file);
+
+/* To be called once, when all files were added: settles which entries are effective. */
+void culprits_finish(Culprits *culprits);
+
+size_t culprits_count(const Culprits *culprits);
+const Culprit *culprits_get(const Culprits *culprits, size_t i); /* in the order of reading */
+
+/* The entry that most likely has set WHAT: one whose value is OBSERVED (what the kernel shows now;
+ * NULL: not known) before all others, then one that is effective, then the one that acts last in a
+ * boot. NULL when nothing sets it. */
+const Culprit *culprit_for(const Culprits *culprits, CulpritKind what, const char *observed);
+
+/* Likewise for a file of the kernel, below /sys or /proc. */
+const Culprit *culprit_for_path(const Culprits *culprits, const char *path, const char *observed);
+
+/* Likewise for a pool as NOW shows it: what sets that pool of the node, or the pool of its
+ * size over all nodes. */
+const Culprit *culprit_for_pool(const Culprits *culprits, const Topology *now, unsigned node,
+                                uint64_t page_size_bytes);
+
+/* Whether the entry's value means what the kernel shows: numbers as the kernel reads them. */
+bool culprit_has_value(const Culprit *culprit, const char *observed);
+
+/* "vm.nr_hugepages=20 in /etc/sysctl.d/99-db.conf:3" */
+char *culprit_format(Arena *arena, const Culprit *culprit);
+
+/* "sysctl", "tmpfiles", "tuned", "command-line". */
+const char *culprit_source_name(CulpritSource source);
+
+/* The names of the profiles that a tuned profile includes, in their order. */
+typedef VEC(char *) CulpritNames;
+CulpritNames culprit_tuned_includes(Arena *arena, const char *text, size_t size);
+
+/* A shell pattern against a path: "*", "?", "[a-z]", "[!a]", "\x", "{a,b}"; none of them matches a
+ * slash. Gives up, as if it did not match, on patterns that would take too long. */
+bool culprit_path_matches(const char *pattern, const char *path);
+
+/* The text of our own sysctl.d file: it comes last, and setting the sum that the pools hold already
+ * changes nothing (measured), so that systemd-sysctl no longer redistributes pages whenever it is
+ * started again. */
+char *culprit_guard_text(Arena *arena, uint64_t pages);

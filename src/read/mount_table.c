@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "read/mount_table.h"
+
+#include "base/size.h"
+#include "base/text.h"
+
+#include <string.h>
+
+/* "\040" -> " ": blanks, tabs, line ends and backslashes stand so in both files. */
+static char *unescape(Arena *arena, const char *field) {
+        char *copy = arena_strdup(arena, field), *to = copy;
+
+        for (const char *from = field; *from; to++) {
+                bool is_octal = from[0] == '\\' && strspn(from + 1, "01234567") >= 3 &&
+                                from[1] <= '3';
+
+                *to = is_octal ? (char) ((from[1] - '0') * 64 + (from[2] - '0') * 8 + from[3] - '0')
+                               : *from;
+                from += is_octal ? 4 : 1;
+        }
+        *to = '\0';
+        return copy;
+}
+
+/* "29 1 0:25 / /dev/hugepages rw,relatime shared:9 - hugetlbfs none rw,pagesize=2M". */
+static bool parse_line(Arena *arena, const char *line, MountEntry *ret) {
+        const char *path = NULL, *word = NULL;
+
+        for (int i = 0; i < 5; i++)
+                path = text_next_word(arena, &line, " ");
+        while (path && (word = text_next_word(arena, &line, " ")) && !text_equals(word, "-"))
+                ;
+        const char *type = word ? text_next_word(arena, &line, " ") : NULL;
+        const char *source = type ? text_next_word(arena, &line, " ") : NULL;
+        const char *options = source ? text_next_word(arena, &line, " ") : NULL;
+
+        if (!options)
+                return false;
+        *ret = (MountEntry){unescape(arena, path), type, options};
+        return true;
+}
+
+MountTable mount_table_parse(Arena *arena, const char *text) {
+        MountTable table = {};
+        MountEntry entry;
+        char *line;
+
+        while ((line = text_next_word(arena, &text, "\n")))
+                if (parse_line(arena, line, &entry))
+                        *vec_push(arena, &table) = entry;
+        return table;
+}
+
+const MountEntry *mount_table_find(const MountTable *table, const char *path) {
+        const MountEntry *found = NULL;
+
+        VEC_FOREACH(entry, table)
+                if (text_equals(entry->path, path))
+                        found = entry;
+        return found;
+}
+
+/* Doubled slashes and those at the end do not count. */
+static bool is_same_path(Arena *arena, const char *a, const char *b) {
+        const char *first, *second;
+
+        do {
+                first = text_next_word(arena, &a, "/");
+                second = text_next_word(arena, &b, "/");
+        } while (first && text_equals(first, second));
+        return !first && !second;
+}
+
+unsigned mount_fstab_line(Arena *arena, const char *text, const char *path) {
+        for (unsigned number = 1; *text; number++) {
+                size_t length = strcspn(text, "\n");
+                const char *line = arena_strndup(arena, text, length);
+                const char *what = text_next_word(arena, &line, " \t");
+                const char *where = text_next_word(arena, &line, " \t");
+
+                if (what && where && *what != '#' && *where == '/' &&
+                    is_same_path(arena, unescape(arena, where), path))
+                        return number;
+                text += text[length] ? length + 1 : length;
+        }
+        return 0;
+}
+
+/* ---- hugetlbfs ---- */
+
+static void read_number(const char *value, uint64_t *ret) {
+        uint64_t number;
+
+        if (parse_size_bytes(value, &number) == 0)
+                *ret = number;
+}
+
+static void read_mode(const char *value, unsigned *ret) {
+        unsigned mode = 0;
+
+        for (; *value >= '0' && *value <= '7' && mode < 01000; value++)
+                mode = mode * 8 + (unsigned) (*value - '0');
+        *ret = mode;
+}
+
+static void read_option(const char *word, HugeMount *mount) {
+        const struct {
+                const char *name;
+                uint64_t *value;
+        } numbers[] = {
+                {"pagesize=", &mount->page_size_bytes},
+                {"uid=", &mount->uid},
+                {"gid=", &mount->gid},
+                {"size=", &mount->size_bytes},
+                {"min_size=", &mount->min_size_bytes},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
+                if (text_starts_with(word, numbers[i].name))
+                        read_number(word + strlen(numbers[i].name), numbers[i].value);
+        if (text_starts_with(word, "mode="))
+                read_mode(word + strlen("mode="), &mount->mode);
+}
+
+bool mount_entry_read(Arena *arena, const MountEntry *entry, HugeMount *ret) {
+        const char *rest = entry->options;
+        HugeMount mount = {.mode = 0755}; /* what is not shown then */
+        char *word;
+
+        if (!text_equals(entry->type, "hugetlbfs"))
+                return false;
+        while ((word = text_next_word(arena, &rest, ",")))
+                read_option(word, &mount);
+        *ret = mount;
+        return true;
+}
+
+bool huge_mount_equals(const HugeMount *a, const HugeMount *b) {
+        return a->page_size_bytes == b->page_size_bytes && a->uid == b->uid && a->gid == b->gid &&
+               a->mode == b->mode && a->size_bytes == b->size_bytes &&
+               a->min_size_bytes == b->min_size_bytes;
+}
+
+char *huge_mount_format(Arena *arena, const HugeMount *mount) {
+        Text text = text_in(arena);
+
+        text_printf(&text, "pagesize=%s,uid=%" PRIu64 ",gid=%" PRIu64 ",mode=%04o",
+                    format_page_size(arena, mount->page_size_bytes), mount->uid, mount->gid,
+                    mount->mode);
+        if (mount->size_bytes > 0)
+                text_printf(&text, ",size=%" PRIu64, mount->size_bytes);
+        if (mount->min_size_bytes > 0)
+                text_printf(&text, ",min_size=%" PRIu64, mount->min_size_bytes);
+        return text.string;
+}

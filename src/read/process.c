@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "read/process.h"
+
+#include "base/size.h"
+#include "base/text.h"
+
+#include <string.h>
+
+/* What follows "KEY:" at the start of a line, without blanks around it; NULL for another line. */
+static const char *field_of(Arena *arena, const char *line, const char *key) {
+        size_t length = strlen(key);
+
+        return text_starts_with(line, key) && line[length] == ':'
+                       ? text_strip(arena, line + length + 1)
+                       : NULL;
+}
+
+/* "   14336 kB" in bytes. */
+static int parse_kib(Arena *arena, const char *value, uint64_t *ret_bytes) {
+        const char *number = text_next_word(arena, &value, " ");
+        uint64_t kib;
+
+        if (!number || parse_u64(number, &kib) < 0 || !text_equals(value, " kB"))
+                return -EINVAL;
+        *ret_bytes = mul_saturated(kib, KIB);
+        return 0;
+}
+
+int process_compare_units(const Process *a, const Process *b) {
+        if (!a->unit || !b->unit)
+                return (a->unit != NULL) - (b->unit != NULL);
+        return strcmp(a->unit, b->unit);
+}
+
+/* ---- status ---- */
+
+int process_parse_status(Arena *arena, const char *text, Process *ret) {
+        Process process = *ret;
+        const char *value;
+        char *line;
+
+        process.command = NULL;
+        process.parent_pid = process.huge_bytes = 0;
+        while ((line = text_next_word(arena, &text, "\n"))) {
+                if (!process.command && (value = field_of(arena, line, "Name")))
+                        process.command = text_printable(arena, value);
+                else if ((value = field_of(arena, line, "PPid")))
+                        parse_u64(value, &process.parent_pid);
+                else if ((value = field_of(arena, line, "HugetlbPages")))
+                        parse_kib(arena, value, &process.huge_bytes);
+        }
+        if (!process.command)
+                return -EINVAL;
+        *ret = process;
+        return 0;
+}
+
+/* ---- cgroup ---- */
+
+static bool is_unit_name(const char *name) {
+        static const char valid[] = "0123456789abcdefghijklmnopqrstuvwxyz"
+                                    "ABCDEFGHIJKLMNOPQRSTUVWXYZ:-_.\\@";
+        static const char *const suffixes[] = {".service", ".scope"};
+        size_t length = strlen(name);
+
+        if (length >= 256 || strspn(name, valid) != length)
+                return false;
+        for (size_t i = 0; i < ARRAY_LEN(suffixes); i++)
+                if (text_ends_with(name, suffixes[i]) && length > strlen(suffixes[i]))
+                        return true;
+        return false;
+}
+
+char *process_unit_of_group(Arena *arena, const char *path, size_t *ret_length) {
+        const char *rest = path;
+        char *name;
+
+        while ((name = text_next_word(arena, &rest, "/")) && text_ends_with(name, ".slice"))
+                ;
+        /* systemd puts a "_" before names that the kernel's own files could have. */
+        if (name && *name == '_')
+                name++;
+        if (!name || !is_unit_name(name))
+                return NULL;
+        *ret_length = (size_t) (rest - path);
+        return name;
+}
+
+static bool has_controller(Arena *arena, const char *controllers, const char *wanted) {
+        char *name;
+
+        while ((name = text_next_word(arena, &controllers, ",")))
+                if (text_equals(name, wanted))
+                        return true;
+        return false;
+}
+
+/* "4:memory,hugetlb:/system.slice/x.service", "1:name=systemd:/...", "0::/...". */
+static void take_group(Arena *arena, const char *line, Process *ret) {
+        const char *controllers = strchr(line, ':'), *path, *prefix;
+        size_t length;
+
+        if (!controllers || !(path = strchr(controllers + 1, ':')))
+                return;
+        controllers = arena_strndup(arena, controllers + 1, (size_t) (path - controllers) - 1);
+        char *unit = process_unit_of_group(arena, ++path, &length);
+
+        if (!unit)
+                return;
+        prefix = arena_strndup(arena, path, length);
+        if (text_equals(controllers, "name=systemd"))
+                ret->unit = unit;
+        else if (!*controllers)
+                ret->unit_group = prefix;
+        else if (has_controller(arena, controllers, "hugetlb"))
+                ret->hugetlb_group = prefix;
+        if (!*controllers && !ret->unit)
+                ret->unit = unit;
+}
+
+void process_parse_cgroup(Arena *arena, const char *text, Process *ret) {
+        char *line;
+
+        ret->unit = ret->unit_group = ret->hugetlb_group = NULL;
+        while ((line = text_next_word(arena, &text, "\n")))
+                take_group(arena, line, ret);
+}
+
+/* ---- numa_maps ---- */
+
+/* "N0=515": pages on a node. */
+static bool parse_node_pages(Arena *arena, const char *word, NodePages *ret) {
+        const char *equals = strchr(word, '=');
+        uint64_t node, pages;
+
+        if (*word != 'N' || !equals ||
+            parse_u64(arena_strndup(arena, word + 1, (size_t) (equals - word) - 1), &node) < 0 ||
+            node >= ID_SET_MAX || parse_u64(equals + 1, &pages) < 0)
+                return false;
+        *ret = (NodePages){(unsigned) node, pages};
+        return true;
+}
+
+/* "7f6957600000 default file=/anon_hugepage\040(deleted) huge dirty=3 N0=3 kernelpagesize_kB=2048";
+ * the blanks in names of files are escaped. */
+static bool parse_numa_line(Arena *arena, const char *line, HugeMapping *ret) {
+        static const char size_key[] = "kernelpagesize_kB=";
+        HugeMapping mapping = {};
+        VEC(NodePages) nodes = {};
+        const char *word = text_next_word(arena, &line, " ");
+        bool is_huge = false;
+        NodePages here;
+        uint64_t kib;
+
+        if (!word || parse_hex_u64(word, &mapping.address) < 0)
+                return false;
+        while ((word = text_next_word(arena, &line, " "))) {
+                if (text_equals(word, "huge"))
+                        is_huge = true;
+                else if (parse_node_pages(arena, word, &here)) {
+                        *vec_push(arena, &nodes) = here;
+                        mapping.pages = add_saturated(mapping.pages, here.pages);
+                } else if (text_starts_with(word, size_key) &&
+                           parse_u64(word + strlen(size_key), &kib) == 0)
+                        mapping.page_size_bytes = mul_saturated(kib, KIB);
+        }
+        mapping.nodes = nodes.items;
+        mapping.n_nodes = nodes.n;
+        /* Until maps says more: each mapping is a part of its own of one unknown segment. */
+        mapping.offset_bytes = mapping.address;
+        *ret = mapping;
+        return is_huge;
+}
+
+HugeMappings process_parse_numa_maps(Arena *arena, const char *text) {
+        HugeMappings mappings = {};
+        HugeMapping mapping;
+        char *line;
+
+        while ((line = text_next_word(arena, &text, "\n")))
+                if (strstr(line, " huge") && parse_numa_line(arena, line, &mapping))
+                        *vec_push(arena, &mappings) = mapping;
+        return mappings;
+}
+
+/* ---- maps ---- */
+
+typedef struct MapsLine {
+        uint64_t start, end, offset, device, inode;
+        bool is_private;
+        const char *path;
+} MapsLine;
+
+/* "00:11", in hexadecimal in maps and in decimal in mountinfo. */
+static int parse_device(Arena *arena, const char *word, int (*parse)(const char *, uint64_t *),
+                        uint64_t *ret) {
+        const char *colon = strchr(word, ':');
+        uint64_t major, minor;
+
+        if (!colon || parse(arena_strndup(arena, word, (size_t) (colon - word)), &major) < 0 ||
+            parse(colon + 1, &minor) < 0 || major > UINT32_MAX || minor > UINT32_MAX)
+                return -EINVAL;
+        *ret = major << 32 | minor;
+        return 0;
+}
+
+/* "7f6957600000-7f6958600000 rw-s 00000000 00:11 454962     /anon_hugepage (deleted)". */
+static bool parse_maps_line(Arena *arena, const char *line, MapsLine *ret) {
+        const char *start = text_next_word(arena, &line, "-"), *end, *rights, *offset, *device,
+                   *inode;
+
+        end = text_next_word(arena, &line, "- ");
+        rights = text_next_word(arena, &line, " ");
+        offset = text_next_word(arena, &line, " ");
+        device = text_next_word(arena, &line, " ");
+        inode = text_next_word(arena, &line, " ");
+        if (!inode || parse_hex_u64(start, &ret->start) < 0 || parse_hex_u64(end, &ret->end) < 0 ||
+            parse_hex_u64(offset, &ret->offset) < 0 ||
+            parse_device(arena, device, parse_hex_u64, &ret->device) < 0 ||
+            parse_u64(inode, &ret->inode) < 0 || ret->end <= ret->start)
+                return false;
+        ret->is_private = text_ends_with(rights, "p");
+        ret->path = line + strspn(line, " ");
+        return true;
+}
+
+void process_add_maps(Arena *arena, const char *text, HugeMappings *mappings) {
+        MapsLine maps;
+        size_t i = 0;
+        char *line;
+
+        /* Both lists are in the order of addresses. */
+        while (i < mappings->n && (line = text_next_word(arena, &text, "\n"))) {
+                if (!parse_maps_line(arena, line, &maps))
+                        continue;
+                while (i < mappings->n && mappings->items[i].address < maps.start)
+                        i++;
+                if (i == mappings->n || mappings->items[i].address != maps.start)
+                        continue;
+                mappings->items[i].device = maps.device;
+                mappings->items[i].inode = maps.inode;
+                mappings->items[i].offset_bytes = maps.offset;
+                mappings->items[i].length_bytes = maps.end - maps.start;
+                mappings->items[i].is_private = maps.is_private;
+        }
+}
+
+static bool may_be_huge(const MapsLine *maps, const Devices *devices) {
+        static const char *const names[] = {"/anon_hugepage", "/SYSV", "/memfd:"};
+
+        for (size_t i = 0; i < ARRAY_LEN(names); i++)
+                if (text_starts_with(maps->path, names[i]))
+                        return true;
+        VEC_FOREACH(device, devices)
+                if (maps->device == *device)
+                        return true;
+        return false;
+}
+
+bool process_maps_may_be_huge(Arena *arena, const char *text, const Devices *devices) {
+        MapsLine maps;
+        char *line;
+
+        while ((line = text_next_word(arena, &text, "\n")))
+                if (parse_maps_line(arena, line, &maps) && may_be_huge(&maps, devices))
+                        return true;
+        return false;
+}
+
+/* "29 1 0:25 / /dev/hugepages rw,relatime shared:9 - hugetlbfs hugetlbfs rw,pagesize=2M". */
+Devices process_parse_hugetlbfs(Arena *arena, const char *text) {
+        Devices devices = {};
+        char *line;
+
+        while ((line = text_next_word(arena, &text, "\n"))) {
+                const char *rest = line, *word = NULL;
+                uint64_t device;
+
+                if (!strstr(line, " - hugetlbfs "))
+                        continue;
+                for (int i = 0; i < 3; i++)
+                        word = text_next_word(arena, &rest, " ");
+                if (word && parse_device(arena, word, parse_u64, &device) == 0)
+                        *vec_push(arena, &devices) = device;
+        }
+        return devices;
+}
+
+/* ---- the rest ---- */
+
+int process_parse_smaps_rollup(Arena *arena, const char *text, uint64_t *ret_bytes) {
+        uint64_t shared = 0, private = 0;
+        bool has_shared = false, has_private = false;
+        const char *value;
+        char *line;
+
+        while ((line = text_next_word(arena, &text, "\n")))
+                if ((value = field_of(arena, line, "Shared_Hugetlb")))
+                        has_shared = parse_kib(arena, value, &shared) == 0;
+                else if ((value = field_of(arena, line, "Private_Hugetlb")))
+                        has_private = parse_kib(arena, value, &private) == 0;
+        if (!has_shared || !has_private)
+                return -EINVAL;
+        *ret_bytes = add_saturated(shared, private);
+        return 0;
+}
+
+/* "total=4194304 N0=4194304", in bytes. The legacy hierarchy has a second line of the same kind,
+ * "hierarchical_total=...", which counts for the groups below too. */
+int process_parse_numa_stat(Arena *arena, const char *text, uint64_t page_size_bytes,
+                            uint64_t *ret_pages, NodePages **ret_nodes, size_t *ret_n) {
+        static const char hierarchical[] = "hierarchical_total=";
+        const char *second = strstr(text, hierarchical), *total;
+        VEC(NodePages) nodes = {};
+        uint64_t bytes;
+        NodePages here;
+        char *word;
+
+        text = arena_strndup(arena, second ? second : text, strcspn(second ? second : text, "\n"));
+        word = text_next_word(arena, &text, " ");
+        total = word ? strchr(word, '=') : NULL;
+        if (!total ||
+            !text_ends_with(arena_strndup(arena, word, (size_t) (total - word)), "total") ||
+            parse_u64(total + 1, &bytes) < 0 || page_size_bytes == 0)
+                return -EINVAL;
+        while ((word = text_next_word(arena, &text, " ")))
+                if (parse_node_pages(arena, word, &here) && here.pages >= page_size_bytes)
+                        *vec_push(arena, &nodes) =
+                                (NodePages){here.node, here.pages / page_size_bytes};
+        *ret_pages = bytes / page_size_bytes;
+        *ret_nodes = nodes.items;
+        *ret_n = nodes.n;
+        return 0;
+}

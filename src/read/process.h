@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* What the kernel tells about one process and its huge pages, read from the texts below /proc.
+ *
+ * These texts come from strangers: a process chooses its name, its mapped files and, below
+ * user@.service, its control group. Whatever is kept is printable UTF-8.
+ * Sources: Documentation/filesystems/proc.rst (status, maps, numa_maps, smaps_rollup, cgroup),
+ * Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/hugetlb.rst. */
+
+#include "model/topology.h"
+
+/* One mapping of huge pages. What is mapped is kept from others from the first moment on, touched or
+ * not, for the kernel promises it. */
+typedef struct HugeMapping {
+        uint64_t address;
+        uint64_t page_size_bytes; /* 0: not known, none of it was touched */
+        uint64_t pages;           /* touched by this process */
+        NodePages *nodes;         /* where those are */
+        size_t n_nodes;
+        /* Which segment: processes that share it have the same. All 0 where maps was not read. */
+        uint64_t device;
+        uint64_t inode;
+        uint64_t offset_bytes;
+        uint64_t length_bytes;
+        bool is_private; /* nobody else adds pages to it */
+} HugeMapping;
+
+typedef VEC(HugeMapping) HugeMappings;
+
+typedef VEC(uint64_t) Devices;
+
+typedef struct Process {
+        uint64_t pid;
+        uint64_t parent_pid;
+        const char *command;
+        const char *unit;          /* of the host's manager; NULL: none */
+        const char *unit_group;    /* path of the unit's control group in the unified hierarchy, */
+        const char *hugetlb_group; /* and in that of the hugetlb controller (v1); NULL: none */
+        /* As the kernel counts them for the process. With shared page tables (segments of 1 GiB and
+         * more) a page counts for the process that touched it first, and for nobody once that has
+         * ended: less than the truth, and as little as 0. */
+        uint64_t huge_bytes;
+        bool is_detailed; /* its mappings are known */
+        HugeMappings mappings;
+} Process;
+
+/* By unit; processes without one come first. */
+int process_compare_units(const Process *a, const Process *b);
+
+/* /proc/PID/status into command, parent and bytes; -EINVAL for what is none. */
+int process_parse_status(Arena *arena, const char *text, Process *ret);
+
+/* /proc/PID/cgroup, of unified, hybrid and legacy hosts, into unit and groups. */
+void process_parse_cgroup(Arena *arena, const char *text, Process *ret);
+
+/* The unit that a control group belongs to, as sd_pid_get_unit(3) names it: the first service or
+ * scope on the way down, for what is below that is its own business (and may be named by anyone).
+ * *RET_LENGTH is how much of PATH leads to it. NULL for none. */
+char *process_unit_of_group(Arena *arena, const char *path, size_t *ret_length);
+
+/* The mappings of huge pages in /proc/PID/numa_maps. */
+HugeMappings process_parse_numa_maps(Arena *arena, const char *text);
+
+/* Adds what /proc/PID/maps knows about them: segment, offset and length. */
+void process_add_maps(Arena *arena, const char *text, HugeMappings *mappings);
+
+/* Whether maps shows anything that can be of huge pages: an anonymous mapping of them, a System V
+ * segment, a memfd, or a file on one of DEVICES. Cheap, where numa_maps takes a walk over all pages
+ * of the process. */
+bool process_maps_may_be_huge(Arena *arena, const char *text, const Devices *devices);
+
+/* The devices of hugetlbfs mounts in /proc/PID/mountinfo. */
+Devices process_parse_hugetlbfs(Arena *arena, const char *text);
+
+/* Shared_Hugetlb and Private_Hugetlb of /proc/PID/smaps_rollup, which is right where HugetlbPages of
+ * status is not. -EINVAL where they are missing. */
+int process_parse_smaps_rollup(Arena *arena, const char *text, uint64_t *ret_bytes);
+
+/* hugetlb.SIZE.numa_stat of a control group: pages in use, and where. */
+int process_parse_numa_stat(Arena *arena, const char *text, uint64_t page_size_bytes,
+                            uint64_t *ret_pages, NodePages **ret_nodes, size_t *ret_n);

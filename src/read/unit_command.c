@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The command line and the environment of a service, as systemd makes them from its unit: the
+ * second half of unit_file.h. */
+
+#include "base/text.h"
+#include "read/culprit.h"
+#include "read/unit_file.h"
+
+static const char blanks[] = " \t\n\r";
+
+/* A variable may name another's text again and again: what is beyond these is refused whole. */
+enum {
+        VARIABLES_MAX = 1024,
+        WORDS_MAX = 1024,
+        WORD_BYTES_IN_ALL = 128 << 10,
+        FILES_MAX = 64,
+};
+
+/* ---- words ---- */
+
+static const struct {
+        char letter, meaning;
+} simple_escapes[] = {
+        {'a', '\a'}, {'b', '\b'}, {'f', '\f'},  {'n', '\n'}, {'r', '\r'},  {'s', ' '},
+        {'t', '\t'}, {'v', '\v'}, {'\\', '\\'}, {'"', '"'},  {'\'', '\''},
+};
+
+/* So many digits of BASE at AT; -1 where there are fewer, or they are no byte of a text. */
+static int take_number(const char *at, unsigned n_digits, unsigned base) {
+        static const char digits[] = "0123456789abcdef";
+        unsigned value = 0;
+
+        for (; n_digits > 0; n_digits--, at++) {
+                const char *digit = *at ? strchr(digits, *at | (*at >= 'A' ? 0x20 : 0)) : NULL;
+
+                if (!digit || (unsigned) (digit - digits) >= base)
+                        return -1;
+                value = value * base + (unsigned) (digit - digits);
+        }
+        return value > 0 && value <= 0xFF ? (int) value : -1;
+}
+
+/* What stands behind a backslash; an escape that is none stays as it is. */
+static const char *take_escape(const char *at, Text *word) {
+        int number = *at == 'x' ? take_number(at + 1, 2, 16) : take_number(at, 3, 8);
+
+        if (number >= 0) {
+                const char byte = (char) number;
+
+                text_add_n(word, &byte, 1);
+                return at + 3;
+        }
+        for (size_t i = 0; i < ARRAY_LEN(simple_escapes); i++)
+                if (*at && simple_escapes[i].letter == *at) {
+                        text_add_n(word, &simple_escapes[i].meaning, 1);
+                        return at + 1;
+                }
+        text_add(word, "\\");
+        text_add_n(word, at, *at != '\0');
+        return at + (*at != '\0');
+}
+
+/* Takes a word off *STRING; NULL when there is none, or a quote stays open, which leaves *STRING.
+ * *RET_IS_BARE: it had neither quotes nor backslashes. */
+static const char *take_word(Arena *arena, const char **string, bool *ret_is_bare) {
+        Text word = text_in(arena);
+        const char *at = *string + strspn(*string, blanks);
+        char quote = '\0';
+
+        *ret_is_bare = true;
+        if (!*at)
+                return NULL;
+        while (*at && (quote || !strchr(blanks, *at))) {
+                char c = *at++;
+
+                if (c == '\\' || (quote ? c == quote : c == '"' || c == '\''))
+                        *ret_is_bare = false;
+                if (c == '\\')
+                        at = take_escape(at, &word);
+                else if (quote ? c == quote : c == '"' || c == '\'')
+                        quote = quote ? '\0' : c;
+                else
+                        text_add_n(&word, &c, 1);
+        }
+        if (quote)
+                return NULL;
+        *string = at;
+        return text_string(&word);
+}
+
+/* ---- environment ---- */
+
+typedef struct Variable {
+        const char *name;
+        const char *value;
+        const char *origin;
+} Variable;
+
+typedef struct Environment {
+        Arena *arena;
+        VEC(Variable) variables; /* later ones win */
+} Environment;
+
+static void add_variable(Environment *environment, const char *name, const char *value,
+                         const char *path, unsigned line) {
+        if (*name && environment->variables.n < VARIABLES_MAX && text_is_utf8(name, strlen(name)) &&
+            text_is_utf8(value, strlen(value)))
+                *vec_push(environment->arena, &environment->variables) =
+                        (Variable){name, value, source_origin(environment->arena, path, line)};
+}
+
+static const Variable *find_variable(const Environment *environment, const char *name) {
+        for (size_t i = environment->variables.n; i > 0; i--)
+                if (text_equals(environment->variables.items[i - 1].name, name))
+                        return &environment->variables.items[i - 1];
+        return NULL;
+}
+
+/* Environment=: "NAME=VALUE" "NAME=VALUE". */
+static void add_assigned(Environment *environment, const UnitAssignment *assignment) {
+        const char *rest = assignment->value, *word;
+        bool is_bare;
+
+        while ((word = take_word(environment->arena, &rest, &is_bare))) {
+                const char *equals = strchr(word, '=');
+
+                if (equals)
+                        add_variable(
+                                environment,
+                                arena_strndup(environment->arena, word, (size_t) (equals - word)),
+                                equals + 1, assignment->file, assignment->line);
+        }
+}
+
+/* ---- files of the environment ---- */
+
+typedef struct Cursor {
+        const char *at;
+        unsigned line;
+} Cursor;
+
+/* The next character, "" at the end. */
+static char take(Cursor *cursor) {
+        char c = *cursor->at;
+
+        cursor->at += c != '\0';
+        cursor->line += c == '\n';
+        return c;
+}
+
+static void skip(Cursor *cursor, const char *characters) {
+        while (*cursor->at && strchr(characters, *cursor->at))
+                take(cursor);
+}
+
+static void take_single_quoted(Cursor *cursor, Text *value) {
+        char c;
+
+        while ((c = take(cursor)) && c != '\'')
+                text_add_n(value, &c, 1);
+}
+
+/* As in a shell, a backslash counts before what is special, and joins lines. */
+static void take_double_quoted(Cursor *cursor, Text *value) {
+        char c;
+
+        while ((c = take(cursor)) && c != '"') {
+                if (c == '\\') {
+                        c = take(cursor);
+                        if (c == '\n' || !c)
+                                continue;
+                        if (!strchr("\"\\`$", c))
+                                text_add(value, "\\");
+                }
+                text_add_n(value, &c, 1);
+        }
+}
+
+/* To the end of the line; blanks there do not count. */
+static void take_plain(Cursor *cursor, Text *value) {
+        size_t length = value->length;
+
+        while (*cursor->at && *cursor->at != '\n') {
+                char c = take(cursor);
+                bool is_escaped = c == '\\';
+
+                if (is_escaped && (!(c = take(cursor)) || c == '\n'))
+                        continue;
+                text_add_n(value, &c, 1);
+                if (is_escaped || !strchr(blanks, c))
+                        length = value->length;
+        }
+        value->length = length;
+        text_add(value, "");
+}
+
+static const char *take_value(Arena *arena, Cursor *cursor) {
+        Text value = text_in(arena);
+
+        for (;;) {
+                skip(cursor, " \t\r");
+                if (!*cursor->at || *cursor->at == '\n')
+                        return text_string(&value);
+                if (*cursor->at == '\'' || *cursor->at == '"') {
+                        if (take(cursor) == '\'')
+                                take_single_quoted(cursor, &value);
+                        else
+                                take_double_quoted(cursor, &value);
+                } else
+                        take_plain(cursor, &value);
+        }
+}
+
+/* Ends at a NUL, as it does for systemd. */
+static void add_text(Environment *environment, const char *path, const char *text) {
+        Cursor cursor = {text, 1};
+
+        for (skip(&cursor, blanks); *cursor.at; skip(&cursor, blanks)) {
+                size_t length = strcspn(cursor.at, "=\n");
+                unsigned line = cursor.line;
+
+                if (*cursor.at == '#' || *cursor.at == ';' || cursor.at[length] != '=') {
+                        cursor.at += strcspn(cursor.at, "\n");
+                        continue;
+                }
+                const char *name = text_strip(environment->arena,
+                                              arena_strndup(environment->arena, cursor.at, length));
+
+                cursor.at += length + 1;
+                add_variable(environment, name, take_value(environment->arena, &cursor), path,
+                             line);
+        }
+}
+
+static void add_file(Environment *environment, const Sources *sources, const char *path) {
+        SourceText text = source_read(sources, environment->arena, path);
+
+        if (text.error == 0)
+                add_text(environment, path, text.text);
+}
+
+/* EnvironmentFile=: an absolute path, perhaps a pattern, "-" before it where it may be missing. */
+static void add_files(Environment *environment, const Sources *sources, const char *path) {
+        Arena *arena = environment->arena;
+        const char *slash = strrchr(path, '/');
+
+        path += *path == '-';
+        if (*path != '/')
+                return;
+        if (!strpbrk(path, "*?[")) {
+                add_file(environment, sources, path);
+                return;
+        }
+        const char *directory = arena_strndup(arena, path, (size_t) (slash - path));
+        SourceNames names = source_list(sources, arena, directory);
+
+        for (size_t i = 0, n = 0; i < names.n && n < FILES_MAX; i++)
+                if (*names.items[i] != '.' && culprit_path_matches(slash + 1, names.items[i])) {
+                        add_file(environment, sources,
+                                 arena_printf(arena, "%s/%s", directory, names.items[i]));
+                        n++;
+                }
+}
+
+static Environment read_environment(Arena *arena, const UnitFile *unit, const Sources *sources) {
+        Environment environment = {.arena = arena};
+        UnitAssignments assigned = unit_file_list(arena, unit, "Service", "Environment");
+        UnitAssignments files = unit_file_list(arena, unit, "Service", "EnvironmentFile");
+
+        VEC_FOREACH(assignment, &assigned)
+                add_assigned(&environment, *assignment);
+        for (size_t i = 0; i < MIN(files.n, (size_t) FILES_MAX); i++)
+                add_files(&environment, sources, files.items[i]->value);
+        return environment;
+}
+
+const char *unit_file_environment(Arena *arena, const UnitFile *unit, const Sources *sources,
+                                  const char *variable, const char **ret_origin) {
+        Environment environment = read_environment(arena, unit, sources);
+        const Variable *found = find_variable(&environment, variable);
+
+        if (!found)
+                return NULL;
+        if (ret_origin)
+                *ret_origin = found->origin;
+        return found->value;
+}
+
+/* ---- command lines ---- */
+
+typedef struct Command {
+        const Environment *environment;
+        UnitWords words;
+        size_t bytes;
+        bool is_refused;
+} Command;
+
+static void add_word(Command *command, const char *word) {
+        command->bytes += strlen(word) + 1;
+        command->is_refused = command->is_refused || command->words.n >= WORDS_MAX ||
+                              command->bytes > WORD_BYTES_IN_ALL;
+        if (!command->is_refused)
+                *vec_push(command->environment->arena, &command->words) = word;
+}
+
+/* "$VARIABLE" as a word: as many words as its value has. */
+static void add_words_of(Command *command, const char *name) {
+        const Variable *variable = find_variable(command->environment, name);
+        const char *rest = variable ? variable->value : "", *word;
+        bool is_bare;
+
+        command->bytes += strlen(rest);
+        while (!command->is_refused &&
+               (word = take_word(command->environment->arena, &rest, &is_bare)))
+                add_word(command, word);
+}
+
+static const char *value_of(const Command *command, const char *name, size_t length) {
+        const Variable *variable = find_variable(
+                command->environment, arena_strndup(command->environment->arena, name, length));
+
+        return variable ? variable->value : "";
+}
+
+/* "${VARIABLE}" anywhere in a word, "$$" for "$". */
+static void add_filled(Command *command, const char *word) {
+        Text text = text_in(command->environment->arena);
+
+        while (*word && text.length <= WORD_BYTES_IN_ALL) {
+                size_t plain = strcspn(word, "$");
+                const char *end = word[plain] && word[plain + 1] == '{' ? strchr(word + plain, '}')
+                                                                        : NULL;
+
+                text_add_n(&text, word, plain);
+                word += plain;
+                if (end) {
+                        text_add(&text, value_of(command, word + 2, (size_t) (end - word) - 2));
+                        word = end + 1;
+                } else if (*word) {
+                        text_add(&text, "$");
+                        word += word[1] == '$' ? 2 : 1;
+                }
+        }
+        add_word(command, text_string(&text));
+}
+
+static void add_argument(Command *command, const char *word) {
+        if (*word == '$' && word[1] != '{' && word[1] != '$')
+                add_words_of(command, word + 1);
+        else
+                add_filled(command, word);
+}
+
+/* A ";" of its own begins the next command; this is about the first. */
+UnitWords unit_file_command(Arena *arena, const UnitFile *unit, const Sources *sources,
+                            const char *command_line) {
+        const Environment environment = read_environment(arena, unit, sources);
+        Command command = {.environment = &environment};
+        const char *rest = command_line + strspn(command_line, blanks), *word;
+        size_t n_prefixes = strspn(rest, "-@:+!|");
+        const char *prefixes = arena_strndup(arena, rest, n_prefixes);
+        bool is_bare;
+
+        rest += n_prefixes;
+        if ((word = take_word(arena, &rest, &is_bare)))
+                add_word(&command, word);
+        if (word && strchr(prefixes, '@')) /* what the program is to see as its name */
+                word = take_word(arena, &rest, &is_bare);
+        while (word && (word = take_word(arena, &rest, &is_bare)) && !command.is_refused) {
+                if (is_bare && text_equals(word, ";"))
+                        break;
+                if (strchr(prefixes, ':'))
+                        add_word(&command, word);
+                else
+                        add_argument(&command, text_equals(word, "\\;") ? ";" : word);
+        }
+        bool is_open = !word && rest[strspn(rest, blanks)];
+
+        return command.is_refused || is_open ? (UnitWords){} : command.words;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* A systemd unit as its files describe it: the fragment and its drop-ins, of a template too, in the
+ * order in which systemd reads them. What the database is started with stands there.
+ *
+ * Sources: systemd.unit(5) (search path, drop-ins, specifiers), systemd.syntax(7) (comments,
+ * continuation lines), systemd.exec(5) (Environment=, EnvironmentFile=), systemd.service(5)
+ * (command lines). Files only: nothing is asked of a running manager, so it works on a captured
+ * host and before the manager has loaded the unit. */
+
+#include "read/source.h"
+
+typedef struct UnitAssignment {
+        const char *section; /* "Service" */
+        const char *key;     /* "ExecStart" */
+        const char *value; /* the specifiers %i %I %j %J %n %N %p %P %t %E %S %C %L are filled in */
+        const char *file;
+        unsigned line;
+} UnitAssignment;
+
+typedef struct UnitFile {
+        const char *name;          /* "postgresql@15-main.service"; what it is an alias of, if so */
+        const char *fragment_path; /* NULL: there is no such unit */
+        bool is_masked;
+        VEC(UnitAssignment) assignments; /* in the order of reading */
+} UnitFile;
+
+/* Reads the unit NAME. Never fails: what cannot be read is not there, nor are lines that are not
+ * UTF-8 or longer than 64 KiB. A masked unit has no assignments. */
+UnitFile *unit_file_read(Arena *arena, const Sources *sources, const char *name);
+
+/* The value that counts for a key that is set once: the last; NULL where it is not set, or was
+ * reset by an empty value. */
+const UnitAssignment *unit_file_find(const UnitFile *unit, const char *section, const char *key);
+
+/* All values of a key that adds up (ExecStart=, Environment=), after the last empty one. */
+typedef VEC(const UnitAssignment *) UnitAssignments;
+UnitAssignments unit_file_list(Arena *arena, const UnitFile *unit, const char *section,
+                               const char *key);
+
+/* A variable of the environment that the service's processes get, from Environment= and
+ * EnvironmentFile= (which wins); NULL: not set. *RET_ORIGIN ("FILE:LINE") may be NULL. */
+const char *unit_file_environment(Arena *arena, const UnitFile *unit, const Sources *sources,
+                                  const char *variable, const char **ret_origin);
+
+typedef VEC(const char *) UnitWords;
+
+/* A command line (the value of ExecStart=) taken apart: quotes and backslashes as in
+ * systemd.service(5); the prefixes -@:+!| are taken off the first word, ${VAR} and $VAR are filled in
+ * from the unit's environment ($VAR as words of its own where it stands alone). The program is the
+ * first word; no words where a quote stays open, or there is more than 128 KiB. */
+UnitWords unit_file_command(Arena *arena, const UnitFile *unit, const Sources *sources,
+                            const char *command_line);
+
+/* The names of units in the search path that PATTERN ("postgresql*.service") fits, sorted, each
+ * once. Not templates, but those of their instances that some .wants or .requires directory names. */
+SourceNames unit_file_names(Arena *arena, const Sources *sources, const char *pattern);

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "render/render.h"
+
+#include "base/size.h"
+
+const VerdictLook *render_verdict_look(Verdict verdict) {
+        static const VerdictLook verdict_looks[] = {
+                [VERDICT_READY] = {RENDER_GREEN, "●"},    [VERDICT_DEGRADED] = {RENDER_YELLOW, "●"},
+                [VERDICT_PENDING] = {RENDER_YELLOW, "○"}, [VERDICT_REFUSED] = {RENDER_RED, "×"},
+                [VERDICT_INVALID] = {RENDER_RED, "×"},    [VERDICT_LOST] = {RENDER_RED, "×"},
+        };
+
+        return &verdict_looks[verdict];
+}
+
+const char *render_severity_color(Severity severity) {
+        static const char *const colors[] = {
+                [SEVERITY_ERROR] = RENDER_RED,
+                [SEVERITY_WARNING] = RENDER_YELLOW,
+                [SEVERITY_NOTICE] = RENDER_DIM,
+        };
+
+        return colors[severity];
+}
+
+size_t render_width(const RenderOptions *options) {
+        return options->width > 0 ? options->width : 100;
+}
+
+void render_colored(Text *text, const RenderOptions *options, const char *color,
+                    const char *string) {
+        if (options->is_colored)
+                text_printf(text, "%s%s%s", color, string, RENDER_PLAIN);
+        else
+                text_add(text, string);
+}
+
+char *render_size(Arena *arena, uint64_t pages, uint64_t page_size_bytes) {
+        return pages == 0 ? arena_strdup(arena, "-")
+                          : format_size(arena, mul_saturated(pages, page_size_bytes));
+}
+
+char *render_nodes(Arena *arena, const NodePages *nodes, size_t n) {
+        Text text = text_in(arena);
+
+        for (size_t i = 0; i < n; i++)
+                text_printf(&text, "%s%u:%s", i > 0 ? " " : "", nodes[i].node,
+                            format_count(arena, nodes[i].pages));
+        return arena_strdup(arena, n > 0 ? text_string(&text) : "-");
+}
+
+char *render_granted(Arena *arena, uint64_t granted, uint64_t wanted) {
+        if (wanted == 0)
+                return arena_strdup(arena, "-");
+        return granted == wanted ? format_count(arena, granted)
+                                 : arena_printf(arena, "%s of %s", format_count(arena, granted),
+                                                format_count(arena, wanted));
+}
+
+static void add_problem(Text *text, const Diag *problem, const RenderOptions *options) {
+        Diag shown = *problem;
+
+        shown.remedy = NULL;
+        render_colored(text, options, render_severity_color(problem->severity),
+                       severity_name(problem->severity));
+        text_add_wrapped(text, ": ", "       ", diag_format(text->arena, &shown),
+                         render_width(options));
+        if (problem->remedy)
+                text_add_wrapped(text, "       what to do: ", "       ", problem->remedy,
+                                 render_width(options));
+}
+
+char *render_problems(Arena *arena, const Diags *problems, const RenderOptions *options) {
+        Text text = text_in(arena);
+
+        for (int severity = SEVERITY_ERROR; severity <= SEVERITY_NOTICE; severity++)
+                VEC_FOREACH(problem, &problems->list)
+                        if ((int) problem->severity == severity)
+                                add_problem(&text, problem, options);
+        return arena_strdup(arena, text_string(&text));
+}

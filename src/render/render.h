@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* What people read, and what all of it shares: status, plan, problems and derivations as text. The
+ * verdict first, the remedy last. */
+
+#include "base/diag.h"
+#include "base/text.h"
+#include "status/status.h"
+
+typedef struct RenderOptions {
+        bool is_colored;
+        size_t width; /* columns; 0: 100 */
+} RenderOptions;
+
+#define RENDER_RED    "\033[31m"
+#define RENDER_GREEN  "\033[32m"
+#define RENDER_YELLOW "\033[33m"
+#define RENDER_DIM    "\033[2m"
+#define RENDER_BOLD   "\033[1m"
+#define RENDER_PLAIN  "\033[0m"
+
+/* How a verdict looks. */
+typedef struct VerdictLook {
+        const char *color;
+        const char *mark;
+} VerdictLook;
+
+const VerdictLook *render_verdict_look(Verdict verdict);
+
+const char *render_severity_color(Severity severity);
+
+/* In columns. */
+size_t render_width(const RenderOptions *options);
+
+/* Adds STRING between COLOR (an escape sequence) and its end, where colour is wanted. */
+void render_colored(Text *text, const RenderOptions *options, const char *color,
+                    const char *string);
+
+/* "2.1G"; "-" for no pages. */
+char *render_size(Arena *arena, uint64_t pages, uint64_t page_size_bytes);
+
+/* "0:541 1:540"; "-" for none. */
+char *render_nodes(Arena *arena, const NodePages *nodes, size_t n);
+
+/* "1,081", or "40 of 1,081" when it is short; "-" where nothing is wanted. */
+char *render_granted(Arena *arena, uint64_t granted, uint64_t wanted);
+
+/* "FILE:LINE: KEY: text; remedy", one to a line, errors first. */
+char *render_problems(Arena *arena, const Diags *problems, const RenderOptions *options);

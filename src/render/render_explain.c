@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "render/render_explain.h"
+
+#include "base/size.h"
+#include "base/table.h"
+#include "base/text.h"
+#include "plan/thp_plan.h"
+
+enum { VALUE_COLUMNS_MAX = 60 };
+
+/* ---- a derivation ---- */
+
+static void add_sizing(Text *text, const Sizing *sizing, const RenderOptions *options) {
+        static const TableColumn columns[] = {{"BYTES", TABLE_RIGHT},
+                                              {"", TABLE_RIGHT},
+                                              {"WHAT", TABLE_LEFT},
+                                              {"HOW", TABLE_LEFT}};
+        Arena *arena = text->arena;
+        Table *table = table_new(arena, columns, ARRAY_LEN(columns));
+        uint64_t sum = 0;
+
+        VEC_FOREACH(step, &sizing->steps) {
+                table_add(table, format_count(arena, step->bytes));
+                table_add(table, format_size(arena, step->bytes));
+                table_add(table, step->what);
+                table_add(table, step->formula ? step->formula : "as given");
+                sum = add_saturated(sum, step->bytes);
+        }
+        if (table_rows(table) > 0) {
+                table_add(table, format_count(arena, sum));
+                table_add(table, format_size(arena, sum));
+                table_add(table, "in all");
+                table_add(table, "");
+                table_print(table, text, "  ", options->is_colored);
+                text_add(text, "\n");
+        }
+        text_printf(text, "  %s %s of %s = %s bytes (%s), %s\n", format_count(arena, sizing->pages),
+                    sizing->pages == 1 ? "page" : "pages",
+                    format_page_size(arena, sizing->page_size_bytes),
+                    format_count(arena, sizing->bytes), format_size(arena, sizing->bytes),
+                    sizing->is_exact ? "exact" : "an estimate");
+        if (sizing->caveat)
+                text_add_wrapped(text, "  ", "  ", sizing->caveat, render_width(options));
+}
+
+char *render_sizing(Arena *arena, const Sizing *sizing, const RenderOptions *options) {
+        Text text = text_in(arena);
+
+        add_sizing(&text, sizing, options);
+        return text.string;
+}
+
+/* ---- a wish for transparent huge pages ---- */
+
+/* "MongoDB 8.0.4" */
+static const char *title_of(Arena *arena, const Engine *engine, const char *version) {
+        return version ? arena_printf(arena, "%s %s", engine->title, version) : engine->title;
+}
+
+static void add_thp_wish(Text *text, const InstanceConfig *config) {
+        ThpPolicy wish = thp_wish_of(config);
+
+        if (wish != THP_AUTO)
+                text_printf(text, "%sTransparent huge pages: it wants '%s' (%s)\n",
+                            config->engine->reserves ? "" : "\n", thp_policy_name(wish),
+                            config->thp != THP_AUTO ? "TransparentHugePages="
+                                                    : title_of(text->arena, config->engine,
+                                                               config->learned.version));
+}
+
+char *render_thp_wish(Arena *arena, const Engine *engine, const char *version, ThpPolicy wish) {
+        const char *title = title_of(arena, engine, version);
+
+        if (wish == THP_AUTO)
+                return arena_printf(
+                        arena,
+                        "%s takes no reserved huge pages, and looks after transparent ones itself\n",
+                        title);
+        return arena_printf(
+                arena, "%s takes no reserved huge pages; of transparent ones it wants '%s'%s\n",
+                title, thp_policy_name(wish),
+                engine->thp_by_version && !version
+                        ? ", which depends on its version (--engine-version=)"
+                        : "");
+}
+
+/* ---- what the database says of itself, and what was learned ---- */
+
+static const char *server_of(Arena *arena, const Lesson *lesson) {
+        const char *version = lesson->version;
+
+        return arena_printf(arena, "%s%s%s", lesson->instance->engine->title, version ? " " : "",
+                            version ? text_excerpt(arena, version, VALUE_COLUMNS_MAX) : "");
+}
+
+/* The last word on each setting, as the product takes them. */
+static void add_settings(Text *text, const Lesson *lesson, const RenderOptions *options) {
+        static const TableColumn columns[] = {
+                {"SETTING", TABLE_LEFT}, {"VALUE", TABLE_LEFT}, {"FROM", TABLE_LEFT}};
+        Arena *arena = text->arena;
+        const Settings *settings = &lesson->gathered->settings;
+        Table *table = table_new(arena, columns, ARRAY_LEN(columns));
+
+        VEC_FOREACH(setting, settings) {
+                if (settings_find(settings, setting->name) != setting)
+                        continue;
+                table_add(table, text_excerpt(arena, setting->name, VALUE_COLUMNS_MAX));
+                table_add(table, text_excerpt(arena, setting->value, VALUE_COLUMNS_MAX));
+                table_add(table, setting->origin ? text_printable(arena, setting->origin) : "");
+        }
+        if (table_rows(table) > 0) {
+                text_printf(text, "\nWhat %s is told:\n", server_of(arena, lesson));
+                table_print(table, text, "  ", options->is_colored);
+        }
+        if (lesson->gathered->problems.list.n > 0)
+                text_printf(text, "\n%s",
+                            render_problems(arena, &lesson->gathered->problems, options));
+}
+
+static void add_rule(Text *text, const Lesson *lesson, const RenderOptions *options) {
+        VEC_FOREACH(figure, &lesson->by_rule) {
+                text_printf(text, "\nSize by the rule, with pages of %s:\n",
+                            format_page_size(text->arena, figure->sizing.page_size_bytes));
+                text_add(text, render_sizing(text->arena, &figure->sizing, options));
+        }
+}
+
+/* What is better than the rule. */
+static void add_word(Text *text, const Lesson *lesson, const RenderOptions *options) {
+        const char *title = lesson->instance->engine->title;
+        PageCounts pages = figures_pages(text->arena, &lesson->figures);
+
+        if (lesson->unasked)
+                text_add_wrapped(text, "\nIts own word is not to be had: ", "  ", lesson->unasked,
+                                 render_width(options));
+        else if (lesson->is_mapped)
+                text_printf(text, "\nThe running %s has mapped %s: exact\n", title,
+                            page_counts_format(text->arena, &pages));
+        else if (lesson->is_exact && lesson->instance->engine->ask)
+                text_printf(text, "\n%s itself says %s: exact\n", title,
+                            page_counts_format(text->arena, &pages));
+}
+
+static void add_learned(Text *text, const Lesson *lesson) {
+        const InstanceConfig *instance = lesson->instance;
+        const Learned *learned = &instance->learned;
+        Arena *arena = text->arena;
+        PageCounts next = lesson_pages(arena, lesson);
+
+        if (learned->pages.n > 0)
+                text_printf(text, "\nLearned: %s%s (%s)\n",
+                            page_counts_format(arena, &learned->pages),
+                            learned->is_exact ? ", exact" : ", an estimate",
+                            learned_path(arena, instance));
+        else
+                text_add(text, "\nNothing was learned yet\n");
+        if (lesson_use(lesson) == LESSON_LEARN)
+                text_printf(text, "The next start%s learns %s%s\n",
+                            learned->pages.n > 0 ? "" : ", or a reload,",
+                            page_counts_format(arena, &next),
+                            lesson->is_exact ? ", exact" : ", an estimate");
+}
+
+static char *render_lesson(Arena *arena, const Lesson *lesson, const RenderOptions *options) {
+        Text text = text_in(arena);
+
+        if (lesson->gathered)
+                add_settings(&text, lesson, options);
+        if (lesson->wrong)
+                text_add_wrapped(&text, "\nIts size is not to be had: ", "  ", lesson->wrong,
+                                 render_width(options));
+        else
+                add_rule(&text, lesson, options);
+        if (!lesson->wrong)
+                add_word(&text, lesson, options);
+        add_learned(&text, lesson);
+        return text.string;
+}
+
+/* ---- an instance ---- */
+
+static void add_origins(Text *text, const InstanceConfig *config) {
+        static const TableColumn columns[] = {
+                {"SETTING", TABLE_LEFT}, {"VALUE", TABLE_LEFT}, {"FROM", TABLE_LEFT}};
+        Table *table = table_new(text->arena, columns, ARRAY_LEN(columns));
+
+        VEC_FOREACH(origin, &config->origins) {
+                table_printf(table, "%s=", origin->key);
+                table_add(table, origin->value);
+                table_printf(table, "%s:%u", origin->file, origin->line);
+        }
+        if (table_rows(table) > 0)
+                table_print(table, text, "  ", false);
+}
+
+static void add_options(Text *text, const DemandInstance *demand, const RenderOptions *options) {
+        for (size_t i = 0; i < demand->n_options; i++) {
+                text_printf(text, "\nSize with pages of %s:\n",
+                            format_page_size(text->arena, demand->options[i].page_size_bytes));
+                add_sizing(text, &demand->options[i].sizing, options);
+        }
+}
+
+/* Without its comments, which say where it comes from. */
+static void add_generated(Text *text, const GeneratedFile *file) {
+        const char *rest = file->text;
+        char *line;
+
+        text_printf(text, "\nThe generator writes %s:\n", file->name);
+        while ((line = text_next_word(text->arena, &rest, "\n")))
+                if (*line != '#')
+                        text_printf(text, "  %s\n", line);
+}
+
+char *render_explain(Arena *arena, const PlanInstance *planned, const Topology *topology,
+                     const Lesson *lesson, const GeneratedFiles *files,
+                     const RenderOptions *options) {
+        const DemandInstance *demand = planned->demand;
+        const InstanceConfig *config = demand->config;
+        const Reason *reason = plan_reason(planned);
+        Text text = text_in(arena);
+
+        text_printf(&text, "%s: %s (%s)\n\n", config->name, config->engine->title, config->file);
+        add_origins(&text, config);
+        if (lesson)
+                text_add(&text, render_lesson(arena, lesson, options));
+        else
+                add_options(&text, demand, options);
+        if (demand->n_options > 0) {
+                text_printf(&text, "\nPlacement=%s on nodes %s: %s\n",
+                            placement_name(config->placement), id_set_format(arena, &demand->nodes),
+                            planned->n_grants > 0
+                                    ? render_nodes(arena, planned->grants, planned->n_grants)
+                                    : "nothing");
+                text_printf(
+                        &text,
+                        "Page tables: up to %s per session with pages of %s, next to nothing with huge pages\n",
+                        format_size(arena, plan_page_tables_bytes(planned)),
+                        format_size(arena, topology->base_page_bytes));
+        }
+        add_thp_wish(&text, config);
+        if (reason->text)
+                text_add_wrapped(&text,
+                                 reason == &planned->reason ? "\nIt is short: "
+                                                            : "\nIt does not start: ",
+                                 "  ", reason->text, render_width(options));
+        if (reason->remedy)
+                text_add_wrapped(&text, "What to do: ", "  ", reason->remedy,
+                                 render_width(options));
+        VEC_FOREACH(file, files)
+                add_generated(&text, file);
+        return text.string;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "render/render_findings.h"
+
+#include "base/text.h"
+#include "render/status_json.h"
+
+/* ---- text ---- */
+
+static char *count_of(Arena *arena, size_t n, const char *noun) {
+        return arena_printf(arena, "%zu %s%s", n, noun, n == 1 ? "" : "s");
+}
+
+static void add_headline(Text *text, const Findings *findings, const RenderOptions *options) {
+        Arena *arena = text->arena;
+        size_t n = findings->list.n, n_mistakes = findings_count_mistakes(findings);
+        size_t n_hurting = findings_count_hurting(findings);
+        bool is_fine = n_mistakes + n_hurting == 0;
+        size_t n_rest = n - n_mistakes - n_hurting;
+        Text line = text_in(arena);
+
+        if (n_mistakes > 0)
+                text_printf(&line, "%s in the configuration",
+                            count_of(arena, n_mistakes, "mistake"));
+        if (n_hurting > 0)
+                text_printf(&line, "%s%s at the next start", n_mistakes > 0 ? ", " : "",
+                            n_hurting == 1 ? "1 finding hurts"
+                                           : arena_printf(arena, "%zu findings hurt", n_hurting));
+        if (is_fine)
+                text_add(&line, "nothing hurts at the next start");
+        if (n_rest > 0)
+                text_printf(&line, "; %s",
+                            count_of(arena, n_rest, is_fine ? "finding" : "more finding"));
+        render_colored(text, options, is_fine ? RENDER_GREEN : RENDER_RED,
+                       is_fine ? "● fine" : "× not fine");
+        text_printf(text, "  %s\n", text_string(&line));
+}
+
+static void add_finding(Text *text, const Finding *finding, const RenderOptions *options) {
+        Diag shown = finding->diag;
+        size_t width = options->width > 0 ? options->width : 100;
+
+        shown.remedy = NULL;
+        text_add(text, "\n");
+        render_colored(text, options, render_severity_color(shown.severity),
+                       severity_name(shown.severity));
+        text_add_wrapped(text, arena_printf(text->arena, " [%s]: ", shown.id), "       ",
+                         diag_format(text->arena, &shown), width);
+        if (finding->diag.remedy)
+                text_add_wrapped(text, "       what to do: ", "       ", finding->diag.remedy,
+                                 width);
+}
+
+/* "2 findings silenced by SilenceRules= in /etc/hugeplan.d/00-host.conf:3". */
+static void add_silenced(Text *text, const Findings *findings) {
+        Text places = text_in(text->arena);
+        const SilencedRule *last = NULL;
+
+        VEC_FOREACH(silenced, &findings->silenced) {
+                const SilencedRule *by = silenced->silenced_by;
+
+                if (last && last->line == by->line && text_equals(last->file, by->file))
+                        continue;
+                text_printf(&places, "%s%s:%u", last ? ", " : "", by->file, by->line);
+                last = by;
+        }
+        if (findings->silenced.n > 0)
+                text_printf(text, "\n%s silenced by SilenceRules= in %s\n",
+                            count_of(text->arena, findings->silenced.n, "finding"),
+                            text_string(&places));
+}
+
+static bool has_rule(const Findings *findings) {
+        VEC_FOREACH(finding, &findings->list)
+                if (rule_may_be_silenced(finding->diag.id))
+                        return true;
+        return false;
+}
+
+char *render_findings(Arena *arena, const Findings *findings, const RenderOptions *options) {
+        Text text = text_in(arena);
+
+        if (findings->list.n == 0)
+                text_add(&text, "No problems found.\n");
+        else
+                add_headline(&text, findings, options);
+        VEC_FOREACH(finding, &findings->list)
+                add_finding(&text, finding, options);
+        if (has_rule(findings))
+                text_add(&text, "\nhugeplan-rules(7) explains what stands in brackets\n");
+        add_silenced(&text, findings);
+        return text.string;
+}
+
+/* ---- JSON ---- */
+
+static json_t *finding_to_json(Arena *arena, const Finding *finding) {
+        json_t *json = problem_to_json(&finding->diag);
+
+        json_object_set_new(json, "hurts", json_boolean(finding->hurts));
+        json_object_set_new(json, "documentation",
+                            json_string(rule_documentation(arena, finding->diag.id)));
+        if (finding->silenced_by)
+                json_object_set_new(json, "silencedBy",
+                                    json_pack("{ss si}", "file", finding->silenced_by->file, "line",
+                                              (int) finding->silenced_by->line));
+        return json;
+}
+
+json_t *findings_to_json(const Findings *findings) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        json_t *problems = json_array(), *silenced = json_array();
+
+        VEC_FOREACH(finding, &findings->list)
+                json_array_append_new(problems, finding_to_json(arena, finding));
+        VEC_FOREACH(finding, &findings->silenced)
+                json_array_append_new(silenced, finding_to_json(arena, finding));
+        return json_pack("{so so}", "problems", problems, "silenced", silenced);
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "render/render_plan.h"
+
+#include "base/size.h"
+#include "base/table.h"
+#include "base/text.h"
+
+/* "+500", "-"; "-1 +1" for a pool whose pages are split, and which grows all the same. */
+static const char *format_pool_steps(Arena *arena, const PlanSteps *steps, const PlanPool *pool) {
+        Text text = text_in(arena);
+
+        VEC_FOREACH(step, steps) {
+                bool is_growing = step->to_pages > step->from_pages;
+
+                if (step->pool == pool)
+                        text_printf(&text, "%s%c%s", text.length > 0 ? " " : "",
+                                    is_growing ? '+' : '-',
+                                    format_count(arena,
+                                                 is_growing ? step->to_pages - step->from_pages
+                                                            : step->from_pages - step->to_pages));
+        }
+        return text.length > 0 ? text.string : "-";
+}
+
+static void add_plan_splits(Text *text, const PlanSteps *steps) {
+        VEC_FOREACH(step, steps) {
+                uint64_t pages = step->from_pages - step->to_pages;
+
+                if (step->split_into_bytes == 0)
+                        continue;
+                text_printf(text, "Node %u: %s found %s of %s %s split into pages of %s.\n",
+                            step->pool->node, format_count(text->arena, pages),
+                            pages == 1 ? "page" : "pages",
+                            format_page_size(text->arena, step->pool->page_size_bytes),
+                            pages == 1 ? "is" : "are",
+                            format_page_size(text->arena, step->split_into_bytes));
+        }
+}
+
+static void add_plan_steps(Text *text, const Plan *plan, const RenderOptions *options) {
+        static const TableColumn columns[] = {
+                {"NODE", TABLE_RIGHT},  {"PAGE", TABLE_RIGHT},   {"FOUND", TABLE_RIGHT},
+                {"TAKEN", TABLE_RIGHT}, {"WANTED", TABLE_RIGHT}, {"FROM", TABLE_RIGHT},
+                {"TO", TABLE_RIGHT},    {"STEP", TABLE_RIGHT},
+        };
+        Arena *arena = text->arena;
+        Table *table = table_new(arena, columns, ARRAY_LEN(columns));
+        PlanSteps steps = plan_steps(arena, plan);
+
+        for (size_t i = 0; i < plan->n_pools; i++) {
+                const PlanPool *pool = &plan->pools[i];
+                if (pool->from_pages == 0 && pool->to_pages == 0)
+                        continue;
+                table_printf(table, "%u", pool->node);
+                table_add(table, format_page_size(arena, pool->page_size_bytes));
+                table_add(table, format_count(arena, pool->found_pages));
+                table_add(table, format_count(arena, pool->foreign_pages));
+                table_add(table, format_count(arena, pool->granted_pages));
+                table_add(table, format_count(arena, pool->from_pages));
+                table_add(table, format_count(arena, pool->to_pages));
+                table_add(table, format_pool_steps(arena, &steps, pool));
+        }
+        text_add(text, "\n");
+        if (table_rows(table) == 0)
+                text_add(text, "No pool has or gets any pages.\n");
+        else
+                table_print(table, text, "", options->is_colored);
+        add_plan_splits(text, &steps);
+}
+
+static void add_plan_instances(Text *text, const Plan *plan, const RenderOptions *options) {
+        static const TableColumn columns[] = {
+                {"VERDICT", TABLE_LEFT},       {"INSTANCE", TABLE_LEFT}, {"SIZE", TABLE_RIGHT},
+                {"PAGES", TABLE_RIGHT},        {"OF", TABLE_RIGHT},      {"NODES", TABLE_LEFT},
+                {"TABLES SAVED", TABLE_RIGHT},
+        };
+        Arena *arena = text->arena;
+        Table *table = table_new(arena, columns, ARRAY_LEN(columns));
+
+        for (size_t i = 0; i < plan->n_instances; i++) {
+                const PlanInstance *planned = &plan->instances[i];
+                Verdict verdict = plan_verdict(planned);
+
+                table_add_colored(table, verdict_name(verdict),
+                                  render_verdict_look(verdict)->color);
+                table_add(table, planned->demand->config->name);
+                table_add(table,
+                          render_size(arena, planned->pages_wanted, planned->page_size_bytes));
+                table_add(table,
+                          render_granted(arena, planned->pages_granted, planned->pages_wanted));
+                table_add(table, planned->page_size_bytes
+                                         ? format_page_size(arena, planned->page_size_bytes)
+                                         : "-");
+                table_add(table, render_nodes(arena, planned->grants, planned->n_grants));
+                table_add(table, planned->pages_granted > 0
+                                         ? format_size(arena, plan_page_tables_bytes(planned))
+                                         : "-");
+        }
+        if (table_rows(table) > 0)
+                table_print(table, text, "", options->is_colored);
+}
+
+static void add_plan_reasons(Text *text, const Plan *plan, const RenderOptions *options) {
+        for (size_t i = 0; i < plan->n_instances; i++) {
+                const PlanInstance *planned = &plan->instances[i];
+                const char *name = planned->demand->config->name;
+                const Reason *reason = plan_reason(planned);
+
+                if (reason->kind == REASON_NONE)
+                        continue;
+                text_add(text, "\n");
+                text_add_wrapped(text, arena_printf(text->arena, "%s: ", name), "    ",
+                                 reason->text, render_width(options));
+                if (reason->remedy)
+                        text_add_wrapped(text, "    what to do: ", "    ", reason->remedy,
+                                         render_width(options));
+        }
+}
+
+static bool is_anyone_short(const Plan *plan) {
+        for (size_t i = 0; i < plan->n_instances; i++)
+                if (plan_reason(&plan->instances[i])->kind != REASON_NONE)
+                        return true;
+        return false;
+}
+
+static void add_plan_headline(Text *text, const Plan *plan, const HostPlan *host) {
+        size_t n_steps = plan_count_changed(plan);
+
+        if (plan->n_instances == 0)
+                text_add(text, "No instances are described in /etc/hugeplan.d.\n");
+        else if (n_steps > 0)
+                text_printf(text, "%zu %s to be changed. Nothing was written.\n\n", n_steps,
+                            n_steps == 1 ? "pool is" : "pools are");
+        else if (host_plan_count(host) > 0)
+                text_add(text, "No pool is to be changed. Nothing was written.\n\n");
+        else if (is_anyone_short(plan))
+                text_add(text, "Nothing can be changed, though not every instance is served.\n\n");
+        else
+                text_add(text, "The host matches the plan: nothing to do.\n\n");
+}
+
+static void add_writes(Text *text, const HostWrites *writes) {
+        VEC_FOREACH(write, writes)
+                text_printf(text, "%s is to be set to '%s'.\n", write->path, write->value);
+}
+
+static void add_plan_host(Text *text, const HostPlan *host) {
+        if (host_plan_count(host) > 0)
+                text_add(text, "\n");
+        add_writes(text, &host->thp.writes);
+        add_writes(text, &host->limits.writes);
+}
+
+char *render_plan(Arena *arena, const Plan *plan, const HostPlan *host, const Config *config,
+                  const RenderOptions *options) {
+        Text text = text_in(arena);
+
+        add_plan_headline(&text, plan, host);
+        add_plan_instances(&text, plan, options);
+        if (plan->n_instances > 0)
+                add_plan_steps(&text, plan, options);
+        add_plan_host(&text, host);
+        if (plan->n_instances > 0)
+                text_printf(
+                        &text,
+                        "\n%s of memory stays free for the host (KeepFree=%s of each node).\n"
+                        "TABLES SAVED: page tables per session that touches all of the segment.\n",
+                        format_size(arena, plan->keep_free_bytes),
+                        amount_format(arena, &config->host.keep_free));
+        add_plan_reasons(&text, plan, options);
+        return text.string;
+}
+
+char *render_plan_after_reload(Arena *arena, const Plan *plan, const RenderOptions *options) {
+        Text text = text_in(arena);
+
+        text_add(&text, "\nAfter 'hugeplanctl reload', which opens the boot guard:\n\n");
+        add_plan_instances(&text, plan, options);
+        add_plan_steps(&text, plan, options);
+        add_plan_reasons(&text, plan, options);
+        return text.string;
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "render/render_status.h"
+
+#include "base/size.h"
+#include "base/table.h"
+#include "base/text.h"
+
+static void add_headline(Text *text, const Status *status, const RenderOptions *options) {
+        Arena *arena = text->arena;
+        size_t n_start = 0;
+
+        for (size_t i = 0; i < status->n_instances; i++)
+                n_start += verdict_lets_start(status->instances[i].verdict);
+        render_colored(text, options, render_verdict_look(status->verdict)->color,
+                       arena_printf(arena, "%s %s", render_verdict_look(status->verdict)->mark,
+                                    verdict_name(status->verdict)));
+        if (status->n_instances == 0)
+                text_add(text, "  no instances are described in /etc/hugeplan.d");
+        else
+                text_printf(text, "  %zu of %zu %s may start", n_start, status->n_instances,
+                            status->n_instances == 1 ? "instance" : "instances");
+        text_printf(text, "; transparent huge pages: %s", status->thp ? status->thp : "none");
+        if (!text_equals(status->phase, "idle"))
+                text_printf(text, "; %s", status->phase);
+        text_add(text, "\n");
+}
+
+static void add_instances(Text *text, const Status *status, const RenderOptions *options) {
+        static const TableColumn columns[] = {
+                {"VERDICT", TABLE_LEFT}, {"INSTANCE", TABLE_LEFT}, {"SIZE", TABLE_RIGHT},
+                {"PAGES", TABLE_RIGHT},  {"OF", TABLE_RIGHT},      {"NODES", TABLE_LEFT},
+                {"UNIT", TABLE_LEFT},
+        };
+        Arena *arena = text->arena;
+        Table *table = table_new(arena, columns, ARRAY_LEN(columns));
+
+        for (size_t i = 0; i < status->n_instances; i++) {
+                const StatusInstance *instance = &status->instances[i];
+
+                table_add_colored(table, verdict_name(instance->verdict),
+                                  render_verdict_look(instance->verdict)->color);
+                table_add(table, instance->name);
+                table_add(table,
+                          render_size(arena, instance->pages_wanted, instance->page_size_bytes));
+                table_add(table,
+                          render_granted(arena, instance->pages_granted, instance->pages_wanted));
+                table_add(table, instance->page_size_bytes
+                                         ? format_page_size(arena, instance->page_size_bytes)
+                                         : "-");
+                table_add(table, render_nodes(arena, instance->nodes, instance->n_nodes));
+                table_add(table, instance->unit);
+        }
+        if (table_rows(table) == 0)
+                return;
+        text_add(text, "\n");
+        table_print(table, text, "", options->is_colored);
+}
+
+static bool is_pool_of_interest(const Status *status, const StatusPool *pool) {
+        bool is_used_size = false;
+
+        for (size_t i = 0; i < status->n_pools; i++)
+                is_used_size = is_used_size ||
+                               (status->pools[i].page_size_bytes == pool->page_size_bytes &&
+                                status->pools[i].total_pages > 0);
+        return is_used_size;
+}
+
+static void add_pools(Text *text, const Status *status, const RenderOptions *options) {
+        static const TableColumn columns[] = {
+                {"NODE", TABLE_RIGHT},   {"PAGE", TABLE_RIGHT},     {"TOTAL", TABLE_RIGHT},
+                {"FREE", TABLE_RIGHT},   {"PROMISED", TABLE_RIGHT}, {"OURS", TABLE_RIGHT},
+                {"OTHERS", TABLE_RIGHT}, {"SURPLUS", TABLE_RIGHT},  {"MEMORY", TABLE_RIGHT},
+        };
+        Arena *arena = text->arena;
+        Table *table = table_new(arena, columns, ARRAY_LEN(columns));
+
+        for (size_t i = 0; i < status->n_pools; i++) {
+                const StatusPool *pool = &status->pools[i];
+
+                if (!is_pool_of_interest(status, pool))
+                        continue;
+                table_printf(table, "%u", pool->node);
+                table_add(table, format_page_size(arena, pool->page_size_bytes));
+                table_add(table, format_count(arena, pool->total_pages));
+                table_add(table, format_count(arena, pool->free_pages));
+                table_add(table, format_count(arena, pool->promised_pages));
+                table_add(table, format_count(arena, pool->owned_pages));
+                table_add(table, format_count(arena, pool->foreign_pages));
+                table_add(table, format_count(arena, pool->surplus_pages));
+                table_add(table, render_size(arena, pool->total_pages, pool->page_size_bytes));
+        }
+        text_add(text, "\n");
+        if (table_rows(table) == 0)
+                text_add(text, status->n_pools > 0 ? "All huge page pools are empty.\n"
+                                                   : "This kernel has no huge pages.\n");
+        else
+                table_print(table, text, "", options->is_colored);
+}
+
+/* "198", "198+" where there may be more; "-" where pages cannot be told from bytes. */
+static char *format_held(Arena *arena, const Holder *holder) {
+        return holder->page_size_bytes == 0
+                       ? arena_strdup(arena, "-")
+                       : arena_printf(arena, "%s%s", format_count(arena, holder->pages),
+                                      holder->is_lower_bound ? "+" : "");
+}
+
+static void add_holder(Table *table, Arena *arena, const Status *status, const Holder *holder) {
+        const StatusInstance *instance = status_find_unit(status, holder->unit);
+
+        table_add(table, holder->unit ? holder->unit : holder->pid == 0 ? holder->command : NULL);
+        table_add(table, holder->pid > 0 ? arena_printf(arena, "%" PRIu64, holder->pid) : NULL);
+        table_add(table, holder->pid > 0 ? holder->command : NULL);
+        table_add(table, format_held(arena, holder));
+        table_add(table,
+                  holder->mapped_pages > 0 ? format_count(arena, holder->mapped_pages) : NULL);
+        table_add(table, holder->page_size_bytes > 0
+                                 ? format_page_size(arena, holder->page_size_bytes)
+                                 : NULL);
+        table_add(table, format_size(arena, holder_kept_bytes(holder)));
+        table_add(table, render_nodes(arena, holder->nodes, holder->n_nodes));
+        table_add(table, instance ? instance->name : NULL);
+}
+
+static void add_holders(Text *text, const Status *status, const RenderOptions *options) {
+        static const TableColumn columns[] = {
+                {"HOLDER", TABLE_LEFT}, {"PID", TABLE_RIGHT},    {"COMMAND", TABLE_LEFT},
+                {"PAGES", TABLE_RIGHT}, {"MAPPED", TABLE_RIGHT}, {"OF", TABLE_RIGHT},
+                {"SIZE", TABLE_RIGHT},  {"NODES", TABLE_LEFT},   {"INSTANCE", TABLE_LEFT},
+        };
+        Table *table = table_new(text->arena, columns, ARRAY_LEN(columns));
+
+        if (!status->holders || status->holders->list.n == 0)
+                return;
+        VEC_FOREACH(holder, &status->holders->list)
+                add_holder(table, text->arena, status, holder);
+        text_add(text, "\n");
+        table_print(table, text, "", options->is_colored);
+}
+
+char *render_status(Arena *arena, const Status *status, const RenderOptions *options) {
+        Text text = text_in(arena);
+
+        add_headline(&text, status, options);
+        add_instances(&text, status, options);
+        add_pools(&text, status, options);
+        add_holders(&text, status, options);
+        if (status->problems.list.n > 0) {
+                text_add(&text, "\n");
+                text_add(&text, render_problems(arena, &status->problems, options));
+        }
+        return text.string;
+}
+
+static void add_field(Text *text, const char *label, const char *value) {
+        text_printf(text, "%10s%c %s\n", label, *label ? ':' : ' ', value);
+}
+
+static bool is_of_instance(const StatusInstance *instance, const Effort *effort) {
+        if (effort->page_size_bytes != instance->page_size_bytes)
+                return false;
+        for (size_t i = 0; i < instance->n_nodes; i++)
+                if (instance->nodes[i].node == effort->node)
+                        return true;
+        return instance->n_nodes == 0;
+}
+
+/* What was done for the pools that serve the instance. */
+static void add_efforts(Text *text, const Status *status, const StatusInstance *instance) {
+        bool is_first = true;
+
+        VEC_FOREACH(effort, &status->efforts) {
+                if (!is_of_instance(instance, effort))
+                        continue;
+                add_field(text, is_first ? "Done" : "", effort_format(text->arena, effort));
+                is_first = false;
+        }
+}
+
+/* What its own unit holds. */
+static void add_held(Text *text, const Status *status, const StatusInstance *instance) {
+        bool is_first = true;
+
+        if (!status->holders || !instance->unit || instance->pages_wanted == 0)
+                return;
+        VEC_FOREACH(holder, &status->holders->list) {
+                if (!text_equals(holder->unit, instance->unit))
+                        continue;
+                add_field(text, is_first ? "Held by" : "", holder_format_use(text->arena, holder));
+                is_first = false;
+        }
+        if (is_first)
+                add_field(text, "Held by",
+                          status->holders->is_complete ? "not mapped yet" : "no page in use yet");
+}
+
+char *render_status_instance(Arena *arena, const Status *status, const StatusInstance *instance,
+                             const RenderOptions *options) {
+        Text text = text_in(arena);
+
+        render_colored(&text, options, render_verdict_look(instance->verdict)->color,
+                       arena_printf(arena, "%s %s", render_verdict_look(instance->verdict)->mark,
+                                    verdict_name(instance->verdict)));
+        text_add(&text, "  ");
+        render_colored(&text, options, RENDER_BOLD, instance->name);
+        text_add(&text, "\n");
+        add_field(&text, "Unit", instance->unit ? instance->unit : "none waits for it");
+        add_field(&text, "Engine", instance->engine ? instance->engine : "-");
+        add_field(&text, "File", instance->file ? instance->file : "-");
+        if (instance->pages_wanted > 0) {
+                add_field(&text, "Pages",
+                          arena_printf(arena, "%s of %s (%s)",
+                                       render_granted(arena, instance->pages_granted,
+                                                      instance->pages_wanted),
+                                       format_page_size(arena, instance->page_size_bytes),
+                                       render_size(arena, instance->pages_wanted,
+                                                   instance->page_size_bytes)));
+                add_field(&text, "Nodes", render_nodes(arena, instance->nodes, instance->n_nodes));
+        }
+        add_held(&text, status, instance);
+        add_field(&text, "Priority",
+                  arena_printf(arena, "%u, Shortage=%s", instance->priority,
+                               shortage_name(instance->shortage)));
+        if (instance->reason.text)
+                text_add_wrapped(&text, "    Reason: ", "            ", instance->reason.text,
+                                 render_width(options));
+        if (instance->reason.remedy)
+                text_add_wrapped(&text, "What to do: ", "            ", instance->reason.remedy,
+                                 render_width(options));
+        add_efforts(&text, status, instance);
+        return text.string;
+}
+
+char *render_verdict(Arena *arena, const StatusInstance *instance) {
+        Text text = text_in(arena);
+
+        text_printf(&text, "%s: %s", instance->name, verdict_name(instance->verdict));
+        if (instance->pages_wanted > 0 && !instance->reason.text)
+                text_printf(&text, ": %s pages of %s (%s)",
+                            render_granted(arena, instance->pages_granted, instance->pages_wanted),
+                            format_page_size(arena, instance->page_size_bytes),
+                            render_size(arena, instance->pages_wanted, instance->page_size_bytes));
+        if (instance->n_nodes > 0 && !instance->reason.text)
+                text_printf(&text, " on nodes %s",
+                            render_nodes(arena, instance->nodes, instance->n_nodes));
+        if (instance->reason.text)
+                text_printf(&text, ": %s", instance->reason.text);
+        if (instance->reason.remedy)
+                text_printf(&text, "; %s", instance->reason.remedy);
+        return text.string;
+}

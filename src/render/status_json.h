@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* Status and plan as JSON: the objects of org.hugeplan.Manager and of --json. Fields are only ever
+ * added. */
+
+#include "plan/host_plan.h"
+#include "status/status.h"
+
+#include <jansson.h>
+
+/* New references, owned by the caller. AFTER_RELOAD: NULL where a reload would plan the same. */
+json_t *status_to_json(const Status *status);
+json_t *status_instance_to_json(const StatusInstance *instance);
+json_t *problem_to_json(const Diag *problem);
+json_t *problems_to_json(const Diags *problems);
+json_t *plan_to_json(const Plan *plan, const Plan *after_reload, const HostPlan *host);
+
+/* What a daemon has sent, as a value in ARENA; unknown fields are passed over. NULL if it is no
+ * status. */
+Status *status_from_json(Arena *arena, const json_t *json);
+
+/* A list of problems; what is no problem is passed over. */
+Diags problems_from_json(Arena *arena, const json_t *json);
+
+/* One instance of it; -EPROTO if it is none. */
+int status_instance_from_json(Arena *arena, const json_t *json, StatusInstance *ret);

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "systemd/dropin_check.h"
+
+#include "base/text.h"
+#include "host/host_plan_read.h"
+#include "host/host_sources.h"
+#include "model/names.h"
+#include "model/problem.h"
+
+#include <string.h>
+
+DropinInput dropin_input(const Root *root, Arena *arena, const Config *config, const char *ctl) {
+        const Accounts accounts = accounts_for_limits(root, arena, config);
+
+        return (DropinInput){
+                .config = config,
+                .ctl = ctl,
+                .systemd_version = systemd_version(root, config),
+                .has_group = account_find_group(arena, &accounts, NAME_HUGETLB_GROUP),
+        };
+}
+
+/* "postgresql@15-main.service" -> "postgresql@.service"; NULL for units that are no instance. */
+static char *template_of(Arena *arena, const char *unit) {
+        const char *at = strchr(unit, '@');
+
+        return at ? arena_printf(arena, "%.*s@.service", (int) (at - unit), unit) : NULL;
+}
+
+/* NULL where the administrator has none. */
+static const char *find_file(const Root *root, Arena *arena, const char *unit) {
+        char *target;
+        const char *path = arena_printf(arena, PATH_UNITS_ETC "/%s.d/" NAME_DROPIN, unit);
+
+        return root_exists(root, path) || root_read_link(root, arena, path, &target) == 0 ? path
+                                                                                          : NULL;
+}
+
+/* systemd.unit(5): a file of the same name in /etc replaces the generated one, even one of the
+ * unit's template. */
+static const char *find_override(const Root *root, Arena *arena, const char *unit) {
+        const char *template = template_of(arena, unit), *path = find_file(root, arena, unit);
+
+        return path || !template ? path : find_file(root, arena, template);
+}
+
+static void check_one(const Root *root, Arena *arena, const Dropin *dropin, Diags *problems) {
+        const char *path =
+                arena_printf(arena, PATH_GENERATOR_DIR "/%s.d/" NAME_DROPIN, dropin->unit);
+        char *text = NULL;
+        int r = root_read_file(root, arena, path, strlen(dropin->text) + 4096, &text, NULL);
+
+        if (r == 0 && text_equals(text, dropin->text))
+                return;
+        diags_add(problems,
+                  &(Diag){.severity = SEVERITY_WARNING,
+                          .id = problem_id(PROBLEM_DROPIN_MISSING),
+                          .file = path,
+                          .text = arena_printf(
+                                  arena,
+                                  r == 0 ? "the gate of %s is not that of today's configuration"
+                                         : "%s does not wait for its pages: its gate is missing",
+                                  dropin->unit),
+                          .remedy = "run 'systemctl daemon-reload'"});
+}
+
+void dropin_check(const Root *root, const Dropins *dropins, Diags *problems) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+
+        if (!root_is_directory(root, PATH_SYSTEMD_RUNS))
+                return;
+        VEC_FOREACH(dropin, dropins)
+                if (!find_override(root, arena, dropin->unit))
+                        check_one(root, arena, dropin, problems);
+}
+
+char *dropin_key(const Root *root, Arena *arena, const SourceNames *units) {
+        Text key = text_in(arena);
+
+        text_printf(&key, "%s %s", root_identity(root, arena, PATH_GENERATOR_DIR),
+                    root_identity(root, arena, PATH_UNITS_ETC));
+        VEC_FOREACH(unit, units)
+                text_printf(&key, " %s %s", *unit,
+                            root_identity(root, arena,
+                                          arena_printf(arena, PATH_UNITS_ETC "/%s.d", *unit)));
+        return key.string;
+}
+
+void dropin_explain(const Root *root, Arena *arena, const Config *config, LoadedUnits *units) {
+        HostSources sources = host_sources(root);
+
+        VEC_FOREACH(unit, units) {
+                if (!text_equals(unit->load_state, "loaded") || loaded_unit_has_gates(config, unit))
+                        continue;
+                unit->reset =
+                        loaded_unit_find_reset(unit_file_read(arena, &sources.sources, unit->name));
+                unit->override = find_override(root, arena, unit->name);
+        }
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* Asks systemd what it has in effect of some units: org.freedesktop.systemd1(5).
+ *
+ * Only reads. A unit may be loaded by that, as by `systemctl show`; none is ever started. The
+ * connection is closed with the query, so that nothing is left to wake up for. */
+
+#include "host/root.h"
+#include "units/loaded_unit.h"
+
+#include <systemd/sd-event.h>
+
+typedef struct UnitQuery UnitQuery;
+
+/* Whether there may be a manager to be asked: on this host, or below a root that has its socket. */
+bool unit_manager_exists(const Root *root);
+
+/* Asks for the units called NAMES: as root by systemd's own socket, which needs no bus and is there
+ * from the first moment on, else by the system bus. Does not wait; everything is on its way at once.
+ * What is answered will be in ARENA, which must outlive the query. Negative errno where there is
+ * nobody to be asked. */
+int unit_query_new(const Root *root, Arena *arena, const SourceNames *names, UnitQuery **ret);
+UnitQuery *unit_query_free(UnitQuery *query); /* takes NULL; returns NULL */
+void unit_query_freep(UnitQuery **query);
+
+/* Waits for the answers, in the order of the names: LIMIT_USEC at most (-ETIMEDOUT). Another negative
+ * errno where systemd hangs up, or answers what makes no sense. `reset` and `override` are not known to
+ * it. */
+int unit_query_wait(UnitQuery *query, uint64_t limit_usec, LoadedUnits *ret);
+
+/* The end of a query that EVENT looks after: the units, or a negative errno as above. It is the
+ * handler's to free the query. */
+typedef void (*UnitQueryHandler)(void *userdata, int error, const LoadedUnits *units);
+
+int unit_query_attach(UnitQuery *query, sd_event *event, uint64_t limit_usec,
+                      UnitQueryHandler handler, void *userdata);

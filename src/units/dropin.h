@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* The drop-ins that make database units wait for their reservation. systemd.unit(5).
+ *
+ * Wants= and After=, never Requires= or its kin: those would restart the database whenever hugeplan
+ * is restarted. The gate is an ExecStartPre=, so that it runs at every start, is retried by
+ * Restart= and speaks in the database's own log. */
+
+#include "config/config.h"
+#include "read/source.h"
+
+typedef struct Dropin {
+        const char *unit;
+        const char *text;
+} Dropin;
+
+typedef VEC(Dropin) Dropins;
+
+typedef struct DropinInput {
+        const Config *config;
+        const char *ctl; /* path of hugeplanctl */
+        /* The group NAME_HUGETLB_GROUP exists. A unit with SupplementaryGroups= of one that does not
+         * fails to start, so it is left out then. */
+        bool has_group;
+        unsigned systemd_version; /* for what not every version knows; 0: not known */
+} DropinInput;
+
+/* The units that are to have one, sorted. */
+SourceNames dropin_units(Arena *arena, const Config *config);
+
+/* One for each unit of the configuration, sorted by unit; several instances may share a unit. */
+Dropins dropins_make(Arena *arena, const DropinInput *input);

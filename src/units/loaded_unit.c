@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "units/loaded_unit.h"
+
+#include "base/text.h"
+#include "model/names.h"
+#include "model/problem.h"
+#include "plan/limits.h"
+
+#include <string.h>
+
+static const char reload_remedy[] = "run 'systemctl daemon-reload'";
+
+static const char *base_name(const char *path) {
+        const char *slash = strrchr(path, '/');
+
+        return slash ? slash + 1 : path;
+}
+
+static bool has_name(const SourceNames *names, const char *name) {
+        VEC_FOREACH(each, names)
+                if (text_equals(*each, name))
+                        return true;
+        return false;
+}
+
+/* ---- gates ---- */
+
+/* What was written by hand may be in a shell's command line, and a variable may hold any name. */
+static bool is_gate(Arena *arena, const char *command_line, const char *instance) {
+        enum { PROGRAM, VERB, NAME } wanted = PROGRAM;
+        const char *word;
+
+        while ((word = text_next_word(arena, &command_line, " \t'\"();&|"))) {
+                if (text_equals(base_name(word + strspn(word, "-+!@:")), "hugeplanctl"))
+                        wanted = VERB;
+                else if (wanted == VERB && text_equals(word, "wait"))
+                        wanted = NAME;
+                else if (wanted == NAME && (text_equals(word, instance) || *word == '$' ||
+                                            text_equals(word, "--all")))
+                        return true;
+        }
+        return false;
+}
+
+static bool has_gate(const LoadedUnit *unit, const InstanceConfig *instance) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+
+        VEC_FOREACH(command_line, &unit->pre_starts)
+                if (is_gate(arena, *command_line, instance->name))
+                        return true;
+        return false;
+}
+
+bool loaded_unit_has_gates(const Config *config, const LoadedUnit *unit) {
+        for (size_t i = 0; i < config->n_instances; i++)
+                if (text_equals(config->instances[i].unit, unit->name) &&
+                    !has_gate(unit, &config->instances[i]))
+                        return false;
+        return true;
+}
+
+/* "a, b": those whose gate is missing; NULL: none. */
+static const char *names_without_gate(Arena *arena, const Config *config, const LoadedUnit *unit) {
+        Text names = text_in(arena);
+
+        for (size_t i = 0; i < config->n_instances; i++)
+                if (text_equals(config->instances[i].unit, unit->name) &&
+                    !has_gate(unit, &config->instances[i]))
+                        text_add_item(&names, config->instances[i].name);
+        return names.string;
+}
+
+static bool is_told(const Diags *problems, const char *dropin) {
+        VEC_FOREACH(problem, &problems->list)
+                if (text_equals(problem->id, problem_id(PROBLEM_DROPIN_MISSING)) &&
+                    text_equals(problem->file, dropin))
+                        return true;
+        return false;
+}
+
+/* One of our drop-in's name, which is not ours: it takes its place. */
+static const char *find_override(const LoadedUnit *unit) {
+        VEC_FOREACH(path, &unit->dropins)
+                if (text_equals(base_name(*path), NAME_DROPIN))
+                        return *path;
+        return unit->override;
+}
+
+static void add_masked(Arena *arena, const char *path, const char *what, Diags *problems) {
+        diags_add(problems,
+                  &(Diag){.severity = SEVERITY_NOTICE,
+                          .id = problem_id(PROBLEM_GATE_MASKED),
+                          .file = text_printable(arena, path),
+                          .text = arena_printf(
+                                  arena, "%s: this file takes the gate's place, as it may", what)});
+}
+
+/* Those that are read after ours: one of them must have taken the gate away. */
+static SourceNames later_dropins(Arena *arena, const LoadedUnit *unit, const char *dropin) {
+        SourceNames later = {};
+        bool is_later = false;
+
+        VEC_FOREACH(path, &unit->dropins) {
+                if (is_later)
+                        *vec_push(arena, &later) = *path;
+                is_later = is_later || text_equals(*path, dropin);
+        }
+        return later;
+}
+
+static const char *join(Arena *arena, const SourceNames *names) {
+        Text text = text_in(arena);
+
+        VEC_FOREACH(name, names)
+                text_add_item(&text, text_printable(arena, *name));
+        return text_string(&text);
+}
+
+static void add_missing(Arena *arena, const LoadedUnit *unit, const char *dropin, const char *what,
+                        Diags *problems) {
+        const SourceNames later = later_dropins(arena, unit, dropin);
+        Diag diag = {
+                .severity = SEVERITY_WARNING,
+                .id = problem_id(PROBLEM_GATE_MISSING),
+                .file = dropin,
+                .text = arena_printf(arena, "%s: systemd has not read its gate", what),
+                .remedy = reload_remedy,
+        };
+
+        if (unit->reset && has_name(&later, unit->reset->file)) {
+                diag.file = text_printable(arena, unit->reset->file);
+                diag.line = unit->reset->line;
+                diag.key = "ExecStartPre";
+                diag.text = arena_printf(arena, "%s: this line throws its gate away", what);
+                diag.remedy =
+                        "write the gate again below it (hugeplan.d(5), THE GATE), or take the "
+                        "line out; then run 'systemctl daemon-reload'";
+        } else if (later.n > 0) {
+                diag.text = arena_printf(arena, "%s: its gate is read, but not in effect after %s",
+                                         what, join(arena, &later));
+                diag.remedy = arena_printf(
+                        arena, "see what 'systemctl cat %s' says of ExecStartPre=", unit->name);
+        }
+        diags_add(problems, &diag);
+}
+
+void loaded_unit_judge_gates(const Config *config, const LoadedUnit *unit, Diags *problems) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const char *names = names_without_gate(arena, config, unit);
+        const char *dropin =
+                arena_printf(arena, PATH_GENERATOR_DIR "/%s.d/" NAME_DROPIN, unit->name);
+
+        if (!names || is_told(problems, dropin))
+                return;
+        const char *what = arena_printf(arena, "%s starts without asking for the pages of %s",
+                                        unit->name, names);
+        const char *override = has_name(&unit->dropins, dropin) ? NULL : find_override(unit);
+
+        if (override)
+                add_masked(arena, override, what, problems);
+        else
+                add_missing(arena, unit, dropin, what, problems);
+}
+
+/* ---- from files ---- */
+
+const UnitAssignment *loaded_unit_find_reset(const UnitFile *file) {
+        const UnitAssignment *last = NULL;
+
+        VEC_FOREACH(assignment, &file->assignments)
+                if (text_equals(assignment->section, "Service") &&
+                    text_equals(assignment->key, "ExecStartPre") && !*assignment->value)
+                        last = assignment;
+        return last;
+}
+
+/* A drop-in that assigns nothing does not count. */
+LoadedUnit loaded_unit_of_files(Arena *arena, const char *name, const UnitFile *file) {
+        LoadedUnit unit = {
+                .name = name,
+                .load_state = !file->fragment_path ? "not-found"
+                              : file->is_masked    ? "masked"
+                                                   : "loaded",
+                .reset = loaded_unit_find_reset(file),
+        };
+        UnitAssignments pre_starts = unit_file_list(arena, file, "Service", "ExecStartPre");
+
+        VEC_FOREACH(assignment, &pre_starts)
+                *vec_push(arena, &unit.pre_starts) = (*assignment)->value;
+        VEC_FOREACH(assignment, &file->assignments)
+                if (!text_equals(assignment->file, file->fragment_path) &&
+                    !has_name(&unit.dropins, assignment->file))
+                        *vec_push(arena, &unit.dropins) = assignment->file;
+        return unit;
+}
+
+/* ---- what an instance needs of its unit ---- */
+
+typedef struct Need {
+        Arena *arena;
+        const LoadedUnitInput *input;
+        const LoadedUnit *unit;
+        const InstanceConfig *instance;
+        const PlanInstance *planned;
+} Need;
+
+static void add_setting(const Need *need, const char *key, const char *text, const char *remedy,
+                        Diags *problems) {
+        diags_add(problems, &(Diag){.severity = SEVERITY_WARNING,
+                                    .id = problem_id(PROBLEM_UNIT_SETTING),
+                                    .file = need->instance->file,
+                                    .key = key,
+                                    .text = text,
+                                    .remedy = remedy});
+}
+
+static char *pages_text(Arena *arena, uint64_t pages, const PlanInstance *planned) {
+        return arena_printf(arena, "%s pages of %s", format_count(arena, pages),
+                            format_page_size(arena, planned->page_size_bytes));
+}
+
+static void judge_nodes(const Need *need, Diags *problems) {
+        const PlanInstance *planned = need->planned;
+        uint64_t pages = 0;
+
+        if (!need->unit->is_bound || id_set_is_empty(&need->unit->nodes))
+                return;
+        for (size_t i = 0; i < planned->n_grants; i++)
+                if (!id_set_has(&need->unit->nodes, planned->grants[i].node))
+                        pages += planned->grants[i].pages;
+        if (pages == 0)
+                return;
+        const char *nodes = id_set_format(need->arena, &need->unit->nodes);
+
+        add_setting(need, "Nodes",
+                    arena_printf(need->arena,
+                                 "%s is loaded with NUMAPolicy=bind to node %s, and %s of %s are "
+                                 "elsewhere: it cannot use them",
+                                 need->unit->name, nodes, pages_text(need->arena, pages, planned),
+                                 need->instance->name),
+                    arena_printf(need->arena,
+                                 "write Nodes=%s here, or NUMAMask= with all nodes of the instance "
+                                 "into the unit",
+                                 nodes),
+                    problems);
+}
+
+/* By name or number. */
+static bool is_group(const char *name, const Account *group) {
+        uint64_t id;
+
+        return text_equals(name, group->name) || (parse_u64(name, &id) == 0 && id == group->id);
+}
+
+static bool is_in_group(const Need *need, const Account *group) {
+        const LoadedUnit *unit = need->unit;
+        const Account *user = account_find_user(need->arena, need->input->accounts, unit->user);
+
+        VEC_FOREACH(name, &unit->groups)
+                if (is_group(*name, group))
+                        return true;
+        if (*unit->group ? is_group(unit->group, group) : user && user->group_id == group->id)
+                return true;
+        return account_has_member(need->arena, group, unit->user);
+}
+
+static bool is_root(const char *user) {
+        return !*user || text_equals(user, "root") || text_equals(user, "0");
+}
+
+/* Until 5.15 a memlock limit as large as the segment would do. */
+static void judge_right(const Need *need, Diags *problems) {
+        const LoadedUnit *unit = need->unit;
+        const Account *group =
+                account_find_group(need->arena, need->input->accounts, NAME_HUGETLB_GROUP);
+        bool is_by_limit = topology_kernel_is_older(need->input->topology, 5, 16);
+        uint64_t bytes = mul_saturated(need->planned->pages_wanted, need->planned->page_size_bytes);
+
+        if (!limits_needs_group(need->instance) || unit->may_lock || is_root(unit->user) ||
+            !group || is_in_group(need, group) || (is_by_limit && unit->memory_lock_bytes >= bytes))
+                return;
+        const char *lacks = is_by_limit ? arena_printf(need->arena,
+                                                       "with LimitMEMLOCK=%" PRIu64
+                                                       ", and not in the group " NAME_HUGETLB_GROUP,
+                                                       unit->memory_lock_bytes)
+                                        : "without the group " NAME_HUGETLB_GROUP;
+
+        add_setting(
+                need, "SharedMemory",
+                arena_printf(need->arena,
+                             "%s is loaded %s: the kernel refuses %s its System V segment of %s",
+                             unit->name, lacks, need->instance->name,
+                             pages_text(need->arena, need->planned->pages_wanted, need->planned)),
+                arena_printf(need->arena,
+                             "systemctl edit %s: [Service] SupplementaryGroups=" NAME_HUGETLB_GROUP,
+                             unit->name),
+                problems);
+}
+
+/* hugeplan.service is before sysinit.target, which nearly every unit is after by itself. */
+static void judge_order(const Need *need, Diags *problems) {
+        const SourceNames *after = &need->unit->after;
+
+        if (!has_gate(need->unit, need->instance) || has_name(after, NAME_UNIT) ||
+            has_name(after, "sysinit.target") || has_name(after, "basic.target"))
+                return;
+        add_setting(need, "Unit",
+                    arena_printf(need->arena,
+                                 "%s is not ordered after " NAME_UNIT
+                                 ": at boot its gate may ask before anything is reserved",
+                                 need->unit->name),
+                    arena_printf(need->arena,
+                                 "systemctl edit %s: [Unit] Wants=" NAME_UNIT
+                                 " and After=" NAME_UNIT,
+                                 need->unit->name),
+                    problems);
+}
+
+static void judge_instance(Need *need, Diags *problems) {
+        need->planned = plan_find(need->input->plan, need->instance->name);
+        judge_order(need, problems);
+        if (need->instance->refusal || !need->planned)
+                return;
+        judge_nodes(need, problems);
+        judge_right(need, problems);
+}
+
+/* ---- units ---- */
+
+static Diag not_loaded(Arena *arena, const LoadedUnit *unit, const InstanceConfig *instance) {
+        Diag diag = {.severity = SEVERITY_WARNING, .id = problem_id(PROBLEM_UNIT_NOT_LOADED)};
+
+        if (text_equals(unit->load_state, "not-found")) {
+                diag.text = arena_printf(arena,
+                                         "systemd knows no %s: nobody waits for the pages of %s",
+                                         unit->name, instance->name);
+                diag.remedy = "name the unit that there is, or install it; then run 'systemctl "
+                              "daemon-reload'";
+        } else if (text_equals(unit->load_state, "masked")) {
+                diag.severity = SEVERITY_NOTICE;
+                diag.text = arena_printf(
+                        arena, "%s is masked and cannot be started; the pages of %s stay reserved",
+                        unit->name, instance->name);
+        } else {
+                diag.text = arena_printf(arena,
+                                         "systemd does not take %s (%s): it cannot be started",
+                                         unit->name, text_printable(arena, unit->load_state));
+                diag.remedy = arena_printf(arena, "run 'systemd-analyze verify %s'", unit->name);
+        }
+        return diag;
+}
+
+static void judge_state(const Config *config, const LoadedUnit *unit, Diags *problems) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+
+        for (size_t i = 0; i < config->n_instances; i++) {
+                const InstanceConfig *instance = &config->instances[i];
+
+                if (!text_equals(instance->unit, unit->name))
+                        continue;
+                const ConfigOrigin *origin = config_find_origin(instance, "Unit");
+                Diag diag = not_loaded(arena, unit, instance);
+
+                diag.file = origin ? origin->file : instance->file;
+                diag.line = origin ? origin->line : 0;
+                diag.key = "Unit";
+                diags_add(problems, &diag);
+        }
+}
+
+static void judge_outdated(const LoadedUnit *unit, Diags *problems) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+
+        diags_add(
+                problems,
+                &(Diag){.severity = SEVERITY_WARNING,
+                        .id = problem_id(PROBLEM_UNIT_CHANGED),
+                        .text = arena_printf(
+                                arena,
+                                "the files of %s were changed, and systemd goes by what it had read",
+                                unit->name),
+                        .remedy = reload_remedy});
+}
+
+static void judge_needs(const LoadedUnitInput *input, const LoadedUnit *unit, Diags *problems) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+
+        for (size_t i = 0; i < input->config->n_instances; i++)
+                if (text_equals(input->config->instances[i].unit, unit->name))
+                        judge_instance(&(Need){.arena = arena,
+                                               .input = input,
+                                               .unit = unit,
+                                               .instance = &input->config->instances[i]},
+                                       problems);
+}
+
+void loaded_units_judge(const LoadedUnitInput *input, const LoadedUnits *units, Diags *problems) {
+        VEC_FOREACH(unit, units) {
+                if (!text_equals(unit->load_state, "loaded")) {
+                        judge_state(input->config, unit, problems);
+                        continue;
+                }
+                if (unit->is_outdated)
+                        judge_outdated(unit, problems);
+                loaded_unit_judge_gates(input->config, unit, problems);
+                judge_needs(input, unit, problems);
+        }
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "units/memory_limit.h"
+
+#include "base/size.h"
+#include "base/text.h"
+#include "model/names.h"
+
+#include <string.h>
+
+/* "cgroup2 /sys/fs/cgroup cgroup2 rw,nosuid,nsdelegate,memory_hugetlb_accounting 0 0" */
+bool memory_limits_count_huge_pages(Arena *arena, const Sources *sources) {
+        SourceText text = source_read(sources, arena, PATH_MOUNTS);
+        SourceLines lines = source_lines(&text);
+        char *line;
+
+        while (text.text && (line = source_line(arena, &lines))) {
+                const char *rest = line;
+
+                text_next_word(arena, &rest, " ");
+                text_next_word(arena, &rest, " ");
+                if (text_equals(text_next_word(arena, &rest, " "), "cgroup2") &&
+                    strstr(rest, "memory_hugetlb_accounting"))
+                        return true;
+        }
+        return false;
+}
+
+/* "max" is none. */
+static bool read_bytes(Arena *arena, const Sources *sources, const char *path, uint64_t *ret) {
+        SourceText text = source_read(sources, arena, path);
+        SourceLines lines = source_lines(&text);
+        char *line = text.text ? source_line(arena, &lines) : NULL;
+
+        return line && parse_u64(text_strip(arena, line), ret) == 0;
+}
+
+MemoryLimits memory_limits_read(Arena *arena, const Sources *sources, const char *hierarchy,
+                                const char *group) {
+        static const struct {
+                const char *name, *key;
+        } files[] = {{"memory.max", "MemoryMax"}, {"memory.high", "MemoryHigh"}};
+        MemoryLimits limits = {};
+        char *path = arena_strdup(arena, group), *slash;
+
+        for (; strlen(path) > strlen(hierarchy) && (slash = strrchr(path, '/')); *slash = '\0')
+                for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+                        MemoryLimit limit = {
+                                .file = arena_printf(arena, "%s/%s", path, files[i].name),
+                                .path = arena_strdup(arena, path),
+                                .group = arena_strdup(arena, slash + 1),
+                                .key = files[i].key,
+                        };
+
+                        if (read_bytes(arena, sources, limit.file, &limit.bytes))
+                                *vec_push(arena, &limits) = limit;
+                }
+        return limits;
+}
+
+static bool is_in(const MemoryUse *use, const MemoryLimit *limit) {
+        size_t length = strlen(limit->path);
+
+        return text_starts_with(use->path, limit->path) &&
+               (use->path[length] == '/' || use->path[length] == '\0');
+}
+
+static uint64_t used_bytes(const MemoryLimit *limit, const MemoryUses *uses) {
+        uint64_t bytes = 0;
+
+        VEC_FOREACH(use, uses)
+                if (is_in(use, limit))
+                        bytes = add_saturated(bytes, use->bytes);
+        return bytes;
+}
+
+/* "its huge pages alone are 3G"; "the huge pages alone of pg (2G), maria (1G) are 3G" */
+static char *format_uses(Arena *arena, const MemoryLimit *limit, const MemoryUses *uses) {
+        const char *total = format_size(arena, used_bytes(limit, uses));
+        Text users = text_in(arena);
+        size_t n = 0;
+
+        VEC_FOREACH(use, uses) {
+                if (!is_in(use, limit))
+                        continue;
+                text_add_item(&users, arena_printf(arena, "%s (%s)", use->name,
+                                                   format_size(arena, use->bytes)));
+                n++;
+        }
+        if (n < 2)
+                return arena_printf(arena, "its huge pages alone are %s", total);
+        return arena_printf(arena, "the huge pages alone of %s are %s", text_string(&users), total);
+}
+
+Reason memory_limits_judge(Arena *arena, const MemoryLimits *limits, const MemoryUses *uses) {
+        const MemoryLimit *worst = NULL;
+        uint64_t worst_excess = 0;
+
+        VEC_FOREACH(limit, limits) {
+                uint64_t bytes = used_bytes(limit, uses);
+
+                if (bytes > limit->bytes && bytes - limit->bytes > worst_excess) {
+                        worst = limit;
+                        worst_excess = bytes - limit->bytes;
+                }
+        }
+        if (!worst)
+                return (Reason){};
+        return (Reason){REASON_MEMORY_LIMIT,
+                        arena_printf(arena, "%s= of %s is %s, and %s; " MEMORY_LIMIT_LIVELOCK,
+                                     worst->key, worst->group, format_size(arena, worst->bytes),
+                                     format_uses(arena, worst, uses)),
+                        arena_printf(arena,
+                                     "raise it to %s and what its processes need besides, or take "
+                                     "it off",
+                                     format_size(arena, used_bytes(worst, uses)))};
+}
