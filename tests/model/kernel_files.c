@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Paths: a directory is whatever stands above a row of model_attributes.c, a control group, or a mount. */
+#include "model/kernel_files.h"
+
+#include "base/text.h"
+#include "model/model_attributes.h"
+#include "model/names.h"
+
+#include <string.h>
+
+/* The length of the first part of a path. */
+static size_t part_length(const char *path) {
+        return strcspn(path, "/");
+}
+
+static const char *next_part(const char *path) {
+        path += part_length(path);
+        return path + strspn(path, "/");
+}
+
+static bool take_number(Where *where, const char *prefix, uint64_t number) {
+        const Kernel *kernel = where->kernel;
+
+        if (text_equals(prefix, "node")) {
+                where->is_on_node = true;
+                where->node = (unsigned) number;
+                return number < KERNEL_NODES_MAX && kernel->nodes[number].exists;
+        }
+        if (text_equals(prefix, NAME_HUGEPAGES_DIR)) {
+                where->size = kernel_size(kernel, MAX(number, UINT64_C(1)) * KIB);
+                return where->size != NULL;
+        }
+        VEC_FOREACH(process, &kernel->processes)
+                if ((*process)->pid == number && (*process)->is_alive)
+                        where->process = *process;
+        return where->process != NULL;
+}
+
+/* One part of a path against one of a pattern. */
+static bool match_part(Where *where, const char *pattern, const char *path) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        char *wanted = arena_strndup(arena, pattern, part_length(pattern));
+        char *name = arena_strndup(arena, path, part_length(path));
+        char *variable = strchr(wanted, '%');
+        uint64_t number;
+
+        if (!variable)
+                return text_equals(wanted, name);
+        size_t before = (size_t) (variable - wanted), after = strlen(variable + 1);
+
+        if (strlen(name) <= before + after || strncmp(name, wanted, before) != 0 ||
+            !text_ends_with(name, variable + 1) ||
+            parse_u64(arena_strndup(arena, name + before, strlen(name) - before - after), &number) <
+                    0)
+                return false;
+        return take_number(where, arena_strndup(arena, wanted, before), number);
+}
+
+/* As far as PATH goes; *ret_rest is what the pattern has beyond. */
+static bool match(Where *where, const char *pattern, const char *path, const char **ret_rest) {
+        for (pattern++, path++; *path; pattern = next_part(pattern), path = next_part(path))
+                if (!*pattern || !match_part(where, pattern, path))
+                        return false;
+        *ret_rest = pattern;
+        return true;
+}
+
+/* "/proc/self" is a link; what is below it is found all the same. */
+static const char *through_self(const Kernel *kernel, Arena *arena, const char *path) {
+        static const char self[] = PATH_PROC "/self/";
+
+        return text_starts_with(path, self) ? arena_printf(arena, PATH_PROC "/%" PRIu64 "/%s",
+                                                           kernel->self->pid, path + strlen(self))
+                                            : path;
+}
+
+static const Attribute *find_attribute(Where *where, const char *path) {
+        for (size_t i = 0; i < n_kernel_attributes; i++) {
+                const Attribute *attribute = &kernel_attributes[i];
+                Where here = {.kernel = where->kernel, .arena = where->arena};
+                const char *rest;
+
+                if (!match(&here, attribute->path, path, &rest) || *rest ||
+                    (attribute->exists && !attribute->exists(&here)))
+                        continue;
+                *where = here;
+                return attribute;
+        }
+        return NULL;
+}
+
+/* ---- control groups ---- */
+
+static const char group_attributes[][32] = {
+        "cgroup.controllers", "cgroup.subtree_control", "cgroup.procs", "cgroup.events",
+        "cpuset.mems",        "cpuset.mems.effective",
+};
+static const char hugetlb_attributes[][16] = {
+        "current", "max", "rsvd.current", "rsvd.max", "numa_stat", "events", "events.local",
+};
+
+static const char *group_path(const char *path) {
+        size_t length = strlen(PATH_CGROUP);
+
+        return text_starts_with(path, PATH_CGROUP) && (path[length] == '/' || !path[length])
+                       ? path + length
+                       : NULL;
+}
+
+/* The group and the name of what is in it; NULL for other paths. */
+static Group *split_group_path(const Kernel *kernel, Arena *arena, const char *path,
+                               const char **ret_name) {
+        const char *below = group_path(path), *slash = below ? strrchr(below, '/') : NULL;
+
+        if (!slash)
+                return NULL;
+        *ret_name = slash + 1;
+        return group_find(kernel, arena_strndup(arena, below, (size_t) (slash - below)));
+}
+
+static bool is_root_reclaim(const char *path) {
+        return text_equals(path, PATH_CGROUP_RECLAIM);
+}
+
+static void list_group(const Kernel *kernel, Arena *arena, const Group *group, KernelNames *names) {
+        for (size_t i = 0; i < ARRAY_LEN(group_attributes); i++)
+                if (group_read(kernel, arena, group, group_attributes[i]))
+                        *vec_push(arena, names) = arena_strdup(arena, group_attributes[i]);
+        for (unsigned i = 0; i < kernel->n_sizes; i++)
+                for (size_t k = 0; k < ARRAY_LEN(hugetlb_attributes); k++) {
+                        char *name = arena_printf(arena, "hugetlb.%s.%s",
+                                                  group_size_name(arena, &kernel->sizes[i]),
+                                                  hugetlb_attributes[k]);
+
+                        if (group_read(kernel, arena, group, name))
+                                *vec_push(arena, names) = name;
+                }
+        if (!group->parent)
+                *vec_push(arena, names) = arena_strdup(arena, "memory.reclaim");
+        VEC_FOREACH(child, &kernel->groups)
+                if ((*child)->parent == group && !(*child)->is_gone)
+                        *vec_push(arena, names) =
+                                arena_strdup(arena, strrchr((*child)->path, '/') + 1);
+}
+
+int kernel_file_make_directory(Kernel *kernel, const char *path) {
+        const char *below = group_path(path);
+
+        return below ? kernel_group_make(kernel, below) : -ENOENT;
+}
+
+/* ---- all ---- */
+
+/* The name that leads from PATH down to FAR; NULL where PATH is not above it. */
+static char *step_towards(Arena *arena, const char *path, const char *far) {
+        size_t length = text_equals(path, "/") ? 0 : strlen(path);
+
+        if (strncmp(path, far, length) != 0 || far[length] != '/' || !far[length + 1])
+                return NULL;
+        return arena_strndup(arena, far + length + 1, part_length(far + length + 1));
+}
+
+/* The directories above the control groups, and above mounts. */
+static void list_above(const Kernel *kernel, Arena *arena, const char *path, KernelNames *names) {
+        char *name = step_towards(arena, path, PATH_CGROUP);
+
+        if (name)
+                *vec_push(arena, names) = name;
+        VEC_FOREACH(mount, &kernel->mounts)
+                if ((*mount)->is_mounted && (name = step_towards(arena, path, (*mount)->path)))
+                        *vec_push(arena, names) = name;
+}
+
+static bool is_directory(const Kernel *kernel, const char *path) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const char *below = group_path(path);
+        KernelNames names = {};
+
+        if (below)
+                return group_find(kernel, below) != NULL;
+        list_above(kernel, arena, path, &names);
+        if (names.n > 0)
+                return true;
+        for (size_t i = 0; i < n_kernel_attributes; i++) {
+                Where where = {.kernel = kernel};
+                const char *rest;
+
+                if (match(&where, kernel_attributes[i].path, path, &rest) && *rest)
+                        return true;
+        }
+        return false;
+}
+
+KernelFileKind kernel_file_kind(const Kernel *kernel, const char *path) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        Where where = {.kernel = kernel, .arena = arena};
+        const char *name;
+
+        if (text_equals(path, PATH_PROC "/self"))
+                return KERNEL_FILE_LINK;
+        path = through_self(kernel, arena, path);
+        if (is_directory(kernel, path))
+                return KERNEL_FILE_DIRECTORY;
+        const Group *group = split_group_path(kernel, arena, path, &name);
+
+        return is_root_reclaim(path) || (group && group_read(kernel, arena, group, name)) ||
+                               find_attribute(&where, path)
+                       ? KERNEL_FILE_ATTRIBUTE
+                       : KERNEL_FILE_NONE;
+}
+
+int kernel_file_read(const Kernel *kernel, Arena *arena, const char *path, char **ret) {
+        Where where = {.kernel = kernel, .arena = arena};
+        const char *name;
+
+        path = through_self(kernel, arena, path);
+        if (is_directory(kernel, path))
+                return -EISDIR;
+        if (is_root_reclaim(path))
+                return -EACCES;
+        const Group *group = split_group_path(kernel, arena, path, &name);
+        char *text = group ? group_read(kernel, arena, group, name) : NULL;
+        const Attribute *attribute = text ? NULL : find_attribute(&where, path);
+
+        if (!text && !attribute)
+                return -ENOENT;
+        if (!text && !attribute->read)
+                return -EACCES;
+        *ret = text ? text : attribute->read(&where);
+        return 0;
+}
+
+int kernel_file_write(Kernel *kernel, const KernelProcess *writer, const char *path,
+                      const char *text) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        Where where = {.kernel = kernel, .arena = arena};
+        const char *name;
+
+        path = through_self(kernel, arena, path);
+        if (is_directory(kernel, path))
+                return -EISDIR;
+        /* write(2) of nothing does nothing. */
+        if (!*text)
+                return kernel_file_kind(kernel, path) == KERNEL_FILE_NONE ? -ENOENT : 0;
+        if (is_root_reclaim(path))
+                return write_reclaim(kernel, writer, &where, text);
+        const Group *group = split_group_path(kernel, arena, path, &name);
+
+        if (group)
+                return kernel_group_write(kernel, group->path, name, text);
+        const Attribute *attribute = find_attribute(&where, path);
+
+        if (!attribute)
+                return -ENOENT;
+        return attribute->write ? attribute->write(kernel, writer, &where, text) : -EACCES;
+}
+
+/* What a variable part of a pattern can be here. */
+static void list_variable(const Where *where, Arena *arena, const char *part, KernelNames *names) {
+        const Kernel *kernel = where->kernel;
+
+        if (text_starts_with(part, "node")) {
+                for (unsigned node = 0; node < KERNEL_NODES_MAX; node++)
+                        if (kernel->nodes[node].exists)
+                                *vec_push(arena, names) = arena_printf(arena, "node%u", node);
+                return;
+        }
+        if (text_starts_with(part, NAME_HUGEPAGES_DIR)) {
+                for (unsigned i = 0; i < kernel->n_sizes; i++)
+                        *vec_push(arena, names) = arena_printf(arena,
+                                                               NAME_HUGEPAGES_DIR "%" PRIu64 "kB",
+                                                               kernel->sizes[i].bytes / KIB);
+                return;
+        }
+        VEC_FOREACH(process, &kernel->processes)
+                if ((*process)->is_alive)
+                        *vec_push(arena, names) = arena_printf(arena, "%" PRIu64, (*process)->pid);
+}
+
+static void list_pattern(const Kernel *kernel, Arena *arena, const Attribute *attribute,
+                         const char *path, KernelNames *names) {
+        Where where = {.kernel = kernel, .arena = arena};
+        const char *rest;
+
+        if (!match(&where, attribute->path, path, &rest) || !*rest)
+                return;
+        char *part = arena_strndup(arena, rest, part_length(rest));
+
+        if (strchr(part, '%'))
+                list_variable(&where, arena, part, names);
+        else if (*next_part(rest) || !attribute->exists || attribute->exists(&where))
+                *vec_push(arena, names) = part;
+}
+
+void kernel_file_list(const Kernel *kernel, Arena *arena, const char *path, KernelNames *names) {
+        const char *below = group_path(path);
+        const Group *group = below ? group_find(kernel, below) : NULL;
+
+        path = through_self(kernel, arena, path);
+        if (group)
+                list_group(kernel, arena, group, names);
+        for (size_t i = 0; i < n_kernel_attributes; i++)
+                list_pattern(kernel, arena, &kernel_attributes[i], path, names);
+        if (text_equals(path, PATH_PROC))
+                *vec_push(arena, names) = arena_strdup(arena, "self");
+        list_above(kernel, arena, path, names);
+        VEC_FOREACH(segment, &kernel->segments)
+                if ((*segment)->mount && (*segment)->is_linked &&
+                    text_equals((*segment)->mount->path, path))
+                        *vec_push(arena, names) = arena_strdup(arena, (*segment)->name);
+}
+
+/* ---- mounts ---- */
+
+const KernelMount *kernel_mount_at(const Kernel *kernel, const char *path) {
+        VEC_FOREACH(mount, &kernel->mounts)
+                if ((*mount)->is_mounted && text_equals((*mount)->path, path))
+                        return *mount;
+        return NULL;
+}
+
+/* hugetlbfs_statfs() */
+void kernel_mount_blocks(const KernelMount *mount, uint64_t *ret_bytes, uint64_t *ret_blocks,
+                         uint64_t *ret_free) {
+        const Subpool *subpool = mount->subpool;
+
+        *ret_bytes = mount->size->bytes;
+        *ret_blocks = subpool ? (uint64_t) subpool->max : 0;
+        *ret_free = subpool ? (uint64_t) (subpool->max - subpool->used) : 0;
+}

@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Formats after mm/hugetlb.c, drivers/base/node.c, fs/proc/meminfo.c. */
+#include "model/model_attributes.h"
+
+#include "base/id_set.h"
+#include "base/text.h"
+#include "model/names.h"
+
+#include <string.h>
+
+enum { MAX_ORDER = 10, BASE_PAGE = 4096 };
+
+/* ---- numbers that are written ---- */
+
+/* kstrtoul(text, 10): digits, a plus before and a line end behind them; -EINVAL, -ERANGE. */
+static int parse_sysfs(const char *text, uint64_t *ret) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        size_t length = strlen(text);
+
+        if (*text == '+') {
+                text++;
+                length--;
+        }
+        if (length > 0 && text[length - 1] == '\n')
+                length--;
+        return parse_u64(arena_strndup(arena, text, length), ret);
+}
+
+/* proc_get_long(): blanks around, decimal, hexadecimal or octal; what follows the first number is left
+ * over. */
+static int parse_sysctl(const char *text, uint64_t *ret, const char **ret_rest) {
+        Number number;
+
+        text += strspn(text, " \t\n");
+        if (!strchr("0123456789", *text) || parse_number(text, &number, ret_rest) < 0)
+                return -EINVAL;
+        if (number.real != 0 || (**ret_rest && !strchr(" \t\n", **ret_rest)))
+                return -EINVAL;
+        *ret = number.whole;
+        *ret_rest += strspn(*ret_rest, " \t\n");
+        return 0;
+}
+
+/* ---- nodes ---- */
+
+static bool has_demotion(const Where *where) {
+        return where->size->demote_to != NULL;
+}
+
+static bool has_node_reclaim(const Where *where) {
+        const Kernel *kernel = where->kernel;
+
+        return kernel->release_major > 6 ||
+               (kernel->release_major == 6 && kernel->release_minor >= 17);
+}
+
+static char *format_set(const Where *where, uint64_t nodes) {
+        return arena_printf(where->arena, "%s\n",
+                            id_set_format(where->arena, &(IdSet){.words = {nodes}}));
+}
+
+static char *read_nodes(const Where *where) {
+        uint64_t nodes = 0;
+
+        for (unsigned node = 0; node < KERNEL_NODES_MAX; node++)
+                if (where->kernel->nodes[node].exists)
+                        nodes |= node_bit(node);
+        return format_set(where, nodes);
+}
+
+static char *read_memory_nodes(const Where *where) {
+        return format_set(where, where->kernel->memory_nodes);
+}
+
+static char *read_cpu_nodes(const Where *where) {
+        return format_set(where, kernel_cpu_nodes(where->kernel));
+}
+
+static char *read_distance(const Where *where) {
+        Text text = text_in(where->arena);
+
+        for (unsigned node = 0; node < KERNEL_NODES_MAX; node++)
+                if (where->kernel->nodes[node].exists)
+                        text_printf(&text, "%s%u", text.length > 0 ? " " : "",
+                                    where->kernel->nodes[where->node].distance[node]);
+        text_add(&text, "\n");
+        return text.string;
+}
+
+/* hugetlb_report_node_meminfo() has the default size only, and no reservations. */
+static char *read_node_meminfo(const Where *where) {
+        const MemoryNode *node = &where->kernel->nodes[where->node];
+        const Size *size = kernel_size(where->kernel, 0);
+        unsigned id = where->node;
+        Text text = text_in(where->arena);
+        const struct {
+                const char *key;
+                uint64_t bytes;
+        } amounts[] = {
+                {"MemTotal", node->total},
+                {"MemFree", node->free},
+                {"MemUsed", node->total - node->free},
+                {"Active(file)", node->cache / 2},
+                {"Inactive(file)", node->cache - node->cache / 2},
+                {"SReclaimable", 0},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(amounts); i++)
+                text_printf(&text, "Node %u %s: %14" PRIu64 " kB\n", id, amounts[i].key,
+                            amounts[i].bytes / KIB);
+        text_printf(&text,
+                    "Node %u HugePages_Total: %5" PRIu64 "\nNode %u HugePages_Free:  %5" PRIu64
+                    "\nNode %u HugePages_Surp:  %5" PRIu64 "\n",
+                    id, size->n_on[id], id, size->free_on[id], id, size->surplus_on[id]);
+        return text.string;
+}
+
+static int write_compact(Kernel *kernel, const KernelProcess *writer, const Where *where,
+                         const char *text) {
+        (void) writer;
+        (void) text;
+        return kernel_compact(kernel, where->is_on_node ? (int) where->node : KERNEL_HOST);
+}
+
+int write_reclaim(Kernel *kernel, const KernelProcess *writer, const Where *where,
+                  const char *text) {
+        char *number = text_next_word(where->arena, &text, " \n");
+        uint64_t bytes;
+
+        (void) writer;
+        if (!number || parse_size_bytes(number, &bytes) < 0)
+                return -EINVAL;
+        return kernel_reclaim(kernel, where->is_on_node ? (int) where->node : KERNEL_HOST, bytes);
+}
+
+static int write_drop_caches(Kernel *kernel, const KernelProcess *writer, const Where *where,
+                             const char *text) {
+        const char *rest;
+        uint64_t what;
+
+        (void) writer;
+        (void) where;
+        if (parse_sysctl(text, &what, &rest) < 0 || what < 1 || what > 7)
+                return -EINVAL;
+        if (what & 1)
+                kernel_drop_caches(kernel);
+        return 0;
+}
+
+/* ---- pools ---- */
+
+static char *count_text(const Where *where, uint64_t n) {
+        return arena_printf(where->arena, "%" PRIu64 "\n", n);
+}
+
+static KernelPool pool_of(const Where *where) {
+        return kernel_pool(where->kernel, where->is_on_node ? (int) where->node : KERNEL_HOST,
+                           where->size ? where->size->bytes : 0);
+}
+
+static char *read_total(const Where *where) {
+        return count_text(where, pool_of(where).total_pages);
+}
+
+static char *read_free(const Where *where) {
+        return count_text(where, pool_of(where).free_pages);
+}
+
+static char *read_surplus(const Where *where) {
+        return count_text(where, pool_of(where).surplus_pages);
+}
+
+static char *read_reserved(const Where *where) {
+        return count_text(where, pool_of(where).reserved_pages);
+}
+
+static char *read_overcommit(const Where *where) {
+        return count_text(where, pool_of(where).overcommit_pages);
+}
+
+static char *read_max(const Where *where) {
+        return count_text(where, pool_of(where).max_pages);
+}
+
+static char *read_demote_size(const Where *where) {
+        return arena_printf(where->arena, "%" PRIu64 "kB\n", where->size->demote_to->bytes / KIB);
+}
+
+static int write_total(Kernel *kernel, const KernelProcess *writer, const Where *where,
+                       const char *text) {
+        uint64_t n;
+        int r = parse_sysfs(text, &n);
+
+        return r < 0 ? r
+                     : kernel_set_pool(kernel, writer,
+                                       where->is_on_node ? (int) where->node : KERNEL_HOST,
+                                       where->size->bytes, n);
+}
+
+static int write_by_policy(Kernel *kernel, const KernelProcess *writer, const Where *where,
+                           const char *text) {
+        uint64_t n;
+        int r = parse_sysfs(text, &n);
+
+        return r < 0 ? r : kernel_set_pool_by_policy(kernel, writer, where->size->bytes, n);
+}
+
+static int write_overcommit(Kernel *kernel, const KernelProcess *writer, const Where *where,
+                            const char *text) {
+        uint64_t n;
+        int r = parse_sysfs(text, &n);
+
+        (void) writer;
+        if (where->size->is_gigantic)
+                return -EINVAL;
+        return r < 0 ? r : kernel_set_overcommit(kernel, where->size->bytes, n);
+}
+
+static int write_demote(Kernel *kernel, const KernelProcess *writer, const Where *where,
+                        const char *text) {
+        uint64_t n;
+        int r = parse_sysfs(text, &n);
+
+        (void) writer;
+        return r < 0 ? r
+                     : kernel_demote(kernel, where->is_on_node ? (int) where->node : KERNEL_HOST,
+                                     where->size->bytes, n);
+}
+
+typedef enum Sysctl { SYSCTL_POOL, SYSCTL_BY_POLICY, SYSCTL_OVERCOMMIT, SYSCTL_GROUP } Sysctl;
+
+/* hugetlb_sysctl_handler_common(), hugetlb_overcommit_handler(): the default size. */
+static int write_sysctl(Kernel *kernel, const KernelProcess *writer, Sysctl which,
+                        const char *text) {
+        const char *rest;
+        uint64_t n;
+        int r = 0;
+
+        if (parse_sysctl(text, &n, &rest) < 0)
+                return -EINVAL;
+        switch (which) {
+        case SYSCTL_POOL:
+                r = kernel_set_pool(kernel, writer, KERNEL_HOST, 0, n);
+                break;
+        case SYSCTL_BY_POLICY:
+                r = kernel_set_pool_by_policy(kernel, writer, 0, n);
+                break;
+        case SYSCTL_OVERCOMMIT:
+                r = kernel_set_overcommit(kernel, 0, n);
+                break;
+        case SYSCTL_GROUP:
+                kernel->shm_group = n;
+                break;
+        }
+        return r == 0 && *rest ? -EIO : r;
+}
+
+static int write_sysctl_pool(Kernel *kernel, const KernelProcess *writer, const Where *where,
+                             const char *text) {
+        (void) where;
+        return write_sysctl(kernel, writer, SYSCTL_POOL, text);
+}
+
+static int write_sysctl_by_policy(Kernel *kernel, const KernelProcess *writer, const Where *where,
+                                  const char *text) {
+        (void) where;
+        return write_sysctl(kernel, writer, SYSCTL_BY_POLICY, text);
+}
+
+static int write_sysctl_overcommit(Kernel *kernel, const KernelProcess *writer, const Where *where,
+                                   const char *text) {
+        (void) where;
+        return write_sysctl(kernel, writer, SYSCTL_OVERCOMMIT, text);
+}
+
+static char *read_shm_group(const Where *where) {
+        return count_text(where, where->kernel->shm_group);
+}
+
+static int write_shm_group(Kernel *kernel, const KernelProcess *writer, const Where *where,
+                           const char *text) {
+        (void) where;
+        return write_sysctl(kernel, writer, SYSCTL_GROUP, text);
+}
+
+/* ---- the host ---- */
+
+static char *read_release(const Where *where) {
+        return arena_printf(where->arena, "%s\n", where->kernel->release);
+}
+
+static char *read_meminfo(const Where *where) {
+        const Kernel *kernel = where->kernel;
+        const Size *size = kernel_size(kernel, 0);
+        uint64_t total = 0, free_bytes = 0, cache = 0, huge = 0;
+        Text text = text_in(where->arena);
+
+        for (unsigned node = 0; node < KERNEL_NODES_MAX; node++) {
+                total += kernel->nodes[node].total;
+                free_bytes += kernel->nodes[node].free;
+                cache += kernel->nodes[node].cache;
+        }
+        for (unsigned i = 0; i < kernel->n_sizes; i++)
+                huge += kernel->sizes[i].n * kernel->sizes[i].bytes;
+        const struct {
+                const char *key;
+                uint64_t bytes;
+        } amounts[] = {
+                {"MemTotal:", total},
+                {"MemFree:", free_bytes},
+                {"MemAvailable:", free_bytes + cache},
+                {"Cached:", cache},
+                {"Active(file):", cache / 2},
+                {"Inactive(file):", cache - cache / 2},
+                {"SwapTotal:", 0},
+                {"SwapFree:", 0},
+                {"SReclaimable:", 0},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(amounts); i++)
+                text_printf(&text, "%-16s%8" PRIu64 " kB\n", amounts[i].key,
+                            amounts[i].bytes / KIB);
+        text_printf(&text,
+                    "HugePages_Total:   %5" PRIu64 "\nHugePages_Free:    %5" PRIu64
+                    "\nHugePages_Rsvd:    %5" PRIu64 "\nHugePages_Surp:    %5" PRIu64
+                    "\nHugepagesize:   %8" PRIu64 " kB\nHugetlb:        %8" PRIu64 " kB\n",
+                    size->n, size->n_free, size->reserved, size->surplus, size->bytes / KIB,
+                    huge / KIB);
+        return text.string;
+}
+
+static uint64_t block_bytes(unsigned order) {
+        return (uint64_t) BASE_PAGE << order;
+}
+
+/* Whole memory in the largest blocks, scattered memory in the smallest. */
+static char *read_buddyinfo(const Where *where) {
+        Text text = text_in(where->arena);
+
+        for (unsigned id = 0; id < KERNEL_NODES_MAX; id++) {
+                const MemoryNode *node = &where->kernel->nodes[id];
+                uint64_t counts[MAX_ORDER + 1] = {}, whole = node->free - node->scattered;
+
+                if (!node->has_memory)
+                        continue;
+                for (unsigned order = MAX_ORDER + 1; order-- > 0;) {
+                        counts[order] = whole / block_bytes(order);
+                        whole %= block_bytes(order);
+                }
+                counts[0] += node->scattered / BASE_PAGE;
+                text_printf(&text, "Node %u, zone %8s ", id, "Normal");
+                for (unsigned order = 0; order <= MAX_ORDER; order++)
+                        text_printf(&text, "%6" PRIu64 " ", counts[order]);
+                text_add(&text, "\n");
+        }
+        return arena_strdup(where->arena, text_string(&text));
+}
+
+/* ---- the table ---- */
+
+#define NODE      PATH_NODES "/node%"
+#define NODE_POOL NODE "/hugepages/" NAME_HUGEPAGES_DIR "%kB"
+#define HOST_POOL PATH_HUGEPAGES "/" NAME_HUGEPAGES_DIR "%kB"
+#define PROCESS   PATH_PROC "/%"
+
+const Attribute kernel_attributes[] = {
+        {PATH_NODES "/possible", read_nodes},
+        {PATH_NODES "/online", read_nodes},
+        {PATH_NODES "/has_memory", read_memory_nodes},
+        {PATH_NODES "/has_normal_memory", read_memory_nodes},
+        {PATH_NODES "/has_cpu", read_cpu_nodes},
+        {NODE "/meminfo", read_node_meminfo},
+        {NODE "/distance", read_distance},
+        {NODE "/compact", NULL, write_compact},
+        {NODE "/reclaim", NULL, write_reclaim, has_node_reclaim},
+        {NODE_POOL "/nr_hugepages", read_total, write_total},
+        {NODE_POOL "/free_hugepages", read_free},
+        {NODE_POOL "/surplus_hugepages", read_surplus},
+        {NODE_POOL "/demote_size", read_demote_size, NULL, has_demotion},
+        {NODE_POOL "/demote", NULL, write_demote, has_demotion},
+        {HOST_POOL "/nr_hugepages", read_total, write_total},
+        {HOST_POOL "/nr_hugepages_mempolicy", read_total, write_by_policy},
+        {HOST_POOL "/nr_overcommit_hugepages", read_overcommit, write_overcommit},
+        {HOST_POOL "/free_hugepages", read_free},
+        {HOST_POOL "/resv_hugepages", read_reserved},
+        {HOST_POOL "/surplus_hugepages", read_surplus},
+        {HOST_POOL "/demote_size", read_demote_size, NULL, has_demotion},
+        {HOST_POOL "/demote", NULL, write_demote, has_demotion},
+        {PATH_MEMINFO, read_meminfo},
+        {PATH_BUDDYINFO, read_buddyinfo},
+        {PATH_OSRELEASE, read_release},
+        {PATH_NR_HUGEPAGES, read_max, write_sysctl_pool},
+        {PATH_NR_HUGEPAGES_MEMPOLICY, read_max, write_sysctl_by_policy},
+        {PATH_PROC_SYS "vm/nr_overcommit_hugepages", read_overcommit, write_sysctl_overcommit},
+        {PATH_HUGETLB_SHM_GROUP, read_shm_group, write_shm_group},
+        {PATH_COMPACT, NULL, write_compact},
+        {PATH_DROP_CACHES, NULL, write_drop_caches},
+        {PATH_SYSV_SHM, read_sysv},
+        {PATH_MOUNTS, read_mounts},
+        {PROCESS "/status", read_status},
+        {PROCESS "/cgroup", read_cgroup},
+        {PROCESS "/maps", read_maps},
+        {PROCESS "/numa_maps", read_numa_maps},
+        {PROCESS "/smaps_rollup", read_smaps_rollup},
+        {PROCESS "/mountinfo", read_mountinfo},
+};
+
+const size_t n_kernel_attributes = ARRAY_LEN(kernel_attributes);

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* What files of the kernel read, and what writing them does: one row for each path. */
+
+#include "model/kernel_state.h"
+
+/* What the variable parts of a path were. */
+typedef struct Where {
+        const Kernel *kernel;
+        Arena *arena; /* of what is read */
+        unsigned node;
+        bool is_on_node;
+        Size *size;
+        const KernelProcess *process;
+} Where;
+
+typedef char *ReadFunction(const Where *where);
+typedef int WriteFunction(Kernel *kernel, const KernelProcess *writer, const Where *where,
+                          const char *text);
+
+typedef struct Attribute {
+        const char *path; /* with parts "node%", "hugepages-%kB", "%" for a process */
+        ReadFunction *read;
+        WriteFunction *write;
+        bool (*exists)(const Where *where);
+} Attribute;
+
+/* All of them, in no order. */
+extern const Attribute kernel_attributes[];
+extern const size_t n_kernel_attributes;
+
+/* "1048576 swappiness=0" */
+int write_reclaim(Kernel *kernel, const KernelProcess *writer, const Where *where,
+                  const char *text);
+
+/* ---- model_processes.c ---- */
+
+char *read_status(const Where *where);
+char *read_cgroup(const Where *where);
+char *read_maps(const Where *where);
+char *read_numa_maps(const Where *where);
+char *read_smaps_rollup(const Where *where);
+char *read_sysv(const Where *where);
+char *read_mountinfo(const Where *where);
+char *read_mounts(const Where *where);

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What must hold after every operation: everything that is counted, counted anew. */
+#include "model/kernel_state.h"
+
+#include "base/text.h"
+
+typedef struct Check {
+        const Kernel *kernel;
+        Text problems;
+        /* What was found. */
+        uint64_t used_on[KERNEL_SIZES_MAX][KERNEL_NODES_MAX];
+        uint64_t reserved[KERNEL_SIZES_MAX];
+} Check;
+
+static void expect(Check *check, uint64_t counted, uint64_t found, const char *what, uint64_t of,
+                   unsigned node) {
+        if (counted != found)
+                text_printf(&check->problems,
+                            "%s (%" PRIu64 ", %u): counted %" PRIu64 ", there are %" PRIu64 "\n",
+                            what, of, node, counted, found);
+}
+
+static void expect_most(Check *check, uint64_t counted, uint64_t most, const char *what,
+                        uint64_t of, unsigned node) {
+        if (counted > most)
+                text_printf(&check->problems,
+                            "%s (%" PRIu64 ", %u): %" PRIu64 ", of at most %" PRIu64 "\n", what, of,
+                            node, counted, most);
+}
+
+/* ---- what is there ---- */
+
+static void add_page(Check *check, const Page *page) {
+        check->reserved[page->size->index] -= page->is_owed;
+        check->used_on[page->size->index][page->node]++;
+}
+
+static void find_in_segment(Check *check, const KernelSegment *segment) {
+        for (uint64_t i = 0; !segment->is_gone && i < segment->n_allocated; i++) {
+                if (segment->pages[i])
+                        add_page(check, segment->pages[i]);
+                else
+                        check->reserved[segment->size->index] += segment->promises[i].is_there;
+        }
+}
+
+/* Each page table that refers to it sees a page once. */
+static void find_in_mapping(Check *check, const KernelMapping *mapping) {
+        for (uint64_t i = 0; !mapping->is_gone && i < mapping->n; i++) {
+                Page *page = mapping->pages[i];
+
+                if (mapping->is_owner)
+                        check->reserved[mapping->size->index] += !mapping->used[i].is_there;
+                if (!page || ++page->n_seen < page->n_mappings)
+                        continue;
+                page->n_seen = 0;
+                if (mapping->is_private)
+                        add_page(check, page);
+        }
+}
+
+static void find_all(Check *check) {
+        const Kernel *kernel = check->kernel;
+
+        VEC_FOREACH(segment, &kernel->segments)
+                find_in_segment(check, *segment);
+        VEC_FOREACH(process, &kernel->processes)
+                VEC_FOREACH(mapping, &(*process)->mappings)
+                        find_in_mapping(check, *mapping);
+        VEC_FOREACH(mount, &kernel->mounts)
+                if ((*mount)->subpool && (*mount)->subpool->min != -1)
+                        check->reserved[(*mount)->size->index] +=
+                                (uint64_t) (*mount)->subpool->reserved;
+}
+
+/* ---- the pools ---- */
+
+static void check_size(Check *check, const Size *size) {
+        uint64_t n = 0, n_free = 0, surplus = 0;
+
+        for (unsigned node = 0; node < KERNEL_NODES_MAX; node++) {
+                n += size->n_on[node];
+                n_free += size->free_on[node];
+                surplus += size->surplus_on[node];
+                expect_most(check, size->free_on[node], size->n_on[node], "free", size->bytes,
+                            node);
+                expect(check, size->n_on[node] - size->free_on[node],
+                       check->used_on[size->index][node], "in use", size->bytes, node);
+        }
+        expect(check, size->n, n, "the host's pages", size->bytes, 0);
+        expect(check, size->n_free, n_free, "the host's free pages", size->bytes, 0);
+        expect(check, size->surplus, surplus, "the host's surplus", size->bytes, 0);
+        /* A node's may be more than it has pages: remove_pool_huge_page() takes whichever is free. */
+        expect_most(check, size->surplus, size->n, "surplus", size->bytes, 0);
+        expect(check, size->reserved, check->reserved[size->index] + (uint64_t) size->n_astray,
+               "reserved", size->bytes, 0);
+        if (!size->is_uncovered && size->n_astray == 0)
+                expect_most(check, size->reserved, size->n_free, "reserved, of free pages",
+                            size->bytes, 0);
+}
+
+static void check_memory(Check *check) {
+        for (unsigned id = 0; id < KERNEL_NODES_MAX; id++) {
+                const MemoryNode *node = &check->kernel->nodes[id];
+                uint64_t all = node->free + node->cache + node->others;
+
+                for (unsigned i = 0; i < check->kernel->n_sizes; i++)
+                        all += check->kernel->sizes[i].n_on[id] * check->kernel->sizes[i].bytes;
+                expect(check, all, node->total, "memory", 0, id);
+                expect_most(check, node->scattered, node->free, "scattered", 0, id);
+        }
+}
+
+/* ---- control groups ---- */
+
+static bool is_below(const Charges *charges, const Charges *above) {
+        for (; charges && charges != above; charges = charges->parent)
+                ;
+        return charges != NULL;
+}
+
+typedef struct Sum {
+        const Charges *of;
+        unsigned size;
+        uint64_t used, reserved;
+} Sum;
+
+static void sum_page(Sum *sum, const Page *page) {
+        if (!page || page->size->index != sum->size)
+                return;
+        sum->used += is_below(page->charged, sum->of);
+        sum->reserved += is_below(page->charged_reservation, sum->of);
+}
+
+static void sum_segments(const Kernel *kernel, Sum *sum) {
+        VEC_FOREACH(segment, &kernel->segments)
+                for (uint64_t i = 0; !(*segment)->is_gone && i < (*segment)->n_allocated; i++) {
+                        sum_page(sum, (*segment)->pages[i]);
+                        if ((*segment)->size->index == sum->size)
+                                sum->reserved += is_below((*segment)->promises[i].charged, sum->of);
+                }
+}
+
+/* A private page is seen by each of its page tables, and counts at the last one. */
+static void sum_mapping(const KernelMapping *mapping, Sum *sum) {
+        if (mapping->is_gone || !mapping->is_private || mapping->size->index != sum->size)
+                return;
+        if (mapping->is_owner && is_below(mapping->charged, sum->of))
+                sum->reserved += mapping->n;
+        for (uint64_t i = 0; i < mapping->n; i++) {
+                Page *page = mapping->pages[i];
+
+                if (!page || ++page->n_seen < page->n_mappings)
+                        continue;
+                page->n_seen = 0;
+                sum_page(sum, page);
+        }
+}
+
+static void check_charges(Check *check, const Charges *charges) {
+        const Kernel *kernel = check->kernel;
+
+        for (unsigned i = 0; i < kernel->n_sizes; i++) {
+                Sum sum = {.of = charges, .size = i};
+
+                sum_segments(kernel, &sum);
+                VEC_FOREACH(process, &kernel->processes)
+                        VEC_FOREACH(mapping, &(*process)->mappings)
+                                sum_mapping(*mapping, &sum);
+                expect(check, charges->of[i].used, sum.used, charges->group->path,
+                       kernel->sizes[i].bytes, 0);
+                expect(check, charges->of[i].reserved, sum.reserved, charges->group->path,
+                       kernel->sizes[i].bytes, 1);
+        }
+}
+
+const char *kernel_check_invariants(const Kernel *kernel, Arena *arena) {
+        Check check = {.kernel = kernel, .problems = text_in(arena)};
+
+        find_all(&check);
+        for (unsigned i = 0; i < kernel->n_sizes; i++)
+                check_size(&check, &kernel->sizes[i]);
+        check_memory(&check);
+        VEC_FOREACH(charges, &kernel->charges)
+                check_charges(&check, *charges);
+        return check.problems.length > 0 ? check.problems.string : NULL;
+}

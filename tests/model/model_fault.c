@@ -1,0 +1,517 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Mappings, what they reserve, and what happens at a page that is not there yet. After mm/hugetlb.c,
+ * fs/hugetlbfs/inode.c and mm/mempolicy.c; the functions named are those of 6.1, with the name in 6.12
+ * where it is another. Every touch is a write. */
+#include "model/kernel_state.h"
+
+#include <string.h>
+
+/* ---- segments ---- */
+
+KernelSegment *segment_new(Kernel *kernel, Size *size, uint64_t n) {
+        KernelSegment *segment = ARENA_NEW(kernel->arena, KernelSegment);
+
+        segment->kernel = kernel;
+        segment->size = size;
+        segment->id = kernel->next_id++;
+        segment_grow(segment, n);
+        *vec_push(kernel->arena, &kernel->segments) = segment;
+        return segment;
+}
+
+void segment_grow(KernelSegment *segment, uint64_t n) {
+        Arena *arena = segment->kernel->arena;
+
+        segment->n = MAX(segment->n, n);
+        if (n <= segment->n_allocated)
+                return;
+        Page **pages = ARENA_ARRAY(arena, Page *, n);
+        Promise *promises = ARENA_ARRAY(arena, Promise, n);
+
+        if (segment->n_allocated > 0) {
+                memcpy(pages, segment->pages, segment->n_allocated * sizeof(*pages));
+                memcpy(promises, segment->promises, segment->n_allocated * sizeof(*promises));
+        }
+        segment->pages = pages;
+        segment->promises = promises;
+        segment->n_allocated = n;
+}
+
+static Subpool *segment_subpool(const KernelSegment *segment) {
+        return segment->mount ? segment->mount->subpool : NULL;
+}
+
+/* remove_inode_hugepages(), hugetlb_unreserve_pages(): pages first, then what was reserved and never
+ * touched. */
+void segment_drop(KernelSegment *segment) {
+        uint64_t n_promises = 0, n_freed = 0;
+
+        if (segment->is_gone || segment->is_linked || segment->n_mappings > 0)
+                return;
+        for (uint64_t i = 0; i < segment->n_allocated; i++) {
+                Page *page = TAKE_PTR(segment->pages[i]);
+
+                if (!page)
+                        continue;
+                pool_free_page(segment->kernel, page);
+                n_freed++;
+        }
+        for (uint64_t i = 0; i < segment->n_allocated; i++) {
+                n_promises += segment->promises[i].is_there;
+                uncharge(segment->promises[i].charged, segment->size, 1, true);
+        }
+        segment->is_gone = true;
+        pool_unreserve(segment->kernel, segment->size,
+                       subpool_put(segment_subpool(segment), n_promises - n_freed));
+}
+
+/* ---- reserving: hugetlb_reserve_pages() ---- */
+
+static int reserve(Kernel *kernel, Size *size, Subpool *subpool, const KernelProcess *process,
+                   uint64_t n, Charges **ret_charged) {
+        Charges *charges = group_charges(process->group);
+        uint64_t host;
+        int r = charge(charges, size, n, true);
+
+        if (r < 0)
+                return r;
+        r = subpool_get(subpool, n, &host);
+        if (r == 0) {
+                r = pool_reserve(kernel, size, process, host);
+                if (r < 0)
+                        subpool_undo(kernel, size, subpool, n, host, false);
+        }
+        if (r < 0) {
+                uncharge(charges, size, n, true);
+                return -ENOMEM;
+        }
+        *ret_charged = charges;
+        return 0;
+}
+
+/* The first N pages of a shared segment, those left out that are reserved or in it already. */
+int segment_reserve(KernelSegment *segment, const KernelProcess *process, uint64_t n) {
+        Charges *charged;
+        uint64_t missing = 0;
+
+        segment_grow(segment, n);
+        for (uint64_t i = 0; i < n; i++)
+                missing += !segment->promises[i].is_there;
+        int r = reserve(segment->kernel, segment->size, segment_subpool(segment), process, missing,
+                        &charged);
+
+        for (uint64_t i = 0; r == 0 && i < n; i++)
+                if (!segment->promises[i].is_there)
+                        segment->promises[i] = (Promise){true, charged};
+        return r;
+}
+
+static int reserve_private(KernelMapping *mapping) {
+        Kernel *kernel = mapping->process->kernel;
+        int r = reserve(kernel, mapping->size, NULL, mapping->process, mapping->n,
+                        &mapping->charged);
+
+        if (r < 0)
+                return r;
+        mapping->used = ARENA_ARRAY(kernel->arena, Promise, mapping->n);
+        mapping->is_owner = true;
+        return 0;
+}
+
+/* ---- mapping: hugetlbfs_file_mmap() ---- */
+
+static KernelMapping *mapping_new(KernelProcess *process, KernelSegment *segment, uint64_t n) {
+        Arena *arena = process->kernel->arena;
+        KernelMapping *mapping = ARENA_NEW(arena, KernelMapping);
+
+        mapping->process = process;
+        mapping->segment = segment;
+        mapping->size = segment->size;
+        mapping->n = n;
+        mapping->pages = ARENA_ARRAY(arena, Page *, n);
+        mapping->address = process->next_address;
+        process->next_address += mul_saturated(n, segment->size->bytes) + segment->size->bytes;
+        segment->n_mappings++;
+        *vec_push(arena, &process->mappings) = mapping;
+        return mapping;
+}
+
+static KernelMapping *mapping_without(KernelMapping *mapping) {
+        mapping->is_gone = true;
+        mapping->segment->n_mappings--;
+        segment_drop(mapping->segment);
+        return NULL;
+}
+
+int kernel_map(KernelProcess *process, const KernelMap *map, KernelMapping **ret) {
+        Kernel *kernel = process->kernel;
+        KernelSegment *segment = map->segment;
+        Size *size = segment ? segment->size : kernel_size(kernel, map->page_bytes);
+        uint64_t n = map->n_pages > 0 || !segment ? map->n_pages : segment->n;
+        int r = 0;
+
+        if (!process->is_alive)
+                return -ESRCH;
+        if (!size || n == 0 ||
+            (segment &&
+             (segment->is_gone || !segment->is_linked || (segment->is_sysv && n != segment->n))))
+                return -EINVAL;
+        if (!segment)
+                segment = segment_new(kernel, size, n);
+        KernelMapping *mapping = mapping_new(process, segment, n);
+
+        mapping->is_private = map->is_private;
+        mapping->is_noreserve = map->is_noreserve;
+        if (segment->mount)
+                segment_grow(segment, n);
+        /* "for SHM_HUGETLB, the pages are reserved in the shmget() call" */
+        if (!map->is_noreserve && !segment->is_sysv)
+                r = map->is_private ? reserve_private(mapping)
+                                    : segment_reserve(segment, process, n);
+        if (r < 0)
+                mapping = mapping_without(mapping);
+        else
+                *ret = mapping;
+        return r;
+}
+
+/* __unmap_hugepage_range(). Since 6.9 the owner of a private page, where there is no surplus, gives its
+ * reservation back as if it had never been used, and has it restored when the page is freed: nothing
+ * changes, but where a child still has the page. Then the host's count of reservations is too low until
+ * the child has gone, even below 0, which reads as 18446744073709551615; and others' pages can be taken
+ * away. Mended (`!folio_mapped()`) in 6.12.117; 6.18.44 has it. */
+static void zap(KernelMapping *mapping) {
+        bool is_early = mapping->process->kernel->returns_early && mapping->is_owner &&
+                        mapping->size->surplus == 0;
+
+        for (uint64_t i = 0; i < mapping->n; i++) {
+                Page *page = mapping->pages[i];
+
+                if (!page)
+                        continue;
+                page->n_mappings--;
+                if (!is_early || page->n_mappings == 0)
+                        continue;
+                mapping->used[i].is_there = false;
+                page->is_owed = true;
+                mapping->size->is_uncovered = true;
+        }
+}
+
+static void free_zapped(KernelMapping *mapping) {
+        for (uint64_t i = 0; i < mapping->n; i++) {
+                Page *page = TAKE_PTR(mapping->pages[i]);
+
+                if (page && page->n_mappings == 0 && mapping->is_private)
+                        pool_free_page(mapping->process->kernel, page);
+        }
+}
+
+/* hugetlb_vm_op_close(): of a private mapping, what its owner did not use of the reservation. */
+static void close_private(KernelMapping *mapping) {
+        uint64_t unused = 0;
+
+        if (!mapping->is_owner)
+                return;
+        for (uint64_t i = 0; i < mapping->n; i++)
+                unused += !mapping->used[i].is_there;
+        uncharge(mapping->charged, mapping->size, mapping->n, true);
+        pool_unreserve(mapping->process->kernel, mapping->size, unused);
+}
+
+int kernel_unmap(KernelMapping *mapping) {
+        if (mapping->is_gone)
+                return -EINVAL;
+        zap(mapping);
+        free_zapped(mapping);
+        close_private(mapping);
+        mapping_without(mapping);
+        return 0;
+}
+
+/* exit_mmap(): all page tables, then the mappings, lowest first; then task_work_run() gives back the
+ * files, last one first. With surplus pages on several nodes it shows. */
+void mappings_drop_all(KernelProcess *process) {
+        VEC_FOREACH(mapping, &process->mappings)
+                if (!(*mapping)->is_gone)
+                        zap(*mapping);
+        VEC_FOREACH(mapping, &process->mappings)
+                if (!(*mapping)->is_gone)
+                        free_zapped(*mapping);
+        VEC_FOREACH(mapping, &process->mappings)
+                if (!(*mapping)->is_gone)
+                        close_private(*mapping);
+        for (size_t i = process->mappings.n; i > 0; i--)
+                if (!process->mappings.items[i - 1]->is_gone)
+                        mapping_without(process->mappings.items[i - 1]);
+}
+
+/* dup_mmap(): a shared mapping is found again page by page, when it is touched (vma_needs_copy()); of a
+ * private one the child gets the pages, write-protected, and no reservation. */
+static void copy_mapping(KernelProcess *child, const KernelMapping *from) {
+        KernelMapping *mapping = mapping_new(child, from->segment, from->n);
+
+        mapping->address = from->address;
+        mapping->is_private = from->is_private;
+        mapping->is_noreserve = from->is_noreserve;
+        mapping->has_policy = from->has_policy;
+        mapping->policy = from->policy;
+        for (uint64_t i = 0; from->is_private && i < from->n; i++) {
+                mapping->pages[i] = from->pages[i];
+                if (mapping->pages[i])
+                        mapping->pages[i]->n_mappings++;
+        }
+}
+
+KernelProcess *kernel_fork(KernelProcess *parent, const char *name) {
+        if (!parent->is_alive)
+                return NULL;
+        KernelProcess *child =
+                kernel_spawn(parent->kernel, &(KernelSpawn){.name = name,
+                                                            .group = parent->group->path,
+                                                            .cpu_node = parent->cpu_node});
+
+        child->parent_pid = parent->pid;
+        child->has_policy = parent->has_policy;
+        child->policy = parent->policy;
+        child->next_address = parent->next_address;
+        VEC_FOREACH(mapping, &parent->mappings)
+                if (!(*mapping)->is_gone)
+                        copy_mapping(child, *mapping);
+        return child;
+}
+
+/* ---- where a page may come from ---- */
+
+typedef struct Place {
+        unsigned near;  /* whose zonelist */
+        uint64_t nodes; /* of it only these */
+} Place;
+
+/* offset_il_node(); interleave_nid(). */
+static unsigned interleave_node(uint64_t nodes, uint64_t page) {
+        uint64_t turn = page % (uint64_t) __builtin_popcountll(nodes);
+
+        for (; turn > 0; turn--)
+                nodes &= nodes - 1;
+        return (unsigned) __builtin_ctzll(nodes);
+}
+
+/* huge_node(), with policy_node() or policy_nodemask(): the mapping's policy, else the task's. Only
+ * `bind` keeps a page from other nodes, and even that not where a cpuset leaves none of its own. */
+static Place place_of(const KernelMapping *mapping, uint64_t page) {
+        const KernelProcess *process = mapping->process;
+        KernelPolicy policy = mapping->has_policy   ? mapping->policy
+                              : process->has_policy ? process->policy
+                                                    : (KernelPolicy){};
+
+        switch (policy.mode) {
+        case KERNEL_POLICY_BIND:
+                return (Place){process->cpu_node,
+                               policy.nodes & process_mems(process) ? policy.nodes : UINT64_MAX};
+        case KERNEL_POLICY_INTERLEAVE:
+                return (Place){interleave_node(policy.nodes, page), UINT64_MAX};
+        case KERNEL_POLICY_PREFERRED:
+                return (Place){(unsigned) __builtin_ctzll(policy.nodes), UINT64_MAX};
+        case KERNEL_POLICY_LOCAL:
+                break;
+        }
+        return (Place){process->cpu_node, UINT64_MAX};
+}
+
+/* ---- whose page it is ---- */
+
+/* vma_needs_reservation(): whether nothing was reserved for this page, or it has been used up. */
+static bool needs_reservation(const KernelMapping *mapping, uint64_t page) {
+        if (!mapping->is_private)
+                return !mapping->segment->promises[page].is_there;
+        return !mapping->is_owner || mapping->used[page].is_there;
+}
+
+/* vma_has_reserves(). */
+static bool has_reservation(const KernelMapping *mapping, bool needs) {
+        if (mapping->is_noreserve && mapping->is_private)
+                return false;
+        return !needs && (!mapping->is_private || mapping->is_owner);
+}
+
+/* vma_commit_reservation(). */
+static void commit_reservation(KernelMapping *mapping, uint64_t page) {
+        if (!mapping->is_private)
+                mapping->segment->promises[page].is_there = true;
+        else if (mapping->is_owner)
+                mapping->used[page].is_there = true;
+}
+
+/* dequeue_huge_page_vma(): a free page, which has to be one that nobody was promised unless this one
+ * was; then alloc_buddy_huge_page_with_mpol(): one beyond the pool. */
+static bool find_page(const KernelMapping *mapping, uint64_t page, bool is_from_reserve,
+                      unsigned *ret_node) {
+        Kernel *kernel = mapping->process->kernel;
+        Size *size = mapping->size;
+        uint64_t mems = process_mems(mapping->process);
+        Place place = place_of(mapping, page);
+
+        if (is_from_reserve || size->n_free - size->reserved != 0)
+                if (pool_dequeue(size, kernel, place.near, place.nodes, mems, ret_node))
+                        return true;
+        return pool_alloc_surplus(kernel, size, place.near, place.nodes, mems, ret_node);
+}
+
+/* alloc_huge_page(); alloc_hugetlb_folio(). IS_COPY: the owner of a private page copies it and leaves
+ * its reservation for the rest (avoid_reserve; cow_from_owner). NULL: the fault ends in SIGBUS. */
+static Page *alloc_page(KernelMapping *mapping, uint64_t page, bool is_copy) {
+        Kernel *kernel = mapping->process->kernel;
+        Size *size = mapping->size;
+        Subpool *subpool = segment_subpool(mapping->segment);
+        Charges *charges = group_charges(mapping->process->group);
+        bool needs = needs_reservation(mapping, page), is_deferred = needs || is_copy;
+        uint64_t host = needs;
+        unsigned node;
+
+        if (is_deferred && subpool_get(subpool, 1, &host) < 0)
+                return NULL;
+        bool is_from_reserve = !is_copy && has_reservation(mapping, host > 0);
+
+        if (is_deferred && charge(charges, size, 1, true) < 0)
+                goto put_subpool;
+        if (charge(charges, size, 1, false) < 0)
+                goto uncharge_reservation;
+        if (!find_page(mapping, page, is_from_reserve, &node))
+                goto uncharge_use;
+
+        size->reserved -= is_from_reserve;
+        charges->of[size->index].used_on[node]++;
+        commit_reservation(mapping, page);
+        Page *found = ARENA_NEW(kernel->arena, Page);
+
+        *found = (Page){
+                .size = size,
+                .node = node,
+                .charged = charges,
+                .charged_reservation = is_deferred ? charges : NULL,
+                .subpool = subpool,
+        };
+        return found;
+
+uncharge_use:
+        uncharge(charges, size, 1, false);
+uncharge_reservation:
+        if (is_deferred)
+                uncharge(charges, size, 1, true);
+put_subpool:
+        if (is_deferred)
+                subpool_undo(kernel, size, subpool, 1, host, true);
+        return NULL;
+}
+
+/* ---- faults ---- */
+
+static void enter(KernelMapping *mapping, uint64_t i, Page *page) {
+        mapping->pages[i] = page;
+        page->n_mappings++;
+}
+
+/* hugetlb_no_page(). */
+static bool fault_in(KernelMapping *mapping, uint64_t i) {
+        KernelSegment *segment = mapping->segment;
+        Page *page = mapping->is_private ? NULL : segment->pages[i];
+
+        if (mapping->is_unmapped)
+                return false;
+        if (!page) {
+                page = alloc_page(mapping, i, false);
+                if (page && !mapping->is_private)
+                        segment->pages[i] = page;
+        }
+        if (page)
+                enter(mapping, i, page);
+        return page != NULL;
+}
+
+/* unmap_ref_private(): the owner has no page for its copy, so the others lose theirs, and will die if
+ * they miss it. */
+static void take_from_children(const KernelMapping *owner, uint64_t i) {
+        VEC_FOREACH(process, &owner->process->kernel->processes)
+                VEC_FOREACH(mapping, &(*process)->mappings) {
+                        KernelMapping *other = *mapping;
+
+                        if (other == owner || other->is_gone || other->is_owner ||
+                            other->segment != owner->segment || other->pages[i] != owner->pages[i])
+                                continue;
+                        other->pages[i]->n_mappings--;
+                        other->pages[i] = NULL;
+                        other->is_unmapped = true;
+                }
+}
+
+/* hugetlb_wp(): a private page that is still another's as well is copied. */
+static bool unshare(KernelMapping *mapping, uint64_t i) {
+        Page *old = mapping->pages[i];
+
+        if (!mapping->is_private || old->n_mappings == 1)
+                return true;
+        Page *copy = alloc_page(mapping, i, mapping->is_owner);
+
+        if (copy) {
+                old->n_mappings--;
+                enter(mapping, i, copy);
+                return true;
+        }
+        if (!mapping->is_owner)
+                return false;
+        take_from_children(mapping, i);
+        return true;
+}
+
+static void die(KernelMapping *mapping, uint64_t page, bool was_promised) {
+        KernelProcess *process = mapping->process;
+        Arena *arena = process->kernel->arena;
+        KernelDeath *death = ARENA_NEW(arena, KernelDeath);
+        uint64_t nodes = place_of(mapping, page).nodes & process_mems(process);
+        const char *suffix = was_promised ? ", which it had been promised" : "";
+
+        *death = (KernelDeath){
+                .mapping = mapping,
+                .page = page,
+                .nodes = nodes,
+                .was_promised = was_promised,
+                .text = arena_printf(arena,
+                                     "%s (pid %" PRIu64 ") died of SIGBUS at page %" PRIu64
+                                     " of %" PRIu64
+                                     "%s; nodes that might have served it: 0x%" PRIx64,
+                                     process->name, process->pid, page, mapping->n, suffix, nodes),
+        };
+        process->death = death;
+        kernel_exit(process);
+}
+
+bool kernel_touch(KernelMapping *mapping, uint64_t page) {
+        if (!mapping->process->is_alive)
+                return false;
+        if (mapping->is_gone || page >= mapping->n)
+                return true;
+        bool is_there = mapping->pages[page] != NULL;
+        bool was_promised = !is_there && (mapping->is_private || !mapping->segment->pages[page]) &&
+                            has_reservation(mapping, needs_reservation(mapping, page));
+
+        if (is_there ? unshare(mapping, page) : fault_in(mapping, page))
+                return true;
+        die(mapping, page, was_promised);
+        return false;
+}
+
+bool kernel_touch_all(KernelMapping *mapping) {
+        for (uint64_t i = 0; i < mapping->n && mapping->process->is_alive; i++)
+                kernel_touch(mapping, i);
+        return mapping->process->is_alive;
+}
+
+bool kernel_touch_one_of(KernelMapping *mapping, uint64_t chance) {
+        uint64_t n = kernel_mapping_untouched(mapping), turn = n > 0 ? chance % n : 0;
+
+        for (uint64_t i = 0; n > 0 && i < mapping->n; i++)
+                if (!mapping->pages[i] && turn-- == 0)
+                        return kernel_touch(mapping, i);
+        return mapping->process->is_alive;
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The memory of nodes: how much of it is free, and in pieces how large.
+ *
+ * Simpler than the kernel by far: free memory is either whole or scattered. Whole memory gives huge
+ * pages, all of it; scattered memory gives none until it is compacted. */
+#include "model/kernel_state.h"
+
+#include <stdlib.h>
+
+static uint64_t whole_bytes(const MemoryNode *node) {
+        return sub_floored(sub_floored(node->free, node->scattered), node->keep);
+}
+
+bool memory_take(Kernel *kernel, unsigned id, const Size *size) {
+        MemoryNode *node = &kernel->nodes[id];
+
+        if (!node->has_memory || whole_bytes(node) < size->bytes ||
+            (size->is_gigantic && node->gigantic_left == 0))
+                return false;
+        node->free -= size->bytes;
+        if (size->is_gigantic)
+                node->gigantic_left--;
+        return true;
+}
+
+void memory_give(Kernel *kernel, unsigned id, const Size *size) {
+        MemoryNode *node = &kernel->nodes[id];
+
+        node->free += size->bytes;
+        if (size->is_gigantic && node->gigantic_left < UINT64_MAX)
+                node->gigantic_left++;
+}
+
+/* Small pages come out of what is in pieces already. */
+uint64_t kernel_take_memory(Kernel *kernel, unsigned id, uint64_t bytes) {
+        MemoryNode *node = &kernel->nodes[id];
+        uint64_t taken = MIN(bytes, node->free);
+
+        node->free -= taken;
+        node->others += taken;
+        node->scattered = sub_floored(node->scattered, taken);
+        node->pinned = MIN(node->pinned, node->scattered);
+        return taken;
+}
+
+void kernel_give_memory(Kernel *kernel, unsigned id, uint64_t bytes) {
+        MemoryNode *node = &kernel->nodes[id];
+        uint64_t given = MIN(bytes, node->others);
+
+        node->free += given;
+        node->others -= given;
+}
+
+/* ---- what is done to get more ---- */
+
+int kernel_compact(Kernel *kernel, int node) {
+        for (unsigned id = 0; id < KERNEL_NODES_MAX; id++)
+                if (node == KERNEL_HOST || id == (unsigned) node)
+                        kernel->nodes[id].scattered = kernel->nodes[id].pinned;
+        return 0;
+}
+
+/* Page cache goes page by page: what becomes free lies about. */
+static uint64_t reclaim_from(MemoryNode *node, uint64_t bytes) {
+        uint64_t got = MIN(bytes, node->cache);
+
+        node->cache -= got;
+        node->free += got;
+        node->scattered += got;
+        return got;
+}
+
+int kernel_reclaim(Kernel *kernel, int node, uint64_t bytes) {
+        uint64_t left = bytes;
+
+        for (unsigned id = 0; id < KERNEL_NODES_MAX; id++)
+                if (node == KERNEL_HOST || id == (unsigned) node)
+                        left -= reclaim_from(&kernel->nodes[id], left);
+        return left > 0 ? -EAGAIN : 0;
+}
+
+void kernel_drop_caches(Kernel *kernel) {
+        kernel_reclaim(kernel, KERNEL_HOST, UINT64_MAX);
+}
+
+uint64_t kernel_free_bytes(const Kernel *kernel, unsigned node) {
+        return node < KERNEL_NODES_MAX ? kernel->nodes[node].free : 0;
+}
+
+uint64_t kernel_memory_nodes(const Kernel *kernel) {
+        return kernel->memory_nodes;
+}
+
+uint64_t kernel_cpu_nodes(const Kernel *kernel) {
+        uint64_t nodes = 0;
+
+        for (unsigned node = 0; node < KERNEL_NODES_MAX; node++)
+                if (kernel->nodes[node].exists && kernel->nodes[node].has_cpus)
+                        nodes |= node_bit(node);
+        return nodes;
+}
+
+/* ---- the order in which nodes are tried ---- */
+
+/* MAX_NUMNODES of the distributions' kernels; it only has to be more than any load. */
+enum { LOAD_MAX = 1024 };
+
+/* find_next_best_node(): the nearest, nodes after this one first, then those that few others turn to.
+ * Nodes without CPUs would go before others; but the orders are made before any CPU is known to a node.
+ * NODES_MAX: none is left. */
+static unsigned next_best_node(const Kernel *kernel, unsigned from, uint64_t used,
+                               const unsigned *loads) {
+        uint64_t best_value = UINT64_MAX;
+        unsigned best = KERNEL_NODES_MAX;
+
+        if (!(used & node_bit(from)))
+                return from;
+        NODES_FOREACH(node, kernel->memory_nodes & ~used) {
+                uint64_t value = kernel->nodes[from].distance[node];
+
+                value += node < from;
+                value = value * LOAD_MAX + loads[node];
+                if (value < best_value) {
+                        best_value = value;
+                        best = node;
+                }
+        }
+        return best;
+}
+
+/* build_zonelists(), for every node in turn. */
+void memory_build_orders(Kernel *kernel) {
+        unsigned loads[KERNEL_NODES_MAX] = {};
+
+        for (unsigned id = 0; id < KERNEL_NODES_MAX; id++) {
+                MemoryNode *node = &kernel->nodes[id];
+                uint64_t used = 0;
+                unsigned next, before = id;
+
+                if (!node->exists)
+                        continue;
+                for (; (next = next_best_node(kernel, id, used, loads)) < KERNEL_NODES_MAX;
+                     before = next) {
+                        if (node->distance[next] != node->distance[before])
+                                loads[next]++;
+                        used |= node_bit(next);
+                        node->order[node->n_order++] = next;
+                }
+        }
+}
