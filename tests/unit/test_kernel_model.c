@@ -3,6 +3,7 @@
  * whose. That the model does as kernels do beyond these cases, model/kernel_script.c tells. */
 
 #include "model/kernel_model.h"
+#include "model/script_model.h"
 #include "support/testing.h"
 
 #define TWO_NODES "node 0 total=4G free=3G\nnode 1 total=4G free=3G\n"
@@ -910,6 +911,34 @@ static void test_groups(void **state) {
         assert_int_equal(kernel_group_remove(kernel, "/db.slice"), 0);
 }
 
+/* ---- scripts ---- */
+
+static void test_script(void **state) {
+        static const char *const lines[] = {
+                "set node1 4", "run A cpu=1 policy=bind:1", "map A 3",
+                "map A:x 2",   "set node1 2 # taken away",  "touch A 0-2",
+                "touch A 0",
+        };
+        CLEANUP(kernel_freep) Kernel *kernel = kernel_new(TWO_NODES);
+        Script *script = script_new(*state, &script_model, script_model_new(*state, kernel));
+        Text out = text_in(*state);
+
+        script_step(script, "set node0 5", &out);
+        for (size_t i = 0; i < ARRAY_LEN(lines); i++) {
+                out = text_in(*state);
+                assert_int_equal(script_step(script, lines[i], &out), 0);
+        }
+        assert_text(out.string, "touch A 0: ESRCH\n"
+                                "  node0 2M: 5 total, 5 free, 0 surplus\n"
+                                "  node1 2M: 2 total, 2 free, 0 surplus\n"
+                                "  host 2M: 7 total, 7 free, 0 surplus, 0 reserved, 0 overcommit\n"
+                                "  vm.nr_hugepages 7\n"
+                                "  A: killed\n");
+        out = text_in(*state);
+        assert_int_equal(script_step(script, "touch B 0", &out), -EINVAL);
+        assert_text(out.string, "touch B 0: no such name\n");
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(test_short_write_succeeds),
@@ -950,6 +979,7 @@ int main(void) {
                 TEST(test_limits_as_written),
                 TEST(test_charges_stay),
                 TEST(test_groups),
+                TEST(test_script),
         };
 
         return RUN_TESTS(tests);
