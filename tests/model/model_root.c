@@ -1,0 +1,639 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Every function of host/root.h. Paths are walked part by part, links below the root included, as
+ * openat2(RESOLVE_IN_ROOT) does; what is left is a path without links, at which the model is asked first
+ * and the tree in memory second. */
+#include "model/model_root.h"
+
+#include "base/text.h"
+#include "model/kernel_files.h"
+#include "model/names.h"
+
+#include <linux/magic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LINKS_MAX = 40, ATTRIBUTE_BYTES_MAX = 64 * 1024, SMALL_PAGE = 4096 };
+
+typedef enum EntryKind { ENTRY_DIRECTORY, ENTRY_FILE, ENTRY_LINK } EntryKind;
+
+/* Something in memory; its path is whole, and without links. */
+typedef struct Entry {
+        EntryKind kind;
+        const char *path;
+        char *text; /* of a link: where it leads */
+        size_t size;
+        uint64_t id, changed_at;
+        bool is_gone;
+} Entry;
+
+struct Root {
+        Arena *arena;
+        Kernel *kernel;
+        VEC(Entry *) entries;
+        uint64_t next_id, clock;
+        ModelRootHooks hooks;
+        uint64_t n_changes, fail_at, die_at; /* of them; UINT64_MAX: none */
+        int fail_error;
+        bool is_dead;
+};
+
+/* What is at the end of a path. */
+typedef struct Found {
+        const char *path;
+        KernelFileKind kernel; /* NONE: see `entry` */
+        Entry *entry;          /* NULL: nothing */
+        bool is_mount;
+} Found;
+
+/* Const as in root.h: the daemon may not change a root, but hosts change. */
+static Root *mutable(const Root *root) {
+        return (Root *) root;
+}
+
+/* ---- entries ---- */
+
+static Entry *find_entry(const Root *root, const char *path) {
+        VEC_FOREACH(entry, &root->entries)
+                if (!(*entry)->is_gone && text_equals((*entry)->path, path))
+                        return *entry;
+        return NULL;
+}
+
+static void touch(Root *root, Entry *entry) {
+        entry->changed_at = ++root->clock;
+}
+
+static void set_text(Entry *entry, const char *text) {
+        char *copy = strdup(text);
+
+        if (!copy)
+                abort();
+        free(entry->text);
+        entry->text = copy;
+        entry->size = strlen(copy);
+}
+
+static const char *parent_path(Arena *arena, const char *path) {
+        const char *slash = strrchr(path, '/');
+
+        return slash == path ? "/" : arena_strndup(arena, path, (size_t) (slash - path));
+}
+
+/* In place of what had that path. A history replaces the same few files over and over: what was there is
+ * given back. */
+static Entry *put(Root *root, EntryKind kind, const char *path, const char *text) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        Entry *entry = NULL, *parent;
+
+        VEC_FOREACH(one, &root->entries)
+                if (text_equals((*one)->path, path))
+                        entry = *one;
+        if (!entry) {
+                entry = ARENA_NEW(root->arena, Entry);
+                entry->path = arena_strdup(root->arena, path);
+                *vec_push(root->arena, &root->entries) = entry;
+        }
+        set_text(entry, text ? text : "");
+        entry->kind = kind;
+        entry->id = ++root->next_id;
+        entry->is_gone = false;
+        touch(root, entry);
+        parent = find_entry(root, parent_path(arena, path));
+        if (parent)
+                touch(root, parent);
+        return entry;
+}
+
+/* ---- paths ---- */
+
+static Found look(const Root *root, const char *path) {
+        return (Found){
+                .path = path,
+                .kernel = kernel_file_kind(root->kernel, path),
+                .entry = find_entry(root, path),
+                .is_mount = kernel_mount_at(root->kernel, path) != NULL,
+        };
+}
+
+static bool is_directory(const Found *found) {
+        return found->kernel == KERNEL_FILE_DIRECTORY || found->is_mount ||
+               (found->entry && found->entry->kind == ENTRY_DIRECTORY);
+}
+
+static bool is_there(const Found *found) {
+        return found->kernel != KERNEL_FILE_NONE || found->is_mount || found->entry;
+}
+
+static const char *link_target(const Root *root, Arena *arena, const Found *found) {
+        if (found->kernel == KERNEL_FILE_LINK)
+                return arena_printf(arena, "%" PRIu64, kernel_pid(kernel_self(root->kernel)));
+        return found->kernel == KERNEL_FILE_NONE && found->entry && found->entry->kind == ENTRY_LINK
+                       ? found->entry->text
+                       : NULL;
+}
+
+static const char *joined(Arena *arena, const char *directory, const char *name) {
+        return text_equals(directory, "/") ? arena_printf(arena, "/%s", name)
+                                           : arena_printf(arena, "%s/%s", directory, name);
+}
+
+/* The path without links; of the last part only where they are FOLLOWED. -ENOTDIR where the way leads
+ * through a file. */
+static int resolve(const Root *root, Arena *arena, const char *path, bool is_followed,
+                   const char **ret) {
+        const char *here = "/", *rest = path;
+        unsigned n_links = 0;
+        char *part;
+
+        if (root->is_dead)
+                return -EIO;
+        while ((part = text_next_word(arena, &rest, "/"))) {
+                bool is_last = rest[strspn(rest, "/")] == '\0';
+
+                if (text_equals(part, "."))
+                        continue;
+                if (text_equals(part, "..")) {
+                        here = parent_path(arena, here);
+                        continue;
+                }
+                const char *next = joined(arena, here, part);
+                Found found = look(root, next);
+                const char *target = link_target(root, arena, &found);
+
+                if (target && (!is_last || is_followed)) {
+                        if (++n_links > LINKS_MAX)
+                                return -ELOOP;
+                        if (*target == '/')
+                                here = "/";
+                        rest = arena_printf(arena, "%s/%s", target, rest);
+                        continue;
+                }
+                if (!is_last && !is_there(&found))
+                        return -ENOENT;
+                if (!is_last && !is_directory(&found))
+                        return -ENOTDIR;
+                here = next;
+        }
+        *ret = here;
+        return 0;
+}
+
+static int find(const Root *root, Arena *arena, const char *path, bool is_followed, Found *ret) {
+        int r = resolve(root, arena, path, is_followed, &path);
+
+        if (r == 0)
+                *ret = look(root, path);
+        return r == 0 && !is_there(ret) ? -ENOENT : r;
+}
+
+/* ---- making, ending ---- */
+
+static const struct {
+        const char *path, *text;
+} first_files[] = {
+        {PATH_CMDLINE, "root=/dev/vda1 ro\n"},
+        {PATH_BOOT_ID, "5d9e5b7c-0b7e-4e6c-9b3a-0c0d7d3f6a11\n"},
+        {PATH_SHMMAX, "18446744073692774399\n"},
+        {PATH_SHMALL, "18446744073692774399\n"},
+        {PATH_MIN_FREE, "67584\n"},
+        {PATH_THP_ENABLED, "always [madvise] never\n"},
+        {PATH_THP_SHMEM, "always within_size advise [never] deny force\n"},
+        {PATH_THP_DEFRAG, "always defer defer+madvise [madvise] never\n"},
+        {PATH_THP_MAX_PTES_NONE, "511\n"},
+};
+
+static int make_directories(Root *root, const char *path);
+
+Root *model_root_new(Kernel *kernel) {
+        Arena *arena = arena_new();
+        Root *root = ARENA_NEW(arena, Root);
+
+        *root = (Root){
+                .arena = arena, .kernel = kernel, .fail_at = UINT64_MAX, .die_at = UINT64_MAX};
+        put(root, ENTRY_DIRECTORY, "/", NULL);
+        for (size_t i = 0; i < ARRAY_LEN(first_files); i++) {
+                make_directories(root, parent_path(arena, first_files[i].path));
+                put(root, ENTRY_FILE, first_files[i].path, first_files[i].text);
+        }
+        return root;
+}
+
+Kernel *model_root_kernel(const Root *root) {
+        return root->kernel;
+}
+
+int root_open(const char *path, Root **ret) {
+        (void) path;
+        (void) ret;
+        return -ENOENT;
+}
+
+Root *root_free(Root *root) {
+        if (!root)
+                return NULL;
+        VEC_FOREACH(entry, &root->entries)
+                free((*entry)->text);
+        arena_free(root->arena);
+        return NULL;
+}
+
+void root_freep(Root **root) {
+        *root = root_free(*root);
+}
+
+bool root_is_host(const Root *root) {
+        (void) root;
+        return false;
+}
+
+char *root_path(Arena *arena, const Root *root, const char *path) {
+        (void) root;
+        return arena_printf(arena, "(model)%s", path);
+}
+
+/* ---- hooks, failures ---- */
+
+void model_root_set_hooks(Root *root, const ModelRootHooks *hooks) {
+        root->hooks = *hooks;
+}
+
+uint64_t model_root_changes(const Root *root) {
+        return root->n_changes;
+}
+
+void model_root_fail(Root *root, uint64_t n, int error) {
+        root->fail_at = root->n_changes + n;
+        root->fail_error = error;
+}
+
+void model_root_die(Root *root, uint64_t n) {
+        root->die_at = root->n_changes + n;
+}
+
+bool model_root_is_dead(const Root *root) {
+        return root->is_dead;
+}
+
+void model_root_revive(Root *root) {
+        root->is_dead = false;
+        root->die_at = UINT64_MAX;
+}
+
+/* 0: it may be made. */
+static int begin_change(Root *root, const char *path, const char *text) {
+        if (root->is_dead)
+                return -EIO;
+        if (root->hooks.before)
+                root->hooks.before(root->hooks.userdata, path, text);
+        root->n_changes++;
+        if (root->n_changes >= root->die_at)
+                root->is_dead = true;
+        return root->is_dead ? -EIO : root->n_changes == root->fail_at ? root->fail_error : 0;
+}
+
+static int end_change(Root *root, const char *path, const char *text, int r) {
+        if (root->hooks.after && !root->is_dead)
+                root->hooks.after(root->hooks.userdata, path, text, r);
+        return r;
+}
+
+/* ---- reading ---- */
+
+static int read_whole(const Root *root, Arena *arena, const char *path, char **ret,
+                      size_t *ret_size) {
+        Found found;
+        int r = find(root, arena, path, true, &found);
+
+        if (r < 0)
+                return r;
+        if (is_directory(&found))
+                return -EISDIR;
+        if (found.kernel == KERNEL_FILE_ATTRIBUTE) {
+                r = kernel_file_read(root->kernel, arena, found.path, ret);
+                if (r == 0)
+                        *ret_size = strlen(*ret);
+                return r;
+        }
+        *ret = arena_strndup(arena, found.entry->text, found.entry->size);
+        *ret_size = found.entry->size;
+        return 0;
+}
+
+int root_read_file(const Root *root, Arena *arena, const char *path, size_t max, char **ret,
+                   size_t *ret_size) {
+        size_t size;
+        char *text;
+        int r = read_whole(root, arena, path, &text, &size);
+
+        if (r == 0 && size > max)
+                r = -EFBIG;
+        if (r < 0)
+                return r;
+        *ret = text;
+        if (ret_size)
+                *ret_size = size;
+        return 0;
+}
+
+int root_read_end(const Root *root, Arena *arena, const char *path, size_t max, char **ret,
+                  size_t *ret_size) {
+        size_t size;
+        char *text;
+        int r = read_whole(root, arena, path, &text, &size);
+
+        if (r < 0)
+                return r == -EISDIR ? -EINVAL : r;
+        *ret = text + (size > max ? size - max : 0);
+        *ret_size = MIN(size, max);
+        return 0;
+}
+
+int root_read_attribute(const Root *root, Arena *arena, const char *path, char **ret) {
+        size_t length;
+        char *text;
+        int r = root_read_file(root, arena, path, ATTRIBUTE_BYTES_MAX, &text, &length);
+
+        if (r < 0)
+                return r;
+        while (length > 0 && strchr(" \t\n", text[length - 1]))
+                text[--length] = '\0';
+        *ret = text;
+        return 0;
+}
+
+int root_read_u64(const Root *root, const char *path, uint64_t *ret) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        char *text;
+        int r = root_read_attribute(root, arena, path, &text);
+
+        return r < 0 ? r : parse_u64(text, ret);
+}
+
+bool root_exists(const Root *root, const char *path) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        Found found;
+
+        return find(root, arena, path, true, &found) == 0;
+}
+
+bool root_is_directory(const Root *root, const char *path) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        Found found;
+
+        return find(root, arena, path, true, &found) == 0 && is_directory(&found);
+}
+
+/* The kernel's files do not tell when they change. */
+char *root_identity(const Root *root, Arena *arena, const char *path) {
+        Found found;
+
+        if (find(root, arena, path, true, &found) < 0)
+                return arena_strdup(arena, "-");
+        if (!found.entry)
+                return arena_printf(arena, "1:0:%s", found.path);
+        return arena_printf(arena, "2:%" PRIu64 ":%" PRIu64, found.entry->id,
+                            found.entry->changed_at);
+}
+
+int root_read_link(const Root *root, Arena *arena, const char *path, char **ret) {
+        Found found;
+        int r = find(root, arena, path, false, &found);
+        const char *target = r == 0 ? link_target(root, arena, &found) : NULL;
+
+        if (r < 0)
+                return r;
+        if (!target)
+                return -EINVAL;
+        *ret = arena_strdup(arena, target);
+        return 0;
+}
+
+int root_statfs(const Root *root, const char *path, struct statfs *ret) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        uint64_t bytes, blocks, free_blocks;
+        Found found;
+        int r = find(root, arena, path, true, &found);
+
+        if (r < 0)
+                return r;
+        if (!is_directory(&found))
+                return -ENOTDIR;
+        *ret = (struct statfs){.f_type = TMPFS_MAGIC, .f_bsize = SMALL_PAGE};
+        if (!found.is_mount)
+                return 0;
+        kernel_mount_blocks(kernel_mount_at(root->kernel, found.path), &bytes, &blocks,
+                            &free_blocks);
+        *ret = (struct statfs){
+                .f_type = HUGETLBFS_MAGIC,
+                .f_bsize = (typeof(ret->f_bsize)) bytes,
+                .f_blocks = (typeof(ret->f_blocks)) blocks,
+                .f_bfree = (typeof(ret->f_bfree)) free_blocks,
+                .f_bavail = (typeof(ret->f_bavail)) free_blocks,
+        };
+        return 0;
+}
+
+static int compare_names(const void *a, const void *b) {
+        return strcmp(*(char *const *) a, *(char *const *) b);
+}
+
+/* What stands right below a directory; NULL for another path. */
+static const char *name_below(const char *directory, const char *path) {
+        size_t length = text_equals(directory, "/") ? 0 : strlen(directory);
+
+        if (strncmp(path, directory, length) != 0 || path[length] != '/' || !path[length + 1])
+                return NULL;
+        return strchr(path + length + 1, '/') ? NULL : path + length + 1;
+}
+
+int root_list(const Root *root, Arena *arena, const char *path, Names *ret) {
+        KernelNames all = {};
+        Names names = {};
+        Found found;
+        int r = find(root, arena, path, true, &found);
+
+        if (r < 0)
+                return r;
+        if (!is_directory(&found))
+                return -ENOTDIR;
+        kernel_file_list(root->kernel, arena, found.path, &all);
+        VEC_FOREACH(entry, &root->entries) {
+                const char *name = (*entry)->is_gone ? NULL
+                                                     : name_below(found.path, (*entry)->path);
+
+                if (name)
+                        *vec_push(arena, &all) = arena_strdup(arena, name);
+        }
+        if (all.n > 0)
+                qsort(all.items, all.n, sizeof(char *), compare_names);
+        VEC_FOREACH(name, &all)
+                if (names.n == 0 || !text_equals(names.items[names.n - 1], *name))
+                        *vec_push(arena, &names) = *name;
+        *ret = names;
+        return 0;
+}
+
+/* ---- changing ---- */
+
+/* "always [madvise] never": another of its words is chosen. */
+static int choose(Root *root, Entry *entry, const char *wish) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const char *rest = entry->text, *chosen = text_strip(arena, wish);
+        Text text = text_in(arena);
+        bool is_known = false;
+        char *word;
+
+        chosen = arena_strndup(arena, chosen, strcspn(chosen, "\n"));
+        while ((word = text_next_word(arena, &rest, " []\n"))) {
+                bool is_chosen = text_equals(word, chosen);
+
+                is_known = is_known || is_chosen;
+                text_printf(&text, "%s%s%s%s", text.length > 0 ? " " : "", is_chosen ? "[" : "",
+                            word, is_chosen ? "]" : "");
+        }
+        if (!is_known)
+                return -EINVAL;
+        text_add(&text, "\n");
+        put(root, ENTRY_FILE, entry->path, text.string);
+        return 0;
+}
+
+static int write_found(Root *root, const Found *found, const char *text) {
+        if (is_directory(found))
+                return -EISDIR;
+        if (found->kernel == KERNEL_FILE_ATTRIBUTE)
+                return kernel_file_write(root->kernel, kernel_self(root->kernel), found->path,
+                                         text);
+        if (text_starts_with(found->path, PATH_THP "/") && strchr(found->entry->text, '['))
+                return choose(root, found->entry, text);
+        set_text(found->entry, text);
+        touch(root, found->entry);
+        return 0;
+}
+
+int root_write_attribute(const Root *const_root, const char *path, const char *text) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        Root *root = mutable(const_root);
+        Found found;
+        int r = begin_change(root, path, text);
+
+        if (r == 0)
+                r = find(root, arena, path, true, &found);
+        if (r == 0)
+                r = write_found(root, &found, text);
+        return end_change(root, path, text, r);
+}
+
+/* Of directories that are missing in memory or among the control groups. */
+static int make_directories(Root *root, const char *path) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+
+        for (const char *slash = strchr(path + 1, '/');; slash = strchr(slash + 1, '/')) {
+                const char *part = slash ? arena_strndup(arena, path, (size_t) (slash - path))
+                                         : path;
+                int r = text_equals(path, "/") ? 0 : resolve(root, arena, part, true, &part);
+                Found found = look(root, part);
+
+                if (r < 0)
+                        return r;
+                if (!is_there(&found) && kernel_file_make_directory(root->kernel, part) < 0)
+                        put(root, ENTRY_DIRECTORY, part, NULL);
+                else if (is_there(&found) && slash && !is_directory(&found))
+                        return -ENOTDIR;
+                if (!slash || text_equals(path, "/"))
+                        return 0;
+        }
+}
+
+int root_make_directory(const Root *const_root, const char *path) {
+        Root *root = mutable(const_root);
+        int r = begin_change(root, path, NULL);
+
+        if (r == 0)
+                r = make_directories(root, path);
+        return end_change(root, path, NULL, r);
+}
+
+/* Where a file of that path would lie, with the directories above it. */
+static int place(Root *root, Arena *arena, const char *path, Found *ret) {
+        int r = path[strlen(path) - 1] == '/' ? -EINVAL
+                                              : make_directories(root, parent_path(arena, path));
+
+        if (r == 0)
+                r = resolve(root, arena, path, false, &path);
+        if (r == 0)
+                *ret = look(root, path);
+        return r;
+}
+
+static int write_file(const Root *const_root, const char *path, const char *text, bool is_new) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        Root *root = mutable(const_root);
+        Found found;
+        int r = begin_change(root, path, text);
+
+        if (r == 0)
+                r = place(root, arena, path, &found);
+        if (r == 0 && is_new && is_there(&found))
+                r = -EEXIST;
+        /* Nothing can be renamed into what the kernel makes. */
+        if (r == 0 && found.kernel == KERNEL_FILE_ATTRIBUTE)
+                r = -EACCES;
+        if (r == 0 && is_directory(&found))
+                r = -EISDIR;
+        if (r == 0)
+                put(root, ENTRY_FILE, found.path, text);
+        return end_change(root, path, text, r);
+}
+
+int root_write_file(const Root *root, const char *path, const char *text, unsigned mode) {
+        (void) mode;
+        return write_file(root, path, text, false);
+}
+
+int root_create_file(const Root *root, const char *path, const char *text, unsigned mode) {
+        (void) mode;
+        return write_file(root, path, text, true);
+}
+
+int root_remove(const Root *const_root, const char *path) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        Root *root = mutable(const_root);
+        Found found;
+        int r = begin_change(root, path, NULL);
+
+        if (r == 0)
+                r = find(root, arena, path, false, &found);
+        if (r == 0 && is_directory(&found))
+                r = -EISDIR;
+        if (r == 0 && found.kernel != KERNEL_FILE_NONE)
+                r = -EPERM;
+        if (r == 0) {
+                Entry *parent = find_entry(root, parent_path(arena, found.path));
+
+                found.entry->is_gone = true;
+                if (parent)
+                        touch(root, parent);
+        }
+        return end_change(root, path, NULL, r);
+}
+
+int root_symlink(const Root *const_root, const char *target, const char *path) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        Root *root = mutable(const_root);
+        Found found;
+        const char *resolved;
+        int r = begin_change(root, path, target);
+
+        if (r == 0)
+                r = find(root, arena, parent_path(arena, path), true, &found);
+        if (r == 0)
+                r = resolve(root, arena, path, false, &resolved);
+        if (r == 0) {
+                found = look(root, resolved);
+                r = found.kernel != KERNEL_FILE_NONE ? -EPERM : is_directory(&found) ? -EISDIR : 0;
+        }
+        if (r == 0)
+                put(root, ENTRY_LINK, resolved, target);
+        return end_change(root, path, target, r);
+}
