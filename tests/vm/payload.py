@@ -26,8 +26,20 @@ GUEST_MODULES = (
     "scenario.py",
 )
 
-# Linked statically, so that any guest runs them: /vm/NAME from tools/NAME.c.
-GUEST_TOOLS = ("pages",)
+TESTS = HERE.parent
+SOURCE = TESTS.parent
+
+# Linked statically, so that any guest runs them: /vm/NAME. One that is not in every guest is named by
+# the scenarios that want it (`tools`).
+COMMON_TOOLS = ("pages",)
+TOOL_SOURCES = {
+    "pages": [HERE / "tools/pages.c"],
+    "kernel-script": sorted(
+        {*TESTS.glob("model/*.c"), *SOURCE.glob("src/base/*.c")} - {TESTS / "model/model_root.c"}
+    ),
+}
+# What lies beside them, in a directory of that name.
+TOOL_DATA = {"kernel-script": ("scripts", sorted(TESTS.glob("model/scripts/*.script")))}
 
 # Enabled as their own [Install] sections say, wherever a DESTDIR brings them.
 HUGEPLAN_UNITS = (
@@ -105,8 +117,8 @@ def write_payload(
                 _add_packages(tar, origin)
             else:
                 tar.add(origin, arcname=".", filter=_as_root)
-            for tool in GUEST_TOOLS:
-                _add_bytes(tar, f"{GUEST_HOME}/{tool}", 0o755, _built_tool(tool))
+            for tool in (*COMMON_TOOLS, *scenario.tools):
+                _add_tool(tar, tool)
         for path, content in files.items():
             _add(tar, path, content)
 
@@ -131,12 +143,22 @@ def _guest_modules(scenario_file: Path) -> dict[str, Content]:
     return {f"{GUEST_HOME}/{source.name}": source.read_text() for source in sources}
 
 
+def _add_tool(tar: tarfile.TarFile, name: str) -> None:
+    _add_bytes(tar, f"{GUEST_HOME}/{name}", 0o755, _built_tool(name))
+    directory, files = TOOL_DATA.get(name, ("", []))
+    for file in files:
+        _add_bytes(tar, f"{GUEST_HOME}/{directory}/{file.name}", 0o644, file.read_bytes())
+
+
 @functools.cache
 def _built_tool(name: str) -> bytes:
     with tempfile.TemporaryDirectory() as directory:
         program = Path(directory) / name
-        source = HERE / "tools" / f"{name}.c"
-        subprocess.run(["cc", "-O2", "-static", "-o", str(program), str(source)], check=True)
+        flags = ["-O2", "-std=gnu17", "-D_GNU_SOURCE", "-static"]
+        includes = [f"-I{SOURCE / 'src'}", f"-I{TESTS}"]
+        sources = [str(source) for source in TOOL_SOURCES[name]]
+        command = ["cc", *flags, *includes, "-o", str(program), *sources, "-lm"]
+        subprocess.run(command, check=True)
         return program.read_bytes()
 
 

@@ -48,6 +48,7 @@ class Scenario:
     files: Mapping[str, Content] = field(default_factory=dict)  # path in the guest -> content
     files_on: Mapping[str, Mapping[str, Content]] = field(default_factory=dict)  # more, by suite
     enable: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()  # beside those that every guest has: see payload.py
     hotplug: str = ""  # room for memory added later, as qemu's -m takes it: "slots=4,maxmem=32G"
     qemu_args: tuple[str, ...] = ()
     # hugeplan comes as the packages /vm/packages/{older,newer}.{deb,rpm}, which nobody has installed.

@@ -14,7 +14,6 @@
  * Each prints "ready" when it is done, tells the service manager, and stays until it is killed.
  * NODE: memory of that node only. Without PAGE-KIB: pages of 2 MiB. Whatever fails is said, and ends
  * with status 1. */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/mempolicy.h>

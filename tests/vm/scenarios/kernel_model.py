@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The model of the kernel that hugeplan is tested against says what this kernel does: the same scripts
+on both, and random ones, on two unequal nodes and one without CPUs."""
+
+import os
+import re
+import subprocess
+
+from guestlib import HOME, check, note, skip
+from scenario import Boot, Node, Scenario
+
+TOOL = HOME / "kernel-script"
+SEEDS = 12
+SEEDS_WITH_MOUNTS = 12
+LINES = 250
+# How long one script may take; touching pages is slow under emulation.
+PATIENCE_SEC = 240
+SKIP = 77
+
+
+def compared(arguments: list[str]) -> subprocess.CompletedProcess[str]:
+    command = [str(TOOL), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SEC)
+
+
+def same_as_the_model() -> None:
+    note(f"kernel {os.uname().release}:\n{compared(['describe']).stdout}")
+    written()
+    random_ones()
+    random_mounts()
+
+
+def written() -> None:
+    scripts = sorted((HOME / "scripts").glob("*.script"))
+    check(len(scripts) >= 15, "there are scripts", scripts)
+    for script in scripts:
+        done = compared(["compare", str(script)])
+        skipped = re.search(r"# SKIP (.*)", done.stdout)
+        if done.returncode == 0 and skipped:
+            skip(f"{script.name}: the model says what the kernel does", skipped[1])
+            continue
+        check(
+            done.returncode == 0,
+            f"{script.name}: the model says what the kernel does",
+            done.stdout + done.stderr,
+        )
+
+
+def random_ones() -> None:
+    for seed in range(1, SEEDS + 1):
+        done = compared(["compare-random", str(seed), str(LINES)])
+        check(
+            done.returncode == 0,
+            f"{LINES} random lines, seed {seed}: the model says what the kernel does",
+            done.stdout + done.stderr,
+        )
+
+
+def random_mounts() -> None:
+    """Last of all: kernels miscount what is reserved for mounts, and then the next script must not
+    begin."""
+    n_compared = 0
+    for seed in range(1, SEEDS_WITH_MOUNTS + 1):
+        done = compared(["compare-random", str(seed), str(LINES), "mounts"])
+        if done.returncode == SKIP:
+            note(f"after {n_compared}: {done.stderr}")
+            break
+        n_compared += 1
+        check(
+            done.returncode == 0,
+            f"{LINES} random lines with mounts, seed {seed}: the model says what the kernel does",
+            done.stdout + done.stderr,
+        )
+    check(n_compared > 0, "mounts were compared as well")
+
+
+SCENARIO = Scenario(
+    nodes=(Node("6G"), Node("5G"), Node("512M", cpus=0)),
+    suites=("bookworm", "trixie"),
+    tools=("kernel-script",),
+    boots=(
+        # The nodes' memory is hardly touched: the kernel does not zero a page before it is.
+        Boot(same_as_the_model, kernel_args="hugeplan=off init_on_alloc=0", limit_sec=900),
+    ),
+)
