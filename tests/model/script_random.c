@@ -32,7 +32,8 @@ struct ScriptRandom {
         Random random;
         Kernel *kernel;
         Script *script; /* performed as it is made */
-        bool has_groups, has_cpusets, has_mounts;
+        bool has_groups, has_cpusets, has_mounts, leaves_pools;
+        bool is_own; /* the kernel */
         VEC(RandomProcess) processes;
         VEC(RandomGroup) groups;
         unsigned n_segments, n_mounts, n_mappings;
@@ -318,7 +319,7 @@ static const char *make_node_pool(ScriptRandom *random) {
         int writer = random_chance(&random->random, 15) ? some_process(random) : -1;
         unsigned node = some_node(random);
 
-        if (is_dangerous(random))
+        if (random->leaves_pools || is_dangerous(random))
                 return NULL;
         return arena_printf(random->arena, "set node%u %" PRIu64 "%s%s", node,
                             below(random, NODE_PAGES_MAX), writer >= 0 ? " by=" : "",
@@ -330,12 +331,16 @@ static const char *make_host_pool(ScriptRandom *random) {
         int writer = random_chance(&random->random, 50) ? some_process(random) : -1;
         const char *target = targets[below(random, ARRAY_LEN(targets))];
 
+        if (random->leaves_pools)
+                return NULL;
         return arena_printf(random->arena, "set %s %" PRIu64 "%s%s", target,
                             below(random, HOST_PAGES_MAX), writer >= 0 ? " by=" : "",
                             writer >= 0 ? name_of(random, writer) : "");
 }
 
 static const char *make_overcommit(ScriptRandom *random) {
+        if (random->leaves_pools)
+                return NULL;
         return arena_printf(random->arena, "set overcommit %" PRIu64,
                             random_chance(&random->random, 30) ? 0 : below(random, OVERCOMMIT_MAX));
 }
@@ -462,17 +467,19 @@ ScriptRandom *script_random_new(Arena *arena, const ScriptRandomOptions *options
 
         random->arena = arena;
         random->random.state = options->seed;
-        random->kernel = kernel_new(options->host);
+        random->is_own = !options->kernel;
+        random->kernel = options->kernel ? options->kernel : kernel_new(options->host);
         random->script = script_new(arena, &script_model, script_model_new(arena, random->kernel));
         random->has_groups = options->has_groups;
         random->has_cpusets = options->has_cpusets;
         random->has_mounts = options->has_mounts;
+        random->leaves_pools = options->leaves_pools;
         random->is_on = true;
         return random;
 }
 
 ScriptRandom *script_random_free(ScriptRandom *random) {
-        if (random)
+        if (random && random->is_own)
                 kernel_free(random->kernel);
         return NULL;
 }
