@@ -364,6 +364,15 @@ static uint64_t allowed_free(const Kernel *kernel, const Size *size, const Kerne
         return n;
 }
 
+/* Nobody in particular runs on the first node that has CPUs. */
+static unsigned writer_node(const Kernel *kernel, const KernelProcess *process) {
+        uint64_t nodes = kernel_cpu_nodes(kernel);
+
+        if (process)
+                return process->cpu_node;
+        return nodes ? (unsigned) __builtin_ctzll(nodes) : 0;
+}
+
 /* One page for gather_surplus_pages(). 6.1: from the node where the process runs, or the next,
  * whatever its policy. 6.12: for each of its nodes, lowest number first, from there or the next. */
 static bool gather_page(Kernel *kernel, Size *size, const KernelProcess *process,
@@ -371,7 +380,7 @@ static bool gather_page(Kernel *kernel, Size *size, const KernelProcess *process
         uint64_t mems = writer_mems(kernel, process);
 
         if (!kernel->gathers_on_own_nodes)
-                return pool_alloc_surplus(kernel, size, process ? process->cpu_node : 0, UINT64_MAX,
+                return pool_alloc_surplus(kernel, size, writer_node(kernel, process), UINT64_MAX,
                                           mems, ret_node);
         NODES_FOREACH(node, bound_nodes(kernel, process))
                 if (pool_alloc_surplus(kernel, size, node, UINT64_MAX, mems, ret_node))

@@ -42,7 +42,7 @@ static long errno_of(long r) {
 }
 
 /* The CPUs of a node; its list has the form of a set of nodes. */
-static long run_on(unsigned node) {
+long child_run_on(unsigned node) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const char *path = arena_printf(arena, PATH_NODES "/node%u/cpulist", node);
         IdSet cpus = {};
@@ -139,7 +139,7 @@ static long make_brother(int fd, int its_fd, volatile uint64_t *progress) {
 static long perform(int fd, const Command *command, int passed_fd, volatile uint64_t *progress) {
         switch (command->operation) {
         case OPERATION_RUN_ON:
-                return run_on(command->cpu_node);
+                return child_run_on(command->cpu_node);
         case OPERATION_POLICY:
                 return do_policy(command);
         case OPERATION_FORK:
@@ -262,7 +262,7 @@ Child child_start(unsigned cpu_node, volatile uint64_t *progress) {
                 host_fail("fork: %s", strerror(errno));
         if (child.pid == 0) {
                 close(fds[0]);
-                if (run_on(cpu_node) < 0)
+                if (child_run_on(cpu_node) < 0)
                         _exit(1);
                 serve(fds[1], progress);
         }

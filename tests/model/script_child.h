@@ -44,6 +44,9 @@ typedef struct Child {
         unsigned cpu_node;
 } Child;
 
+/* Has this very process run on the CPUs of a node. 0, or a negative errno. */
+long child_run_on(unsigned node);
+
 /* PROGRESS is memory shared by all: each writes to its own element which page it touches. */
 Child child_start(unsigned cpu_node, volatile uint64_t *progress);
 /* A brother of this process, not its child: the script waits for all. */

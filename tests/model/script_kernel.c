@@ -519,14 +519,19 @@ static const char *why_not(const ScriptKernel *kernel) {
 
 ScriptKernel *script_kernel_new(Arena *arena, const char **ret_reason) {
         ScriptKernel *kernel = ARENA_NEW(arena, ScriptKernel);
+        uint64_t cpu_nodes;
         const struct rlimit no_core = {};
 
         kernel->arena = arena;
         kernel->memory_nodes = host_memory_nodes();
         kernel->n_sizes = host_page_sizes(arena, kernel->sizes);
+        cpu_nodes = host_read_set(PATH_NODES "/has_cpu");
         *ret_reason = why_not(kernel);
         if (*ret_reason)
                 return NULL;
+        /* Where it runs tells where mount(2) gets pages beyond the pool. */
+        if (cpu_nodes == 0 || child_run_on((unsigned) __builtin_ctzll(cpu_nodes)) < 0)
+                host_fail("cannot run on the first node");
         setrlimit(RLIMIT_CORE, &no_core);
         kernel->progress =
                 mmap(NULL, SMALL_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
