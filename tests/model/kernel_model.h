@@ -33,8 +33,8 @@
 typedef struct Kernel Kernel;
 typedef struct KernelProcess KernelProcess;
 typedef struct KernelMapping KernelMapping;
-typedef struct KernelSegment
-        KernelSegment; /* of System V, or a file of a mount: outlives processes */
+/* Of System V, or a file of a mount: it outlives processes. */
+typedef struct KernelSegment KernelSegment;
 typedef struct KernelMount KernelMount;
 
 enum { KERNEL_NODES_MAX = 16, KERNEL_SIZES_MAX = 4, KERNEL_HOST = -1 };
@@ -74,7 +74,7 @@ void kernel_freep(Kernel **kernel);
 typedef struct KernelSpawn {
         const char *name;    /* of the command */
         const char *group;   /* control group, made with those above it; NULL: the root */
-        KernelPolicy policy; /* set_mempolicy(2) before anything else */
+        KernelPolicy policy; /* set_mempolicy(2) at first; none where its cpuset has no such node */
         unsigned cpu_node;   /* where it runs */
 } KernelSpawn;
 
