@@ -599,6 +599,33 @@ def test_drift_is_repaired(host: Host, fixture: str = "two-nodes-hole") -> None:
     host.stop(daemon)
 
 
+def test_drift_names_who_did_it(host: Host, fixture: str = "two-nodes-hole") -> None:
+    """A file is named where its value is what is seen, and nobody where none is."""
+    host.config("20-pg.conf", PG)
+    host.write("etc/sysctl.d/99-db.conf", "vm.nr_hugepages=1024\nvm.nr_hugepages_mempolicy=4096\n")
+    host.write("etc/tmpfiles.d/thp.conf", f"w /{THP}/enabled - - - - madvise\n")
+    daemon = host.start()
+    host.pool_path(2).write_text("123\n")
+    host.write(f"{THP}/enabled", "always\n")
+    wait_until("the repair", lambda: host.pool(2) == 500)
+    wait_until("the host's policy", lambda: "[never]" in host.path(f"{THP}/enabled").read_text())
+    log = host.log(daemon)
+    check("drift: node 2 has 123 pages of 2M instead of 500\n" in log, log)
+    check(f"drift: /{THP}/enabled is no longer 'never'\n" in log, log)
+    check("because" not in log, log)
+
+    wait_until("the end of that round",
+               lambda: "123 -> 500 pages" in host.log(daemon) and host.is_idle())
+    host.write("etc/sysctl.d/99-db.conf", f"\nvm.nr_hugepages={host.pool(0) + 124}\n")
+    host.pool_path(2).write_text("124\n")
+    host.write(f"{THP}/enabled", "madvise\n")
+    culprits = [f"vm.nr_hugepages={host.pool(0) + 124} in /etc/sysctl.d/99-db.conf:2",
+                f"/{THP}/enabled=madvise in /etc/tmpfiles.d/thp.conf:1"]
+    for culprit in culprits:
+        wait_until(culprit, lambda name=culprit: f"likely because of {name}\n" in host.log(daemon))
+    host.stop(daemon)
+
+
 def test_drift_is_reported(host: Host, fixture: str = "two-nodes-hole") -> None:
     host.config("00-host.conf", "[Host]\nOnDrift=report\n")
     host.config("20-pg.conf", PG)

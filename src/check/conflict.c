@@ -129,7 +129,7 @@ static bool is_conflict(const Conflict *conflict) {
         case CULPRIT_NODE_POOL:
                 return is_reserving(conflict->input->plan) && !is_boot_reservation(culprit);
         case CULPRIT_NR_OVERCOMMIT_HUGEPAGES:
-                return is_reserving(conflict->input->plan) && !culprit_has_value(culprit, "0");
+                return is_reserving(conflict->input->plan) && !culprit_explains(culprit, "0");
         case CULPRIT_HUGETLB_SHM_GROUP:
                 return sysv_bytes(conflict->input->plan, false) > 0;
         case CULPRIT_SHMMAX:

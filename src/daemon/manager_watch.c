@@ -5,7 +5,6 @@
  * (sysctl, systemd-sysctl, tuned, echo), kernel uevents of memory that is plugged or pulled, and a
  * slow timer finds what neither tells (soft-offlined pages, writers in other mount namespaces).
  * Whatever it was, the answer is the same: look again, and repair upwards. */
-#include "base/text.h"
 #include "daemon/journal.h"
 #include "daemon/manager.h"
 #include "host/clock.h"
@@ -51,14 +50,20 @@ static bool may_repair(Manager *manager) {
         return true;
 }
 
-/* Who may have done it; NULL when nothing on this host sets that file. */
-static const Culprit *suspect(const Culprits *culprits, const Topology *now, const Drift *drift) {
-        const char *observed =
-                drift->path && text_equals(drift->path, PATH_THP_ENABLED) ? now->thp_enabled : NULL;
+/* Who has done it, as far as a file of the host explains it; else NULL. The kernel command line acts
+ * before anybody watches. */
+static const Culprit *suspect(const Manager *manager, Arena *arena, const Culprits *culprits,
+                              const Topology *now, const Drift *drift) {
+        const Culprit *culprit;
+        char *shown = NULL;
 
-        if (drift->kind == DRIFT_HOST)
-                return culprit_for_path(culprits, drift->path, observed);
-        return culprit_for_pool(culprits, now, drift->node, drift->page_size_bytes);
+        if (drift->kind == DRIFT_HOST &&
+            root_read_attribute(manager->root, arena, drift->path, &shown) < 0)
+                return NULL;
+        culprit = drift->kind == DRIFT_HOST
+                          ? culprit_for_path(culprits, drift->path, shown)
+                          : culprit_for_pool(culprits, now, drift->node, drift->page_size_bytes);
+        return culprit && culprit->source != CULPRIT_KERNEL_COMMAND_LINE ? culprit : NULL;
 }
 
 static void tell_drift(const Drift *drift, const Culprit *culprit) {
@@ -80,7 +85,7 @@ static size_t tell_drifts(const Manager *manager, Arena *arena, const Drifts *dr
 
         VEC_FOREACH(drift, drifts) {
                 n_repairable += drift_wants_repair(drift);
-                tell_drift(drift, suspect(culprits, now, drift));
+                tell_drift(drift, suspect(manager, arena, culprits, now, drift));
         }
         return n_repairable;
 }

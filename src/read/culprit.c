@@ -767,44 +767,53 @@ void culprits_finish(Culprits *culprits) {
 
 /* ---- naming one ---- */
 
-bool culprit_has_value(const Culprit *culprit, const char *observed) {
-        const char *value = culprit->value, *value_rest, *observed_rest;
-        uint64_t is, shown_now;
+/* "always [madvise] never" -> "madvise". */
+static const char *selected_word(Arena *arena, const char *shown) {
+        const char *open = strchr(shown, '['), *close = open ? strchr(open, ']') : NULL;
 
-        if (!observed)
-                return false;
-        if (culprit->source == CULPRIT_TUNED)
-                value += strspn(value, "<>= "); /* "at most", "at least" */
-        if (kernel_number_parse(value, &is, &value_rest) < 0 ||
-            kernel_number_parse(observed, &shown_now, &observed_rest) < 0)
-                return text_equals(value, observed);
-        return is == shown_now && !*value_rest && !*observed_rest;
+        return close ? arena_strndup(arena, open + 1, (size_t) (close - open) - 1)
+                     : text_strip(arena, shown);
 }
 
-static unsigned likelihood(const Culprit *culprit, const char *observed) {
-        return 1 + (unsigned) culprit->source + (culprit->is_effective ? 10 : 0) +
-               (culprit_has_value(culprit, observed) ? 100 : 0);
+/* kstrtoul() with base 10, as the files of /sys have it; sscanf("%lu") of the command line is no
+ * different for what passes here. */
+static bool parse_plain(const char *value, uint64_t *ret) {
+        return parse_u64(value + (*value == '+'), ret) == 0;
+}
+
+/* proc_get_long(): of several numbers the first counts. */
+static bool parse_sysctl(const char *value, uint64_t *ret) {
+        const char *rest;
+
+        return kernel_number_parse(value, ret, &rest) == 0 && (!*rest || strchr(" \t", *rest));
+}
+
+static bool is_value(const Culprit *culprit, const char *value, const char *shown) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const char *word = selected_word(arena, shown);
+        uint64_t set, now;
+
+        if (culprit->source == CULPRIT_TUNED)
+                value += strspn(value, "<>= "); /* "at most", "at least" */
+        if (!parse_plain(word, &now))
+                return text_equals(value, word);
+        return (text_starts_with(culprit->path, PATH_PROC_SYS) ? parse_sysctl(value, &set)
+                                                               : parse_plain(value, &set)) &&
+               set == now;
+}
+
+bool culprit_explains(const Culprit *culprit, const char *shown) {
+        return shown && is_value(culprit, culprit->value, shown);
+}
+
+static unsigned likelihood(const Culprit *culprit) {
+        return 1 + (unsigned) culprit->source + (culprit->is_effective ? 10 : 0);
 }
 
 /* Keeps the more likely one in *BEST; of equals the later. */
-static void consider(const Culprit **best, unsigned *best_likelihood, const Culprit *culprit,
-                     const char *observed) {
-        unsigned now = likelihood(culprit, observed);
-
-        if (now < *best_likelihood)
-                return;
-        *best = culprit;
-        *best_likelihood = now;
-}
-
-const Culprit *culprit_for(const Culprits *culprits, CulpritKind what, const char *observed) {
-        const Culprit *best = NULL;
-        unsigned best_likelihood = 0;
-
-        VEC_FOREACH(culprit, &culprits->list)
-                if (culprit->what == what)
-                        consider(&best, &best_likelihood, culprit, observed);
-        return best;
+static void consider(const Culprit **best, const Culprit *culprit) {
+        if (!*best || likelihood(culprit) >= likelihood(*best))
+                *best = culprit;
 }
 
 static bool sets_path(const Culprit *culprit, const char *path) {
@@ -812,13 +821,12 @@ static bool sets_path(const Culprit *culprit, const char *path) {
                                          : text_equals(culprit->path, path);
 }
 
-const Culprit *culprit_for_path(const Culprits *culprits, const char *path, const char *observed) {
+const Culprit *culprit_for_path(const Culprits *culprits, const char *path, const char *shown) {
         const Culprit *best = NULL;
-        unsigned best_likelihood = 0;
 
         VEC_FOREACH(culprit, &culprits->list)
-                if (sets_path(culprit, path))
-                        consider(&best, &best_likelihood, culprit, observed);
+                if (sets_path(culprit, path) && culprit_explains(culprit, shown))
+                        consider(&best, culprit);
         return best;
 }
 
@@ -847,6 +855,18 @@ static bool sets_whole_pool(const Culprit *culprit, const Topology *now, uint64_
                                                page_size_bytes / KIB));
 }
 
+/* Of "0:50,1:100", as hugepages= has it, what is for NODE: "50"; else VALUE itself. */
+static const char *value_for_node(Arena *arena, const char *value, unsigned node) {
+        const char *prefix = arena_printf(arena, "%u:", node), *item;
+
+        if (!strchr(value, ':'))
+                return value;
+        while ((item = text_next_word(arena, &value, ",")))
+                if (text_starts_with(item, prefix))
+                        return item + strlen(prefix);
+        return "";
+}
+
 const Culprit *culprit_for_pool(const Culprits *culprits, const Topology *now, unsigned node,
                                 uint64_t page_size_bytes) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
@@ -858,13 +878,13 @@ const Culprit *culprit_for_pool(const Culprits *culprits, const Topology *now, u
                                              "kB/nr_hugepages",
                                   node, page_size_bytes / KIB);
         const Culprit *best = NULL;
-        unsigned best_likelihood = 0;
 
         VEC_FOREACH(culprit, &culprits->list)
-                if (sets_path(culprit, path))
-                        consider(&best, &best_likelihood, culprit, here);
-                else if (sets_whole_pool(culprit, now, page_size_bytes))
-                        consider(&best, &best_likelihood, culprit, all);
+                if (sets_path(culprit, path)
+                            ? is_value(culprit, value_for_node(arena, culprit->value, node), here)
+                            : sets_whole_pool(culprit, now, page_size_bytes) &&
+                                      culprit_explains(culprit, all))
+                        consider(&best, culprit);
         return best;
 }
 

@@ -70,21 +70,19 @@ void culprits_finish(Culprits *culprits);
 size_t culprits_count(const Culprits *culprits);
 const Culprit *culprits_get(const Culprits *culprits, size_t i); /* in the order of reading */
 
-/* The entry that most likely has set WHAT: one whose value is OBSERVED (what the kernel shows now;
- * NULL: not known) before all others, then one that is effective, then the one that acts last in a
- * boot. NULL when nothing sets it. */
-const Culprit *culprit_for(const Culprits *culprits, CulpritKind what, const char *observed);
+/* Whether the entry's value explains what the kernel's file SHOWS now: numbers as that file takes them
+ * (decimal in /sys, also octal and hexadecimal in /proc/sys), of several words the one in brackets. */
+bool culprit_explains(const Culprit *culprit, const char *shown);
 
-/* Likewise for a file of the kernel, below /sys or /proc. */
-const Culprit *culprit_for_path(const Culprits *culprits, const char *path, const char *observed);
+/* Who has set a file of the kernel, below /sys or /proc, to what it SHOWS now: of the entries that
+ * explain it one that is effective before one that another overrules, then the one that acts last in
+ * a boot. NULL where none does, or SHOWN is NULL: who asks for something else is not to blame. */
+const Culprit *culprit_for_path(const Culprits *culprits, const char *path, const char *shown);
 
-/* Likewise for a pool as NOW shows it: what sets that pool of the node, or the pool of its
- * size over all nodes. */
+/* Likewise for a pool as NOW shows it, without surplus pages: who sets that pool of the node to what
+ * the node has, or the pool of its size over all nodes to what all of them have together. */
 const Culprit *culprit_for_pool(const Culprits *culprits, const Topology *now, unsigned node,
                                 uint64_t page_size_bytes);
-
-/* Whether the entry's value means what the kernel shows: numbers as the kernel reads them. */
-bool culprit_has_value(const Culprit *culprit, const char *observed);
 
 /* "vm.nr_hugepages=20 in /etc/sysctl.d/99-db.conf:3" */
 char *culprit_format(Arena *arena, const Culprit *culprit);

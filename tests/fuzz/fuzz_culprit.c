@@ -55,13 +55,12 @@ static Topology *make_topology(Arena *arena) {
 static void check_culprit(Arena *arena, const Culprits *culprits, const Culprit *culprit) {
         require(culprit->value && culprit->path && culprit->what <= CULPRIT_THP_OTHER);
         require_printable(culprit_format(arena, culprit));
-        const Culprit *named = culprit_for(culprits, culprit->what, culprit->value);
+        const Culprit *named = culprit_for_path(culprits, culprit->path, culprit->value);
 
-        require(named && named->what == culprit->what);
-        /* The one that is named has the value, if any has. */
-        if (culprit_has_value(culprit, culprit->value))
-                require(culprit_has_value(named, culprit->value));
-        culprit_for_path(culprits, culprit->path, culprit->value);
+        /* Who is named explains it; and who explains it is named, or somebody more likely. */
+        require(!named || culprit_explains(named, culprit->value));
+        if (culprit_explains(culprit, culprit->value) && !strpbrk(culprit->path, "*?[{\\"))
+                require(named);
 }
 
 static void search(Arena *arena, CulpritSource source, const char *text, size_t size) {

@@ -346,77 +346,155 @@ static void assert_culprit(Arena *arena, const Culprit *culprit, const char *exp
         assert_text(culprit ? culprit_format(arena, culprit) : NULL, expected);
 }
 
-static void test_culprit_for(void **state) {
+static void test_culprit_for_path(void **state) {
         static const struct {
-                CulpritKind what;
-                const char *observed, *expected;
+                const char *path, *shown, *expected;
         } cases[] = {
                 /* By value, in whatever base, even if another one should win. */
-                {CULPRIT_NR_HUGEPAGES, "20", "vm.nr_hugepages=0x14 in /etc/sysctl.d/20-b.conf:3"},
-                {CULPRIT_NR_HUGEPAGES, "40", "vm.nr_hugepages=40 in /etc/sysctl.d/10-a.conf:1"},
-                {CULPRIT_NR_HUGEPAGES, "7", "vm.nr_hugepages=>7 in /etc/tuned/b/tuned.conf:2"},
-                /* Else the one that acts last. */
-                {CULPRIT_NR_HUGEPAGES, "8", "vm.nr_hugepages=>7 in /etc/tuned/b/tuned.conf:2"},
-                {CULPRIT_NR_HUGEPAGES, NULL, "vm.nr_hugepages=>7 in /etc/tuned/b/tuned.conf:2"},
-                {CULPRIT_THP, "always", THP "/enabled=always in /etc/tmpfiles.d/a.conf:3"},
-                {CULPRIT_THP, "never", "transparent_hugepages=never in /etc/tuned/b/tuned.conf:4"},
-                {CULPRIT_SHMMAX, "1", NULL},
+                {"/proc/sys/vm/nr_hugepages", "20",
+                 "vm.nr_hugepages=0x14 in /etc/sysctl.d/20-b.conf:3"},
+                {"/proc/sys/vm/nr_hugepages", "40\n",
+                 "vm.nr_hugepages=40 in /etc/sysctl.d/10-a.conf:1"},
+                {"/proc/sys/vm/nr_hugepages", "7",
+                 "vm.nr_hugepages=>7 in /etc/tuned/b/tuned.conf:2"},
+                /* Who asks for something else has not done it. */
+                {"/proc/sys/vm/nr_hugepages", "8", NULL},
+                {"/proc/sys/vm/nr_hugepages", NULL, NULL},
+                {THP "/enabled", "[always] madvise never",
+                 THP "/enabled=always in /etc/tmpfiles.d/a.conf:3"},
+                {THP "/enabled", "always madvise [never]",
+                 "transparent_hugepages=never in /etc/tuned/b/tuned.conf:4"},
+                {THP "/enabled", "always [madvise] never", NULL},
+                {THP "/defrag", "always", NULL},
+                {NODE_POOL("0", "1048576kB"), "9",
+                 NODE_POOL("*", "1048576kB") "=9 in /etc/tmpfiles.d/a.conf:2"},
+                {NODE_POOL("0", "1048576kB"), NULL, NULL},
+                {"/proc/sys/kernel/shmmax", "1", NULL},
         };
         Culprits *culprits = several(*state);
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-                assert_culprit(*state, culprit_for(culprits, cases[i].what, cases[i].observed),
+                assert_culprit(*state, culprit_for_path(culprits, cases[i].path, cases[i].shown),
                                cases[i].expected);
 }
 
-static void test_culprit_for_path(void **state) {
-        Culprits *culprits = several(*state);
+/* Of several that explain it: the effective one, and then the one that acts last. */
+static void test_most_likely(void **state) {
+        Culprits *culprits = culprits_new(*state, host_make(*state, host));
 
-        assert_culprit(*state, culprit_for_path(culprits, THP "/enabled", "always"),
-                       THP "/enabled=always in /etc/tmpfiles.d/a.conf:3");
-        assert_culprit(*state, culprit_for_path(culprits, NODE_POOL("0", "1048576kB"), NULL),
-                       NODE_POOL("*", "1048576kB") "=9 in /etc/tmpfiles.d/a.conf:2");
-        assert_null(culprit_for_path(culprits, THP "/defrag", "always"));
+        add(culprits, CULPRIT_SYSCTL, "/etc/sysctl.d/10-a.conf", "vm.nr_hugepages=40");
+        add(culprits, CULPRIT_SYSCTL, "/etc/sysctl.d/20-b.conf", "vm.nr_hugepages=40");
+        culprits_finish(culprits);
+        assert_culprit(*state, culprit_for_path(culprits, "/proc/sys/vm/nr_hugepages", "40"),
+                       "vm.nr_hugepages=40 in /etc/sysctl.d/20-b.conf:1");
+        add(culprits, CULPRIT_TUNED, "/etc/tuned/b/tuned.conf", "[sysctl]\nvm.nr_hugepages=40");
+        culprits_finish(culprits);
+        assert_culprit(*state, culprit_for_path(culprits, "/proc/sys/vm/nr_hugepages", "40"),
+                       "vm.nr_hugepages=40 in /etc/tuned/b/tuned.conf:2");
 }
 
 static void test_culprit_for_pool(void **state) {
-        Culprits *culprits = several(*state);
+        static const struct {
+                CulpritSource source;
+                const char *text, *node_0_2m, *node_1_2m, *node_0_1g, *node_1_1g;
+        } cases[] = {
+                /* Of 2M there are 10 on node 0 and 30 on node 1, of 1G none and 2. */
+                {CULPRIT_SYSCTL, "vm.nr_hugepages=40", "40", "40", NULL, NULL},
+                {CULPRIT_SYSCTL, "vm.nr_hugepages_mempolicy=050", "050", "050", NULL, NULL},
+                {CULPRIT_SYSCTL, "vm.nr_hugepages=1024", NULL, NULL, NULL, NULL},
+                {CULPRIT_SYSCTL, "vm.nr_hugepages=10", NULL, NULL, NULL, NULL},
+                {CULPRIT_SYSCTL, "vm.nr_hugepages=0", NULL, NULL, NULL, NULL},
+                {CULPRIT_TMPFILES, "w " NODE_POOL("1", "2048kB") " - - - - 30", NULL, "30", NULL,
+                 NULL},
+                {CULPRIT_TMPFILES, "w " NODE_POOL("1", "2048kB") " - - - - 40", NULL, NULL, NULL,
+                 NULL},
+                {CULPRIT_TMPFILES, "w " NODE_POOL("*", "2048kB") " - - - - 10", "10", NULL, NULL,
+                 NULL},
+                {CULPRIT_TMPFILES, "w " POOL("2048kB") " - - - - 40", "40", "40", NULL, NULL},
+                {CULPRIT_TMPFILES, "w " POOL("1048576kB") " - - - - 2", NULL, NULL, "2", "2"},
+                {CULPRIT_TMPFILES, "w " POOL("1048576kB") " - - - - 4", NULL, NULL, NULL, NULL},
+                {CULPRIT_TUNED, "[sysctl]\nvm.nr_hugepages=40", "40", "40", NULL, NULL},
+                {CULPRIT_TUNED, "[sysctl]\nvm.nr_hugepages=400", NULL, NULL, NULL, NULL},
+                {CULPRIT_KERNEL_COMMAND_LINE, "hugepages=40", "40", "40", NULL, NULL},
+                {CULPRIT_KERNEL_COMMAND_LINE, "hugepages=0:10,1:31", "0:10,1:31", NULL, NULL, NULL},
+                {CULPRIT_KERNEL_COMMAND_LINE, "hugepagesz=1G hugepages=1:2", NULL, NULL, NULL,
+                 "1:2"},
+        };
         const Topology *now = host_make(*state, host);
 
-        /* Node 1 holds 30, as one line says; all nodes 40, as another does. */
-        assert_culprit(*state, culprit_for_pool(culprits, now, 1, 2 * MIB),
-                       NODE_POOL("1", "2048kB") "=30 in /etc/tmpfiles.d/a.conf:1");
-        assert_culprit(*state, culprit_for_pool(culprits, now, 0, 2 * MIB),
-                       "vm.nr_hugepages=40 in /etc/sysctl.d/10-a.conf:1");
-        assert_culprit(*state, culprit_for_pool(culprits, now, 0, GIB),
-                       NODE_POOL("*", "1048576kB") "=9 in /etc/tmpfiles.d/a.conf:2");
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                Culprits *culprits = culprits_in(*state, cases[i].source, cases[i].text);
+                const Culprit *found[] = {culprit_for_pool(culprits, now, 0, 2 * MIB),
+                                          culprit_for_pool(culprits, now, 1, 2 * MIB),
+                                          culprit_for_pool(culprits, now, 0, GIB),
+                                          culprit_for_pool(culprits, now, 1, GIB)};
+                const char *expected[] = {cases[i].node_0_2m, cases[i].node_1_2m,
+                                          cases[i].node_0_1g, cases[i].node_1_1g};
+
+                for (size_t k = 0; k < ARRAY_LEN(found); k++) {
+                        if (!text_equals(found[k] ? found[k]->value : NULL, expected[k]))
+                                print_error("case %zu, pool %zu: %s\n", i, k, cases[i].text);
+                        assert_text(found[k] ? found[k]->value : NULL, expected[k]);
+                }
+        }
+}
+
+/* Surplus pages are no part of what was set. */
+static void test_surplus_is_not_set(void **state) {
+        const Topology *now = host_make(*state, "sizes 2M\nnode 0 total=64G free=60G 2M=12/0/7\n"
+                                                "node 1 total=64G free=60G 2M=0/0/0\n");
+
         assert_culprit(*state,
-                       culprit_for_pool(
-                               culprits_in(*state, CULPRIT_SYSCTL, "vm.nr_hugepages_mempolicy=40"),
-                               now, 0, 2 * MIB),
-                       "vm.nr_hugepages_mempolicy=40 in /etc/x.conf:1");
-        assert_null(culprit_for_pool(culprits_in(*state, CULPRIT_SYSCTL, "vm.nr_hugepages=1"), now,
-                                     0, GIB));
+                       culprit_for_pool(culprits_in(*state, CULPRIT_SYSCTL, "vm.nr_hugepages=5"),
+                                        now, 0, 2 * MIB),
+                       "vm.nr_hugepages=5 in /etc/x.conf:1");
+        assert_null(culprit_for_pool(culprits_in(*state, CULPRIT_SYSCTL, "vm.nr_hugepages=12"), now,
+                                     0, 2 * MIB));
 }
 
 static void test_values(void **state) {
+#define VM "/proc/sys/vm/nr_hugepages"
         static const struct {
-                const char *value, *observed;
+                const char *path, *value, *shown;
                 bool is_same;
         } cases[] = {
-                {"20", "20", true},  {"024", "20", true},         {"0x14", "20", true},
-                {"20", "21", false}, {"20 x", "20", false},       {"always", "always", true},
-                {"", "0", false},    {"never", "madvise", false}, {"20", NULL, false},
+                /* sysctls: any base, and what follows a blank does not count. */
+                {VM, "20", "20", true},
+                {VM, "024", "20", true},
+                {VM, "0x14", "20", true},
+                {VM, "20 x", "20", true},
+                {VM, "20x", "20", false},
+                {VM, "20", "21", false},
+                {VM, "+20", "20", false},
+                {VM, "", "0", false},
+                {VM, "20", NULL, false},
+                /* sysfs: decimal. */
+                {POOL("2048kB"), "20", "20", true},
+                {POOL("2048kB"), "+20", "20", true},
+                {POOL("2048kB"), "020", "20", true},
+                {POOL("2048kB"), "024", "20", false},
+                {POOL("2048kB"), "0x14", "20", false},
+                {POOL("2048kB"), "20 x", "20", false},
+                /* Words. */
+                {THP "/enabled", "always", "always", true},
+                {THP "/enabled", "never", "madvise", false},
+                {THP "/enabled", "never", "always madvise [never]\n", true},
+                {THP "/enabled", "always", "always madvise [never]", false},
         };
 
         (void) state;
-        for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-                assert_int_equal(
-                        culprit_has_value(&(Culprit){.value = cases[i].value}, cases[i].observed),
-                        cases[i].is_same);
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                const Culprit culprit = {.path = cases[i].path, .value = cases[i].value};
+
+                if (culprit_explains(&culprit, cases[i].shown) != cases[i].is_same)
+                        print_error("case %zu: %s\n", i, cases[i].value);
+                assert_int_equal(culprit_explains(&culprit, cases[i].shown), cases[i].is_same);
+        }
         /* tuned's "at least" and "at most". */
-        assert_true(culprit_has_value(&(Culprit){.source = CULPRIT_TUNED, .value = ">7"}, "7"));
-        assert_false(culprit_has_value(&(Culprit){.source = CULPRIT_SYSCTL, .value = ">7"}, "7"));
+        assert_true(culprit_explains(&(Culprit){.source = CULPRIT_TUNED, .path = VM, .value = ">7"},
+                                     "7"));
+        assert_false(culprit_explains(
+                &(Culprit){.source = CULPRIT_SYSCTL, .path = VM, .value = ">7"}, "7"));
 }
 
 static void test_guard(void **state) {
@@ -563,25 +641,16 @@ static void test_limits(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                TEST(test_sysctl_syntax),
-                TEST(test_sysctl_winner),
-                TEST(test_tmpfiles),
-                TEST(test_tuned),
-                TEST(test_command_line),
-                TEST(test_includes),
-                TEST(test_patterns),
-                TEST(test_hostile_patterns),
-                TEST(test_hostile_values),
-                TEST(test_flood),
-                TEST(test_readers),
-                TEST(test_tuned_replace),
-                TEST(test_culprit_for),
-                TEST(test_culprit_for_path),
-                TEST(test_culprit_for_pool),
-                TEST(test_values),
-                TEST(test_guard),
-                TEST(test_conflict_text),
-                TEST(test_conflicts),
+                TEST(test_sysctl_syntax),    TEST(test_sysctl_winner),
+                TEST(test_tmpfiles),         TEST(test_tuned),
+                TEST(test_command_line),     TEST(test_includes),
+                TEST(test_patterns),         TEST(test_hostile_patterns),
+                TEST(test_hostile_values),   TEST(test_flood),
+                TEST(test_readers),          TEST(test_tuned_replace),
+                TEST(test_culprit_for_path), TEST(test_most_likely),
+                TEST(test_culprit_for_pool), TEST(test_surplus_is_not_set),
+                TEST(test_values),           TEST(test_guard),
+                TEST(test_conflict_text),    TEST(test_conflicts),
                 TEST(test_limits),
         };
 
