@@ -6,7 +6,6 @@
 #include "host/log.h"
 #include "status/messages.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <systemd/sd-journal.h>
 
@@ -39,7 +38,7 @@ static void send_entry(Entry *entry, int level, const char *kind, const char *te
         add_number(entry, "PRIORITY", (uint64_t) level);
         add_field(entry, "MESSAGE_ID", message ? message->id : NULL);
         add_field(entry, "HUGEPLAN_KIND", kind);
-        if (!getenv("JOURNAL_STREAM") || sd_journal_sendv(entry->fields, entry->n) < 0)
+        if (!log_is_journal() || sd_journal_sendv(entry->fields, entry->n) < 0)
                 log_line(level, "%s", text);
 }
 

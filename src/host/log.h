@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What the programs say on standard error: with a priority in front for the journal
- * (sd-daemon(3)), with the program's name on a terminal. */
+/* What the programs say on standard error: with a priority in front where that is the journal
+ * (sd-daemon(3)), with the program's name everywhere else. */
 
 #include "base/arena.h"
 
 #include <syslog.h>
+
+/* Whether standard error goes to the journal, as $JOURNAL_STREAM says. */
+bool log_is_journal(void);
 
 /* LEVEL is a priority of syslog(3). */
 void log_line(int level, const char *format, ...) PRINTF_LIKE(2, 3);
