@@ -129,9 +129,12 @@ static void add_plan_headline(Text *text, const Plan *plan, const HostPlan *host
 
         if (plan->n_instances == 0)
                 text_add(text, "No instances are described in /etc/hugeplan.d.\n");
-        else if (n_steps > 0)
-                text_printf(text, "%zu %s to be changed. Nothing was written.\n\n", n_steps,
-                            n_steps == 1 ? "pool is" : "pools are");
+        if (n_steps > 0)
+                text_printf(text, "%zu %s to be changed. Nothing was written.\n%s", n_steps,
+                            n_steps == 1 ? "pool is" : "pools are",
+                            plan->n_instances > 0 ? "\n" : "");
+        else if (plan->n_instances == 0)
+                return;
         else if (host_plan_count(host) > 0)
                 text_add(text, "No pool is to be changed. Nothing was written.\n\n");
         else if (is_anyone_short(plan))
@@ -158,7 +161,8 @@ char *render_plan(Arena *arena, const Plan *plan, const HostPlan *host, const Co
 
         add_plan_headline(&text, plan, host);
         add_plan_instances(&text, plan, options);
-        if (plan->n_instances > 0)
+        /* What the last instance leaves behind is given back. */
+        if (plan->n_instances > 0 || plan_count_changed(plan) > 0)
                 add_plan_steps(&text, plan, options);
         add_plan_host(&text, host);
         if (plan->n_instances > 0)
