@@ -9,9 +9,8 @@
 #include <string.h>
 
 static const char *const verdict_names[] = {
-        [KERNEL_LINE_NOT_NEEDED] = "not-needed",
-        [KERNEL_LINE_SERVES] = "serves",
-        [KERNEL_LINE_REBOOT] = "reboot",
+        [KERNEL_LINE_NOT_NEEDED] = "not-needed", [KERNEL_LINE_RUN_TIME] = "run-time",
+        [KERNEL_LINE_SERVES] = "serves",         [KERNEL_LINE_REBOOT] = "reboot",
         [KERNEL_LINE_CHANGE] = "change",
 };
 
@@ -125,25 +124,33 @@ static void fill_pools(Adviser *adviser) {
         }
 }
 
+/* Whether the line is to give any pages. */
 static bool is_wanting(const KernelAdvice *advice) {
         VEC_FOREACH(pool, &advice->pools)
-                if (pool->planned_pages > 0)
+                if (pool->planned_pages > 0 && !pool->is_run_time)
                         return true;
         return false;
 }
 
 static bool serves_present(const KernelAdvice *advice) {
         VEC_FOREACH(pool, &advice->pools)
-                if (pool->present_pages < pool->planned_pages)
+                if (pool->present_pages < pool->planned_pages && !pool->is_run_time)
                         return false;
         return true;
 }
 
 static bool serves_next(const KernelAdvice *advice) {
         VEC_FOREACH(pool, &advice->pools)
-                if (pool->next_pages < pool->planned_pages)
+                if (pool->next_pages < pool->planned_pages && !pool->is_run_time)
                         return false;
         return true;
+}
+
+static bool has_run_time(const KernelAdvice *advice) {
+        VEC_FOREACH(pool, &advice->pools)
+                if (pool->planned_pages > 0 && pool->is_run_time)
+                        return true;
+        return false;
 }
 
 /* ---- what to write ---- */
@@ -160,12 +167,80 @@ static uint64_t count_merged(const KernelPool *pool, bool is_next_known) {
         return MAX(pool->planned_pages, is_next_known ? pool->next_pages : pool->present_pages);
 }
 
+static uint64_t total_of(const Adviser *adviser, uint64_t page_size_bytes, PoolCount count) {
+        uint64_t total = 0;
+
+        VEC_FOREACH(pool, &adviser->advice->pools)
+                if (pool->page_size_bytes == page_size_bytes)
+                        total = add_saturated(total, count(pool, adviser->next != NULL));
+        return total;
+}
+
+/* The fewest pages that, dealt out evenly, give each node as many as it is to have. */
+static uint64_t even_total(const Adviser *adviser, uint64_t page_size_bytes, PoolCount count) {
+        IdSet nodes = topology_memory_nodes(adviser->input->topology);
+        uint64_t n_nodes = MAX(id_set_count(&nodes), 1U), total = 0;
+
+        VEC_FOREACH(pool, &adviser->advice->pools) {
+                uint64_t pages = count(pool, adviser->next != NULL), rank = 0;
+
+                if (pool->page_size_bytes != page_size_bytes || pages == 0)
+                        continue;
+                ID_SET_FOREACH(id, &nodes)
+                rank += id < pool->node;
+                total = MAX(total, add_saturated(mul_saturated(pages - 1, n_nodes), rank + 1));
+        }
+        return total;
+}
+
+/* The kernel cannot be told which node is to have how many. */
+static bool is_spread(const Adviser *adviser) {
+        return adviser->input->topology->n_nodes > 1 &&
+               topology_kernel_lacks(adviser->input->topology, KERNEL_HUGEPAGES_BY_NODE);
+}
+
+/* How many more than planned there have to be for that. */
+static uint64_t excess_pages(const Adviser *adviser, uint64_t page_size_bytes) {
+        return even_total(adviser, page_size_bytes, count_planned) -
+               total_of(adviser, page_size_bytes, count_planned);
+}
+
+static bool is_asked_for(const Adviser *adviser, uint64_t page_size_bytes) {
+        VEC_FOREACH(pool, &adviser->advice->pools)
+                if (pool->page_size_bytes == page_size_bytes &&
+                    (adviser->next ? pool->next_pages : pool->present_pages) < pool->planned_pages)
+                        return false;
+        return true;
+}
+
+/* Where an even spread is no more than rounding off the plan, the kernel's way is taken; else most of
+ * what it reserves would lie where nobody wants it. Who has asked for that already is left alone. */
+static bool is_too_uneven(const Adviser *adviser, uint64_t page_size_bytes) {
+        return is_spread(adviser) &&
+               excess_pages(adviser, page_size_bytes) > adviser->input->topology->n_nodes &&
+               !is_asked_for(adviser, page_size_bytes);
+}
+
+static void mark_run_time(Adviser *adviser) {
+        VEC_FOREACH(pool, &adviser->advice->pools)
+                pool->is_run_time = is_too_uneven(adviser, pool->page_size_bytes);
+}
+
 /* "hugepagesz=1G hugepages=0:2,1:4"; NULL when there are none of this size. */
 static char *format_pages(const Adviser *adviser, uint64_t page_size_bytes, PoolCount count) {
         Text text = text_in(adviser->arena);
         bool is_single = adviser->input->topology->n_nodes <= 1;
         size_t n = 0;
 
+        if (is_spread(adviser)) {
+                uint64_t pages = even_total(adviser, page_size_bytes, count);
+
+                return pages == 0 || is_too_uneven(adviser, page_size_bytes)
+                               ? NULL
+                               : arena_printf(adviser->arena, "hugepagesz=%s hugepages=%" PRIu64,
+                                              format_page_size(adviser->arena, page_size_bytes),
+                                              pages);
+        }
         VEC_FOREACH(pool, &adviser->advice->pools) {
                 uint64_t pages = count(pool, adviser->next != NULL);
 
@@ -222,15 +297,6 @@ static uint64_t phrase_bytes(const KernelLine *line, const char *phrase) {
         return kernel_phrase_size_bytes(phrase);
 }
 
-static uint64_t total_of(const Adviser *adviser, uint64_t page_size_bytes, PoolCount count) {
-        uint64_t total = 0;
-
-        VEC_FOREACH(pool, &adviser->advice->pools)
-                if (pool->page_size_bytes == page_size_bytes)
-                        total = add_saturated(total, count(pool, adviser->next != NULL));
-        return total;
-}
-
 /* An even spread that is merely uneven with the plan is replaced by the plan's split. */
 static PoolCount choose_count(const Adviser *adviser, const KernelLine *line,
                               uint64_t page_size_bytes) {
@@ -269,7 +335,7 @@ static void add_changes(Adviser *adviser) {
 
                 VEC_FOREACH(pool, &adviser->advice->pools)
                         is_short = is_short ||
-                                   (pool->page_size_bytes == bytes &&
+                                   (pool->page_size_bytes == bytes && !pool->is_run_time &&
                                     (adviser->next ? pool->next_pages : pool->present_pages) <
                                             pool->planned_pages);
                 if (is_short)
@@ -379,7 +445,7 @@ static void judge_pool(Adviser *adviser, const KernelPool *pool) {
                             "ask for less, or for another node; pages may also have been given "
                             "back since");
         else if (pool->present_pages < pool->planned_pages &&
-                 pool->found_pages >= pool->planned_pages)
+                 pool->found_pages >= pool->planned_pages && !pool->is_run_time)
                 add_problem(adviser, SEVERITY_NOTICE, PROBLEM_CMDLINE_RUN_TIME, NULL,
                             arena_printf(arena,
                                          "pages of %s on node %u were reserved at run time in "
@@ -399,12 +465,44 @@ static void judge_pool(Adviser *adviser, const KernelPool *pool) {
 static void judge_spread(Adviser *adviser) {
         VEC_FOREACH(pages, &adviser->present->pages)
                 if (!pages->is_per_node && !serves_present(adviser->advice) &&
-                    adviser->input->topology->n_nodes > 1 &&
+                    adviser->input->topology->n_nodes > 1 && !is_spread(adviser) &&
                     is_gigantic(adviser, pages->page_size_bytes))
                         add_problem(adviser, SEVERITY_WARNING, PROBLEM_CMDLINE_SPREAD, pages->words,
                                     "names no nodes, so that the kernel spreads the pages evenly; "
                                     "the plan needs another split",
                                     "write hugepages=NODE:PAGES,NODE:PAGES");
+}
+
+/* What becomes of the plan's split where the kernel takes none. */
+static void judge_skill(Adviser *adviser, uint64_t page_size_bytes) {
+        Arena *arena = adviser->arena;
+        uint64_t planned = total_of(adviser, page_size_bytes, count_planned);
+        char *size = format_page_size(arena, page_size_bytes);
+
+        if (planned == 0 || !is_spread(adviser))
+                return;
+        uint64_t excess = excess_pages(adviser, page_size_bytes);
+        bool is_run_time = is_too_uneven(adviser, page_size_bytes);
+        const char *lacks = arena_printf(arena,
+                                         "this kernel (%s) knows no node numbers in hugepages=, "
+                                         "which came with %s, and spreads pages of %s evenly",
+                                         adviser->input->topology->kernel_release,
+                                         kernel_skill_since(KERNEL_HUGEPAGES_BY_NODE), size);
+
+        add_problem(adviser, SEVERITY_WARNING, PROBLEM_CMDLINE_SPREAD, NULL,
+                    is_run_time
+                            ? arena_printf(arena,
+                                           "%s: to have the plan's %s where they are wanted it "
+                                           "would take %s more. hugeplan reserves them at run time "
+                                           "instead, before anything else starts",
+                                           lacks, format_count(arena, planned),
+                                           format_count(arena, excess))
+                            : arena_printf(arena, "%s: the plan's %s%s", lacks,
+                                           format_count(arena, planned),
+                                           excess > 0 ? arena_printf(arena, " and %s more",
+                                                                     format_count(arena, excess))
+                                                      : ""),
+                    "leave it so, or boot a newer kernel and run 'hugeplanctl cmdline' again");
 }
 
 /* What does not fit even on the empty host. */
@@ -456,6 +554,8 @@ static void add_problems(Adviser *adviser) {
         judge_numa(adviser, line);
         judge_cma(adviser, line);
         judge_spread(adviser);
+        for (size_t k = 0; k < adviser->input->topology->n_page_sizes; k++)
+                judge_skill(adviser, adviser->input->topology->page_sizes[k].bytes);
         VEC_FOREACH(pool, &adviser->advice->pools)
                 judge_pool(adviser, pool);
         judge_existing(adviser);
@@ -469,12 +569,14 @@ static KernelVerdict judge(const Adviser *adviser) {
         bool is_present_fine = serves_present(advice) && adviser->present->repairs.n == 0;
         bool is_next_fine = advice->changes.n == 0 && (!adviser->next || serves_next(advice));
 
+        KernelVerdict not_wanting = has_run_time(advice) ? KERNEL_LINE_RUN_TIME
+                                                         : KERNEL_LINE_NOT_NEEDED;
+
         if (!is_next_fine || adviser->input->config->host.existing_pages == EXISTING_KEEP)
-                return !is_next_fine || is_wanting(advice) ? KERNEL_LINE_CHANGE
-                                                           : KERNEL_LINE_NOT_NEEDED;
+                return !is_next_fine || is_wanting(advice) ? KERNEL_LINE_CHANGE : not_wanting;
         if (!is_present_fine)
                 return adviser->next ? KERNEL_LINE_REBOOT : KERNEL_LINE_CHANGE;
-        return is_wanting(advice) ? KERNEL_LINE_SERVES : KERNEL_LINE_NOT_NEEDED;
+        return is_wanting(advice) ? KERNEL_LINE_SERVES : not_wanting;
 }
 
 KernelAdvice *kernel_args_advise(Arena *arena, const KernelArgsInput *input) {
@@ -488,6 +590,7 @@ KernelAdvice *kernel_args_advise(Arena *arena, const KernelArgsInput *input) {
                                                 input->topology);
         advice->problems = diags_in(arena);
         fill_pools(&adviser);
+        mark_run_time(&adviser);
         advice->wanted = join_wanted(&adviser);
         advice->present = join_phrases(arena, adviser.present);
         advice->next = adviser.next ? join_phrases(arena, adviser.next) : NULL;

@@ -12,6 +12,7 @@
 
 typedef enum KernelVerdict {
         KERNEL_LINE_NOT_NEEDED, /* the plan has no gigantic pages, and nothing is wrong */
+        KERNEL_LINE_RUN_TIME,   /* the kernel cannot be told which nodes; nothing else is wrong */
         KERNEL_LINE_SERVES,     /* the present line gives them */
         KERNEL_LINE_REBOOT,     /* the next boot's line will */
         KERNEL_LINE_CHANGE,     /* it has to be changed */
@@ -25,6 +26,7 @@ typedef struct KernelPool {
         uint64_t present_pages; /* as the present line asks for */
         uint64_t next_pages;    /* as the next boot's line does */
         uint64_t found_pages;   /* in the pool now */
+        bool is_run_time; /* the kernel would spread them, too far from the plan: not its task */
 } KernelPool;
 
 typedef struct KernelArgsInput {
@@ -52,5 +54,5 @@ Topology *kernel_args_boot_topology(Arena *arena, const Topology *topology);
 
 KernelAdvice *kernel_args_advise(Arena *arena, const KernelArgsInput *input);
 
-/* "not-needed", "serves", "reboot", "change". */
+/* "not-needed", "run-time", "serves", "reboot", "change". */
 const char *kernel_verdict_name(KernelVerdict verdict);

@@ -202,9 +202,9 @@ static bool is_in_group(const RuleRun *run, const OwnerFacts *owner) {
         return false;
 }
 
-/* Until 5.15 a memlock limit as large as the segment would do. */
+/* A memlock limit as large as the segment would do. */
 static bool has_old_rule(const RuleRun *run) {
-        return topology_kernel_is_older(run->input->topology, 5, 16);
+        return topology_kernel_lacks(run->input->topology, KERNEL_SHM_BY_GROUP);
 }
 
 static bool may_use_sysv(const RuleRun *run, const RuleInstance *instance) {
@@ -235,7 +235,7 @@ static void find_memlock(RuleRun *run, const RuleInstance *instance) {
 
         diag.text = arena_printf(
                 run->arena,
-                "%s needs %s, and %s may lock %s%s: the kernel (%s, before 5.16) refuses its shared memory (ORA-27102)",
+                "%s needs %s, and %s may lock %s%s: the kernel (%s) goes by that limit and refuses its shared memory (ORA-27102)",
                 instance->config->name, rule_planned_pages(run->arena, instance),
                 instance->config->unit, format_size(run->arena, bytes),
                 !assignment ? ", systemd's default"

@@ -15,6 +15,7 @@ static const struct {
         const char *mark, *color, *title;
 } verdict_looks[] = {
         [KERNEL_LINE_NOT_NEEDED] = {"●", "\033[32m", "fine"},
+        [KERNEL_LINE_RUN_TIME] = {"●", "\033[33m", "run time"},
         [KERNEL_LINE_SERVES] = {"●", "\033[32m", "fine"},
         [KERNEL_LINE_REBOOT] = {"○", "\033[33m", "reboot"},
         [KERNEL_LINE_CHANGE] = {"×", "\033[31m", "change"},
@@ -26,6 +27,9 @@ static const char *headline(const KernelAdvice *advice) {
         switch (advice->verdict) {
         case KERNEL_LINE_NOT_NEEDED:
                 return "the plan needs nothing on the kernel command line";
+        case KERNEL_LINE_RUN_TIME:
+                return "this kernel cannot be told on which nodes; hugeplan reserves the plan's "
+                       "gigantic pages at run time";
         case KERNEL_LINE_SERVES:
                 return "the kernel command line gives the gigantic pages that the plan wants; "
                        "they count as served";
@@ -174,7 +178,7 @@ int verb_cmdline(Command *command) {
         else
                 fputs(render_advice(arena, advice, &loader, &instructions, &command->render),
                       stdout);
-        return advice->verdict == KERNEL_LINE_SERVES || advice->verdict == KERNEL_LINE_NOT_NEEDED
-                       ? EXIT_AS_WISHED
-                       : EXIT_NOT_READY;
+        return advice->verdict == KERNEL_LINE_REBOOT || advice->verdict == KERNEL_LINE_CHANGE
+                       ? EXIT_NOT_READY
+                       : EXIT_AS_WISHED;
 }

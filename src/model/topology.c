@@ -72,6 +72,43 @@ bool topology_kernel_is_older(const Topology *topology, uint64_t major, uint64_t
         return words[1] && (numbers[0] < major || (numbers[0] == major && numbers[1] < minor));
 }
 
+static const struct {
+        uint64_t major, minor;
+        /* The distribution that has it in an older kernel: how its releases begin, the build that was
+         * the first, and what tells that it is that distribution's. */
+        const char *prefix;
+        uint64_t build;
+        const char *mark;
+        const char *since;
+} skills[] = {
+        [KERNEL_HUGEPAGES_BY_NODE] = {5, 16, "5.14.0-", 179, ".el9",
+                                      "Linux 5.16, in RHEL 9 with 5.14.0-179.el9"},
+        [KERNEL_SHM_BY_GROUP] = {5, 16, "5.14.0-", 179, ".el9",
+                                 "Linux 5.16, in RHEL 9 with 5.14.0-179.el9"},
+};
+
+static bool is_backport(const char *release, KernelSkill skill) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        uint64_t build;
+
+        if (!text_starts_with(release, skills[skill].prefix) ||
+            !strstr(release, skills[skill].mark))
+                return false;
+        release += strlen(skills[skill].prefix);
+        return parse_u64(arena_strndup(arena, release, strspn(release, "0123456789")), &build) ==
+                       0 &&
+               build >= skills[skill].build;
+}
+
+bool topology_kernel_lacks(const Topology *topology, KernelSkill skill) {
+        return topology_kernel_is_older(topology, skills[skill].major, skills[skill].minor) &&
+               !is_backport(topology->kernel_release, skill);
+}
+
+const char *kernel_skill_since(KernelSkill skill) {
+        return skills[skill].since;
+}
+
 bool kernel_command_line_is_rescue(const char *line) {
         static const char *const arguments[] = {
                 "rescue",

@@ -127,6 +127,20 @@ bool topology_has_kernel_argument(const Topology *topology, const char *word);
 /* Whether the running kernel is known to be older than MAJOR.MINOR. */
 bool topology_kernel_is_older(const Topology *topology, uint64_t major, uint64_t minor);
 
+/* What not every kernel that hugeplan runs on can do. Both came with Linux 5.16 (commits b5389086ad7b
+ * and 83c1fd763b32); RHEL 9 and its kin took them over into 5.14.0-179.el9, and so have them from 9.2
+ * on (their kernels' changelogs and sources). */
+typedef enum KernelSkill {
+        KERNEL_HUGEPAGES_BY_NODE, /* takes "hugepages=0:2,1:4"; before, that is its first number, 0 */
+        KERNEL_SHM_BY_GROUP,      /* no memlock limit lets anybody have SHM_HUGETLB */
+} KernelSkill;
+
+/* Whether the running kernel is known to lack it. */
+bool topology_kernel_lacks(const Topology *topology, KernelSkill skill);
+
+/* The kernels that have it, for messages: "Linux 5.16, in RHEL 9 with 5.14.0-179.el9". */
+const char *kernel_skill_since(KernelSkill skill);
+
 /* Whether the boot leads to a rescue or emergency shell: kernel-command-line(7). */
 bool kernel_command_line_is_rescue(const char *line);
 

@@ -395,6 +395,26 @@ static const char *parse_pages(Reader *reader, const char *value, KernelPages *p
         return parse_node_pages(reader, value, pages);
 }
 
+/* sscanf(value, "%lu"), and no look at what follows. */
+static void judge_skill(Reader *reader, const char *value, KernelPages *pages) {
+        const char *rest;
+
+        if (!pages->is_per_node ||
+            !topology_kernel_lacks(reader->topology, KERNEL_HUGEPAGES_BY_NODE))
+                return;
+        parse_digits(value, 10, &pages->pages, &rest);
+        pages->is_per_node = false;
+        pages->n_nodes = 0;
+        add_unclear(reader, pages->words);
+        add_problem(reader, SEVERITY_ERROR, PROBLEM_CMDLINE_BAD_VALUE, pages->words,
+                    arena_printf(reader->arena,
+                                 "this kernel (%s) knows no node numbers here, which came with %s: "
+                                 "it takes the first number, %" PRIu64 ", for all nodes together",
+                                 reader->topology->kernel_release,
+                                 kernel_skill_since(KERNEL_HUGEPAGES_BY_NODE), pages->pages),
+                    "write hugepages=PAGES, one number for all nodes");
+}
+
 static char *online_nodes(Reader *reader) {
         IdSet nodes = {};
 
@@ -468,6 +488,7 @@ static void add_pages(Reader *reader, const KernelArgument *argument, KernelPage
                                          : "write hugepages=NODE:PAGES,NODE:PAGES");
                 return;
         }
+        judge_skill(reader, argument->value, pages);
         judge_memoryless(reader, pages);
         judge_order(reader, argument, pages->words);
         *vec_push(reader->arena, &reader->line->pages) = *pages;

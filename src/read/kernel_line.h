@@ -24,9 +24,9 @@ typedef struct KernelPages {
         const char *words;        /* "hugepagesz=1G hugepages=4" */
         uint64_t page_size_bytes; /* of the hugepagesz= before it, else the default size */
         bool is_default_size;     /* no size was named before it */
-        bool is_per_node;
-        uint64_t pages;   /* over all nodes */
-        NodePages *nodes; /* when is_per_node */
+        bool is_per_node;         /* and the kernel knows what that means */
+        uint64_t pages;           /* over all nodes */
+        NodePages *nodes;         /* when is_per_node */
         size_t n_nodes;
 } KernelPages;
 

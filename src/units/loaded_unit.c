@@ -268,12 +268,12 @@ static bool is_root(const char *user) {
         return !*user || text_equals(user, "root") || text_equals(user, "0");
 }
 
-/* Until 5.15 a memlock limit as large as the segment would do. */
+/* On older kernels a memlock limit as large as the segment would do. */
 static void judge_right(const Need *need, Diags *problems) {
         const LoadedUnit *unit = need->unit;
         const Account *group =
                 account_find_group(need->arena, need->input->accounts, NAME_HUGETLB_GROUP);
-        bool is_by_limit = topology_kernel_is_older(need->input->topology, 5, 16);
+        bool is_by_limit = topology_kernel_lacks(need->input->topology, KERNEL_SHM_BY_GROUP);
         uint64_t bytes = mul_saturated(need->planned->pages_wanted, need->planned->page_size_bytes);
 
         if (!limits_needs_group(need->instance) || unit->may_lock || is_root(unit->user) ||

@@ -152,6 +152,41 @@ static const char *remedy_for(Arena *arena, const char *line) {
         return read->problems.list.n > 0 ? read->problems.list.items[0].remedy : NULL;
 }
 
+/* Before 5.16 the kernel reads a number and does not look at what follows. */
+static void test_old_lines(void **state) {
+        static const struct {
+                const char *release, *line, *expected;
+        } cases[] = {
+                {"5.10.0-36-amd64", "hugepagesz=1G hugepages=0:63,1:61", "1G=0 e:bad-value"},
+                {"5.15.0-136-generic", "hugepagesz=1G hugepages=2:4", "1G=2 e:bad-value"},
+                {"5.10.0-36-amd64", "hugepagesz=1G hugepages=4", "1G=4"},
+                {"5.16.0", "hugepagesz=1G hugepages=0:2,1:4", "1G=0:2,1:4"},
+                {"4.18.0-553.el8_10.x86_64", "hugepagesz=1G hugepages=0:2,1:4", "1G=0 e:bad-value"},
+                {"5.14.0-70.30.1.el9_0.x86_64", "hugepagesz=1G hugepages=0:2", "1G=0 e:bad-value"},
+                {"5.14.0-178.el9.x86_64", "hugepagesz=1G hugepages=0:2,1:4", "1G=0 e:bad-value"},
+                /* Taken over from 5.16 there. */
+                {"5.14.0-179.el9.x86_64", "hugepagesz=1G hugepages=0:2,1:4", "1G=0:2,1:4"},
+                {"5.14.0-284.11.1.el9_2.x86_64", "hugepagesz=1G hugepages=0:2", "1G=0:2"},
+                {"5.14.0-4-amd64", "hugepagesz=1G hugepages=0:2", "1G=0 e:bad-value"},
+                {"5.14.21-150500.55.7-default", "hugepagesz=1G hugepages=0:2", "1G=0 e:bad-value"},
+                {"5.15.0-300.163.18.el9uek.x86_64", "hugepagesz=1G hugepages=0:2",
+                 "1G=0 e:bad-value"},
+                {NULL, "hugepagesz=1G hugepages=0:2,1:4", "1G=0:2,1:4"},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                Topology *topology = host_make(*state, host);
+
+                topology->kernel_release = cases[i].release;
+                char *is = read_text(
+                        *state, kernel_line_read(*state, cases[i].line, "/proc/cmdline", topology));
+
+                if (!text_equals(is, cases[i].expected))
+                        print_error("%s: %s\n", cases[i].release, cases[i].line);
+                assert_text(is, cases[i].expected);
+        }
+}
+
 static void test_remedies(void **state) {
         static const struct {
                 const char *line, *remedy;
@@ -367,6 +402,86 @@ static void test_verdicts(void **state) {
         }
 }
 
+static Config *nodes_config(Arena *arena, const char *split) {
+        return config_make(arena, "20-a.conf",
+                           arena_printf(arena,
+                                        "[Instance]\nUnit=a.service\nPageSize=1G\nNodeMemory=%s\n",
+                                        split),
+                           NULL);
+}
+
+/* What cannot be told is not advised: one number where that rounds the plan off, else nothing. */
+static void test_old_kernel(void **state) {
+        static const struct {
+                const char *split, *present, *verdict, *wanted, *changes, *ids;
+        } cases[] = {
+                {"0:31G 1:30G", "quiet", "change", "hugepagesz=1G hugepages=61",
+                 "+hugepagesz=1G hugepages=61\n", "w:cmdline-spread"},
+                /* Node 0 comes first. */
+                {"0:30G 1:31G", "quiet", "change", "hugepagesz=1G hugepages=62",
+                 "+hugepagesz=1G hugepages=62\n", "w:cmdline-spread"},
+                {"0:2G 1:4G", "quiet", "change", "hugepagesz=1G hugepages=8",
+                 "+hugepagesz=1G hugepages=8\n", "w:cmdline-spread"},
+                {"0:31G 1:30G", "hugepagesz=1G hugepages=0:31,1:30", "change",
+                 "hugepagesz=1G hugepages=61",
+                 "-hugepagesz=1G hugepages=0:31,1:30 +hugepagesz=1G hugepages=61\n",
+                 "e:cmdline-bad-value w:cmdline-spread"},
+                /* 12 pages for the sake of 6 are too many. */
+                {"1:6G", "quiet", "run-time", "", "", "w:cmdline-spread"},
+                {"1:6G", "hugepagesz=1G hugepages=1:6", "change", "",
+                 "?hugepagesz=1G hugepages=1:6\n",
+                 "e:cmdline-bad-value w:cmdline-spread w:cmdline-short n:cmdline-beyond-plan"},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                Topology *topology = host_make(*state, EMPTY);
+                const Config *config = nodes_config(*state, cases[i].split);
+                const Topology *boot = kernel_args_boot_topology(*state, topology);
+
+                topology->kernel_command_line = cases[i].present;
+                topology->kernel_release = "5.10.0-36-amd64";
+                const KernelArgsInput input = {
+                        .config = config,
+                        .topology = topology,
+                        .plan = plan_simple(*state, config, boot),
+                };
+                KernelAdvice *advice = kernel_args_advise(*state, &input);
+                Text ids = text_in(*state);
+
+                VEC_FOREACH(problem, &advice->problems.list)
+                        text_printf(&ids, "%s%c:%s", ids.length > 0 ? " " : "",
+                                    *severity_name(problem->severity), problem->id);
+                if (!text_equals(text_string(&ids), cases[i].ids))
+                        print_error("case %zu\n%s\n", i, problems_text(*state, &advice->problems));
+                assert_text(kernel_verdict_name(advice->verdict), cases[i].verdict);
+                assert_text(advice->wanted, cases[i].wanted);
+                assert_text(changes_text(*state, advice), cases[i].changes);
+                assert_text(text_string(&ids), cases[i].ids);
+        }
+}
+
+/* Once the pages are there, the line serves. */
+static void test_old_kernel_filled(void **state) {
+        Topology *topology = host_make(*state, "sizes 1G 2M\nnode 0 total=64G free=50G 1G=4\n"
+                                               "node 1 total=64G free=50G 1G=4\n");
+        const Config *config = nodes_config(*state, "0:2G 1:4G");
+        const KernelArgsInput input = {
+                .config = config,
+                .topology = topology,
+                .plan = plan_simple(*state, config, kernel_args_boot_topology(*state, topology)),
+        };
+
+        topology->kernel_command_line = "hugepagesz=1G hugepages=8";
+        topology->kernel_release = "5.10.0-36-amd64";
+        KernelAdvice *advice = kernel_args_advise(*state, &input);
+
+        assert_text(kernel_verdict_name(advice->verdict), "serves");
+        assert_contains(problems_text(*state, &advice->problems),
+                        "this kernel (5.10.0-36-amd64) knows no node numbers in hugepages=, which "
+                        "came with Linux 5.16, in RHEL 9 with 5.14.0-179.el9, and spreads pages of "
+                        "1G evenly: the plan's 6 and 2 more");
+}
+
 static void test_nothing_wanted(void **state) {
         const Config *config = config_make(
                 *state, "20-a.conf",
@@ -471,11 +586,14 @@ static void test_existing_kept(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(test_lines),
+                TEST(test_old_lines),
                 TEST(test_remedies),
                 TEST(test_other_nodes),
                 TEST(test_pmd),
                 TEST(test_numbers),
                 TEST(test_verdicts),
+                TEST(test_old_kernel),
+                TEST(test_old_kernel_filled),
                 TEST(test_nothing_wanted),
                 TEST(test_single_node),
                 TEST(test_node_wish),

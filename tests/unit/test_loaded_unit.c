@@ -259,6 +259,12 @@ static void test_memory_lock(void **state) {
                         "hugetlb: the kernel refuses a ");
         unit.memory_lock_bytes = 20 * MIB;
         assert_text(judge_on(*state, config, &unit, "5.14.0", "hugetlb:x:990:\n"), "");
+        assert_text(judge_on(*state, config, &unit, "5.14.0-162.6.1.el9_1", "hugetlb:x:990:\n"),
+                    "");
+        /* RHEL 9.2 took the newer rule over. */
+        assert_contains(
+                judge_on(*state, config, &unit, "5.14.0-284.11.1.el9_2", "hugetlb:x:990:\n"),
+                "x.service is loaded without the group hugetlb");
 }
 
 static void test_order(void **state) {

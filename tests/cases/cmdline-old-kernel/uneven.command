@@ -1,0 +1,1 @@
+--draft=/srv/uneven cmdline
