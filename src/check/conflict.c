@@ -119,6 +119,12 @@ static bool is_boot_reservation(const Culprit *culprit) {
                !text_starts_with(culprit->key, "sysctl");
 }
 
+static bool sets_group(const Culprit *culprit, uint64_t gid) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+
+        return gid > 0 && culprit_explains(culprit, arena_printf(arena, "%" PRIu64, gid));
+}
+
 static bool is_conflict(const Conflict *conflict) {
         const Culprit *culprit = conflict->culprit;
 
@@ -131,7 +137,9 @@ static bool is_conflict(const Conflict *conflict) {
         case CULPRIT_NR_OVERCOMMIT_HUGEPAGES:
                 return is_reserving(conflict->input->plan) && !culprit_explains(culprit, "0");
         case CULPRIT_HUGETLB_SHM_GROUP:
-                return sysv_bytes(conflict->input->plan, false) > 0;
+                return sysv_bytes(conflict->input->plan, false) > 0 &&
+                       !sets_group(culprit, conflict->input->own_group) &&
+                       !sets_group(culprit, conflict->input->replaced_group);
         case CULPRIT_SHMMAX:
         case CULPRIT_SHMALL:
                 return is_limit_too_low(conflict);

@@ -13,11 +13,14 @@ typedef struct ConflictInput {
         const Plan *plan;
         const ThpPlan *thp;
         const Culprits *culprits;
+        uint64_t own_group;      /* the gid that vm.hugetlb_shm_group is to be; 0: not known */
+        uint64_t replaced_group; /* the one that it is, of which check/shm_group.h tells; 0: none */
 } ConflictInput;
 
 /* Adds one problem for each entry that stands against the plan: a warning, or a notice where another
  * entry overrules it as things are. Nothing where there are no instances, and nothing for entries
  * that do no harm: the transparent huge page policy that the plan has too, shared-memory limits
- * that suffice, hugepages= on the kernel command line (those pages count as served). Ids:
+ * that suffice, the group that the plan sets too, hugepages= on the kernel command line (those pages
+ * count as served). Ids:
  * conflict-sysctl, conflict-tmpfiles, conflict-tuned, conflict-command-line. */
 void conflicts_add(Arena *arena, const ConflictInput *input, Diags *problems);

@@ -113,6 +113,8 @@ static OwnerFacts find_owner(const Facts *facts, const InstanceConfig *config,
         if (!owner.name)
                 owner.name = gathered_user(facts->figures, config->name);
         if (!owner.name)
+                owner.name = config->engine->default_user;
+        if (!owner.name)
                 return owner;
         find_ids(facts, &owner, added_groups(facts, unit));
         return owner;
@@ -454,6 +456,7 @@ HostFacts *host_facts_read(Arena *arena, const Sources *sources, const Config *c
         };
 
         read_limits_of_kernel(&facts);
+        facts.ret->has_own_group = account_find_group(arena, &facts.accounts, NAME_HUGETLB_GROUP);
         facts.ret->counts_huge_pages = memory_limits_count_huge_pages(arena, sources);
         find_hierarchy(&facts);
         read_instances(&facts, config);

@@ -92,6 +92,7 @@ typedef struct HostFacts {
         uint64_t shmmax_bytes;
         uint64_t shmall_pages; /* of the base page size */
         uint64_t shm_group;    /* vm.hugetlb_shm_group; 0: none but root's */
+        bool has_own_group;    /* NAME_HUGETLB_GROUP exists */
         VEC(Overcommit) overcommits;
         VEC(LoginLimit) login_limits;
         VEC(OracleSid) sids;
@@ -101,7 +102,8 @@ typedef struct HostFacts {
         FactOrigin remove_ipc_origin;
 } HostFacts;
 
-/* Reads below /etc, /proc and /sys. Never fails: what cannot be read is not known. FIGURES tell who
+/* Reads below /etc, /proc, /run and /sys, of a host as it is or will be (check/host_after.h). Never
+ * fails: what cannot be read is not known. FIGURES tell who
  * owns a database where the configuration and the unit do not. */
 HostFacts *host_facts_read(Arena *arena, const Sources *sources, const Config *config,
                            const Topology *topology, const Figures *figures);

@@ -41,11 +41,10 @@ static char *printable(Arena *arena, const char *string) {
 }
 
 /* Evidence comes from files that others write, and goes to a terminal and into JSON. */
-void rule_add(RuleRun *run, const Diag *diag) {
-        const Rule *rule = &rules[run->row->kind];
+void rule_add_as(RuleRun *run, Severity severity, const Diag *diag) {
         const Diag found = {
-                .id = rule->id,
-                .severity = rule->severity,
+                .id = rules[run->row->kind].id,
+                .severity = severity,
                 .file = printable(run->arena, diag->file),
                 .line = diag->line,
                 .key = printable(run->arena, diag->key),
@@ -54,6 +53,10 @@ void rule_add(RuleRun *run, const Diag *diag) {
         };
 
         add_finding(run->arena, run->input->config, &found, run->findings);
+}
+
+void rule_add(RuleRun *run, const Diag *diag) {
+        rule_add_as(run, rules[run->row->kind].severity, diag);
 }
 
 /* ---- places ---- */
@@ -154,12 +157,30 @@ void rule_add_if_most(RuleRun *run, const char *why, const char *remedy) {
                               .remedy = remedy});
 }
 
+bool rule_has_unit(const RuleInstance *instance) {
+        return instance->facts->unit && instance->facts->unit->file->fragment_path;
+}
+
+bool rule_is_reserved(const RuleRun *run, const RuleInstance *instance) {
+        const PlanInstance *planned = instance->planned;
+
+        for (size_t i = 0; i < planned->n_grants; i++) {
+                const PlanPool *pool = plan_pool(run->input->plan, planned->grants[i].node,
+                                                 planned->page_size_bytes);
+
+                if (!pool || pool->to_pages > pool->from_pages)
+                        return false;
+        }
+        return planned->n_grants > 0;
+}
+
 bool rule_runs_without_pages(const RuleRun *run, const RuleInstance *instance) {
         const UnitFacts *unit = instance->facts->unit;
         const Holders *holders = run->input->holders;
 
-        return unit && unit->is_running && unit->age_usec >= settled_usec && holders &&
-               holders->is_complete && !instance->holder;
+        return rule_is_reserved(run, instance) && unit && unit->is_running &&
+               unit->age_usec >= settled_usec && holders && holders->is_complete &&
+               !instance->holder;
 }
 
 /* "CAP_IPC_LOCK CAP_NICE", or with "~" in front what is taken away. */

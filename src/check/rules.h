@@ -4,6 +4,9 @@
 /* Judging a host by the rules of model/rule.h: what `hugeplanctl check` says besides mistakes in the
  * configuration. Everything a rule looks at was read before and is a value here; a rule never reads.
  *
+ * The host is judged as it will be when the plan has been applied and systemd has read its units again
+ * (check/host_after.h): what the plan itself cures is not found.
+ *
  * Nothing is said where nothing is known: a rule speaks when it has seen the evidence it prints. */
 
 #include "check/conflict.h"
@@ -28,8 +31,9 @@ typedef struct RuleInput {
         const Plan *plan;
         const ThpPlan *thp;
         const Figures *figures;      /* of all instances that can be asked */
-        const HostFacts *facts;      /* of the same configuration */
+        const HostFacts *facts;      /* of the same configuration, as it will be once applied */
         const Holders *holders;      /* NULL: nobody has looked */
+        const Culprits *culprits;    /* NULL: likewise */
         const KernelLine *boot_line; /* the running kernel's; NULL: not known */
         const Diags *problems;       /* what was found by others, to be shown among the rest */
 } RuleInput;

@@ -65,7 +65,8 @@ static void find_missing(RuleRun *run, const RuleInstance *instance) {
         const UnitFacts *unit = fenced_unit(run, instance);
         uint64_t page_size_bytes = instance->planned->page_size_bytes, bytes;
 
-        if (!unit || page_size_bytes == 0)
+        /* The fence comes with the first start after the plan was applied. */
+        if (!unit || page_size_bytes == 0 || !rule_is_reserved(run, instance))
                 return;
         const char *file = own_file(run, unit, page_size_bytes);
 

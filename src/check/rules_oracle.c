@@ -213,6 +213,9 @@ static bool may_use_sysv(const RuleRun *run, const RuleInstance *instance) {
 }
 
 static const char *memlock_remedy(RuleRun *run, const RuleInstance *instance) {
+        if (text_equals(instance->config->memory_lock, "no"))
+                return arena_printf(run->arena, "write MemoryLock=auto in %s",
+                                    instance->config->file);
         return arena_printf(run->arena, "systemctl edit %s: [Service] LimitMEMLOCK=infinity",
                             instance->config->unit);
 }
@@ -220,7 +223,7 @@ static const char *memlock_remedy(RuleRun *run, const RuleInstance *instance) {
 static void find_memlock(RuleRun *run, const RuleInstance *instance) {
         const UnitAssignment *assignment;
 
-        if (!rule_uses_sysv(instance) || !instance->facts->unit || !has_old_rule(run) ||
+        if (!rule_uses_sysv(instance) || !rule_has_unit(instance) || !has_old_rule(run) ||
             may_use_sysv(run, instance))
                 return;
         uint64_t bytes = rule_memlock_bytes(run, instance, &assignment);
@@ -246,23 +249,47 @@ static void find_memlock(RuleRun *run, const RuleInstance *instance) {
         rule_add(run, &diag);
 }
 
+/* The last line that takes groups away from the unit again; NULL: none does. */
+static const UnitAssignment *find_group_reset(const RuleInstance *instance) {
+        const UnitAssignment *last = NULL;
+
+        VEC_FOREACH(assignment, &instance->facts->unit->file->assignments)
+                if (text_equals(assignment->section, "Service") &&
+                    text_equals(assignment->key, "SupplementaryGroups") && !*assignment->value)
+                        last = assignment;
+        return last;
+}
+
+/* Our drop-in adds the unit to the group, unless an administrator has another view of that. */
 static void find_group(RuleRun *run, const RuleInstance *instance) {
         const OwnerFacts *owner = &instance->facts->owner;
+        bool has_unit = rule_has_unit(instance);
 
         if (!rule_uses_sysv(instance) || has_old_rule(run) || !owner->has_ids ||
-            !run->input->facts->has_shm_group || may_use_sysv(run, instance))
+            !run->input->facts->has_shm_group || !run->input->facts->has_own_group ||
+            may_use_sysv(run, instance) || (instance->config->unit && !has_unit))
                 return;
-        Diag diag = {.file = instance->config->file};
+        const UnitAssignment *reset = has_unit ? find_group_reset(instance) : NULL;
+        Diag diag = reset ? rule_at_unit(reset) : (Diag){.file = instance->config->file};
 
         diag.text = arena_printf(
                 run->arena,
-                "%s: user %s is in no group that may use System V huge pages (vm.hugetlb_shm_group is %" PRIu64
-                "), and since Linux 5.16 a memlock limit no longer grants them: shmget() fails with EPERM (ORA-27125)",
-                instance->config->name, owner->name, run->input->facts->shm_group);
-        diag.remedy = arena_printf(
-                run->arena,
-                "make one group, set vm.hugetlb_shm_group to its number in sysctl.d, and SupplementaryGroups= to it in %s; or AmbientCapabilities=CAP_IPC_LOCK there",
-                instance->config->unit ? instance->config->unit : "the unit");
+                "%s: user %s is not in the group that may use System V huge pages (" NAME_HUGETLB_GROUP
+                ", vm.hugetlb_shm_group=%" PRIu64
+                ")%s, and since Linux 5.16 a memlock limit no longer grants them: shmget() fails with EPERM (ORA-27125)",
+                instance->config->name, owner->name, run->input->facts->shm_group,
+                has_unit ? arena_printf(run->arena, ", nor does %s add it", instance->config->unit)
+                         : "");
+        diag.remedy =
+                has_unit
+                        ? arena_printf(
+                                  run->arena,
+                                  "systemctl edit %s: [Service] SupplementaryGroups=" NAME_HUGETLB_GROUP,
+                                  instance->config->unit)
+                        : arena_printf(run->arena,
+                                       "usermod -aG " NAME_HUGETLB_GROUP
+                                       " %s, or write the service that starts it into Unit=",
+                                       owner->name);
         rule_add(run, &diag);
 }
 
@@ -273,7 +300,7 @@ static bool is_for_owner(const LoginLimit *limit, const OwnerFacts *owner) {
 static void find_memlock_unit(RuleRun *run, const RuleInstance *instance) {
         const UnitAssignment *assignment;
 
-        if (!rule_uses_sysv(instance) || !instance->facts->unit || !has_old_rule(run) ||
+        if (!rule_uses_sysv(instance) || !rule_has_unit(instance) || !has_old_rule(run) ||
             may_use_sysv(run, instance))
                 return;
         rule_memlock_bytes(run, instance, &assignment);
@@ -301,12 +328,27 @@ static bool is_login_value(const char *value, uint64_t *ret_kib) {
                text_equals(value, "-1") || parse_u64(value, ret_kib) == 0;
 }
 
+/* Whether another line for the owner, read after LIMIT, has the last word; hugeplan's own among them.
+ * pam_limits passes over lines that make no sense. */
+static bool is_overruled(const RuleRun *run, const LoginLimit *limit, const OwnerFacts *owner) {
+        const LoginLimit *end = run->input->facts->login_limits.items +
+                                run->input->facts->login_limits.n;
+        uint64_t kib;
+
+        for (const LoginLimit *later = limit + 1; later < end; later++)
+                if (is_for_owner(later, owner) && is_login_value(later->value, &kib) &&
+                    (text_equals(later->type, limit->type) || text_equals(later->type, "-")))
+                        return true;
+        return false;
+}
+
 static void find_login_limits(RuleRun *run, const RuleInstance *instance) {
         VEC_FOREACH(limit, &run->input->facts->login_limits) {
                 uint64_t kib;
                 bool is_value = is_login_value(limit->value, &kib);
 
                 if (!rule_uses_sysv(instance) || !is_for_owner(limit, &instance->facts->owner) ||
+                    is_overruled(run, limit, &instance->facts->owner) ||
                     (is_value && (mul_saturated(kib, KIB) >= rule_planned_bytes(instance) ||
                                   !has_old_rule(run))))
                         continue;
@@ -331,17 +373,26 @@ static void find_login_limits(RuleRun *run, const RuleInstance *instance) {
 
 /* ---- limits of the kernel ---- */
 
+/* The plan raises them, unless it is told not to. */
 static void add_shm(RuleRun *run, const char *file, const char *key, const char *text,
-                    uint64_t needed) {
-        rule_add(
-                run,
-                &(Diag){.file = file,
-                        .key = key,
-                        .text = text,
-                        .remedy = arena_printf(
-                                run->arena,
-                                "take the line out of sysctl.d, the kernel's default is no limit; until the next boot: sysctl -w %s=%" PRIu64,
-                                key, needed)});
+                    uint64_t needed, uint64_t now) {
+        const Culprit *culprit =
+                run->input->culprits ? culprit_for_path(run->input->culprits, file,
+                                                        arena_printf(run->arena, "%" PRIu64, now))
+                                     : NULL;
+        const char *line = culprit ? arena_printf(run->arena, ", and take out %s",
+                                                  culprit_format(run->arena, culprit))
+                                   : "";
+
+        rule_add(run,
+                 &(Diag){.file = file,
+                         .key = key,
+                         .text = text,
+                         .remedy = arena_printf(
+                                 run->arena,
+                                 "write SharedMemoryLimits=auto in [Host], or sysctl -w %s=%" PRIu64
+                                 "%s: the kernel's default is no limit",
+                                 key, needed, line)});
 }
 
 static void find_shm(RuleRun *run) {
@@ -368,7 +419,7 @@ static void find_shm(RuleRun *run) {
                                      facts->shmmax_bytes,
                                      format_size(run->arena, facts->shmmax_bytes), name, largest,
                                      format_size(run->arena, largest)),
-                        largest);
+                        largest, facts->shmmax_bytes);
         if (facts->has_shmall && facts->shmall_pages < div_round_up(sum, page))
                 add_shm(run, PATH_SHMALL, "kernel.shmall",
                         arena_printf(
@@ -378,7 +429,7 @@ static void find_shm(RuleRun *run) {
                                 format_page_size(run->arena, page),
                                 format_size(run->arena, mul_saturated(facts->shmall_pages, page)),
                                 format_size(run->arena, sum)),
-                        div_round_up(sum, page));
+                        div_round_up(sum, page), facts->shmall_pages);
 }
 
 /* ---- the host's other instances ---- */
@@ -475,8 +526,11 @@ static void find_70(RuleRun *run) {
                         "lower sga_max_size somewhere, or add memory");
 }
 
+/* Where the plan has enough, the next start finds it. */
 static void find_alert(RuleRun *run, const RuleInstance *instance) {
         VEC_FOREACH(alert, &run->input->facts->alerts) {
+                bool is_enough = alert->expected_pages <= instance->planned->pages_wanted;
+
                 if (!is_of_sid(run, instance, alert->sid) ||
                     alert->available_pages >= alert->expected_pages)
                         continue;
@@ -490,13 +544,12 @@ static void find_alert(RuleRun *run, const RuleInstance *instance) {
                         format_count(run->arena, alert->available_pages),
                         alert->error ? arena_printf(run->arena, " (%s)", alert->error) : "",
                         format_count(run->arena, instance->planned->pages_wanted));
-                diag.remedy =
-                        alert->expected_pages > instance->planned->pages_wanted
-                                ? arena_printf(run->arena, "write Pages=%" PRIu64 " in %s",
-                                               alert->expected_pages, instance->config->file)
-                                : "the plan has enough for it: restart it when hugeplanctl status "
-                                  "says ready, and look again";
-                rule_add(run, &diag);
+                diag.remedy = is_enough
+                                      ? "the plan has enough for it: restart it when hugeplanctl "
+                                        "status says ready, and look again"
+                                      : arena_printf(run->arena, "write Pages=%" PRIu64 " in %s",
+                                                     alert->expected_pages, instance->config->file);
+                rule_add_as(run, is_enough ? SEVERITY_NOTICE : SEVERITY_WARNING, &diag);
         }
 }
 

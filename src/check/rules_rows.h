@@ -40,6 +40,9 @@ struct RuleRun {
 /* Adds a finding of the rule that runs; id and severity are the rule's. */
 void rule_add(RuleRun *run, const Diag *diag);
 
+/* The same of another severity, where the case at hand is milder than most. */
+void rule_add_as(RuleRun *run, Severity severity, const Diag *diag);
+
 /* Where a setting stands, as a place for a finding: its "FILE:LINE" taken apart. */
 Diag rule_at_setting(RuleRun *run, const Setting *setting);
 
@@ -83,7 +86,14 @@ bool rule_has_engine(const RuleRun *run, const char *name);
  * than all of it is another rule's matter. */
 void rule_add_if_most(RuleRun *run, const char *why, const char *remedy);
 
-/* Whether its unit runs and surely holds no huge pages, long enough after its start. */
+/* Whether it names a unit whose files are there, so that something is known of it. */
+bool rule_has_unit(const RuleInstance *instance);
+
+/* Whether the plan has nothing left to reserve for it. */
+bool rule_is_reserved(const RuleRun *run, const RuleInstance *instance);
+
+/* Whether its unit runs and surely holds no huge pages, long enough after its start. Not where
+ * they are yet to be reserved: it could not have any. */
 bool rule_runs_without_pages(const RuleRun *run, const RuleInstance *instance);
 
 /* Whether the owner has CAP_IPC_LOCK: root, or by the unit. */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `hugeplanctl check`: the linter. Without arguments it judges the whole host by the rules of
- * hugeplan-rules(7), with files only these. Changes nothing. */
+ * hugeplan-rules(7), as it will be once the plan is applied; with files only these. Changes nothing. */
 #include "base/text.h"
+#include "check/host_after.h"
+#include "check/shm_group.h"
 #include "config/config_parse.h"
 #include "ctl/verbs.h"
 #include "host/config_dirs.h"
@@ -20,6 +22,7 @@
 #include "systemd/dropin_check.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* ---- files ---- */
 
@@ -44,6 +47,18 @@ static int check_files(Command *command) {
 }
 
 /* ---- the host ---- */
+
+typedef struct Check {
+        Command *command;
+        Arena *arena;
+        Local local;
+        Accounts accounts; /* where an instance needs the group */
+        Figures figures;
+        HostPlan host;
+        Dropins dropins;
+        HostFacts *facts; /* as they will be */
+        const Culprits *culprits;
+} Check;
 
 static void add_no_unit(const InstanceConfig *config, Diags *problems) {
         if (!config->refusal && !config->unit && config->engine->reserves)
@@ -130,57 +145,87 @@ static const UnitFile *find_unit_file(const HostFacts *facts, const char *name) 
         return NULL;
 }
 
-/* As the files say, whether or not systemd has read them; what it has in effect is in the status. */
-static void add_gates(Command *command, const Config *config, const HostFacts *facts,
-                      const Dropins *dropins, Diags *problems) {
+/* As the files will say once systemd has read them; what it has in effect is in the status. */
+static void add_gates(const Check *check, Diags *problems) {
+        Arena *arena = check->arena;
+        const Root *root = check->command->root;
         LoadedUnits units = {};
+
+        VEC_FOREACH(dropin, &check->dropins) {
+                const UnitFile *file = find_unit_file(check->facts, dropin->unit);
+
+                if (file && file->fragment_path && !file->is_masked)
+                        *vec_push(arena, &units) = loaded_unit_of_files(arena, dropin->unit, file);
+        }
+        dropin_explain(root, arena, check->local.config, &units);
+        VEC_FOREACH(unit, &units)
+                loaded_unit_judge_gates(check->local.config, unit, problems);
+}
+
+/* Units that the generator has not written yet, or of another configuration: one finding for all, for
+ * one command cures them. */
+static void add_unread(Arena *arena, const Diags *unread, Diags *problems) {
+        Text names = text_in(arena);
+
+        VEC_FOREACH(problem, &unread->list)
+                text_add_item(&names, problem->file + strlen(PATH_GENERATOR_DIR "/"));
+        if (unread->list.n > 0)
+                diags_add(
+                        problems,
+                        &(Diag){.severity = SEVERITY_NOTICE,
+                                .id = problem_id(PROBLEM_DROPIN_MISSING),
+                                .file = PATH_GENERATOR_DIR,
+                                .text = arena_printf(
+                                        arena,
+                                        "systemd has not read this configuration yet; missing, or "
+                                        "of another one: %s",
+                                        text_string(&names)),
+                                .remedy = "run 'systemctl daemon-reload'"});
+}
+
+/* Gates and mounts. */
+static void add_units(const Check *check, Diags *problems) {
+        const Command *command = check->command;
+        Diags found = diags_in(check->arena), unread = diags_in(check->arena);
+        MountUnits mounts =
+                mounts_of(command->root, check->arena, check->local.config, check->local.topology);
 
         if (!root_is_directory(command->root, PATH_SYSTEMD_RUNS))
                 return;
-        VEC_FOREACH(dropin, dropins) {
-                const UnitFile *file = find_unit_file(facts, dropin->unit);
-
-                if (file && file->fragment_path && !file->is_masked)
-                        *vec_push(command->arena, &units) =
-                                loaded_unit_of_files(command->arena, dropin->unit, file);
+        if (!command->draft) { /* whose gates and mounts are yet to be made */
+                dropin_check(command->root, &check->dropins, &found);
+                mounts_check(command->root, &mounts, &found);
         }
-        dropin_explain(command->root, command->arena, config, &units);
-        VEC_FOREACH(unit, &units)
-                loaded_unit_judge_gates(config, unit, problems);
+        VEC_FOREACH(problem, &found.list)
+                diags_add(text_equals(problem->id, problem_id(PROBLEM_DROPIN_MISSING)) ? &unread
+                                                                                       : problems,
+                          problem);
+        add_gates(check, problems);
+        add_unread(check->arena, &unread, problems);
 }
 
-/* Gates and mounts that systemd's generator has not made, or made of another configuration; and gates
- * that do not come into effect. */
-static void add_missing_units(Command *command, const Local *local, const HostFacts *facts,
-                              Diags *problems) {
-        const DropinInput dropin =
-                dropin_input(command->root, command->arena, local->config, HUGEPLANCTL);
-        Dropins dropins = dropins_make(command->arena, &dropin);
-        MountUnits mounts =
-                mounts_of(command->root, command->arena, local->config, local->topology);
-
-        dropin_check(command->root, &dropins, problems);
-        add_gates(command, local->config, facts, &dropins, problems);
-        mounts_check(command->root, &mounts, problems);
-}
-
-/* What other programs set against the plan, and gates that are not there. */
-static void add_others(Command *command, const Local *local, const ThpPlan *thp,
-                       const HostFacts *facts, Diags *problems) {
+/* What other programs set against the plan. */
+static void add_others(const Check *check, Diags *problems) {
+        const Account *own = account_find_group(check->arena, &check->accounts, NAME_HUGETLB_GROUP);
+        const ShmGroupInput group = {
+                .config = check->local.config,
+                .topology = check->local.topology,
+                .facts = check->facts,
+                .accounts = &check->accounts,
+                .culprits = check->culprits,
+        };
         const ConflictInput input = {
-                .config = local->config,
-                .topology = local->topology,
-                .plan = local->plan,
-                .thp = thp,
-                .culprits = culprits_find(command->root, command->arena, local->topology),
+                .config = check->local.config,
+                .topology = check->local.topology,
+                .plan = check->local.plan,
+                .thp = &check->host.thp,
+                .culprits = check->culprits,
+                .own_group = own ? own->id : 0,
+                .replaced_group = shm_group_replaced(&group),
         };
 
-        conflicts_add(command->arena, &input, problems);
-        if (local->config->n_instances == 0)
-                return;
-        if (!command->draft) /* whose gates and mounts are yet to be made */
-                add_missing_units(command, local, facts, problems);
-        add_command_line(command, local, problems);
+        conflicts_add(check->arena, &input, problems);
+        shm_group_judge(check->arena, &group, problems);
 }
 
 static int print_findings(Command *command, const Findings *findings) {
@@ -193,34 +238,72 @@ static int print_findings(Command *command, const Findings *findings) {
         return findings_count_hurting(findings) > 0 ? EXIT_NOT_READY : EXIT_AS_WISHED;
 }
 
+/* What a plan of the host leaves unsolved; of the group that it replaces check/shm_group.h tells. */
+static HostPlan plan_host(Check *check, Diags *problems) {
+        Diags found = diags_in(check->arena);
+        HostPlan host = host_plan_read(check->command->root, check->arena, check->local.config,
+                                       check->local.plan, check->local.topology, &found);
+
+        VEC_FOREACH(problem, &found.list)
+                if (!text_equals(problem->id, problem_id(PROBLEM_SHM_GROUP_REPLACED)))
+                        diags_add(problems, problem);
+        return host;
+}
+
+/* The host, read once, and as it will be. */
+static void look(Check *check, const Sources *sources, Diags *problems) {
+        const Command *command = check->command;
+        Arena *arena = check->arena;
+        const Config *config = check->local.config;
+        const DropinInput dropin = dropin_input(command->root, arena, config, HUGEPLANCTL);
+
+        check->accounts = accounts_for_limits(command->root, arena, config);
+        check->figures = derive_figures(check->command, &check->local, sources);
+        check->host = plan_host(check, problems);
+        check->dropins = dropins_make(arena, &dropin);
+        check->culprits = culprits_find(command->root, arena, check->local.topology);
+        const HostAfterInput after = {
+                .sources = sources,
+                .config = config,
+                .plan = check->local.plan,
+                .host = &check->host,
+                .dropins = &check->dropins,
+        };
+        Overlay overlay = host_after(arena, &after);
+
+        check->facts = host_facts_read(arena, &overlay.sources, config, check->local.topology,
+                                       &check->figures);
+        alert_logs_read(command->root, arena, check->facts);
+}
+
 static int check_host(Command *command) {
         Arena *arena = command->arena;
-        Local local = local_load(command);
+        Check check = {.command = command, .arena = arena, .local = local_load(command)};
+        const Local *local = &check.local;
         HostSources sources = host_sources(command->root);
-        Figures figures = derive_figures(command, &local, &sources.sources);
         Diags problems = diags_in(arena);
-        HostFacts *facts =
-                host_facts_read(arena, &sources.sources, local.config, local.topology, &figures);
 
-        alert_logs_read(command->root, arena, facts);
-        diags_add_all(&problems, &local.config->problems);
-        diags_add_all(&problems, &local.guard_problems);
-        HostPlan host = host_plan_read(command->root, arena, local.config, local.plan,
-                                       local.topology, &problems);
-
-        add_shortages(local.plan, local.topology, &problems);
-        add_others(command, &local, &host.thp, facts, &problems);
-        add_gathered_problems(local.config, &figures, &problems);
+        diags_add_all(&problems, &local->config->problems);
+        diags_add_all(&problems, &local->guard_problems);
+        look(&check, &sources.sources, &problems);
+        add_shortages(local->plan, local->topology, &problems);
+        add_others(&check, &problems);
+        if (local->config->n_instances > 0) {
+                add_units(&check, &problems);
+                add_command_line(command, local, &problems);
+        }
+        add_gathered_problems(local->config, &check.figures, &problems);
         const RuleInput input = {
-                .config = local.config,
-                .topology = local.topology,
-                .plan = local.plan,
-                .thp = &host.thp,
-                .figures = &figures,
-                .facts = facts,
-                .holders = holders_find(command->root, arena, local.topology),
-                .boot_line = kernel_line_read(arena, local.topology->kernel_command_line, NULL,
-                                              local.topology),
+                .config = local->config,
+                .topology = local->topology,
+                .plan = local->plan,
+                .thp = &check.host.thp,
+                .figures = &check.figures,
+                .facts = check.facts,
+                .holders = holders_find(command->root, arena, local->topology),
+                .culprits = check.culprits,
+                .boot_line = kernel_line_read(arena, local->topology->kernel_command_line, NULL,
+                                              local->topology),
                 .problems = &problems,
         };
         Findings findings = rules_judge(arena, &input);

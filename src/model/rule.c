@@ -129,7 +129,7 @@ static const struct {
         {PROBLEM_GATE_MASKED, false},
         {PROBLEM_THP_CONFLICT, false},
         {PROBLEM_SHM_GROUP_MISSING, true},
-        {PROBLEM_SHM_GROUP_REPLACED, false},
+        {PROBLEM_SHM_GROUP_REPLACED, true},
         {PROBLEM_MOUNT_TAKEN, true},
         {PROBLEM_MOUNT_OUTDATED, true},
         {PROBLEM_CONFLICT_COMMAND_LINE, true},

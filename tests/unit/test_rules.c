@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "check/rules.h"
 
+#include "check/host_after.h"
 #include "render/render_findings.h"
 #include "support/sources.h"
 #include "support/testing.h"
@@ -19,6 +20,7 @@ typedef struct Case {
         const char *topology;
         const char *kernel; /* 6.12 */
         const char *boot_line;
+        const char *sysctl;  /* /etc/sysctl.d/99.conf */
         const char *thp;     /* what the kernel has */
         const char *held;    /* "UNIT PAGES" of 2M; by a segment: "- PAGES" */
         const char *alert;   /* the end of the alert log of DB */
@@ -29,6 +31,8 @@ typedef struct Case {
 #define TWO_NODES                                        \
         "sizes 2M\nnode 0 total=64G free=62G 2M=0/0/0\n" \
         "node 1 total=64G free=62G 2M=0/0/0\n"
+/* Whatever is planned stands already. */
+#define RESERVED "sizes 1G 2M\nnode 0 total=64G free=50G 1G=0/0/0 2M=5000/5000/0\n"
 #define ONE_NODE "sizes 1G 2M\nnode 0 total=64G free=62G 1G=0/0/0 2M=0/0/0\n"
 
 #define PG        "[Instance]\nEngine=postgresql\nUnit=postgresql@15-main.service\n"
@@ -101,11 +105,15 @@ static const Case cases[] = {
         {"pg-sysv", PG_PAGES, .settings = "huge_pages=on\nshared_memory_type=sysv",
          .expects = "it does not start"},
         {"pg-sysv", PG_PAGES, .settings = "huge_pages=on\nshared_memory_type=mmap"},
-        {"pg-status", PG_PAGES,
+        {"pg-status", PG_PAGES, .topology = RESERVED,
          .files = {RUNS("/sys/fs/cgroup/system.slice/system-postgresql.slice/"
                         "postgresql@15-main.service")},
          .expects = "(pid 812, started 1h 30min ago) has mapped none"},
-        {"pg-status", PG_PAGES, .held = "postgresql@15-main.service 1081",
+        /* Nothing was reserved when it was started. */
+        {"pg-status", PG_PAGES,
+         .files = {RUNS("/sys/fs/cgroup/system.slice/system-postgresql.slice/"
+                        "postgresql@15-main.service")}},
+        {"pg-status", PG_PAGES, .topology = RESERVED, .held = "postgresql@15-main.service 1081",
          .files = {RUNS("/sys/fs/cgroup/system.slice/system-postgresql.slice/"
                         "postgresql@15-main.service")}},
         {"pg-status", PG_PAGES},
@@ -158,14 +166,30 @@ static const Case cases[] = {
         {"ora-short", ORA, .settings = "sga_target=10G\nuse_large_pages=only",
          .expects = "its SGA needs 5,1"},
         {"ora-short", ORA, .settings = "sga_target=8G\nuse_large_pages=only"},
+        /* The plan brings limit and group; what an administrator says later wins. */
         {"ora-memlock", ORA, .kernel = "5.14.0-70.30.1.el9_0",
-         .files = {PASSWD, {ORA_UNIT, "[Service]\nUser=oracle\nLimitMEMLOCK=8589934\n"}},
-         .expects = "oracle.service:3: LimitMEMLOCK: db needs 4,101 pages of 2M (8G), and "
+         .files = {PASSWD, {ORA_UNIT, "[Service]\nUser=oracle\nLimitMEMLOCK=8589934\n"}}},
+        {"ora-memlock", ORA, .kernel = "5.14.0-70.30.1.el9_0",
+         .files = {PASSWD,
+                   {ORA_UNIT, "[Service]\nUser=oracle\n"},
+                   {ORA_UNIT ".d/override.conf", "[Service]\nLimitMEMLOCK=8589934\n"}},
+         .expects = "override.conf:2: LimitMEMLOCK: db needs 4,101 pages of 2M (8G), and "
                     "oracle.service may lock 8.2M (the figure is bytes"},
+        {"ora-memlock", ORA "MemoryLock=no\n", .kernel = "5.14.0-70.30.1.el9_0",
+         .files = {PASSWD, {ORA_UNIT, "[Service]\nUser=oracle\n"}},
+         .expects = "may lock 8M, systemd's default: the kernel (5.14.0-70.30.1.el9_0) goes by "
+                    "that limit"},
+        /* RHEL 9.2 and later go by the group. */
+        {"ora-memlock", ORA "MemoryLock=no\n", .kernel = "5.14.0-284.11.1.el9_2",
+         .files = {PASSWD, {ORA_UNIT, "[Service]\nUser=oracle\n"}}},
         {"ora-memlock", ORA, .kernel = "5.14.0-70.30.1.el9_0",
          .files = {PASSWD, {ORA_UNIT, "[Service]\nUser=oracle\nLimitMEMLOCK=infinity\n"}}},
         {"ora-memlock", ORA, .files = {PASSWD, {ORA_UNIT, "[Service]\nUser=oracle\n"}}},
         {"ora-memlock-unit", ORA, .kernel = "5.14.0-70.30.1.el9_0",
+         .files = {PASSWD,
+                   {ORA_UNIT, "[Service]\nUser=oracle\n"},
+                   {"/etc/security/limits.d/ora.conf", "oracle - memlock unlimited\n"}}},
+        {"ora-memlock-unit", ORA "MemoryLock=no\n", .kernel = "5.14.0-70.30.1.el9_0",
          .files = {PASSWD,
                    {ORA_UNIT, "[Service]\nUser=oracle\n"},
                    {"/etc/security/limits.d/ora.conf", "# Oracle\noracle - memlock unlimited\n"}},
@@ -174,12 +198,36 @@ static const Case cases[] = {
          .files = {PASSWD,
                    {ORA_UNIT, "[Service]\nUser=oracle\nLimitMEMLOCK=infinity\n"},
                    {"/etc/security/limits.d/ora.conf", "oracle - memlock unlimited\n"}}},
+        /* The plan sets the group, and the drop-in adds the unit to it. */
         {"ora-group", ORA,
          .files = {PASSWD,
                    {ORA_UNIT, "[Service]\nUser=oracle\n"},
-                   {"/proc/sys/vm/hugetlb_shm_group", "700\n"}},
-         .expects = "user oracle is in no group that may use System V huge pages "
-                    "(vm.hugetlb_shm_group is 700)"},
+                   {"/proc/sys/vm/hugetlb_shm_group", "0\n"}}},
+        {"ora-group", ORA,
+         .files = {PASSWD,
+                   {ORA_UNIT, "[Service]\nUser=oracle\n"},
+                   {ORA_UNIT ".d/override.conf", "[Service]\nSupplementaryGroups=\n"},
+                   {"/proc/sys/vm/hugetlb_shm_group", "0\n"}},
+         .expects =
+                 "override.conf:2: SupplementaryGroups: db: user oracle is not in the group that "
+                 "may use System V huge pages (hugetlb, vm.hugetlb_shm_group=700), nor does "
+                 "oracle.service add it"},
+        {"ora-group", ORA,
+         .files = {PASSWD,
+                   {ORA_UNIT, "[Service]\nUser=oracle\n"},
+                   {ORA_UNIT ".d/10-hugeplan.conf", "[Service]\n"},
+                   {"/proc/sys/vm/hugetlb_shm_group", "0\n"}},
+         .expects = "20-db.conf: db: user oracle is not in the group"},
+        /* Nobody adds it. */
+        {"ora-group", "[Instance]\nEngine=oracle\nPages=4101\n",
+         .files = {PASSWD, {"/proc/sys/vm/hugetlb_shm_group", "0\n"}},
+         .expects = "usermod -aG hugetlb oracle, or write the service that starts it into Unit="},
+        /* That there is no such group is said by shm-group-missing. */
+        {"ora-group", ORA,
+         .files = {{"/etc/passwd", "oracle:x:54321:500::/home/oracle:/bin/sh\n"},
+                   {"/etc/group", "dba:x:501:oracle\n"},
+                   {ORA_UNIT, "[Service]\nUser=oracle\n"},
+                   {"/proc/sys/vm/hugetlb_shm_group", "0\n"}}},
         {"ora-group", ORA,
          .files = {PASSWD,
                    {ORA_UNIT, "[Service]\nUser=oracle\n"},
@@ -192,9 +240,20 @@ static const Case cases[] = {
          .files = {PASSWD,
                    {ORA_UNIT, "[Service]\nUser=oracle\nAmbientCapabilities=CAP_IPC_LOCK\n"},
                    {"/proc/sys/vm/hugetlb_shm_group", "0\n"}}},
-        {"ora-shm", ORA, .files = {{"/proc/sys/kernel/shmmax", "4294967296\n"}},
+        {"ora-shm", ORA, .files = {{"/proc/sys/kernel/shmmax", "4294967296\n"}}},
+        {"ora-shm", ORA, .host = "SharedMemoryLimits=keep",
+         .files = {{"/proc/sys/kernel/shmmax", "4294967296\n"}},
+         .expects = "write SharedMemoryLimits=auto in [Host], or sysctl -w "
+                    "kernel.shmmax=8600420352: the kernel's default"},
+        {"ora-shm", ORA, .host = "SharedMemoryLimits=keep",
+         .files = {{"/proc/sys/kernel/shmmax", "4294967296\n"}},
+         .sysctl = "kernel.shmmax=0x100000000\nkernel.shmall=7\n",
+         .expects = ", and take out kernel.shmmax=0x100000000 in /etc/sysctl.d/99.conf:1: the"},
+        {"ora-shm", ORA, .host = "SharedMemoryLimits=keep",
+         .files = {{"/proc/sys/kernel/shmmax", "4294967296\n"}},
          .expects = "one segment may have 4294967296 bytes (4G), and db needs up to 8"},
-        {"ora-shm", ORA, .files = {{"/proc/sys/kernel/shmall", "1048576\n"}},
+        {"ora-shm", ORA, .host = "SharedMemoryLimits=keep",
+         .files = {{"/proc/sys/kernel/shmall", "1048576\n"}},
          .expects = "1,048,576 pages of 4K (4G)"},
         {"ora-shm", ORA,
          .files = {{"/proc/sys/kernel/shmmax", "18446744073692774399\n"},
@@ -221,12 +280,19 @@ static const Case cases[] = {
         {"limits-memlock", ORA,
          .files = {PASSWD,
                    {ORA_UNIT, "[Service]\nUser=oracle\n"},
-                   {"/etc/security/limits.conf", "oracle hard memlock 12G\n"}},
+                   {"/etc/security/limits.d/99-ora.conf", "oracle hard memlock 12G\n"}},
          .expects = "'12G' is no number"},
+        /* hugeplan-limits.service writes what suffices behind it, */
         {"limits-memlock", ORA, .kernel = "4.18.0",
          .files = {PASSWD,
                    {ORA_UNIT, "[Service]\nUser=oracle\n"},
-                   {"/etc/security/limits.conf", "oracle soft memlock 65536\n"}},
+                   {"/etc/security/limits.conf",
+                    "oracle soft memlock 65536\noracle hard memlock 12G\n"}}},
+        /* but not behind this. */
+        {"limits-memlock", ORA, .kernel = "4.18.0",
+         .files = {PASSWD,
+                   {ORA_UNIT, "[Service]\nUser=oracle\n"},
+                   {"/etc/security/limits.d/99-ora.conf", "oracle soft memlock 65536\n"}},
          .expects = "may lock 64M (the number is kB), and needs 8G"},
         {"limits-memlock", ORA,
          .files = {PASSWD,
@@ -255,10 +321,11 @@ static const Case cases[] = {
         {"maria-1g", MARIA, .settings = "large_pages=ON\ninnodb_buffer_pool_size=512M",
          .topology = "sizes 1G 2M\nnode 0 total=64G free=40G 1G=2/2/0 2M=0/0/0\n"},
         {"maria-1g", MARIA, .settings = "large_pages=ON\ninnodb_buffer_pool_size=3G"},
+        {"maria-silent", MARIA, .settings = "large_pages=1", .files = {RUNS(MARIA_DIR)}},
         {"maria-silent", MARIA, .settings = "large_pages=1", .files = {RUNS(MARIA_DIR)},
-         .expects = "has mapped none of its 659"},
+         .topology = RESERVED, .expects = "has mapped none of its 659"},
         {"maria-silent", MARIA, .settings = "large_pages=1", .held = "mariadb.service 643",
-         .files = {RUNS(MARIA_DIR)}},
+         .topology = RESERVED, .files = {RUNS(MARIA_DIR)}},
         {"maria-memlock", MARIA, .settings = "large_pages=1\nmemlock=1",
          .files = {{"/lib/systemd/system/mariadb.service", "[Service]\nUser=mysql\n"}},
          .expects = "neither CAP_IPC_LOCK nor LimitMEMLOCK=infinity"},
@@ -318,11 +385,13 @@ static const Case cases[] = {
          .expects = "may take 512 pages of 2M (1G) beyond the pools"},
         {"overcommit-pages", PG_PAGES,
          .files = {{"/sys/kernel/mm/hugepages/hugepages-2048kB/nr_overcommit_hugepages", "0\n"}}},
-        {"pool-unused", "[Instance]\nUnit=es.service\nPages=100\n",
+        {"pool-unused", "[Instance]\nUnit=es.service\nPages=100\n", .topology = RESERVED,
          .files = {RUNS("/sys/fs/cgroup/system.slice/es.service")},
          .expects = "es.service has run for 1h 30min and holds none of the 100 pages"},
-        {"pool-unused", "[Instance]\nUnit=es.service\nPages=100\n", .held = "es.service 3",
+        {"pool-unused", "[Instance]\nUnit=es.service\nPages=100\n",
          .files = {RUNS("/sys/fs/cgroup/system.slice/es.service")}},
+        {"pool-unused", "[Instance]\nUnit=es.service\nPages=100\n", .held = "es.service 3",
+         .topology = RESERVED, .files = {RUNS("/sys/fs/cgroup/system.slice/es.service")}},
         {"pool-unused", "[Instance]\nUnit=es.service\nPages=100\n",
          .files = {{"/sys/fs/cgroup/system.slice/es.service/cgroup.procs", "812\n"},
                    {"/proc/uptime", "700.00 11000.00\n"},
@@ -357,27 +426,33 @@ static const Case cases[] = {
                    {MARIA_DIR "/hugetlb.1GB.max", "0\n"}}},
         {"cgroup-max", MARIA "Isolate=yes\n", /* our own is put up anew */
          .files = {{MARIA_DIR "/hugetlb.2MB.rsvd.max", "1048576\n"}}},
-        {"fence-missing", MARIA, .other = NEIGHBOUR,
+        {"fence-missing", MARIA, .topology = RESERVED, .other = NEIGHBOUR,
          .files = {CONTROLLER, RUNS(MARIA_DIR), {MARIA_DIR "/hugetlb.2MB.rsvd.max", "max\n"}},
          .expects = MARIA_DIR "/hugetlb.2MB.rsvd.max: mariadb.service runs without a fence"},
-        {"fence-missing", MARIA, .other = NEIGHBOUR,
+        {"fence-missing", MARIA, .topology = RESERVED, .other = NEIGHBOUR,
          .files = {CONTROLLER,
                    RUNS(MARIA_DIR),
                    {MARIA_DIR "/hugetlb.2MB.rsvd.max", "9223372036854771712\n"}},
          .expects = "runs without a fence"},
-        {"fence-missing", MARIA, .other = NEIGHBOUR,
+        {"fence-missing", MARIA, .topology = RESERVED, .other = NEIGHBOUR,
          .files = {CONTROLLER,
                    RUNS(MARIA_DIR),
                    {MARIA_DIR "/hugetlb.2MB.rsvd.max", "1382023168\n"}}},
-        {"fence-missing", MARIA, .files = {CONTROLLER, RUNS(MARIA_DIR)}}, /* has no neighbour */
-        {"fence-missing", MARIA, .other = NEIGHBOUR, .files = {RUNS(MARIA_DIR)}},
-        {"fence-missing", MARIA, .other = NEIGHBOUR, .files = {CONTROLLER}}, /* does not run */
-        {"fence-missing", MARIA "Isolate=no\n", .other = NEIGHBOUR,
+        {"fence-missing", MARIA, .topology = RESERVED,
+         .files = {CONTROLLER, RUNS(MARIA_DIR)}}, /* has no neighbour */
+        {"fence-missing", MARIA, .topology = RESERVED, .other = NEIGHBOUR,
+         .files = {RUNS(MARIA_DIR)}},
+        {"fence-missing", MARIA, .topology = RESERVED, .other = NEIGHBOUR,
+         .files = {CONTROLLER}}, /* does not run */
+        {"fence-missing", MARIA "Isolate=no\n", .topology = RESERVED, .other = NEIGHBOUR,
          .files = {CONTROLLER, RUNS(MARIA_DIR)}},
-        {"fence-missing", MARIA, .other = NEIGHBOUR, /* of a hybrid host */
+        {"fence-missing", MARIA, .topology = RESERVED, .other = NEIGHBOUR, /* of a hybrid host */
          .files = {{"/sys/fs/cgroup/unified/cgroup.controllers", "hugetlb\n"},
                    RUNS("/sys/fs/cgroup/unified/system.slice/mariadb.service")},
          .expects = "/sys/fs/cgroup/unified/system.slice/mariadb.service/hugetlb.2MB.rsvd.max: "},
+        /* It comes with the first start after the plan was applied. */
+        {"fence-missing", MARIA, .other = NEIGHBOUR,
+         .files = {CONTROLLER, RUNS(MARIA_DIR), {MARIA_DIR "/hugetlb.2MB.rsvd.max", "max\n"}}},
         {"fence-wrong", MARIA, .other = NEIGHBOUR,
          .files = {CONTROLLER, RUNS(MARIA_DIR), {MARIA_DIR "/hugetlb.2MB.rsvd.max", "1073741824\n"}},
          .expects = "the fence of mariadb.service is at 1G, and the plan has 1.3G for it"},
@@ -551,6 +626,49 @@ static const Config *case_config(Arena *arena, const Case *c) {
         return config;
 }
 
+/* The host's files as they will be. */
+static Overlay case_after(Arena *arena, const Sources *sources, const Config *config,
+                          const Plan *plan, const Topology *topology) {
+        Accounts accounts = accounts_read(arena, sources);
+        Diags ignored = diags_in(arena);
+        const HostPlanInput host_input = {
+                .config = config, .plan = plan, .topology = topology, .accounts = &accounts};
+        HostPlan *host = ARENA_NEW(arena, HostPlan);
+        Dropins *dropins = ARENA_NEW(arena, Dropins);
+        const DropinInput dropin_input = {
+                .config = config,
+                .ctl = "hugeplanctl",
+                .has_group = account_find_group(arena, &accounts, "hugetlb"),
+        };
+
+        *host = host_plan_make(arena, &host_input, &ignored);
+        *dropins = dropins_make(arena, &dropin_input);
+        return host_after(arena, &(HostAfterInput){sources, config, plan, host, dropins});
+}
+
+/* As the probe does. */
+static uint64_t read_limit(Arena *arena, const Sources *sources, const char *path) {
+        SourceText text = source_read(sources, arena, path);
+        uint64_t limit;
+
+        return text.text && parse_u64(text_strip(arena, text.text), &limit) == 0 ? limit
+                                                                                 : UINT64_MAX;
+}
+
+static Culprits *case_culprits(Arena *arena, const Case *c, const Topology *topology) {
+        Culprits *culprits = culprits_new(arena, topology);
+
+        if (c->sysctl)
+                culprits_add_file(culprits, &(CulpritFile){CULPRIT_SYSCTL, "/etc/sysctl.d/99.conf",
+                                                           c->sysctl, strlen(c->sysctl)});
+        if (c->boot_line)
+                culprits_add_file(culprits,
+                                  &(CulpritFile){CULPRIT_KERNEL_COMMAND_LINE, "/proc/cmdline",
+                                                 c->boot_line, strlen(c->boot_line)});
+        culprits_finish(culprits);
+        return culprits;
+}
+
 static Findings judge(Arena *arena, const Case *c) {
         const Config *config = case_config(arena, c);
         Topology *topology = host_make(arena, c->topology ? c->topology : ONE_NODE);
@@ -566,7 +684,13 @@ static Findings judge(Arena *arena, const Case *c) {
         ThpPlan thp = thp_plan_make(arena, config, topology, 0, &problems);
         Figures figures = case_figures(arena, c, config, plan);
         const Sources *sources = case_sources(arena, c);
-        HostFacts *facts = host_facts_read(arena, sources, config, topology, &figures);
+        topology->limits = (KernelLimits){
+                read_limit(arena, sources, "/proc/sys/kernel/shmmax"),
+                read_limit(arena, sources, "/proc/sys/kernel/shmall"),
+                read_limit(arena, sources, "/proc/sys/vm/hugetlb_shm_group"),
+        };
+        Overlay after = case_after(arena, sources, config, plan, topology);
+        HostFacts *facts = host_facts_read(arena, &after.sources, config, topology, &figures);
 
         if (c->alert)
                 host_facts_add_alert(arena, facts, "DB", "/u01/alert_DB.log",
@@ -579,6 +703,7 @@ static Findings judge(Arena *arena, const Case *c) {
                 .figures = &figures,
                 .facts = facts,
                 .holders = case_holders(arena, c),
+                .culprits = case_culprits(arena, c, topology),
                 .boot_line =
                         kernel_line_read(arena, c->boot_line ? c->boot_line : "", NULL, topology),
                 .problems = &(Diags){.arena = arena},
@@ -630,6 +755,19 @@ static void test_no_rule_without_both_cases(void **state) {
 }
 
 /* ---- around the rules ---- */
+
+/* The same finding, cured by the plan or not. */
+static void test_alert_that_the_plan_cures(void **state) {
+        const Case enough = {.config = ORA, .alert = ALERT_TABLE("3500  4097  0  ORA-27125")};
+        const Case short_of = {.config = ORA, .alert = ALERT_TABLE("3500  4200  0  ORA-27125")};
+        Findings findings = judge(*state, &enough);
+
+        assert_int_equal(find(&findings.list, "ora-alert")->diag.severity, SEVERITY_NOTICE);
+        assert_int_equal(findings_count_hurting(&findings), 0);
+        findings = judge(*state, &short_of);
+        assert_int_equal(find(&findings.list, "ora-alert")->diag.severity, SEVERITY_WARNING);
+        assert_int_equal(findings_count_hurting(&findings), 1);
+}
 
 static void test_silenced(void **state) {
         const Case c = {.config = PG "Pages=1024\n",
@@ -732,6 +870,7 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(test_each_rule),
                 TEST(test_no_rule_without_both_cases),
+                TEST(test_alert_that_the_plan_cures),
                 TEST(test_silenced),
                 TEST(test_order),
                 TEST(test_sound_host_is_fine),

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "check/shm_group.h"
+
+#include "base/text.h"
+#include "model/names.h"
+#include "model/problem.h"
+#include "plan/limits.h"
+
+static const Account *own_group(Arena *arena, const ShmGroupInput *input) {
+        return account_find_group(arena, input->accounts, NAME_HUGETLB_GROUP);
+}
+
+uint64_t shm_group_replaced(const ShmGroupInput *input) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const Account *own = own_group(arena, input);
+        uint64_t now = input->topology->limits.shm_group;
+
+        return own && limits_is_group_needed(input->config) && now != UINT64_MAX && now != own->id
+                       ? now
+                       : 0;
+}
+
+/* As a login has it: without what a unit adds. */
+static bool is_member(Arena *arena, const Accounts *accounts, const char *name, uint64_t gid) {
+        const Account *user = account_find_user(arena, accounts, name);
+
+        if (user && user->group_id == gid)
+                return true;
+        VEC_FOREACH(group, &accounts->groups)
+                if (group->id == gid && account_has_member(arena, group, user ? user->name : name))
+                        return true;
+        return false;
+}
+
+/* "oracle,db2", each once: owners of instances that need the group, have the old one and not ours. */
+static const char *find_losers(Arena *arena, const ShmGroupInput *input, const char *separator) {
+        uint64_t replaced = shm_group_replaced(input), own = own_group(arena, input)->id;
+        Text names = text_in(arena);
+        SourceNames known = {};
+
+        for (size_t i = 0; i < input->facts->n_instances; i++) {
+                const char *name = input->facts->instances[i].owner.name;
+                bool is_known = false;
+
+                VEC_FOREACH(other, &known)
+                        is_known = is_known || text_equals(*other, name);
+                if (!name || is_known || !limits_needs_group(&input->config->instances[i]) ||
+                    !is_member(arena, input->accounts, name, replaced) ||
+                    is_member(arena, input->accounts, name, own))
+                        continue;
+                text_printf(&names, "%s%s", known.n > 0 ? separator : "", name);
+                *vec_push(arena, &known) = name;
+        }
+        return names.string;
+}
+
+static const char *group_name(Arena *arena, const Accounts *accounts, uint64_t gid) {
+        VEC_FOREACH(group, &accounts->groups)
+                if (group->id == gid)
+                        return arena_printf(arena, "%s (%" PRIu64 ")", group->name, gid);
+        return arena_printf(arena, "%" PRIu64, gid);
+}
+
+static const char *remedy_of(Arena *arena, const ShmGroupInput *input, const Culprit *culprit) {
+        const char *losers = find_losers(arena, input, " ");
+        Text text = text_in(arena);
+
+        if (losers)
+                for (const char *rest = losers, *name; (name = text_next_word(arena, &rest, " "));)
+                        text_printf(&text, "usermod -aG " NAME_HUGETLB_GROUP " %s; ", name);
+        else
+                text_add(&text, "make its members members of '" NAME_HUGETLB_GROUP
+                                "', or describe their database to hugeplan; ");
+        text_add(&text, culprit ? "and delete the line, or it comes back"
+                                : "and whatever sets it must no longer do so");
+        return text.string;
+}
+
+void shm_group_judge(Arena *arena, const ShmGroupInput *input, Diags *problems) {
+        uint64_t replaced = shm_group_replaced(input);
+
+        if (replaced == 0)
+                return;
+        const char *losers = find_losers(arena, input, ", ");
+        const Culprit *culprit = culprit_for_path(input->culprits, PATH_HUGETLB_SHM_GROUP,
+                                                  arena_printf(arena, "%" PRIu64, replaced));
+        const char *text =
+                arena_printf(arena,
+                             "vm.hugetlb_shm_group can name but one group: it is %s, and will be "
+                             "'" NAME_HUGETLB_GROUP "'%s",
+                             group_name(arena, input->accounts, replaced),
+                             losers ? arena_printf(arena,
+                                                   ", to which the units are added. %s then has no "
+                                                   "huge pages for a database started by hand "
+                                                   "(ORA-27125)",
+                                                   losers)
+                                    : "; who was let in by it gets no huge pages any more");
+
+        diags_add(problems, &(Diag){.severity = losers ? SEVERITY_ERROR : SEVERITY_WARNING,
+                                    .id = problem_id(PROBLEM_SHM_GROUP_REPLACED),
+                                    .file = culprit ? culprit->file : PATH_HUGETLB_SHM_GROUP,
+                                    .line = culprit ? culprit->line : 0,
+                                    .key = culprit ? culprit->key : NULL,
+                                    .text = text,
+                                    .remedy = remedy_of(arena, input, culprit)});
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "read/overlay.h"
+
+#include "base/text.h"
+
+#include <stdlib.h>
+
+/* The sources are the first member. */
+static const Overlay *overlay_of(const Sources *sources) {
+        return (const Overlay *) sources;
+}
+
+static const OverlayFile *find(const Overlay *overlay, const char *path) {
+        const OverlayFile *last = NULL;
+
+        VEC_FOREACH(file, &overlay->files)
+                if (text_equals(file->path, path))
+                        last = file;
+        return last;
+}
+
+static SourceText read_overlaid(const Sources *sources, Arena *arena, const char *path) {
+        const OverlayFile *file = find(overlay_of(sources), path);
+
+        if (!file)
+                return source_read(overlay_of(sources)->below, arena, path);
+        if (!file->text)
+                return (SourceText){.error = -ENOENT};
+        return (SourceText){.text = file->text, .size = strlen(file->text)};
+}
+
+/* ---- directories ---- */
+
+/* The entry of DIRECTORY that leads to PATH: its own name, or that of the next directory on the way.
+ * NULL: none does. */
+static const char *entry_towards(Arena *arena, const char *directory, const char *path) {
+        size_t length = strlen(directory);
+
+        if (!text_starts_with(path, directory) || path[length] != '/')
+                return NULL;
+        return arena_strndup(arena, path + length + 1, strcspn(path + length + 1, "/"));
+}
+
+static bool has_name(const SourceNames *names, const char *name) {
+        VEC_FOREACH(known, names)
+                if (text_equals(*known, name))
+                        return true;
+        return false;
+}
+
+static int compare_names(const void *a, const void *b) {
+        return strcmp(*(const char *const *) a, *(const char *const *) b);
+}
+
+static int list_overlaid(const Sources *sources, Arena *arena, const char *path, SourceNames *ret) {
+        const Overlay *overlay = overlay_of(sources);
+        SourceNames below = {}, names = {};
+        int r = overlay->below->list(overlay->below, arena, path, &below);
+        bool is_there = r >= 0;
+
+        VEC_FOREACH(name, &below) {
+                const OverlayFile *file = find(overlay, arena_printf(arena, "%s/%s", path, *name));
+
+                if (!file || file->text)
+                        *vec_push(arena, &names) = *name;
+        }
+        VEC_FOREACH(file, &overlay->files) {
+                const char *name = file->text ? entry_towards(arena, path, file->path) : NULL;
+
+                is_there = is_there || name;
+                if (name && find(overlay, file->path) == file && !has_name(&names, name))
+                        *vec_push(arena, &names) = name;
+        }
+        if (!is_there)
+                return r;
+        if (names.n > 0)
+                qsort(names.items, names.n, sizeof(*names.items), compare_names);
+        *ret = names;
+        return 0;
+}
+
+static const char *link_overlaid(const Sources *sources, Arena *arena, const char *path) {
+        const Overlay *overlay = overlay_of(sources);
+
+        return find(overlay, path) ? NULL : source_link(overlay->below, arena, path);
+}
+
+Overlay overlay_over(const Sources *below) {
+        return (Overlay){
+                .sources = {.read = read_overlaid, .list = list_overlaid, .link = link_overlaid},
+                .below = below,
+        };
+}
+
+void overlay_put(Arena *arena, Overlay *overlay, const char *path, const char *text) {
+        *vec_push(arena, &overlay->files) = (OverlayFile){path, text};
+}
