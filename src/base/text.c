@@ -206,6 +206,30 @@ bool text_has_word(const char *string, const char *word) {
         }
 }
 
+enum { DISTANCE_LENGTH_MAX = 255 };
+
+/* Row by row. */
+size_t text_distance(const char *a, const char *b) {
+        size_t n = strlen(b), row[DISTANCE_LENGTH_MAX + 1];
+
+        if (n > DISTANCE_LENGTH_MAX || strlen(a) > DISTANCE_LENGTH_MAX)
+                return SIZE_MAX;
+        for (size_t k = 0; k <= n; k++)
+                row[k] = k;
+        for (size_t i = 0; a[i]; i++) {
+                size_t diagonal = row[0];
+
+                row[0] = i + 1;
+                for (size_t k = 0; k < n; k++) {
+                        size_t replaced = diagonal + (a[i] != b[k]);
+
+                        diagonal = row[k + 1];
+                        row[k + 1] = MIN(replaced, MIN(row[k], row[k + 1]) + 1);
+                }
+        }
+        return row[n];
+}
+
 char *text_strip(Arena *arena, const char *string) {
         static const char blanks[] = " \t\r\n";
 

@@ -53,6 +53,10 @@ bool text_ends_with(const char *string, const char *suffix);
 /* Whether WORD is one of the words of STRING, which blanks and line ends separate. */
 bool text_has_word(const char *string, const char *word);
 
+/* How many insertions, deletions and replacements of bytes turn A into B (Levenshtein); SIZE_MAX where
+ * either is longer than 255. */
+size_t text_distance(const char *a, const char *b);
+
 /* A copy without leading and trailing blanks. */
 char *text_strip(Arena *arena, const char *string);
 

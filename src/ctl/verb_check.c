@@ -20,6 +20,7 @@
 #include "render/render_findings.h"
 #include "render/status_json.h"
 #include "systemd/dropin_check.h"
+#include "units/unit_match.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -58,6 +59,7 @@ typedef struct Check {
         Dropins dropins;
         HostFacts *facts; /* as they will be */
         const Culprits *culprits;
+        const Sources *sources; /* as they are */
 } Check;
 
 static void add_no_unit(const InstanceConfig *config, Diags *problems) {
@@ -138,28 +140,63 @@ static void add_command_line(Command *command, const Local *local, Diags *proble
                         diags_add(problems, problem);
 }
 
-static const UnitFile *find_unit_file(const HostFacts *facts, const char *name) {
-        for (size_t i = 0; i < facts->n_instances; i++)
-                if (facts->instances[i].unit && text_equals(facts->instances[i].unit->name, name))
-                        return facts->instances[i].unit->file;
-        return NULL;
-}
-
-/* As the files will say once systemd has read them; what it has in effect is in the status. */
-static void add_gates(const Check *check, Diags *problems) {
-        Arena *arena = check->arena;
-        const Root *root = check->command->root;
+/* The units that instances name, as the files will say once systemd has read them; what it has in effect
+ * is in the status. */
+static LoadedUnits list_units(const Check *check) {
         LoadedUnits units = {};
 
-        VEC_FOREACH(dropin, &check->dropins) {
-                const UnitFile *file = find_unit_file(check->facts, dropin->unit);
+        for (size_t i = 0; i < check->facts->n_instances; i++) {
+                const UnitFacts *unit = check->facts->instances[i].unit;
+                bool is_listed = false;
 
-                if (file && file->fragment_path && !file->is_masked)
-                        *vec_push(arena, &units) = loaded_unit_of_files(arena, dropin->unit, file);
+                VEC_FOREACH(other, &units)
+                        is_listed = is_listed || (unit && text_equals(other->name, unit->name));
+                if (unit && !is_listed)
+                        *vec_push(check->arena, &units) =
+                                loaded_unit_of_files(check->arena, unit->name, unit->file);
         }
-        dropin_explain(root, arena, check->local.config, &units);
+        return units;
+}
+
+/* On a captured host, the units may have been left out. */
+static bool has_unit_files(const Check *check) {
+        static const char *const directories[] = {"/usr/lib/systemd/system", "/lib/systemd/system"};
+
+        for (size_t i = 0; i < ARRAY_LEN(directories); i++) {
+                SourceNames names = source_list(check->sources, check->arena, directories[i]);
+
+                VEC_FOREACH(name, &names)
+                        if (text_ends_with(*name, ".service"))
+                                return true;
+        }
+        return false;
+}
+
+/* Whether they are there, and start what they are named for. */
+static void add_matches(const Check *check, Diags *problems) {
+        const UnitMatchInput match = {
+                .config = check->local.config,
+                .plan = check->local.plan,
+                .sources = check->sources,
+                .has_disks = true,
+                .is_asked = true,
+        };
+        LoadedUnits units = list_units(check);
+
+        if (has_unit_files(check))
+                VEC_FOREACH(unit, &units)
+                        loaded_unit_judge_state(check->local.config, check->sources, unit,
+                                                problems);
+        unit_match_judge(check->arena, &match, &units, problems);
+}
+
+static void add_gates(const Check *check, Diags *problems) {
+        LoadedUnits units = list_units(check);
+
+        dropin_explain(check->command->root, check->arena, check->local.config, &units);
         VEC_FOREACH(unit, &units)
-                loaded_unit_judge_gates(check->local.config, unit, problems);
+                if (text_equals(unit->load_state, "loaded"))
+                        loaded_unit_judge_gates(check->local.config, unit, problems);
 }
 
 /* Units that the generator has not written yet, or of another configuration: one finding for all, for
@@ -251,7 +288,8 @@ static HostPlan plan_host(Check *check, Diags *problems) {
 }
 
 /* The host, read once, and as it will be. */
-static void look(Check *check, const Sources *sources, Diags *problems) {
+static void look(Check *check, Diags *problems) {
+        const Sources *sources = check->sources;
         const Command *command = check->command;
         Arena *arena = check->arena;
         const Config *config = check->local.config;
@@ -285,10 +323,12 @@ static int check_host(Command *command) {
 
         diags_add_all(&problems, &local->config->problems);
         diags_add_all(&problems, &local->guard_problems);
-        look(&check, &sources.sources, &problems);
+        check.sources = &sources.sources;
+        look(&check, &problems);
         add_shortages(local->plan, local->topology, &problems);
         add_others(&check, &problems);
         if (local->config->n_instances > 0) {
+                add_matches(&check, &problems);
                 add_units(&check, &problems);
                 add_command_line(command, local, &problems);
         }

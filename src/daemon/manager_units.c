@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "daemon/manager.h"
 #include "host/clock.h"
+#include "host/host_sources.h"
 #include "host/log.h"
 #include "systemd/dropin_check.h"
 
@@ -142,11 +143,13 @@ void manager_units_judge(const Manager *manager, Arena *arena, Diags *problems) 
         if (manager->units.loaded.n == 0)
                 return;
         const Accounts accounts = accounts_for_limits(manager->root, arena, manager->config);
+        HostSources sources = host_sources(manager->root);
         const LoadedUnitInput input = {
                 .config = manager->config,
                 .plan = manager->plan,
                 .topology = manager->topology,
                 .accounts = &accounts,
+                .sources = &sources.sources,
         };
 
         loaded_units_judge(&input, &manager->units.loaded, problems);

@@ -111,6 +111,20 @@ typedef struct Engine {
                             Question *ret);
         /* The version ("8.0.4", in ARENA) in what the program has printed. NULL, or a sentence. */
         const char *(*answer_version)(Arena *arena, const char *output, const char **ret_version);
+        /* Its unit. The programs that start the server, by their base names as patterns (read/culprit.h),
+         * with blanks between; "!" before those that only look like it. NULL: any may. */
+        const char *programs;
+        /* A unit that starts a distribution's program which is none of these, nor a script, is another's;
+         * false: who starts it is the administrator's business. */
+        bool is_started_by_name;
+        /* What its units are called, as patterns: where to look when one is misspelt; NULL: anything. */
+        const char *units;
+        /* The units of servers that exist, also where only their template has a file; NULL: none such. */
+        void (*add_units)(Arena *arena, const Sources *sources, SourceNames *units);
+        /* Why the server that TARGET's unit starts does not exist, as a sentence; NULL: it does, or that
+         * is not known. HAS_DISKS: its data's file systems are mounted by now. NULL likewise. */
+        const char *(*find_absent)(Arena *arena, const EngineTarget *target, const Sources *sources,
+                                   bool has_disks);
 } Engine;
 
 /* All engines, in the order they are listed to users. */

@@ -25,6 +25,8 @@ typedef enum ProblemKind {
         PROBLEM_GATE_MISSING, /* the drop-in is there, but the unit is loaded without what it says */
         PROBLEM_GATE_MASKED,  /* likewise, as an administrator wishes */
         PROBLEM_UNIT_NOT_LOADED,
+        PROBLEM_UNIT_WRONG,   /* it is there, and does not start the instance's database */
+        PROBLEM_UNIT_SHARED,  /* several instances name it */
         PROBLEM_UNIT_CHANGED, /* and systemd has not read it again */
         PROBLEM_UNIT_SETTING, /* as it is loaded, the instance cannot use its pages */
         PROBLEM_DRIFT,

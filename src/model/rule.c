@@ -127,6 +127,9 @@ static const struct {
         {PROBLEM_DROPIN_MISSING, true},
         {PROBLEM_GATE_MISSING, true},
         {PROBLEM_GATE_MASKED, false},
+        {PROBLEM_UNIT_NOT_LOADED, true},
+        {PROBLEM_UNIT_WRONG, true},
+        {PROBLEM_UNIT_SHARED, false},
         {PROBLEM_THP_CONFLICT, false},
         {PROBLEM_SHM_GROUP_MISSING, true},
         {PROBLEM_SHM_GROUP_REPLACED, true},
@@ -183,39 +186,17 @@ bool rule_may_be_silenced(const char *id) {
 
 /* ---- near misses ---- */
 
-enum { ID_MAX = 32, DISTANCE_MAX = 3 };
-
-/* Insertions, deletions and replacements that turn A into B (Levenshtein), row by row. */
-static size_t distance(const char *a, const char *b) {
-        size_t n = strlen(b), row[ID_MAX + 1];
-
-        for (size_t k = 0; k <= n; k++)
-                row[k] = k;
-        for (size_t i = 0; a[i]; i++) {
-                size_t diagonal = row[0];
-
-                row[0] = i + 1;
-                for (size_t k = 0; k < n; k++) {
-                        size_t replaced = diagonal + (a[i] != b[k]);
-
-                        diagonal = row[k + 1];
-                        row[k + 1] = MIN(replaced, MIN(row[k], row[k + 1]) + 1);
-                }
-        }
-        return row[n];
-}
+enum { DISTANCE_MAX = 3 };
 
 const char *rule_nearest(const char *word) {
         const char *nearest = NULL;
         size_t least = DISTANCE_MAX + 1;
 
-        if (strlen(word) > ID_MAX)
-                return NULL;
         for (size_t i = 0; i < N_IDS; i++) {
-                size_t d = strlen(id_at(i)) > ID_MAX ? least : distance(word, id_at(i));
+                size_t distance = text_distance(word, id_at(i));
 
-                if (d < least && d < strlen(word)) {
-                        least = d;
+                if (distance < least && distance < strlen(word)) {
+                        least = distance;
                         nearest = id_at(i);
                 }
         }

@@ -99,7 +99,7 @@ static int read_after(Reading *reading, sd_bus_message *message) {
 }
 
 /* One command: its path, its words, and how it went the last time. */
-static int read_command(Reading *reading, sd_bus_message *message) {
+static int read_command(Reading *reading, sd_bus_message *message, SourceNames *ret) {
         Text line = text_in(reading->arena);
         SourceNames words = {};
         const char *path;
@@ -116,18 +116,27 @@ static int read_command(Reading *reading, sd_bus_message *message) {
                 r = sd_bus_message_exit_container(message);
         if (r < 0)
                 return r;
-        VEC_FOREACH(word, &words)
-                text_printf(&line, "%s%s", line.length > 0 ? " " : "", *word);
-        *vec_push(reading->arena, &reading->unit->pre_starts) = text_string(&line);
+        text_add(&line, path); /* the first word is what the program sees as its name */
+        for (size_t i = 1; i < words.n; i++)
+                text_printf(&line, " %s", words.items[i]);
+        *vec_push(reading->arena, ret) = text_string(&line);
         return 1;
 }
 
-static int read_pre_starts(Reading *reading, sd_bus_message *message) {
+static int read_commands(Reading *reading, sd_bus_message *message, SourceNames *ret) {
         int r = sd_bus_message_enter_container(message, 'a', "(sasbttttuii)");
 
         while (r > 0)
-                r = read_command(reading, message);
+                r = read_command(reading, message, ret);
         return r < 0 ? r : sd_bus_message_exit_container(message);
+}
+
+static int read_pre_starts(Reading *reading, sd_bus_message *message) {
+        return read_commands(reading, message, &reading->unit->pre_starts);
+}
+
+static int read_starts(Reading *reading, sd_bus_message *message) {
+        return read_commands(reading, message, &reading->unit->starts);
 }
 
 static int read_memory_lock(Reading *reading, sd_bus_message *message) {
@@ -191,6 +200,7 @@ static const Property properties[] = {
         {SERVICE ".Unit", "DropInPaths", "as", read_dropins},
         {SERVICE ".Unit", "After", "as", read_after},
         {SERVICE ".Service", "ExecStartPre", "a(sasbttttuii)", read_pre_starts},
+        {SERVICE ".Service", "ExecStart", "a(sasbttttuii)", read_starts},
         {SERVICE ".Service", "LimitMEMLOCKSoft", "t", read_memory_lock},
         {SERVICE ".Service", "AmbientCapabilities", "t", read_capabilities},
         {SERVICE ".Service", "NUMAPolicy", "i", read_policy},

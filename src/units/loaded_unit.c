@@ -5,6 +5,7 @@
 #include "model/names.h"
 #include "model/problem.h"
 #include "plan/limits.h"
+#include "units/unit_match.h"
 
 #include <string.h>
 
@@ -184,9 +185,12 @@ LoadedUnit loaded_unit_of_files(Arena *arena, const char *name, const UnitFile *
                 .reset = loaded_unit_find_reset(file),
         };
         UnitAssignments pre_starts = unit_file_list(arena, file, "Service", "ExecStartPre");
+        UnitAssignments starts = unit_file_list(arena, file, "Service", "ExecStart");
 
         VEC_FOREACH(assignment, &pre_starts)
                 *vec_push(arena, &unit.pre_starts) = (*assignment)->value;
+        VEC_FOREACH(assignment, &starts)
+                *vec_push(arena, &unit.starts) = (*assignment)->value;
         VEC_FOREACH(assignment, &file->assignments)
                 if (!text_equals(assignment->file, file->fragment_path) &&
                     !has_name(&unit.dropins, assignment->file))
@@ -327,15 +331,28 @@ static void judge_instance(Need *need, Diags *problems) {
 
 /* ---- units ---- */
 
-static Diag not_loaded(Arena *arena, const LoadedUnit *unit, const InstanceConfig *instance) {
+static const char *not_found_remedy(Arena *arena, const Config *config, const Sources *sources,
+                                    const InstanceConfig *instance) {
+        const char *nearest = sources ? unit_match_nearest(arena, config, sources, instance) : NULL;
+
+        return nearest ? arena_printf(
+                                 arena,
+                                 "did you mean %s? Correct the line, or install the unit; then "
+                                 "run 'systemctl daemon-reload'",
+                                 nearest)
+                       : "name the unit that there is, or install it; then run 'systemctl "
+                         "daemon-reload'";
+}
+
+static Diag not_loaded(Arena *arena, const Config *config, const Sources *sources,
+                       const LoadedUnit *unit, const InstanceConfig *instance) {
         Diag diag = {.severity = SEVERITY_WARNING, .id = problem_id(PROBLEM_UNIT_NOT_LOADED)};
 
         if (text_equals(unit->load_state, "not-found")) {
                 diag.text = arena_printf(arena,
                                          "systemd knows no %s: nobody waits for the pages of %s",
                                          unit->name, instance->name);
-                diag.remedy = "name the unit that there is, or install it; then run 'systemctl "
-                              "daemon-reload'";
+                diag.remedy = not_found_remedy(arena, config, sources, instance);
         } else if (text_equals(unit->load_state, "masked")) {
                 diag.severity = SEVERITY_NOTICE;
                 diag.text = arena_printf(
@@ -350,16 +367,19 @@ static Diag not_loaded(Arena *arena, const LoadedUnit *unit, const InstanceConfi
         return diag;
 }
 
-static void judge_state(const Config *config, const LoadedUnit *unit, Diags *problems) {
+void loaded_unit_judge_state(const Config *config, const Sources *sources, const LoadedUnit *unit,
+                             Diags *problems) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
 
+        if (text_equals(unit->load_state, "loaded"))
+                return;
         for (size_t i = 0; i < config->n_instances; i++) {
                 const InstanceConfig *instance = &config->instances[i];
 
                 if (!text_equals(instance->unit, unit->name))
                         continue;
                 const ConfigOrigin *origin = config_find_origin(instance, "Unit");
-                Diag diag = not_loaded(arena, unit, instance);
+                Diag diag = not_loaded(arena, config, sources, unit, instance);
 
                 diag.file = origin ? origin->file : instance->file;
                 diag.line = origin ? origin->line : 0;
@@ -394,10 +414,21 @@ static void judge_needs(const LoadedUnitInput *input, const LoadedUnit *unit, Di
                                        problems);
 }
 
+static void judge_match(const LoadedUnitInput *input, const LoadedUnits *units, Diags *problems) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+
+        if (input->sources)
+                unit_match_judge(arena,
+                                 &(UnitMatchInput){.config = input->config,
+                                                   .plan = input->plan,
+                                                   .sources = input->sources},
+                                 units, problems);
+}
+
 void loaded_units_judge(const LoadedUnitInput *input, const LoadedUnits *units, Diags *problems) {
         VEC_FOREACH(unit, units) {
                 if (!text_equals(unit->load_state, "loaded")) {
-                        judge_state(input->config, unit, problems);
+                        loaded_unit_judge_state(input->config, input->sources, unit, problems);
                         continue;
                 }
                 if (unit->is_outdated)
@@ -405,4 +436,5 @@ void loaded_units_judge(const LoadedUnitInput *input, const LoadedUnits *units, 
                 loaded_unit_judge_gates(input->config, unit, problems);
                 judge_needs(input, unit, problems);
         }
+        judge_match(input, units, problems);
 }

@@ -20,6 +20,7 @@ typedef struct LoadedUnit {
         SourceNames dropins;        /* paths, in the order in which they count */
         SourceNames after;          /* units that it is ordered after */
         SourceNames pre_starts;     /* the command lines of ExecStartPre= */
+        SourceNames starts;         /* of ExecStart= */
         uint64_t memory_lock_bytes; /* UINT64_MAX: as much as it wants */
         bool may_lock;              /* it starts with CAP_IPC_LOCK */
         bool is_bound;              /* NUMAPolicy=bind, to these nodes */
@@ -36,7 +37,7 @@ typedef VEC(LoadedUnit) LoadedUnits;
 const UnitAssignment *loaded_unit_find_reset(const UnitFile *file);
 
 /* What the files of the unit NAME come to, where the manager is not asked: no more than what its
- * gates depend on. */
+ * gates depend on, and what it starts. */
 LoadedUnit loaded_unit_of_files(Arena *arena, const char *name, const UnitFile *file);
 
 /* Whether each instance of CONFIG that names this unit has a gate in it: an ExecStartPre= that runs
@@ -52,7 +53,13 @@ typedef struct LoadedUnitInput {
         const Plan *plan;
         const Topology *topology;
         const Accounts *accounts;
+        const Sources *sources; /* the host's files; NULL: it is not known what exists there */
 } LoadedUnitInput;
+
+/* Adds that the unit cannot be loaded, for each instance that names it; nothing for one that is. With
+ * SOURCES, the unit that may have been meant. */
+void loaded_unit_judge_state(const Config *config, const Sources *sources, const LoadedUnit *unit,
+                             Diags *problems);
 
 /* The same for all units, with whatever else their instances cannot live with. */
 void loaded_units_judge(const LoadedUnitInput *input, const LoadedUnits *units, Diags *problems);

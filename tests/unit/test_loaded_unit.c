@@ -267,6 +267,46 @@ static void test_memory_lock(void **state) {
                 "x.service is loaded without the group hugetlb");
 }
 
+/* What it starts is known from systemd, what exists from the host's files. */
+static void test_match(void **state) {
+        const Config *config = config_make(*state, "a.conf",
+                                           "[Instance]\nEngine=postgresql\n"
+                                           "Unit=postgresql@15-man.service\nMemory=1G\n",
+                                           NULL);
+        const Sources *sources =
+                TEST_SOURCES(*state, {"/etc/postgresql/15/main/postgresql.conf", ""},
+                             {"/lib/systemd/system/postgresql@.service",
+                              "[Service]\nExecStart=-/usr/bin/pg_ctlcluster %i start\n"});
+        const Topology *host = host_make(*state, "sizes 2M\nnode 0 total=64G free=60G\n");
+        LoadedUnits units = {};
+        LoadedUnit *unit = vec_push(*state, &units);
+        LoadedUnitInput input = {
+                .config = config,
+                .plan = plan_simple(*state, config, host),
+                .topology = host,
+                .accounts = &(Accounts){},
+        };
+
+        *unit = healthy(*state);
+        unit->name = "postgresql@15-man.service";
+        *vec_push(*state, &unit->starts) = "/usr/bin/pg_ctlcluster 15-man start";
+        Diags problems = diags_in(*state);
+
+        loaded_units_judge(&input, &units, &problems);
+        assert_int_equal(problems.list.n, 0);
+        input.sources = sources;
+        loaded_units_judge(&input, &units, &problems);
+        assert_int_equal(problems.list.n, 1);
+        assert_text(problems.list.items[0].id, "unit-wrong");
+        assert_contains(problems_text(*state, &problems),
+                        "did you mean postgresql@15-main.service?");
+        unit->starts.items[0] = "/bin/true";
+        problems = diags_in(*state);
+        loaded_units_judge(&input, &units, &problems);
+        assert_contains(problems_text(*state, &problems),
+                        "starts /bin/true, which is no PostgreSQL");
+}
+
 static void test_order(void **state) {
         LoadedUnit unit = healthy(*state);
 
@@ -315,7 +355,8 @@ int main(void) {
                 TEST(test_healthy),     TEST(test_gates),       TEST(test_reset),
                 TEST(test_shared_unit), TEST(test_masked_gate), TEST(test_dropin_is_missing),
                 TEST(test_states),      TEST(test_nodes),       TEST(test_group),
-                TEST(test_memory_lock), TEST(test_order),       TEST(test_of_files),
+                TEST(test_memory_lock), TEST(test_match),       TEST(test_order),
+                TEST(test_of_files),
         };
 
         return RUN_TESTS(tests);

@@ -147,19 +147,31 @@ static void test_words(void **state) {
         assert_null(text_next_word(*state, &rest, ", "));
 }
 
+static void test_distance(void **state) {
+        assert_int_equal(text_distance("", ""), 0);
+        assert_int_equal(text_distance("main", "main"), 0);
+        assert_int_equal(text_distance("man", "main"), 1);
+        assert_int_equal(text_distance("es01", "es10"), 2);
+        assert_int_equal(text_distance("", "abc"), 3);
+        assert_int_equal(text_distance("abc", ""), 3);
+        char *longest = arena_alloc(*state, 257);
+
+        memset(longest, 'x', 255);
+        assert_int_equal(text_distance(longest, "x"), 254);
+        assert_int_equal(text_distance("x", longest), 254);
+        longest[255] = 'x';
+        assert_true(text_distance(longest, "x") == SIZE_MAX);
+        assert_true(text_distance("x", longest) == SIZE_MAX);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
-                TEST(test_utf8_well_formed),
-                TEST(test_utf8_malformed),
-                TEST(test_utf8_bounds),
-                TEST(test_width),
-                TEST(test_growing),
-                TEST(test_wrap),
-                TEST(test_questions),
-                TEST(test_printable),
-                TEST(test_excerpt),
-                TEST(test_strip),
-                TEST(test_words),
+                TEST(test_distance),       TEST(test_utf8_well_formed),
+                TEST(test_utf8_malformed), TEST(test_utf8_bounds),
+                TEST(test_width),          TEST(test_growing),
+                TEST(test_wrap),           TEST(test_questions),
+                TEST(test_printable),      TEST(test_excerpt),
+                TEST(test_strip),          TEST(test_words),
         };
 
         return RUN_TESTS(tests);

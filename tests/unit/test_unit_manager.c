@@ -67,6 +67,14 @@ static int get_commands(sd_bus *bus, const char *path, const char *interface, co
                                      0);
 }
 
+static int get_start(sd_bus *bus, const char *path, const char *interface, const char *property,
+                     sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        (void) bus, (void) path, (void) interface, (void) property, (void) userdata, (void) error;
+        return sd_bus_message_append(reply, "a(sasbttttuii)", 1, "/usr/bin/pg_ctlcluster", 3,
+                                     "postgresql@15-main", "15-main", "start", 1, UINT64_C(1),
+                                     UINT64_C(2), UINT64_C(3), UINT64_C(4), 5, 0, 0);
+}
+
 static int get_number(sd_bus *bus, const char *path, const char *interface, const char *property,
                       sd_bus_message *reply, void *userdata, sd_bus_error *error) {
         (void) bus, (void) path, (void) interface, (void) userdata, (void) error;
@@ -100,6 +108,7 @@ static const sd_bus_vtable unit_vtable[] = {
 static const sd_bus_vtable service_vtable[] = {
         SD_BUS_VTABLE_START(0),
         SD_BUS_PROPERTY("ExecStartPre", "a(sasbttttuii)", get_commands, 0, 0),
+        SD_BUS_PROPERTY("ExecStart", "a(sasbttttuii)", get_start, 0, 0),
         SD_BUS_PROPERTY("LimitMEMLOCKSoft", "t", get_number, 0, 0),
         SD_BUS_PROPERTY("AmbientCapabilities", "t", get_number, 0, 0),
         SD_BUS_PROPERTY("NUMAPolicy", "i", get_number, 0, 0),
@@ -262,8 +271,10 @@ static void test_read(void **state) {
         assert_text(unit->dropins.items[1], "/b/zz.conf");
         assert_int_equal(unit->after.n, 1);
         assert_int_equal(unit->pre_starts.n, 2);
-        assert_text(unit->pre_starts.items[0], "mkdir /run/x");
+        assert_text(unit->pre_starts.items[0], "/bin/mkdir /run/x");
         assert_text(unit->pre_starts.items[1], "/usr/bin/hugeplanctl wait a");
+        assert_int_equal(unit->starts.n, 1);
+        assert_text(unit->starts.items[0], "/usr/bin/pg_ctlcluster 15-main start");
         assert_int_equal(unit->memory_lock_bytes, 65536);
         assert_true(unit->may_lock);
         assert_true(unit->is_bound);

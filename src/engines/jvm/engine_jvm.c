@@ -516,4 +516,5 @@ const Engine engine_jvm = {
         .mebibyte_suffix = "m",
         .size = size_jvm,
         .gather = gather_jvm,
+        .programs = "java javaw jsvc",
 };

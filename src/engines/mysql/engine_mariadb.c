@@ -284,6 +284,8 @@ static const MysqlProduct product = {
         .groups = (const char *const[]){"mysqld", "server", "mariadb", "mariadbd", "client-server",
                                         "galera", NULL},
         .versioned_groups = (const char *const[]){"mysqld", "mariadb", "mariadbd", NULL},
+        .template_prefix = "mariadb@",
+        .template_separator = ".",
         .version_files = (const char *const[]){"mariadb_upgrade_info", "mysql_upgrade_info", NULL},
         .names = {names, ARRAY_LEN(names)},
 };
@@ -291,6 +293,16 @@ static const MysqlProduct product = {
 static const char *gather_mariadb(Arena *arena, const EngineTarget *target, const Sources *sources,
                                   Gathered *ret) {
         return mysql_server_gather(arena, &product, target, sources, ret);
+}
+
+static void add_mariadb_units(Arena *arena, const Sources *sources, SourceNames *units) {
+        mysql_server_add_units(arena, &product, sources, units);
+}
+
+static const char *find_absent_mariadb(Arena *arena, const EngineTarget *target,
+                                       const Sources *sources, bool has_disks) {
+        (void) has_disks;
+        return mysql_server_find_absent(arena, &product, target, sources);
 }
 
 /* No vendor's word on transparent huge pages was found. */
@@ -304,4 +316,9 @@ const Engine engine_mariadb = {
         .mebibyte_suffix = "M",
         .size = size_mariadb,
         .gather = gather_mariadb,
+        .programs = "*mariadbd* *mysqld* galera_new_cluster !*export*",
+        .is_started_by_name = true,
+        .units = "*maria*.service *mysql*.service",
+        .add_units = add_mariadb_units,
+        .find_absent = find_absent_mariadb,
 };

@@ -174,6 +174,8 @@ static const MysqlProduct product = {
         .files = (const char *const[]){"/etc/my.cnf", "/etc/mysql/my.cnf", "/usr/etc/my.cnf", NULL},
         .groups = (const char *const[]){"mysqld", "server", "mysql_cluster", NULL},
         .versioned_groups = (const char *const[]){"mysqld", NULL},
+        .template_prefix = "mysqld@",
+        .template_separator = "@",
         .version_files = (const char *const[]){"mysql_upgrade_history", "mysql_upgrade_info", NULL},
         .names = {names, ARRAY_LEN(names)},
         .persists = true,
@@ -182,6 +184,16 @@ static const MysqlProduct product = {
 static const char *gather_mysql(Arena *arena, const EngineTarget *target, const Sources *sources,
                                 Gathered *ret) {
         return mysql_server_gather(arena, &product, target, sources, ret);
+}
+
+static void add_mysql_units(Arena *arena, const Sources *sources, SourceNames *units) {
+        mysql_server_add_units(arena, &product, sources, units);
+}
+
+static const char *find_absent_mysql(Arena *arena, const EngineTarget *target,
+                                     const Sources *sources, bool has_disks) {
+        (void) has_disks;
+        return mysql_server_find_absent(arena, &product, target, sources);
 }
 
 /* No vendor's word on transparent huge pages was found. Debian calls the unit mysql.service, Red
@@ -196,4 +208,9 @@ const Engine engine_mysql = {
         .mebibyte_suffix = "M",
         .size = size_mysql,
         .gather = gather_mysql,
+        .programs = "*mysqld* mysql-systemd-start !*export*",
+        .is_started_by_name = true,
+        .units = "*mysql*.service",
+        .add_units = add_mysql_units,
+        .find_absent = find_absent_mysql,
 };

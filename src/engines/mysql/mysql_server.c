@@ -461,8 +461,8 @@ static const char *learn_settings(Server *server) {
         return wrong;
 }
 
-const char *mysql_server_gather(Arena *arena, const MysqlProduct *product,
-                                const EngineTarget *target, const Sources *sources, Gathered *ret) {
+static Server make_server(Arena *arena, const MysqlProduct *product, const EngineTarget *target,
+                          const Sources *sources, Gathered *ret) {
         Server server = {
                 .arena = arena,
                 .product = product,
@@ -471,7 +471,6 @@ const char *mysql_server_gather(Arena *arena, const MysqlProduct *product,
                 .files = {.problems = diags_in(arena)},
                 .ret = ret,
         };
-        const char *wrong;
 
         *ret = (Gathered){.problems = diags_in(arena)};
         learn_unit(&server);
@@ -480,8 +479,79 @@ const char *mysql_server_gather(Arena *arena, const MysqlProduct *product,
                 server.group_suffix = unit_variable(&server, "MYSQL_GROUP_SUFFIX");
         if (!server.group_suffix)
                 server.group_suffix = "";
+        return server;
+}
+
+const char *mysql_server_gather(Arena *arena, const MysqlProduct *product,
+                                const EngineTarget *target, const Sources *sources, Gathered *ret) {
+        Server server = make_server(arena, product, target, sources, ret);
+        const char *wrong;
+
         wrong = learn_files(&server);
         if (!wrong)
                 wrong = learn_settings(&server);
         return wrong ? wrong : check_large_pages(&server);
+}
+
+/* ---- whether it exists ---- */
+
+/* What stands behind a group of servers in the group's name: ".reports" of "mysqld.reports"; NULL: it is
+ * none of theirs. */
+static const char *suffix_of(const MysqlProduct *product, const char *group) {
+        for (const char *const *name = product->groups; *name; name++) {
+                size_t n = strlen(*name);
+
+                if (strncasecmp(group, *name, n) == 0 &&
+                    text_starts_with(group + n, product->template_separator))
+                        return group + n;
+        }
+        return NULL;
+}
+
+void mysql_server_add_units(Arena *arena, const MysqlProduct *product, const Sources *sources,
+                            SourceNames *units) {
+        const EngineTarget target = {};
+        Gathered ignored;
+        Server server = make_server(arena, product, &target, sources, &ignored);
+
+        if (read_default_files(&server))
+                return;
+        VEC_FOREACH(option, &server.files.options) {
+                const char *suffix = suffix_of(product, option->group);
+
+                if (suffix)
+                        *vec_push(arena, units) =
+                                arena_printf(arena, "%s%s.service", product->template_prefix,
+                                             suffix + strlen(product->template_separator));
+        }
+}
+
+static bool has_group(const Server *server) {
+        size_t n = strlen(server->group_suffix);
+
+        VEC_FOREACH(option, &server->files.options) {
+                size_t length = strlen(option->group);
+
+                if (length > n && strcasecmp(option->group + length - n, server->group_suffix) == 0)
+                        return true;
+        }
+        return false;
+}
+
+const char *mysql_server_find_absent(Arena *arena, const MysqlProduct *product,
+                                     const EngineTarget *target, const Sources *sources) {
+        Gathered ignored;
+        Server server = make_server(arena, product, target, sources, &ignored);
+        const char *only = argument(&server, "defaults-file");
+
+        if (!server.unit || !server.command.is_found)
+                return NULL;
+        if (only && source_read(sources, arena, only).error == -ENOENT)
+                return arena_printf(arena, "%s has nothing to start (%s does not exist)",
+                                    target->unit, only);
+        if (!*server.group_suffix || read_files(&server) || has_group(&server))
+                return NULL;
+        return arena_printf(
+                arena, "%s is for a server that there is not (no option file has a group [%s%s])",
+                target->unit, product->group, server.group_suffix);
 }

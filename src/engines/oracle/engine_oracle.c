@@ -591,4 +591,6 @@ const Engine engine_oracle = {
         .mebibyte_suffix = "M",
         .size = size_oracle,
         .gather = gather_oracle,
+        .programs = "dbstart* dbora* *oracle* srvctl* ohasd* sqlplus* oratab* gcstartup*",
+        .units = "*ora*.service *db*.service",
 };

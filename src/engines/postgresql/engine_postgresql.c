@@ -558,4 +558,11 @@ const Engine engine_postgresql = {
         .gather = gather_postgresql,
         .ask = ask_postgresql,
         .answer = answer_postgresql,
+        .programs =
+                "*postgres* postmaster *pg_ctl* *pgsql* *patroni* pg_autoctl stolon-keeper repmgr* "
+                "!*export* !*pgbouncer* !pg_*dump*",
+        .is_started_by_name = true,
+        .units = "*postgres*.service *pgsql*.service patroni*.service",
+        .add_units = postgresql_add_units,
+        .find_absent = postgresql_find_absent,
 };

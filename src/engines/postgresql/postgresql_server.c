@@ -393,6 +393,80 @@ const char *postgresql_gather(Arena *arena, const EngineTarget *target, const So
         return NULL;
 }
 
+/* ---- whether it exists ---- */
+
+#define PATH_CLUSTERS "/etc/postgresql"
+
+static bool is_missing(const Sources *sources, Arena *arena, const char *directory) {
+        SourceNames names = {};
+        int r = sources->list(sources, arena, directory, &names);
+
+        return r == -ENOENT || r == -ENOTDIR;
+}
+
+void postgresql_add_units(Arena *arena, const Sources *sources, SourceNames *units) {
+        SourceNames versions = source_list(sources, arena, PATH_CLUSTERS);
+
+        VEC_FOREACH(version, &versions) {
+                SourceNames clusters = source_list(
+                        sources, arena, arena_printf(arena, PATH_CLUSTERS "/%s", *version));
+
+                VEC_FOREACH(cluster, &clusters)
+                        *vec_push(arena, units) = arena_printf(arena, "%s%s-%s%s", debian_prefix,
+                                                               *version, *cluster, service_suffix);
+        }
+}
+
+static bool wants_nothing(const char *name) {
+        (void) name;
+        return false;
+}
+
+/* pg_ctlcluster(1), which Debian's template starts with the instance for its argument. */
+static bool is_debian(const Server *server) {
+        UnitAssignments starts =
+                unit_file_list(server->arena, server->unit, "Service", "ExecStart");
+
+        VEC_FOREACH(assignment, &starts)
+                if (strstr((*assignment)->value, "/pg_ctlcluster"))
+                        return true;
+        return false;
+}
+
+const char *postgresql_find_absent(Arena *arena, const EngineTarget *target, const Sources *sources,
+                                   bool has_disks) {
+        Server server = {.arena = arena,
+                         .target = target,
+                         .sources = sources,
+                         .is_wanted = wants_nothing,
+                         .ret = ARENA_NEW(arena, Gathered)};
+
+        server.ret->problems = diags_in(arena);
+        if (learn_unit(&server) || !server.unit)
+                return NULL;
+        if (is_debian(&server)) {
+                const char *directory =
+                        server.cluster ? arena_printf(arena, PATH_CLUSTERS "/%s", server.cluster)
+                                       : NULL;
+
+                if (!directory)
+                        return arena_printf(arena, "%s is no VERSION-NAME of a cluster",
+                                            target->unit);
+                return is_missing(sources, arena, directory)
+                               ? arena_printf(
+                                         arena,
+                                         "%s is for a cluster that there is not (%s does not exist)",
+                                         target->unit, directory)
+                               : NULL;
+        }
+        const char *directory = has_disks ? find_directory(&server) : NULL;
+
+        return directory && is_missing(sources, arena, directory)
+                       ? arena_printf(arena, "%s has nothing to start (%s does not exist)",
+                                      target->unit, directory)
+                       : NULL;
+}
+
 /* ---- the question ---- */
 
 static void add_programs(Arena *arena, const Gathered *gathered, uint64_t major,

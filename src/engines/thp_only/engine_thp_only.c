@@ -97,6 +97,7 @@ const Engine engine_mongodb = {
         .thp_by_version = mongodb_thp_by_version,
         .ask_version = mongodb_ask_version,
         .answer_version = mongodb_answer_version,
+        .programs = "mongod",
 };
 
 /* ---- Redis ---- */
@@ -127,6 +128,7 @@ const Engine engine_redis = {
         .thp_by_version = redis_thp_by_version,
         .ask_version = redis_ask_version,
         .answer_version = redis_answer_version,
+        .programs = "redis-server",
 };
 
 /* ---- one wish for all versions ---- */
@@ -136,6 +138,7 @@ const Engine engine_mssql = {
         .name = "mssql",
         .title = "SQL Server",
         .default_unit = "mssql-server.service",
+        .programs = "sqlservr",
         .thp_wish = THP_ALWAYS,
         .size = size_nothing,
 };
@@ -145,6 +148,7 @@ const Engine engine_clickhouse = {
         .name = "clickhouse",
         .title = "ClickHouse",
         .default_unit = "clickhouse-server.service",
+        .programs = "clickhouse clickhouse-server",
         .thp_wish = THP_MADVISE,
         .size = size_nothing,
 };
@@ -154,6 +158,7 @@ const Engine engine_memcached = {
         .name = "memcached",
         .title = "memcached",
         .default_unit = "memcached.service",
+        .programs = "memcached",
         .thp_wish = THP_MADVISE,
         .size = size_nothing,
 };

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "units/unit_match.h"
+
+#include "base/size.h"
+#include "base/text.h"
+#include "model/problem.h"
+#include "plan/figures.h"
+#include "read/culprit.h"
+
+#include <string.h>
+
+/* ---- programs ---- */
+
+static const char *base_name(const char *path) {
+        const char *slash = strrchr(path, '/');
+
+        return slash ? slash + 1 : path;
+}
+
+/* Whether NAME fits one of PATTERNS, and none of those behind "!". */
+static bool is_among(const char *name, const char *patterns) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        bool is_in = false;
+        const char *pattern;
+
+        while ((pattern = text_next_word(arena, &patterns, " "))) {
+                bool is_negated = *pattern == '!';
+
+                if (!culprit_path_matches(pattern + is_negated, name))
+                        continue;
+                if (is_negated)
+                        return false;
+                is_in = true;
+        }
+        return is_in;
+}
+
+/* What start others, or may. */
+static const char wrappers[] =
+        "*sh *.py *.pl python* perl* ruby* node* env su sudo runuser setpriv numactl taskset nice "
+        "ionice chrt prlimit systemd-* unshare nsenter chroot docker* podman* conmon* crun* runc* "
+        "ctr* nerdctl* crm* pcs* tini* dumb-init gosu time timeout nohup";
+
+/* Stand for something that is started otherwise. */
+static const char nothing[] = "true false sleep echo";
+
+/* Where distributions have their programs: what is not the engine's is another's. */
+static bool is_distributed(const char *program) {
+        static const char *const directories[] = {"/bin/",     "/sbin/",     "/lib",
+                                                  "/usr/bin/", "/usr/sbin/", "/usr/lib"};
+
+        for (size_t i = 0; i < ARRAY_LEN(directories); i++)
+                if (text_starts_with(program, directories[i]))
+                        return true;
+        return !strchr(program, '/');
+}
+
+static bool is_of_another(const Engine *engine, const char *name) {
+        for (size_t i = 0; i < n_engines; i++)
+                if (engines[i] != engine && engines[i]->programs &&
+                    is_among(name, engines[i]->programs))
+                        return true;
+        return false;
+}
+
+typedef enum Match { MATCH_ENGINE, MATCH_ANOTHER, MATCH_UNKNOWN } Match;
+
+/* Scripts on the command line are looked through as well. */
+static Match match_command(Arena *arena, const Engine *engine, const char *command_line,
+                           const char **ret_program) {
+        const char *rest = command_line + strspn(command_line, " -@:+!|"), *program = NULL, *word;
+
+        while ((word = text_next_word(arena, &rest, " \t'\"();&|$`<>={}"))) {
+                if (is_among(base_name(word), engine->programs))
+                        return MATCH_ENGINE;
+                program = program ? program : word;
+        }
+        if (!program || is_among(base_name(program), wrappers))
+                return MATCH_UNKNOWN;
+        *ret_program = program;
+        return is_among(base_name(program), nothing) || is_of_another(engine, base_name(program)) ||
+                               (engine->is_started_by_name && is_distributed(program))
+                       ? MATCH_ANOTHER
+                       : MATCH_UNKNOWN;
+}
+
+/* All commands have to be another's; *RET_PROGRAM is the first of them. */
+static Match match_unit(Arena *arena, const Engine *engine, const SourceNames *command_lines,
+                        const char **ret_program) {
+        bool is_another = command_lines->n > 0 && engine->programs;
+
+        VEC_FOREACH(command_line, command_lines) {
+                const char *program = NULL;
+                Match match = engine->programs
+                                      ? match_command(arena, engine, *command_line, &program)
+                                      : MATCH_UNKNOWN;
+
+                if (match == MATCH_ENGINE)
+                        return match;
+                is_another = is_another && match == MATCH_ANOTHER;
+                if (command_line == command_lines->items)
+                        *ret_program = program;
+        }
+        return is_another ? MATCH_ANOTHER : MATCH_UNKNOWN;
+}
+
+/* ---- the nearest ---- */
+
+enum { SLIP_MAX = 3 }; /* letters */
+
+static bool is_named(const Config *config, const char *unit) {
+        for (size_t i = 0; i < config->n_instances; i++)
+                if (text_equals(config->instances[i].unit, unit))
+                        return true;
+        return false;
+}
+
+/* Whether UNIT starts a server of ENGINE that exists. */
+static bool is_server(Arena *arena, const Sources *sources, const Engine *engine,
+                      const char *unit) {
+        const UnitFile *file = unit_file_read(arena, sources, unit);
+        UnitAssignments starts = unit_file_list(arena, file, "Service", "ExecStart");
+        const EngineTarget target = {.unit = unit};
+        SourceNames lines = {};
+        const char *program;
+
+        VEC_FOREACH(assignment, &starts)
+                *vec_push(arena, &lines) = (*assignment)->value;
+        if (!engine->programs)
+                return file->fragment_path && !file->is_masked;
+        return !file->is_masked && match_unit(arena, engine, &lines, &program) == MATCH_ENGINE &&
+               (!engine->find_absent || !engine->find_absent(arena, &target, sources, false));
+}
+
+static SourceNames list_candidates(Arena *arena, const Sources *sources, const Engine *engine) {
+        const char *patterns = engine->units ? engine->units : "*.service", *pattern;
+        SourceNames names = {};
+
+        if (engine->add_units)
+                engine->add_units(arena, sources, &names);
+        while ((pattern = text_next_word(arena, &patterns, " "))) {
+                SourceNames found = unit_file_names(arena, sources, pattern);
+
+                VEC_FOREACH(name, &found)
+                        *vec_push(arena, &names) = *name;
+        }
+        return names;
+}
+
+const char *unit_match_nearest(Arena *arena, const Config *config, const Sources *sources,
+                               const InstanceConfig *instance) {
+        SourceNames names = list_candidates(arena, sources, instance->engine);
+        const char *nearest = NULL;
+        /* Of a program that may be any, only a slip of the pen is a hint. */
+        size_t least = instance->engine->programs ? SIZE_MAX : SLIP_MAX + 1;
+
+        VEC_FOREACH(name, &names) {
+                size_t distance = text_distance(instance->unit, *name);
+
+                if (distance >= least || is_named(config, *name) ||
+                    !is_server(arena, sources, instance->engine, *name))
+                        continue;
+                nearest = *name;
+                least = distance;
+        }
+        return nearest;
+}
+
+/* ---- one instance ---- */
+
+typedef struct Matcher {
+        Arena *arena;
+        const UnitMatchInput *input;
+        Diags *problems;
+} Matcher;
+
+static void add_problem(const Matcher *matcher, const InstanceConfig *instance, Severity severity,
+                        ProblemKind kind, const char *text, const char *remedy) {
+        const ConfigOrigin *origin = config_find_origin(instance, "Unit");
+
+        diags_add(matcher->problems, &(Diag){.severity = severity,
+                                             .id = problem_id(kind),
+                                             .file = origin ? origin->file : instance->file,
+                                             .line = origin ? origin->line : 0,
+                                             .key = "Unit",
+                                             .text = text,
+                                             .remedy = remedy});
+}
+
+/* What UNIT starts instead; NULL: nothing is wrong with it, or not known. */
+static const char *find_fault(const Matcher *matcher, const InstanceConfig *instance,
+                              const LoadedUnit *unit) {
+        const Engine *engine = instance->engine;
+        const EngineTarget target = figures_target(instance);
+        const char *program = NULL;
+
+        if (match_unit(matcher->arena, engine, &unit->starts, &program) == MATCH_ANOTHER)
+                return arena_printf(matcher->arena, "%s starts %s, which is no %s", unit->name,
+                                    program, engine->title);
+        return engine->find_absent
+                       ? engine->find_absent(matcher->arena, &target, matcher->input->sources,
+                                             matcher->input->has_disks)
+                       : NULL;
+}
+
+static void judge_instance(const Matcher *matcher, const InstanceConfig *instance,
+                           const LoadedUnit *unit) {
+        const char *fault = find_fault(matcher, instance, unit);
+
+        if (!fault)
+                return;
+        const char *nearest = unit_match_nearest(matcher->arena, matcher->input->config,
+                                                 matcher->input->sources, instance);
+
+        add_problem(
+                matcher, instance, SEVERITY_WARNING, PROBLEM_UNIT_WRONG,
+                arena_printf(matcher->arena, "%s: nobody waits for the pages of %s",
+                             text_printable(matcher->arena, fault), instance->name),
+                nearest ? arena_printf(matcher->arena,
+                                       "did you mean %s? Correct the line, then run 'systemctl "
+                                       "daemon-reload' and 'hugeplanctl reload'",
+                                       nearest)
+                        : "name the unit that starts it; then run 'systemctl daemon-reload' and "
+                          "'hugeplanctl reload'");
+}
+
+/* ---- several on one unit ---- */
+
+static bool is_other(const char *a, const char *b) {
+        return (a || b) && !text_equals(a, b);
+}
+
+/* Whether something says that they are for different things, as two page sizes of one server are. */
+static bool is_told_apart(const UnitMatchInput *input, const InstanceConfig *first,
+                          const InstanceConfig *second) {
+        const PlanInstance *one = plan_find(input->plan, first->name);
+        const PlanInstance *two = plan_find(input->plan, second->name);
+
+        return first->engine != second->engine ||
+               is_other(first->config_file, second->config_file) ||
+               is_other(first->data_directory, second->data_directory) ||
+               (one && two && one->page_size_bytes != two->page_size_bytes);
+}
+
+static const char *pages_text(Arena *arena, const Plan *plan, const InstanceConfig *instance) {
+        const PlanInstance *planned = plan_find(plan, instance->name);
+
+        return planned && planned->page_size_bytes > 0
+                       ? arena_printf(arena, "%s page%s of %s",
+                                      format_count(arena, planned->pages_wanted),
+                                      planned->pages_wanted == 1 ? "" : "s",
+                                      format_page_size(arena, planned->page_size_bytes))
+                       : "its pages";
+}
+
+static const InstanceConfig *find_sharing(const Config *config, const InstanceConfig *instance) {
+        for (const InstanceConfig *other = config->instances; other < instance; other++)
+                if (!other->refusal && other->engine->reserves &&
+                    text_equals(other->unit, instance->unit))
+                        return other;
+        return NULL;
+}
+
+static bool is_silenced(const Config *config) {
+        VEC_FOREACH(silenced, &config->host.silenced)
+                if (text_equals(silenced->id, problem_id(PROBLEM_UNIT_SHARED)))
+                        return true;
+        return false;
+}
+
+static void judge_sharing(const Matcher *matcher, const InstanceConfig *instance) {
+        const UnitMatchInput *input = matcher->input;
+        const InstanceConfig *first = find_sharing(input->config, instance);
+        Arena *arena = matcher->arena;
+
+        if (!first)
+                return;
+        bool is_meant = is_told_apart(input, first, instance);
+
+        if (!input->is_asked && (is_meant || is_silenced(input->config)))
+                return;
+        add_problem(matcher, instance, is_meant ? SEVERITY_NOTICE : SEVERITY_WARNING,
+                    PROBLEM_UNIT_SHARED,
+                    arena_printf(arena,
+                                 "%s names %s, and so does %s (%s): %s and %s are reserved, and "
+                                 "both have to be there before it starts",
+                                 instance->name, instance->unit, first->name, first->file,
+                                 pages_text(arena, input->plan, instance),
+                                 pages_text(arena, input->plan, first)),
+                    is_meant ? NULL
+                             : "take one of the files away; if both are meant, say so by "
+                               "SilenceRules=unit-shared");
+}
+
+/* ---- all ---- */
+
+static const LoadedUnit *find_unit(const LoadedUnits *units, const char *name) {
+        VEC_FOREACH(unit, units)
+                if (text_equals(unit->name, name))
+                        return unit;
+        return NULL;
+}
+
+void unit_match_judge(Arena *arena, const UnitMatchInput *input, const LoadedUnits *units,
+                      Diags *problems) {
+        const Matcher matcher = {arena, input, problems};
+
+        for (size_t i = 0; i < input->config->n_instances; i++) {
+                const InstanceConfig *instance = &input->config->instances[i];
+                const LoadedUnit *unit = instance->unit ? find_unit(units, instance->unit) : NULL;
+
+                if (instance->refusal || !instance->unit || !instance->engine->reserves)
+                        continue;
+                if (unit && text_equals(unit->load_state, "loaded"))
+                        judge_instance(&matcher, instance, unit);
+                judge_sharing(&matcher, instance);
+        }
+}
