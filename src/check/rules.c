@@ -9,7 +9,8 @@
 #include <string.h>
 
 static const RuleFamily *const families[] = {&rules_postgresql, &rules_oracle, &rules_mysql,
-                                             &rules_thp,        &rules_fence,  &rules_host};
+                                             &rules_thp,        &rules_fence,  &rules_host,
+                                             &rules_pools};
 
 /* A database needs some time to map its memory; before that its pages are free and all is well. */
 static const uint64_t settled_usec = 5 * 60 * USEC_PER_SEC;

@@ -27,6 +27,7 @@ extern const RuleFamily rules_mysql;
 extern const RuleFamily rules_thp;
 extern const RuleFamily rules_fence;
 extern const RuleFamily rules_host;
+extern const RuleFamily rules_pools;
 
 struct RuleRun {
         Arena *arena;

@@ -87,6 +87,8 @@ const Rule rules[RULE_KINDS] = {
                                 "the instances together want more than there is"},
         [RULE_PLAN_70] = {"plan-70", SEVERITY_NOTICE, false,
                           "most of the memory becomes huge pages"},
+        [RULE_IDLE_PAGES] = {"idle-pages", SEVERITY_WARNING, false,
+                             "pages that nobody asked for lie idle"},
         [RULE_BOOT_PAGES] = {"boot-pages", SEVERITY_WARNING, false,
                              "the kernel command line reserves pages beside the plan"},
         [RULE_OVERCOMMIT_PAGES] = {"overcommit-pages", SEVERITY_WARNING, false,

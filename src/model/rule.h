@@ -51,6 +51,7 @@ typedef enum RuleKind {
 
         RULE_NODE_EXCEEDED,
         RULE_PLAN_70,
+        RULE_IDLE_PAGES,
         RULE_BOOT_PAGES,
         RULE_OVERCOMMIT_PAGES,
         RULE_POOL_UNUSED,

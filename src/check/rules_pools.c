@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What goes wrong with the pools: pages that nobody wants, that others have taken, that lie beyond them.
+ * Sources: Documentation/admin-guide/mm/hugetlbpage.rst, mm/hugetlb.c set_max_huge_pages(). */
+
+#include "base/text.h"
+#include "check/kernel_args.h"
+#include "check/rules_rows.h"
+#include "model/names.h"
+
+#include <string.h>
+
+uint64_t rule_wanted_pages(const RuleRun *run, uint64_t page_size_bytes) {
+        uint64_t pages = 0;
+
+        for (size_t i = 0; i < run->n_instances; i++)
+                if (run->instances[i].planned->page_size_bytes == page_size_bytes)
+                        pages = add_saturated(pages, run->instances[i].planned->pages_wanted);
+        return pages;
+}
+
+/* ---- pages that lie idle ---- */
+
+/* Less is not worth a word. */
+static const uint64_t idle_bytes_min = 32 * MIB;
+
+/* Pages of a size that nobody will need once the plan is applied. */
+typedef struct Idle {
+        uint64_t pages;
+        const char *where;      /* "919 on node 0, 12 on node 1" */
+        const char *command;    /* gives them back */
+        const Culprit *culprit; /* who has set one of the pools; NULL: nobody is known to */
+} Idle;
+
+static bool is_of_instance(const RuleRun *run, const Holder *holder) {
+        for (size_t i = 0; holder->unit && i < run->n_instances; i++)
+                if (text_equals(run->instances[i].config->unit, holder->unit))
+                        return true;
+        return false;
+}
+
+/* Of what is in use on a node, what surely is instances' own. */
+static uint64_t own_used_pages(const RuleRun *run, unsigned node, uint64_t page_size_bytes) {
+        uint64_t pages = 0;
+
+        if (run->input->holders)
+                VEC_FOREACH(holder, &run->input->holders->list) {
+                        if (holder->page_size_bytes != page_size_bytes ||
+                            !is_of_instance(run, holder))
+                                continue;
+                        for (size_t i = 0; i < holder->n_nodes; i++)
+                                if (holder->nodes[i].node == node)
+                                        pages += holder->nodes[i].pages;
+                        if (holder->n_nodes == 0 && run->input->topology->n_nodes == 1)
+                                pages += holder->pages;
+                }
+        return pages;
+}
+
+/* Promised to anybody who may be no instance; on which node, nobody knows. */
+static uint64_t others_promised_pages(const RuleRun *run, uint64_t page_size_bytes) {
+        int i = topology_page_size_index(run->input->topology, page_size_bytes);
+        uint64_t pages = i < 0 ? 0 : run->input->topology->page_sizes[i].promised_pages;
+
+        if (run->input->holders)
+                VEC_FOREACH(holder, &run->input->holders->list)
+                        if (holder->page_size_bytes == page_size_bytes &&
+                            is_of_instance(run, holder))
+                                pages = sub_floored(
+                                        pages, sub_floored(holder->mapped_pages, holder->pages));
+        return pages;
+}
+
+/* On one node: a lower bound, for what is not known counts as somebody's. */
+static uint64_t idle_on(const RuleRun *run, const PlanPool *planned) {
+        const Pool *now =
+                topology_pool(run->input->topology, planned->node, planned->page_size_bytes);
+
+        if (!now)
+                return 0;
+        uint64_t used = pool_used_pages(now);
+        uint64_t own = MIN(used, own_used_pages(run, planned->node, planned->page_size_bytes));
+        uint64_t others =
+                add_saturated(used - own, others_promised_pages(run, planned->page_size_bytes));
+        uint64_t needed = add_saturated(MAX(planned->granted_pages, own), others);
+
+        return MIN(sub_floored(planned->to_pages, needed), now->free_pages);
+}
+
+/* The pools as they were before hugeplan added to them. */
+static const Topology *found_topology(const RuleRun *run) {
+        Topology *found = kernel_args_boot_topology(run->arena, run->input->topology);
+        const Plan *plan = run->input->plan;
+
+        for (size_t i = 0; i < plan->n_pools; i++) {
+                int k = topology_page_size_index(found, plan->pools[i].page_size_bytes);
+
+                for (size_t n = 0; k >= 0 && n < found->n_nodes; n++)
+                        if (found->nodes[n].id == plan->pools[i].node)
+                                found->nodes[n].pools[k].total_pages = plan->pools[i].found_pages;
+        }
+        return found;
+}
+
+static const char *pool_file(const RuleRun *run, const PlanPool *planned) {
+        return run->input->topology->is_numa
+                       ? arena_printf(run->arena,
+                                      PATH_NODES "/node%u/hugepages/" NAME_HUGEPAGES_DIR "%" PRIu64
+                                                 "kB/nr_hugepages",
+                                      planned->node, planned->page_size_bytes / KIB)
+                       : arena_printf(run->arena,
+                                      PATH_HUGEPAGES "/" NAME_HUGEPAGES_DIR "%" PRIu64
+                                                     "kB/nr_hugepages",
+                                      planned->page_size_bytes / KIB);
+}
+
+static Idle find_idle(const RuleRun *run, uint64_t page_size_bytes) {
+        Text where = text_in(run->arena), command = text_in(run->arena);
+        const Topology *found = found_topology(run);
+        const Plan *plan = run->input->plan;
+        Idle idle = {};
+
+        for (size_t i = 0; i < plan->n_pools; i++) {
+                const PlanPool *planned = &plan->pools[i];
+                uint64_t pages = planned->page_size_bytes == page_size_bytes ? idle_on(run, planned)
+                                                                             : 0;
+
+                if (pages == 0)
+                        continue;
+                idle.pages += pages;
+                text_add_item(&where, arena_printf(run->arena, "%s on node %u",
+                                                   format_count(run->arena, pages), planned->node));
+                text_printf(&command, "%secho %" PRIu64 " > %s", command.length > 0 ? "; " : "",
+                            planned->to_pages - pages, pool_file(run, planned));
+                if (run->input->culprits && !idle.culprit)
+                        idle.culprit = culprit_for_pool(run->input->culprits, found, planned->node,
+                                                        page_size_bytes);
+        }
+        idle.where = text_string(&where);
+        idle.command = text_string(&command);
+        return mul_saturated(idle.pages, page_size_bytes) < idle_bytes_min ? (Idle){} : idle;
+}
+
+/* With ExistingPages=keep, pages that were there are somebody's by declaration. */
+static bool may_be_idle(const RuleRun *run) {
+        return run->n_instances > 0 && run->input->config->host.existing_pages == EXISTING_USE;
+}
+
+static void add_idle(RuleRun *run, uint64_t page_size_bytes) {
+        Idle idle = find_idle(run, page_size_bytes);
+        const Culprit *culprit = idle.culprit;
+        Diag diag = {};
+
+        if (idle.pages == 0)
+                return;
+        if (culprit)
+                diag = (Diag){.file = culprit->file, .line = culprit->line, .key = culprit->key};
+        diag.text = arena_printf(run->arena,
+                                 "%s lie idle, which no instance wants and nobody uses: %s%s",
+                                 rule_pages(run->arena, idle.pages, page_size_bytes), idle.where,
+                                 culprit ? arena_printf(run->arena, "; they come from %s",
+                                                        culprit_format(run->arena, culprit))
+                                         : "");
+        diag.remedy = arena_printf(
+                run->arena, "%sgive them back: %s",
+                !culprit ? ""
+                : culprit->source == CULPRIT_KERNEL_COMMAND_LINE
+                        ? "take the words off the kernel command line, or the next boot brings "
+                          "them again; and "
+                        : "take the line out, or they come back; and ",
+                idle.command);
+        rule_add(run, &diag);
+}
+
+/* Beyond the pool, and so in use. */
+static void add_surplus(RuleRun *run, const PlanPool *planned) {
+        const Pool *now =
+                topology_pool(run->input->topology, planned->node, planned->page_size_bytes);
+
+        if (!now || mul_saturated(now->surplus_pages, now->page_size_bytes) < idle_bytes_min)
+                return;
+        rule_add_as(
+                run, SEVERITY_NOTICE,
+                &(Diag){.text = arena_printf(
+                                run->arena,
+                                "%s on node %u are surplus: in use beyond the pool, and gone "
+                                "when whoever uses them gives them back",
+                                rule_pages(run->arena, now->surplus_pages, now->page_size_bytes),
+                                planned->node),
+                        .remedy = "they need no command; where they come again, set "
+                                  "vm.nr_overcommit_hugepages to 0, or describe who uses them"});
+}
+
+static void find_idle_pages(RuleRun *run) {
+        const Topology *topology = run->input->topology;
+        const Plan *plan = run->input->plan;
+
+        if (!may_be_idle(run))
+                return;
+        for (size_t k = 0; k < topology->n_page_sizes; k++)
+                add_idle(run, topology->page_sizes[k].bytes);
+        for (size_t i = 0; i < plan->n_pools; i++)
+                add_surplus(run, &plan->pools[i]);
+}
+
+/* Whether they lie idle already, and another rule has said where they come from. */
+static bool is_idle_from_boot(const RuleRun *run, uint64_t page_size_bytes) {
+        Idle idle = may_be_idle(run) ? find_idle(run, page_size_bytes) : (Idle){};
+
+        return idle.culprit && idle.culprit->source == CULPRIT_KERNEL_COMMAND_LINE;
+}
+
+static void find_boot_pages(RuleRun *run) {
+        bool is_kept = run->input->config->host.existing_pages == EXISTING_KEEP;
+
+        if (!run->input->boot_line)
+                return;
+        VEC_FOREACH(boot, &run->input->boot_line->pages) {
+                uint64_t wanted = rule_wanted_pages(run, boot->page_size_bytes);
+                Diag diag = {.file = PATH_CMDLINE, .key = boot->words};
+
+                if (wanted == 0 || (!is_kept && boot->pages <= wanted) ||
+                    is_idle_from_boot(run, boot->page_size_bytes))
+                        continue;
+                diag.text = arena_printf(
+                        run->arena, "the kernel reserves %s at boot, and %s %s",
+                        rule_pages(run->arena, boot->pages, boot->page_size_bytes),
+                        is_kept ? "with ExistingPages=keep the instances get theirs on top:"
+                                : "the instances want only",
+                        rule_pages(run->arena, wanted, boot->page_size_bytes));
+                diag.remedy = "take the words off the kernel command line: hugeplan reserves them "
+                              "early enough (for gigantic pages see hugeplanctl cmdline)";
+                rule_add(run, &diag);
+        }
+}
+
+/* ---- beyond the pools ---- */
+
+static void find_overcommit(RuleRun *run) {
+        VEC_FOREACH(overcommit, &run->input->facts->overcommits) {
+                if (rule_wanted_pages(run, overcommit->page_size_bytes) == 0)
+                        continue;
+                rule_add(
+                        run,
+                        &(Diag){.file = arena_printf(run->arena,
+                                                     PATH_HUGEPAGES "/" NAME_HUGEPAGES_DIR
+                                                                    "%" PRIu64
+                                                                    "kB/nr_overcommit_hugepages",
+                                                     overcommit->page_size_bytes / KIB),
+                                .text = arena_printf(
+                                        run->arena,
+                                        "programs may take %s beyond the pools: a database that is short starts all the same, from memory that others need, and not at the next boot",
+                                        rule_pages(run->arena, overcommit->pages,
+                                                   overcommit->page_size_bytes)),
+                                .remedy = "set vm.nr_overcommit_hugepages to 0 and take it out of "
+                                          "sysctl.d"});
+        }
+}
+
+/* ---- who uses them ---- */
+
+/* PostgreSQL, MariaDB and MySQL have rules of their own for this. */
+static void find_unused(RuleRun *run, const RuleInstance *instance) {
+        static const char others[] = "postgresql mariadb mysql";
+        const UnitFacts *unit = instance->facts->unit;
+
+        if (text_has_word(others, instance->config->engine->name) ||
+            instance->planned->pages_granted == 0 || !rule_runs_without_pages(run, instance))
+                return;
+        rule_add(run,
+                 &(Diag){.file = instance->config->file,
+                         .key = "Unit",
+                         .text = arena_printf(
+                                 run->arena,
+                                 "%s has run for %s and holds none of the %s reserved for %s",
+                                 unit->name, format_duration(run->arena, unit->age_usec),
+                                 rule_planned_pages(run->arena, instance), instance->config->name),
+                         .remedy = "look into its log for why it took none; whoever starts it "
+                                   "may lack the right (ora-group, ora-memlock)"});
+}
+
+static bool is_left_segment(const Holder *holder) {
+        return !holder->unit && holder->pid == 0 &&
+               text_starts_with(holder->command, HOLDER_SEGMENT);
+}
+
+/* Where an instance has no Unit=, there is no telling whose pages they are. */
+static bool is_attributable(const RuleRun *run, uint64_t page_size_bytes) {
+        for (size_t i = 0; i < run->n_instances; i++)
+                if (run->instances[i].planned->page_size_bytes == page_size_bytes &&
+                    !run->instances[i].config->unit)
+                        return false;
+        return true;
+}
+
+/* As it will be once the plan is applied. */
+static uint64_t planned_pool_pages(const RuleRun *run, uint64_t page_size_bytes) {
+        const Plan *plan = run->input->plan;
+        uint64_t pages = 0;
+
+        for (size_t i = 0; i < plan->n_pools; i++)
+                if (plan->pools[i].page_size_bytes == page_size_bytes)
+                        pages = add_saturated(pages, plan->pools[i].to_pages);
+        return pages;
+}
+
+bool rule_is_stranger(const RuleRun *run, const Holder *holder) {
+        return !is_of_instance(run, holder) && !is_left_segment(holder) &&
+               is_attributable(run, holder->page_size_bytes);
+}
+
+bool rule_is_in_need(const RuleRun *run, const Holder *holder) {
+        return add_saturated(rule_wanted_pages(run, holder->page_size_bytes),
+                             holder_kept_pages(holder)) >
+               planned_pool_pages(run, holder->page_size_bytes);
+}
+
+static void find_taken(RuleRun *run) {
+        if (!run->input->holders)
+                return;
+        VEC_FOREACH(holder, &run->input->holders->list) {
+                uint64_t wanted = rule_wanted_pages(run, holder->page_size_bytes);
+                uint64_t pool = planned_pool_pages(run, holder->page_size_bytes);
+
+                if (wanted == 0 || !rule_is_stranger(run, holder) || !rule_is_in_need(run, holder))
+                        continue;
+                rule_add(
+                        run,
+                        &(Diag){.text = arena_printf(
+                                        run->arena,
+                                        "%s belong to no instance's unit, and the instances want %s; the pool is to have %s, too few for all",
+                                        holder_format(run->arena, holder),
+                                        format_count(run->arena, wanted),
+                                        format_count(run->arena, pool)),
+                                .remedy = "describe it in /etc/hugeplan.d with its Unit=, or keep "
+                                          "it from huge pages"});
+        }
+}
+
+static void find_left_segments(RuleRun *run) {
+        if (!run->input->holders)
+                return;
+        VEC_FOREACH(holder, &run->input->holders->list) {
+                uint64_t id;
+                const char *rest =
+                        is_left_segment(holder) ? holder->command + strlen(HOLDER_SEGMENT) : NULL;
+
+                if (!rest || parse_u64(text_next_word(run->arena, &rest, " ,"), &id) < 0)
+                        continue;
+                rule_add(
+                        run,
+                        &(Diag){.file = PATH_SYSV_SHM,
+                                .text = arena_printf(
+                                        run->arena,
+                                        "segment %" PRIu64
+                                        " has no process attached (nattch 0) and holds %s: what a database that was killed leaves behind",
+                                        id,
+                                        rule_pages(run->arena, holder_kept_pages(holder),
+                                                   holder->page_size_bytes)),
+                                .remedy = arena_printf(
+                                        run->arena,
+                                        "ipcrm -m %" PRIu64
+                                        ", once you are sure that its database is down",
+                                        id)});
+        }
+}
+
+static const RuleRow rows[] = {
+        {RULE_IDLE_PAGES, NULL, NULL, find_idle_pages},
+        {RULE_BOOT_PAGES, NULL, NULL, find_boot_pages},
+        {RULE_OVERCOMMIT_PAGES, NULL, NULL, find_overcommit},
+        {RULE_POOL_UNUSED, NULL, find_unused, NULL},
+        {RULE_POOL_TAKEN, NULL, NULL, find_taken},
+        {RULE_SYSV_LEFT, NULL, NULL, find_left_segments},
+};
+
+const RuleFamily rules_pools = {rows, ARRAY_LEN(rows)};
