@@ -638,6 +638,56 @@ def test_drift_is_reported(host: Host, fixture: str = "two-nodes-hole") -> None:
     host.stop(daemon)
 
 
+def pending(host: Host, verb: str = "status") -> list[tuple[str, str, str]]:
+    """What is told of files that the daemon has not read."""
+    done = host.ctl("--json=short", verb)
+    return [(one["id"], one["severity"], one["text"]) for one in json.loads(done.stdout)["problems"]
+            if one["id"] in ("config-pending", "reload-pending")]
+
+
+def test_files_that_were_not_read(host: Host, fixture: str = "one-node") -> None:
+    host.config("20-pg.conf", PG)
+    host.config("30-old.conf", "[Instance]\nPages=5\n")
+    daemon = host.start()
+    check(pending(host) == [], f"{pending(host)}")
+    host.config("20-pg.conf", "# who did this?\n\n" + PG + "X-Note=mine\n")
+    host.config("20-pg.conf.d/90-learned.conf", "[Instance]\nX-Note=learned\n")
+    check(pending(host) == [], f"comments change nothing: {pending(host)}")
+
+    host.config("20-pg.conf", PG + "Priority=80\n")
+    host.config("40-new.conf", "[Instance]\nPages=7\n")
+    host.config("00-host.conf", "[Host]\nKeepFree=5%\n")
+    host.remove_config("30-old.conf")
+    text = ("hugepland has not read these files as they are now; added: new; changed: pg; "
+            "removed: old; changed: [Host]")
+    check(pending(host) == [("reload-pending", "warning", text)], f"{pending(host)}")
+    check(pending(host, "check") == [("reload-pending", "notice", text)], f"{pending(host, 'check')}")
+    check(host.ctl("reload").returncode == 0, "it can be reloaded")
+    check(pending(host) + pending(host, "check") == [], f"{pending(host)}")
+
+    # A mistake waits for the next reload, or boot.
+    host.config("40-new.conf", "[Instance]\nPages=7\nNode=1\n")
+    found = pending(host)
+    check([one[:2] for one in found] == [("config-pending", "error")], f"{found}")
+    check("from the next boot on nothing starts that waits for new" in found[0][2], f"{found}")
+    check(host.verdicts()["new"] == "ready", "what runs is not concerned")
+    check(host.ctl("reload").returncode == 1, "it is refused")
+    check(pending(host) == [], f"the status has it now: {pending(host)}")
+    host.config("40-new.conf", "[Instance]\nPages=8\n")
+    check([one[2] for one in pending(host)]
+          == ["hugepland has not read these files as they are now; changed: new"], f"{pending(host)}")
+    host.stop(daemon)
+
+
+def test_started_with_a_mistake(host: Host, fixture: str = "one-node") -> None:
+    host.config("20-pg.conf", PG + "Nonsense=1\n")
+    daemon = host.start()
+    check(pending(host) == [], f"the status has it: {pending(host)}")
+    host.config("20-pg.conf", PG)
+    check([one[0] for one in pending(host)] == ["reload-pending"], f"{pending(host)}")
+    host.stop(daemon)
+
+
 def test_transparent_huge_pages(host: Host, fixture: str = "one-node") -> None:
     host.config("20-pg.conf", PG)
     host.write(f"{THP}/hugepages-64kB/enabled", "[always] inherit madvise never\n")

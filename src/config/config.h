@@ -71,6 +71,7 @@ typedef struct HostConfig {
         OnDrift on_drift;
         bool keep_shared_memory_limits;
         VEC(SilencedRule) silenced; /* findings of `check` that are not wanted */
+        const char *fingerprint;    /* of all assignments in the order of reading */
 } HostConfig;
 
 typedef struct NodeMemory {
@@ -143,6 +144,9 @@ typedef struct InstanceConfig {
         const char *user, *group, *config_file, *data_directory, *memory_lock;
         const MountConfig *mount; /* NULL: none */
         VEC(ConfigOrigin) origins;
+        /* Of all its assignments in the order of reading, but for those that were learned, and for "X-"
+         * keys: two configurations with the same mean the same. */
+        const char *fingerprint;
 } InstanceConfig;
 
 typedef struct Config {

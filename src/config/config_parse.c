@@ -25,6 +25,31 @@ static const char *name_from_file(Arena *arena, const char *file_name) {
         return arena_strndup(arena, stem, strlen(stem) - strlen(NAME_CONFIG_SUFFIX));
 }
 
+/* ---- fingerprints ---- */
+
+/* FNV-1a, 64 bits: to tell one text from another, not against forgery. */
+static uint64_t fold(uint64_t hash, const char *string) {
+        for (;; string++) {
+                hash = (hash ^ (unsigned char) *string) * UINT64_C(0x100000001b3);
+                if (!*string)
+                        return hash;
+        }
+}
+
+static uint64_t fold_file(uint64_t hash, const ParsedFile *parsed, const char *section) {
+        VEC_FOREACH(assignment, &parsed->assignments)
+                if (text_equals(assignment->section, section) &&
+                    !text_starts_with(assignment->key, "X-"))
+                        hash = fold(fold(hash, assignment->key), assignment->value);
+        return hash;
+}
+
+static const uint64_t fold_start = UINT64_C(0xcbf29ce484222325);
+
+static const char *format_fingerprint(Arena *arena, uint64_t hash) {
+        return arena_printf(arena, "%016" PRIx64, hash);
+}
+
 /* ---- checks over one instance, when all its files have been read ---- */
 
 typedef struct Mistake {
@@ -190,12 +215,15 @@ static void salvage_refused(InstanceConfig *instance, const ParsedFile *parsed) 
                 instance->unit = unit;
 }
 
+static bool is_learned(const ParsedFile *parsed) {
+        return parsed->file->extends && text_equals(parsed->file->name, NAME_LEARNED);
+}
+
 static void apply_file(Assembler *assembler, InstanceConfig *instance, ParsedFile *parsed) {
         KeyTarget target = {
                 .arena = assembler->arena,
                 .instance = instance,
-                .is_learned = parsed->file->extends &&
-                              text_equals(parsed->file->name, NAME_LEARNED),
+                .is_learned = is_learned(parsed),
         };
 
         config_keys_apply(&target, SECTION_INSTANCE, parsed, &assembler->config->problems);
@@ -219,6 +247,16 @@ static void apply_extensions(Assembler *assembler, InstanceConfig *instance,
                 if (text_equals(parsed->file->extends, main_file->file->name))
                         apply_file(assembler, instance, parsed);
         }
+}
+
+static const char *instance_fingerprint(const Assembler *assembler, const ParsedFile *main_file) {
+        uint64_t hash = fold_file(fold_start, main_file, "Instance");
+
+        VEC_FOREACH(item, &assembler->parsed)
+                if (text_equals((*item)->file->extends, main_file->file->name) &&
+                    !is_learned(*item))
+                        hash = fold_file(hash, *item, "Instance");
+        return format_fingerprint(assembler->arena, hash);
 }
 
 static InstanceConfig *find_instance(Instances *instances, const char *name) {
@@ -322,6 +360,7 @@ static void assemble_instance(Assembler *assembler, ParsedFile *parsed) {
                                 .remedy = "rename the file, or add Name="});
                 instance.refusal = parsed->refusal;
         }
+        instance.fingerprint = instance_fingerprint(assembler, parsed);
         check_instance(assembler, &instance, parsed);
         refuse_second(assembler, &instance, parsed);
         refuse_second_mount(assembler, &instance, parsed);
@@ -332,6 +371,7 @@ static void assemble_instance(Assembler *assembler, ParsedFile *parsed) {
  * the instances are read to find mistakes, and after them, when all refusals are known. */
 static void assemble_host(Assembler *assembler, Diags *problems) {
         KeyTarget target = {.arena = assembler->arena, .host = &assembler->config->host};
+        uint64_t hash = fold_start;
 
         *target.host = (HostConfig){};
         config_keys_set_defaults(&target, SECTION_HOST);
@@ -343,9 +383,12 @@ static void assemble_host(Assembler *assembler, Diags *problems) {
                 if (parsed->refusal && problems != &assembler->config->problems)
                         continue;
                 config_keys_apply(&trial, SECTION_HOST, parsed, problems);
-                if (!parsed->refusal)
-                        assembler->config->host = changed;
+                if (parsed->refusal)
+                        continue;
+                assembler->config->host = changed;
+                hash = fold_file(hash, parsed, "Host");
         }
+        assembler->config->host.fingerprint = format_fingerprint(assembler->arena, hash);
 }
 
 static void warn_of_orphans(Assembler *assembler) {

@@ -11,7 +11,10 @@
 #include "ipc/manager_interface.h"
 #include "model/exit_code.h"
 #include "model/names.h"
+#include "model/problem.h"
 #include "render/status_json.h"
+#include "status/pending.h"
+#include "systemd/dropin_check.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -77,6 +80,38 @@ Status *local_status(Command *command, const Local *local, const char *phase) {
 
         diags_add_all(&status->problems, &local->guard_problems);
         return status;
+}
+
+/* Whether systemd has yet to read units that these files make. */
+static bool is_unread(const Command *command, const Config *files) {
+        const DropinInput input = dropin_input(command->root, command->arena, files, HUGEPLANCTL);
+        Dropins dropins = dropins_make(command->arena, &input);
+        Diags unread = diags_in(command->arena);
+
+        dropin_check(command->root, &dropins, &unread);
+        return unread.list.n > 0;
+}
+
+/* Root's files may be closed to others, which is no change. */
+static bool is_unreadable(const Config *files) {
+        bool is_unreadable = false;
+
+        VEC_FOREACH(problem, &files->problems.list)
+                is_unreadable = is_unreadable ||
+                                text_equals(problem->id, problem_id(PROBLEM_CONFIG_UNREADABLE));
+        return is_unreadable && geteuid() != 0;
+}
+
+void find_pending(Command *command, const Status *running, const Config *files, Diags *problems) {
+        if (is_unreadable(files))
+                return;
+        const PendingInput input = {
+                .running = running,
+                .files = files,
+                .is_unread = is_unread(command, files),
+        };
+
+        pending_judge(command->arena, &input, problems);
 }
 
 int fail_no_instance(Command *command, const char *name, const Config *config) {

@@ -58,6 +58,9 @@ Local local_load(Command *command);
 /* The status as it is without a daemon. */
 Status *local_status(Command *command, const Local *local, const char *phase);
 
+/* Adds to PROBLEMS how the files differ from what the daemon, whose status this is, has read of them. */
+void find_pending(Command *command, const Status *running, const Config *files, Diags *problems);
+
 /* What the daemon says; NULL, with the reason in *RET_WHY, when it does not. */
 Status *ask_status(Command *command, const char **ret_why);
 

@@ -265,6 +265,21 @@ static void add_others(const Check *check, Diags *problems) {
         shm_group_judge(check->arena, &group, problems);
 }
 
+/* A reload cures it, so it is no more than worth knowing; of mistakes these very files tell. */
+static void add_pending(const Check *check, Diags *problems) {
+        Diags found = diags_in(check->arena);
+        const char *why;
+        const Status *running = check->command->draft ? NULL : ask_status(check->command, &why);
+
+        if (running)
+                find_pending(check->command, running, check->local.config, &found);
+        VEC_FOREACH(problem, &found.list)
+                if (text_equals(problem->id, problem_id(PROBLEM_RELOAD_PENDING))) {
+                        problem->severity = SEVERITY_NOTICE;
+                        diags_add(problems, problem);
+                }
+}
+
 static int print_findings(Command *command, const Findings *findings) {
         if (command->json != JSON_OFF)
                 print_json(command, findings_to_json(findings));
@@ -333,6 +348,7 @@ static int check_host(Command *command) {
                 add_command_line(command, local, &problems);
         }
         add_gathered_problems(local->config, &check.figures, &problems);
+        add_pending(&check, &problems);
         const RuleInput input = {
                 .config = local->config,
                 .topology = local->topology,

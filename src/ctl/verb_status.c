@@ -21,8 +21,10 @@ static Status *find_status(Command *command, const Config **ret_config) {
         Status *status = is_off ? NULL : ask_status(command, &why);
 
         *ret_config = NULL;
-        if (status)
+        if (status) {
+                find_pending(command, status, read_config(command), &status->problems);
                 return status;
+        }
         Local local = local_load(command);
 
         *ret_config = local.config;
@@ -86,6 +88,7 @@ static int watch_status(Command *command) {
                 json_decref(reply);
                 if (!status)
                         break;
+                find_pending(&now, status, read_config(&now), &status->problems);
                 print_status(&now, status, NULL);
                 if (command->json == JSON_OFF)
                         putchar('\n');

@@ -17,9 +17,11 @@ typedef enum ProblemKind {
         PROBLEM_CONFIG_BAD_NAME,
         PROBLEM_CONFIG_ORPHAN,
         PROBLEM_CONFIG_REJECTED, /* by a reload; the plan of before stands */
+        PROBLEM_CONFIG_PENDING,  /* a mistake in a file that was not read yet */
 
         /* of the host under a plan */
         PROBLEM_NO_DAEMON,
+        PROBLEM_RELOAD_PENDING, /* files that are not as the daemon has read them */
         PROBLEM_NO_UNIT,
         PROBLEM_DROPIN_MISSING,
         PROBLEM_GATE_MISSING, /* the drop-in is there, but the unit is loaded without what it says */

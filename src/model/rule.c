@@ -125,6 +125,7 @@ static const struct {
         bool hurts;
 } others[] = {
         {PROBLEM_DATABASE_FILES, false},
+        {PROBLEM_RELOAD_PENDING, false},
         {PROBLEM_NO_UNIT, false},
         {PROBLEM_DROPIN_MISSING, true},
         {PROBLEM_GATE_MISSING, true},

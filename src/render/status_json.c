@@ -29,10 +29,15 @@ static json_t *pool_to_json(const StatusPool *pool) {
                          integer(pool->owned_pages));
 }
 
+/* Left out where it is not known. */
+static void set_fingerprint(json_t *json, const char *fingerprint) {
+        if (fingerprint)
+                json_object_set_new(json, "configuration", json_string(fingerprint));
+}
+
 json_t *status_instance_to_json(const StatusInstance *instance) {
         const Reason *reason = &instance->reason;
-
-        return json_pack(
+        json_t *json = json_pack(
                 "{ss ss? ss? ss? ss so so so so si ss ss? ss? ss?}", "name", instance->name,
                 "engine", instance->engine, "unit", instance->unit, "file", instance->file,
                 "verdict", verdict_name(instance->verdict), "pageSizeBytes",
@@ -44,6 +49,9 @@ json_t *status_instance_to_json(const StatusInstance *instance) {
                 reason->text, "reasonId",
                 reason->kind == REASON_NONE ? NULL : reason_id(reason->kind), "remedy",
                 reason->remedy);
+
+        set_fingerprint(json, instance->fingerprint);
+        return json;
 }
 
 json_t *problem_to_json(const Diag *problem) {
@@ -89,6 +97,7 @@ json_t *status_to_json(const Status *status) {
                 status->phase, "version", HUGEPLAN_VERSION, "pools", pools, "instances", instances,
                 "problems", problems_to_json(&status->problems), "efforts", efforts);
 
+        set_fingerprint(json_object_get(json, "host"), status->fingerprint);
         if (status->holders)
                 json_object_set_new(json, "holders", holders_to_json(status));
         return json;
@@ -200,6 +209,7 @@ int status_instance_from_json(Arena *arena, const json_t *json, StatusInstance *
                                     : SHORTAGE_REFUSE,
                 .reason = {.text = get_string(arena, json, "reason"),
                            .remedy = get_string(arena, json, "remedy")},
+                .fingerprint = get_string(arena, json, "configuration"),
         };
 
         if (!instance.name ||
@@ -281,6 +291,7 @@ Status *status_from_json(Arena *arena, const json_t *json) {
         status->thp = get_string(arena, host, "transparentHugePages");
         status->phase = get_string(arena, host, "phase");
         status->boot_id = get_string(arena, host, "bootId");
+        status->fingerprint = get_string(arena, host, "configuration");
         status->n_pools = json_array_size(pools);
         status->pools = ARENA_ARRAY(arena, StatusPool, status->n_pools + 1);
         for (size_t i = 0; i < status->n_pools; i++)

@@ -38,6 +38,7 @@ const Message messages[] = {
         {"mount-taken", "096f0de55c124872a77a08c2ca42974b"},
         {"mount-outdated", "3dbefde68b92432bae2dbae1cb51c2d8"},
         {"no-daemon", "8b1958a231304197a5571a22ba49f988"},
+        {"reload-pending", "e3e5f63961794fada9b5a17970ee233f"},
         {"no-unit", "4470ff756b1f4a59b2691849e921d4b4"},
         {"conflict", "02a208130ea04c1c85db5311cdcfa651"},
         {"cmdline", "d7f970ef6e3b443db43a8f8a7112803a"},

@@ -187,6 +187,7 @@ static void judge_instance(Judge *judge, const PlanInstance *planned, StatusInst
                 .priority = config->priority,
                 .shortage = config->shortage,
                 .reason = planned->reason,
+                .fingerprint = config->fingerprint,
         };
         if (may_still_come(judge, planned->reason.kind)) {
                 instance->verdict = VERDICT_PENDING;
@@ -285,6 +286,7 @@ Status *status_judge(Arena *arena, const StatusInput *input) {
         status->thp = input->topology->thp_enabled;
         status->phase = input->phase;
         status->boot_id = input->topology->boot_id;
+        status->fingerprint = input->config->host.fingerprint;
         judge_pools(&judge);
         judge_instances(&judge);
         for (size_t i = 0; i < status->n_pools; i++)

@@ -45,6 +45,7 @@ typedef struct StatusInstance {
         unsigned priority;
         Shortage shortage;
         Reason reason;
+        const char *fingerprint; /* of its configuration; NULL: not known */
 } StatusInstance;
 
 typedef struct Status {
@@ -52,6 +53,7 @@ typedef struct Status {
         const char *thp;   /* as the kernel has it; NULL: it has none */
         const char *phase; /* "idle", "reserving", "retrying", "off", "offline" (no daemon) */
         const char *boot_id;
+        const char *fingerprint; /* of the [Host] sections; NULL: not known */
         StatusPool *pools;
         size_t n_pools;
         StatusInstance *instances;
