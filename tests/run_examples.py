@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""conf/examples on a host with the servers that they describe, where nothing has been applied yet.
+
+usage: run_examples.py --hugeplanctl=PROGRAM --examples=DIRECTORY
+
+Who copies an example must get through `hugeplanctl check && hugeplanctl plan`: each of them alone, and
+all together, as they stand (Memory=auto) and with what they offer in comments, a size above all. `check`
+may find only what `systemctl daemon-reload` cures; `plan` must have every instance ready.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+
+import unpack_host
+
+HERE = pathlib.Path(__file__).resolve().parent
+ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8",
+               "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", ""),
+               "UBSAN_OPTIONS": os.environ.get("UBSAN_OPTIONS", "print_stacktrace=1")}
+# What runs the program where it was built for another machine; set by `meson test`.
+WRAPPER = shlex.split(os.environ.get("MESON_EXE_WRAPPER", ""))
+# Settings that stand in comments, and belong together where no other line parts them.
+COMMENTED = re.compile(r"(?:^#[A-Z][A-Za-z]+=.*\n)+", re.MULTILINE)
+# One of them says how much.
+SIZES = {"Memory", "Pages", "NodeMemory"}
+# Of a server that the host has not.
+OTHER_UNIT = "Unit=mariadb@reports.service"
+# What only `systemctl daemon-reload` cures; and PostgreSQL's own number is below the upper bound.
+ALLOWED = {"dropin-missing", "pg-tight"}
+
+Texts = dict[str, str]
+
+
+class Host:
+    """A root directory on which the files of a set are tried, one set after another."""
+
+    def __init__(self, program: pathlib.Path, root: pathlib.Path, fixture: str) -> None:
+        self.program = program
+        self.root = root
+        for name in (fixture, "example-servers"):
+            unpack_host.unpack(HERE / "hosts" / f"{name}.tree", root)
+
+    def install(self, texts: Texts) -> None:
+        directory = self.root / "etc/hugeplan.d"
+        directory.mkdir(parents=True, exist_ok=True)
+        for old in directory.iterdir():
+            old.unlink()
+        for name, text in texts.items():
+            (directory / name).write_text(text, encoding="utf-8")
+
+    def run(self, *arguments: str) -> tuple[int, dict[str, list[dict[str, object]]]]:
+        done = subprocess.run([*WRAPPER, str(self.program), f"--root={self.root}", "--json=short",
+                               *arguments], check=False, capture_output=True, text=True,
+                              timeout=60, env=ENVIRONMENT, stdin=subprocess.DEVNULL)
+        if done.stderr:
+            raise RuntimeError(f"{arguments}: {done.stderr}")
+        return done.returncode, json.loads(done.stdout)
+
+
+def instances_of(texts: Texts) -> int:
+    return sum("[Instance]" in text for text in texts.values())
+
+
+def faults_of(host: Host, texts: Texts) -> list[str]:
+    """What keeps these files from being applied to this host."""
+    host.install(texts)
+    code, answer = host.run("check")
+    faults = [f"check: {problem['severity']} [{problem['id']}]: {problem['text']}"
+              for problem in answer["problems"] if problem["id"] not in ALLOWED]
+    if code != 0:
+        faults.append(f"check: exit {code}")
+    _, answer = host.run("plan")
+    faults += [f"plan: {instance['name']} is {instance['verdict']}: {instance['reason']}"
+               for instance in answer["instances"] if instance["verdict"] != "ready"]
+    if len(answer["instances"]) != instances_of(texts):
+        faults.append(f"plan: {len(answer['instances'])} instances of {instances_of(texts)}")
+    return faults
+
+
+def with_settings(text: str, commented: re.Match[str]) -> str:
+    """The example with lines taken out of their comments, and what they stand in place of left out."""
+    lines = re.sub("^#", "", commented[0], flags=re.MULTILINE)
+    keys = set(re.findall(r"^(\w+)=", lines, re.MULTILINE))
+    replaced = "|".join(sorted(keys | (SIZES if keys & SIZES else set())))
+    around = [re.sub(rf"^(?:{replaced})=.*\n", "", part, flags=re.MULTILINE)
+              for part in (text[:commented.start()], text[commented.end():])]
+    return lines.join(around)
+
+
+def offers_of(text: str) -> Iterator[str]:
+    for commented in COMMENTED.finditer(text):
+        if OTHER_UNIT not in commented[0]:
+            yield with_settings(text, commented)
+
+
+def with_size(text: str) -> str:
+    sizes = [commented for commented in COMMENTED.finditer(text) if "#Memory=" in commented[0]]
+    return with_settings(text, sizes[0]) if sizes else text
+
+
+def sets_of(examples: Texts) -> Iterator[tuple[str, Texts]]:
+    for name, text in examples.items():
+        yield name, {name: text}
+        for i, offer in enumerate(offers_of(text), 1):
+            yield f"{name} with its offer {i}", {name: offer}
+    yield "all of them", examples
+    yield "all of them with sizes", {name: with_size(text) for name, text in examples.items()}
+
+
+def test_sets(host: Host, examples: Texts) -> list[str]:
+    return [f"{title}: {fault}" for title, texts in sets_of(examples)
+            for fault in faults_of(host, texts)]
+
+
+def test_defaults(host: Host, examples: Texts) -> list[str]:
+    """00-host.conf says of itself that it changes nothing."""
+    plans = []
+    for name in ({}, {"00-host.conf": examples["00-host.conf"]}):
+        host.install({"20-postgresql.conf": examples["20-postgresql.conf"], **name})
+        plans.append(host.run("plan"))
+    return [] if plans[0] == plans[1] else [f"00-host.conf: {plans[0]} becomes {plans[1]}"]
+
+
+def test_obstacles(host: Host, examples: Texts) -> list[str]:
+    """None of the above is worth anything where a host that does not fit passes as well."""
+    faults = []
+    for path, old, new in (("etc/group", "hugetlb:x:989:oracle\n", ""),
+                           ("proc/sys/vm/hugetlb_shm_group", "0", "54322"),
+                           ("etc/postgresql/15/main/postgresql.conf", "huge_pages = on",
+                            "huge_pages = try"),
+                           ("etc/elasticsearch/jvm.options", "+UseLargePages", "-UseLargePages"),
+                           ("etc/mysql/my.cnf", "large-pages\n", "")):
+        file = host.root / path
+        text = file.read_text(encoding="utf-8")
+        file.write_text(text.replace(old, new), encoding="utf-8")
+        if not faults_of(host, examples):
+            faults.append(f"{path} without '{old.strip()}' is not noticed")
+        file.write_text(text, encoding="utf-8")
+    return faults
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--hugeplanctl", type=pathlib.Path, required=True)
+    parser.add_argument("--examples", type=pathlib.Path, required=True)
+    arguments = parser.parse_args()
+    examples = {path.name: path.read_text(encoding="utf-8")
+                for path in sorted(arguments.examples.glob("*.conf"))}
+    n_failed = 0
+    for fixture in ("eight-nodes", "arm64"):
+        with tempfile.TemporaryDirectory(prefix="hugeplan-examples-") as name:
+            host = Host(arguments.hugeplanctl.resolve(), pathlib.Path(name).resolve(), fixture)
+            for test in (test_sets, test_defaults, test_obstacles):
+                faults = test(host, examples)
+                n_failed += bool(faults)
+                print(f"{'FAIL' if faults else 'ok  '} {test.__name__} on {fixture}")
+                sys.stdout.write("".join(f"     {fault}\n" for fault in faults))
+    print(f"{len(examples)} examples, {n_failed} tests failed")
+    return 1 if n_failed or not examples else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
