@@ -236,25 +236,47 @@ static void find_boot_pages(RuleRun *run) {
 
 /* ---- beyond the pools ---- */
 
+/* Who has set it to what it is, by the file of its size or, for the default one, by sysctl. */
+static const Culprit *overcommit_culprit(const RuleRun *run, const Overcommit *overcommit,
+                                         const char *path) {
+        const Culprits *culprits = run->input->culprits;
+        const char *shown = arena_printf(run->arena, "%" PRIu64, overcommit->pages);
+        const Culprit *culprit = culprits ? culprit_for_path(culprits, path, shown) : NULL;
+
+        if (!culprit && culprits &&
+            overcommit->page_size_bytes == run->input->topology->default_page_size_bytes)
+                culprit = culprit_for_path(culprits, PATH_NR_OVERCOMMIT, shown);
+        return culprit;
+}
+
+static void add_overcommit(RuleRun *run, const Overcommit *overcommit) {
+        const char *path = arena_printf(run->arena,
+                                        PATH_HUGEPAGES "/" NAME_HUGEPAGES_DIR "%" PRIu64
+                                                       "kB/nr_overcommit_hugepages",
+                                        overcommit->page_size_bytes / KIB);
+        const Culprit *culprit = overcommit_culprit(run, overcommit, path);
+        const char *source = culprit ? arena_printf(run->arena, ", because of %s",
+                                                    culprit_format(run->arena, culprit))
+                                     : "";
+
+        rule_add(run,
+                 &(Diag){.file = path,
+                         .text = arena_printf(
+                                 run->arena,
+                                 "programs may take %s beyond the pools%s: a database that is "
+                                 "short starts all the same, from memory that others need, and not "
+                                 "at the next boot",
+                                 rule_pages(run->arena, overcommit->pages,
+                                            overcommit->page_size_bytes),
+                                 source),
+                         .remedy = arena_printf(run->arena, "%srun: echo 0 > %s",
+                                                culprit ? "take that out, then " : "", path)});
+}
+
 static void find_overcommit(RuleRun *run) {
-        VEC_FOREACH(overcommit, &run->input->facts->overcommits) {
-                if (rule_wanted_pages(run, overcommit->page_size_bytes) == 0)
-                        continue;
-                rule_add(
-                        run,
-                        &(Diag){.file = arena_printf(run->arena,
-                                                     PATH_HUGEPAGES "/" NAME_HUGEPAGES_DIR
-                                                                    "%" PRIu64
-                                                                    "kB/nr_overcommit_hugepages",
-                                                     overcommit->page_size_bytes / KIB),
-                                .text = arena_printf(
-                                        run->arena,
-                                        "programs may take %s beyond the pools: a database that is short starts all the same, from memory that others need, and not at the next boot",
-                                        rule_pages(run->arena, overcommit->pages,
-                                                   overcommit->page_size_bytes)),
-                                .remedy = "set vm.nr_overcommit_hugepages to 0 and take it out of "
-                                          "sysctl.d"});
-        }
+        VEC_FOREACH(overcommit, &run->input->facts->overcommits)
+                if (rule_wanted_pages(run, overcommit->page_size_bytes) > 0)
+                        add_overcommit(run, overcommit);
 }
 
 /* ---- who uses them ---- */

@@ -23,7 +23,7 @@ static const struct {
 } fixed_targets[] = {
         {PATH_PROC_SYS "vm/nr_hugepages", CULPRIT_NR_HUGEPAGES},
         {PATH_PROC_SYS "vm/nr_hugepages_mempolicy", CULPRIT_NR_HUGEPAGES_MEMPOLICY},
-        {PATH_PROC_SYS "vm/nr_overcommit_hugepages", CULPRIT_NR_OVERCOMMIT_HUGEPAGES},
+        {PATH_NR_OVERCOMMIT, CULPRIT_NR_OVERCOMMIT_HUGEPAGES},
         {PATH_PROC_SYS "vm/hugetlb_shm_group", CULPRIT_HUGETLB_SHM_GROUP},
         {PATH_PROC_SYS "kernel/shmmax", CULPRIT_SHMMAX},
         {PATH_PROC_SYS "kernel/shmall", CULPRIT_SHMALL},
