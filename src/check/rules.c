@@ -27,14 +27,51 @@ static const SilencedRule *find_silenced(const Config *config, const char *id) {
         return NULL;
 }
 
-static void add_finding(Arena *arena, const Config *config, const Diag *diag, Findings *findings) {
+static Finding *add_finding(Arena *arena, const Config *config, const Diag *diag,
+                            Findings *findings) {
         const Finding finding = {
                 .diag = *diag,
                 .hurts = diag->severity != SEVERITY_NOTICE && rule_hurts(diag->id),
                 .silenced_by = find_silenced(config, diag->id),
         };
 
-        *vec_push(arena, finding.silenced_by ? &findings->silenced : &findings->list) = finding;
+        Finding *added =
+                vec_push(arena, finding.silenced_by ? &findings->silenced : &findings->list);
+
+        *added = finding;
+        return added;
+}
+
+/* One line to be corrected is one finding, however many instances read it. */
+static bool is_same(const RuleRun *run, const Finding *finding, const Diag *diag) {
+        const Diag *other = &finding->diag;
+
+        return finding->last_instance &&
+               !text_equals(finding->last_instance, run->instance->config->name) &&
+               diag->line > 0 && diag->line == other->line && diag->severity == other->severity &&
+               text_equals(diag->id, other->id) && text_equals(diag->file, other->file) &&
+               text_equals(diag->key, other->key) && text_equals(diag->remedy, other->remedy);
+}
+
+static Finding *find_same(const RuleRun *run, const Diag *diag) {
+        FindingList *const lists[] = {&run->findings->list, &run->findings->silenced};
+
+        for (size_t i = 0; run->instance && i < ARRAY_LEN(lists); i++)
+                VEC_FOREACH(finding, lists[i])
+                        if (is_same(run, finding, diag))
+                                return finding;
+        return NULL;
+}
+
+static void name_instance(RuleRun *run, Finding *finding) {
+        const char *name = run->instance->config->name;
+
+        if (finding->n_instances > 0)
+                finding->diag.text = arena_printf(
+                        run->arena, "%s%s%s", finding->diag.text,
+                        finding->n_instances == 1 ? "; the same holds for " : ", ", name);
+        finding->n_instances++;
+        finding->last_instance = name;
 }
 
 static char *printable(Arena *arena, const char *string) {
@@ -53,7 +90,12 @@ void rule_add_as(RuleRun *run, Severity severity, const Diag *diag) {
                 .remedy = printable(run->arena, diag->remedy),
         };
 
-        add_finding(run->arena, run->input->config, &found, run->findings);
+        Finding *finding = find_same(run, &found);
+
+        if (!finding)
+                finding = add_finding(run->arena, run->input->config, &found, run->findings);
+        if (run->instance)
+                name_instance(run, finding);
 }
 
 void rule_add(RuleRun *run, const Diag *diag) {
@@ -270,8 +312,11 @@ static void run_row(RuleRun *run) {
         if (run->row->find)
                 run->row->find(run);
         for (size_t i = 0; run->row->find_in_instance && i < run->n_instances; i++)
-                if (is_for_engine(run->row, run->instances[i].config->engine))
-                        run->row->find_in_instance(run, &run->instances[i]);
+                if (is_for_engine(run->row, run->instances[i].config->engine)) {
+                        run->instance = &run->instances[i];
+                        run->row->find_in_instance(run, run->instance);
+                }
+        run->instance = NULL;
 }
 
 static void run_families(RuleRun *run) {

@@ -42,6 +42,8 @@ typedef struct Finding {
         Diag diag;
         bool hurts;                      /* at the next start of a database, or of the host */
         const SilencedRule *silenced_by; /* NULL: it is not */
+        size_t n_instances;              /* that it holds for; 0: it is of the host */
+        const char *last_instance;       /* of them */
 } Finding;
 
 typedef VEC(Finding) FindingList;

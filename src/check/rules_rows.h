@@ -35,10 +35,12 @@ struct RuleRun {
         const RuleInstance *instances; /* those without mistakes that reserve pages or have a wish */
         size_t n_instances;
         const RuleRow *row;
+        const RuleInstance *instance; /* that the row looks at; NULL: the host as a whole */
         Findings *findings;
 };
 
-/* Adds a finding of the rule that runs; id and severity are the rule's. */
+/* Adds a finding of the rule that runs; id and severity are the rule's. Where one line, as of a
+ * template, makes it hold for several instances, it is one finding that names them. */
 void rule_add(RuleRun *run, const Diag *diag);
 
 /* The same of another severity, where the case at hand is milder than most. */

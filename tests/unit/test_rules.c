@@ -861,6 +861,32 @@ static void test_order(void **state) {
         assert_int_equal(findings_count_mistakes(&findings), 0);
 }
 
+/* One line of a template is one thing to put right; a line for each is not. */
+static void test_one_line_of_several(void **state) {
+        static const TestFile template = {"/usr/lib/systemd/system/postgresql@.service",
+                                          "[Service]\nExecStart=-/usr/bin/pg_ctlcluster\n"};
+        const Case one = {.config = PG_PAGES,
+                          .other = "[Instance]\nEngine=postgresql\nPages=1081\n"
+                                   "Unit=postgresql@15-other.service\n",
+                          .files = {template}};
+        const Case each = {.config = PG_PAGES,
+                           .other = "[Instance]\nEngine=postgresql\nPages=1081\n"
+                                    "Unit=postgresql-15.service\n",
+                           .files = {template,
+                                     {"/usr/lib/systemd/system/postgresql-15.service",
+                                      "[Service]\nExecStart=-/usr/bin/pg_ctl\n"}}};
+        Findings findings = judge(*state, &one);
+
+        assert_int_equal(findings.list.n, 1);
+        assert_text(findings.list.items[0].diag.id, "pg-dash");
+        assert_contains(findings.list.items[0].diag.text,
+                        "db could not map its huge pages; the same holds for other");
+        findings = judge(*state, &each);
+        assert_int_equal(findings.list.n, 2);
+        for (size_t i = 0; i < 2; i++)
+                assert_null(strstr(findings.list.items[i].diag.text, "the same holds"));
+}
+
 static void test_sound_host_is_fine(void **state) {
         static const Case sound[] = {
                 {.config = PG "Pages=1200\n", .settings = "shared_buffers=2GB\nhuge_pages=on"},
@@ -934,6 +960,7 @@ int main(void) {
                 TEST(test_alert_that_the_plan_cures),
                 TEST(test_silenced),
                 TEST(test_order),
+                TEST(test_one_line_of_several),
                 TEST(test_sound_host_is_fine),
                 TEST(test_documentation),
                 TEST(test_nearest),
