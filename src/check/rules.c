@@ -79,17 +79,23 @@ static char *printable(Arena *arena, const char *string) {
 }
 
 /* Evidence comes from files that others write, and goes to a terminal and into JSON. */
-void rule_add_as(RuleRun *run, Severity severity, const Diag *diag) {
-        const Diag found = {
-                .id = rules[run->row->kind].id,
-                .severity = severity,
-                .file = printable(run->arena, diag->file),
+static Diag printable_diag(Arena *arena, const Diag *diag) {
+        return (Diag){
+                .id = diag->id,
+                .severity = diag->severity,
+                .file = printable(arena, diag->file),
                 .line = diag->line,
-                .key = printable(run->arena, diag->key),
-                .text = printable(run->arena, diag->text),
-                .remedy = printable(run->arena, diag->remedy),
+                .key = printable(arena, diag->key),
+                .text = printable(arena, diag->text),
+                .remedy = printable(arena, diag->remedy),
         };
+}
 
+void rule_add_as(RuleRun *run, Severity severity, const Diag *diag) {
+        Diag found = printable_diag(run->arena, diag);
+
+        found.id = rules[run->row->kind].id;
+        found.severity = severity;
         Finding *finding = find_same(run, &found);
 
         if (!finding)
@@ -356,8 +362,11 @@ Findings rules_judge(Arena *arena, const RuleInput *input) {
         RuleRun run = {
                 .arena = arena, .input = input, .instances = instances, .findings = &findings};
 
-        VEC_FOREACH(problem, &input->problems->list)
-                add_finding(arena, input->config, problem, &findings);
+        VEC_FOREACH(problem, &input->problems->list) {
+                Diag found = printable_diag(arena, problem);
+
+                add_finding(arena, input->config, &found, &findings);
+        }
         for (size_t i = 0; i < input->config->n_instances; i++)
                 if (!input->config->instances[i].refusal)
                         instances[run.n_instances++] = make_instance(input, i);

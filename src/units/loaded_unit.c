@@ -358,6 +358,9 @@ static Diag not_loaded(Arena *arena, const Config *config, const Sources *source
                 diag.text = arena_printf(
                         arena, "%s is masked and cannot be started; the pages of %s stay reserved",
                         unit->name, instance->name);
+                diag.remedy = arena_printf(
+                        arena, "take the instance's file away, or run 'systemctl unmask %s'",
+                        unit->name);
         } else {
                 diag.text = arena_printf(arena,
                                          "systemd does not take %s (%s): it cannot be started",

@@ -157,6 +157,9 @@ const char *unit_match_nearest(Arena *arena, const Config *config, const Sources
         VEC_FOREACH(name, &names) {
                 size_t distance = text_distance(instance->unit, *name);
 
+                /* Made of names of directories and groups, which may hold anything. */
+                if (!text_equals(text_printable(arena, *name), *name))
+                        continue;
                 if (distance >= least || is_named(config, *name) ||
                     !is_server(arena, sources, instance->engine, *name))
                         continue;

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* What `hugeplanctl check` reads of a host: limits, groups, units, databases' own files; packed as
- * support/sources.h says. "/alert" is the end of Oracle's alert log.
+ * support/sources.h says. "/alert" is the end of Oracle's alert log, "/sysctl" a file of sysctl.d.
  *
  * Whatever they hold: it ends, findings have an id that the table has and texts that can be printed,
  * they are in order, and they can be shown as text and as JSON. */
 
 #include "base/text.h"
+#include "check/host_after.h"
+#include "check/shm_group.h"
 #include "render/render_findings.h"
 #include "support/sources.h"
 #include "support/testing.h"
+#include "units/unit_match.h"
 
 #include <stdlib.h>
 
@@ -27,7 +30,10 @@ static const Config *make_config(Arena *arena) {
                 "[Instance]\nEngine=postgresql\nUnit=postgresql@15-main.service\nPages=1081\n",
                 "30-db.conf", "[Instance]\nEngine=oracle\nUnit=oracle.service\nPages=4101\n",
                 "40-maria.conf", "[Instance]\nEngine=mariadb\nPages=512\n", "50-my.conf",
-                "[Instance]\nEngine=mysql\nUnit=mysql.service\nPages=6336\n", NULL);
+                "[Instance]\nEngine=mysql\nUnit=mysql.service\nPages=6336\n", "60-pg-b.conf",
+                "[Instance]\nEngine=postgresql\nUnit=postgresql@15-man.service\nPages=10\n",
+                "70-maria-b.conf", "[Instance]\nEngine=mariadb\nUnit=mariadb@b.service\nPages=10\n",
+                NULL);
 }
 
 static Figures make_figures(Arena *arena, const Config *config, const Topology *topology,
@@ -58,6 +64,61 @@ static void check_findings(const FindingList *list) {
         }
 }
 
+/* What the plan and the generator make of these files. */
+static const Overlay *make_after(Arena *arena, const Sources *sources, const Config *config,
+                                 const Plan *plan, const Topology *topology,
+                                 const Accounts *accounts) {
+        Diags ignored = diags_in(arena);
+        HostPlan *host = ARENA_NEW(arena, HostPlan);
+        Dropins *dropins = ARENA_NEW(arena, Dropins);
+        Overlay *after = ARENA_NEW(arena, Overlay);
+
+        *host = host_plan_make(
+                arena,
+                &(HostPlanInput){
+                        .config = config, .plan = plan, .topology = topology, .accounts = accounts},
+                &ignored);
+        *dropins = dropins_make(
+                arena, &(DropinInput){.config = config,
+                                      .ctl = "hugeplanctl",
+                                      .has_group = account_find_group(arena, accounts, "hugetlb")});
+        *after = host_after(arena, &(HostAfterInput){sources, config, plan, host, dropins});
+        return after;
+}
+
+static const Culprits *make_culprits(Arena *arena, const Sources *sources,
+                                     const Topology *topology) {
+        Culprits *culprits = culprits_new(arena, topology);
+        SourceText text = source_read(sources, arena, "/sysctl");
+
+        if (text.text)
+                culprits_add_file(culprits, &(CulpritFile){CULPRIT_SYSCTL, "/etc/sysctl.d/99.conf",
+                                                           text.text, text.size});
+        culprits_finish(culprits);
+        return culprits;
+}
+
+static void judge_units(Arena *arena, const Sources *sources, const Config *config,
+                        const Plan *plan, const HostFacts *facts, Diags *problems) {
+        const UnitMatchInput input = {
+                .config = config,
+                .plan = plan,
+                .sources = sources,
+                .has_disks = true,
+                .is_asked = true,
+        };
+        LoadedUnits units = {};
+
+        for (size_t i = 0; i < facts->n_instances; i++)
+                if (facts->instances[i].unit)
+                        *vec_push(arena, &units) =
+                                loaded_unit_of_files(arena, facts->instances[i].unit->name,
+                                                     facts->instances[i].unit->file);
+        VEC_FOREACH(unit, &units)
+                loaded_unit_judge_state(config, sources, unit, problems);
+        unit_match_judge(arena, &input, &units, problems);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const Sources *sources = test_sources_unpack(arena, data, size);
@@ -66,14 +127,27 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                                        "sizes 1G 2M\nnode 0 total=64G free=60G 1G=1/1/0 2M=0/0/0\n"
                                        "node 1 total=64G free=60G 1G=0/0/0 2M=0/0/0\nthp always\n");
         Diags problems = diags_in(arena);
+
+        topology->limits = (KernelLimits){32 * MIB, 8192, 54322};
         Plan *plan = plan_simple(arena, config, topology);
         ThpPlan thp = thp_plan_make(arena, config, topology, 0, &problems);
         Figures figures = make_figures(arena, config, topology, sources);
-        HostFacts *facts = host_facts_read(arena, sources, config, topology, &figures);
+        Accounts accounts = accounts_read(arena, sources);
+        const Overlay *after = make_after(arena, sources, config, plan, topology, &accounts);
+        HostFacts *facts = host_facts_read(arena, &after->sources, config, topology, &figures);
+        const Culprits *culprits = make_culprits(arena, sources, topology);
         SourceText alert = source_read(sources, arena, "/alert");
 
         if (alert.text)
                 host_facts_add_alert(arena, facts, "DB", "/alert", &alert);
+        judge_units(arena, sources, config, plan, facts, &problems);
+        shm_group_judge(arena,
+                        &(ShmGroupInput){.config = config,
+                                         .topology = topology,
+                                         .facts = facts,
+                                         .accounts = &accounts,
+                                         .culprits = culprits},
+                        &problems);
         const RuleInput input = {
                 .config = config,
                 .topology = topology,
@@ -82,8 +156,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                 .figures = &figures,
                 .facts = facts,
                 .holders = &(Holders){.is_complete = true},
+                .culprits = culprits,
                 .boot_line = kernel_line_read(arena, "hugepages=9000", NULL, topology),
-                .problems = &(Diags){.arena = arena},
+                .problems = &problems,
         };
         Findings findings = rules_judge(arena, &input);
         json_t *json = findings_to_json(&findings);

@@ -184,7 +184,8 @@ static void test_states(void **state) {
         assert_text(
                 judge(*state, postgresql, &unit),
                 "/etc/hugeplan.d/a.conf:3: Unit: x.service is masked and cannot be started; the "
-                "pages of a stay reserved");
+                "pages of a stay reserved; take the instance's file away, or run 'systemctl unmask "
+                "x.service'");
         unit.load_state = "bad-setting";
         assert_contains(judge(*state, postgresql, &unit),
                         "systemd does not take x.service (bad-setting): it cannot be started; run "
