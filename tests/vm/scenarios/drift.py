@@ -126,6 +126,10 @@ def told() -> None:
     for value, place in ((WRECKED, f"{WRECKER}:2"), (TUNED_WRECKED, f"{TUNED}:2")):
         culprit = f"likely because of vm.nr_hugepages={value} in {place}"
         check(any(culprit in text for text in lowered), f"and who did it: {place}", lowered)
+    blamed = [text for text in lowered if "likely because of" in text]
+    named = [re.search(r"node \d has (\d+) pages.*vm.nr_hugepages=(\d+) ", text) for text in blamed]
+    explained = [match and int(match[1]) <= int(match[2]) for match in named]
+    check(all(explained), "nobody is blamed for more pages than he has asked for", blamed)
     check(any("transparent_hugepage" in one for one in drifts), "THP's drift, too", logged)
 
 
@@ -169,6 +173,8 @@ SCENARIO = Scenario(
         "/etc/hugeplan.d/30-other.conf": f"[Instance]\nPages={OTHER_PAGES}\nNodes=1\n",
         WRECKER: f"# another's idea\nvm.nr_hugepages = {WRECKED}\n",
         TUNED: f"[sysctl]\nvm.nr_hugepages={TUNED_WRECKED}\n",
+        # By default it applies sysctl.d again afterwards, the guard last: no value of tuned's is left.
+        "/etc/tuned/tuned-main.conf": "reapply_sysctl = 0\n",
         "/etc/tuned/active_profile": "wreck\n",
         "/etc/tuned/profile_mode": "manual\n",
         **postgresql_files(VERSION, f"{SHARED_BUFFERS}MB"),
