@@ -22,7 +22,7 @@
 typedef enum ClientState {
         CLIENT_IDLE,
         CLIENT_WAITING, /* for one reply */
-        CLIENT_STREAM,  /* replies follow until one is the last */
+        CLIENT_STREAM,  /* replies follow until one is the last, perhaps the first */
         CLIENT_BROKEN,
 } ClientState;
 
@@ -288,17 +288,27 @@ int varlink_client_call(VarlinkClient *client, const char *method, json_t *param
         return 0;
 }
 
-int varlink_client_call_more(VarlinkClient *client, const char *method, json_t *parameters,
-                             uint64_t timeout_usec) {
+static int client_start(VarlinkClient *client, const char *method, json_t *parameters, bool more,
+                        uint64_t timeout_usec) {
         int r = client_begin(client, parameters);
 
         if (r < 0)
                 return r;
-        r = client_request(client, method, parameters, true, deadline_in(timeout_usec));
+        r = client_request(client, method, parameters, more, deadline_in(timeout_usec));
         if (r < 0)
                 return client_fail(client, r);
         client->state = CLIENT_STREAM;
         return 0;
+}
+
+int varlink_client_send(VarlinkClient *client, const char *method, json_t *parameters,
+                        uint64_t timeout_usec) {
+        return client_start(client, method, parameters, false, timeout_usec);
+}
+
+int varlink_client_call_more(VarlinkClient *client, const char *method, json_t *parameters,
+                             uint64_t timeout_usec) {
+        return client_start(client, method, parameters, true, timeout_usec);
 }
 
 int varlink_client_next(VarlinkClient *client, uint64_t timeout_usec, json_t **ret_parameters,
@@ -320,4 +330,20 @@ int varlink_client_next(VarlinkClient *client, uint64_t timeout_usec, json_t **r
                 return client_fail(client, r);
         client->state = continues ? CLIENT_STREAM : CLIENT_IDLE;
         return continues;
+}
+
+int varlink_ping(const char *path, uint64_t timeout_usec) {
+        CLEANUP(varlink_client_freep) VarlinkClient *client = NULL;
+        uint64_t deadline_usec = deadline_in(timeout_usec);
+        json_t *parameters = NULL;
+        char *error_name = NULL;
+        int r = varlink_client_connect(path, timeout_usec, &client);
+
+        if (r == 0)
+                r = varlink_client_call(client, "org.varlink.service.GetInfo", NULL,
+                                        deadline_left_usec(deadline_usec), &parameters,
+                                        &error_name);
+        free(error_name);
+        json_decref(parameters);
+        return r;
 }

@@ -28,6 +28,11 @@ VarlinkClient *varlink_client_free(VarlinkClient *client);
 int varlink_client_call(VarlinkClient *client, const char *method, json_t *parameters,
                         uint64_t timeout_usec, json_t **ret_parameters, char **ret_error_name);
 
+/* Sends the call and does not wait: its one reply is fetched with varlink_client_next(). Otherwise as
+ * varlink_client_call_more(). */
+int varlink_client_send(VarlinkClient *client, const char *method, json_t *parameters,
+                        uint64_t timeout_usec);
+
 /* Calls METHOD for several replies, to be fetched with varlink_client_next(); steals PARAMETERS. 0,
  * or a negative errno; -EBUSY, and nothing is lost, while an earlier stream still runs. */
 int varlink_client_call_more(VarlinkClient *client, const char *method, json_t *parameters,
@@ -37,6 +42,11 @@ int varlink_client_call_more(VarlinkClient *client, const char *method, json_t *
  * when there was none to come. Running out of time loses nothing here: it can be called again. */
 int varlink_client_next(VarlinkClient *client, uint64_t timeout_usec, json_t **ret_parameters,
                         char **ret_error_name);
+
+/* Whether who serves PATH lives: asks it for what every Varlink service answers at once. 0: it does;
+ * -ETIMEDOUT: nothing was heard of it, though systemd, say, may listen for it; -ECONNRESET: somebody
+ * hung up, as one does who serves too many or has just ended; others as above. */
+int varlink_ping(const char *path, uint64_t timeout_usec);
 
 /* For CLEANUP(). */
 void varlink_client_freep(VarlinkClient **client);

@@ -1369,6 +1369,37 @@ static void test_client_stream(void **state) {
         thread_done(&thread);
 }
 
+static void client_sends(ClientThread *thread) {
+        VarlinkClient *client CLEANUP(varlink_client_freep) = NULL;
+
+        thread->r[0] = varlink_client_connect(thread->path, CLIENT_TIMEOUT_USEC, &client);
+        if (thread->r[0] < 0)
+                return;
+        thread->r[1] = varlink_client_send(client, "org.example.Test.Echo",
+                                           json_pack("{s:i}", "x", 17), CLIENT_TIMEOUT_USEC);
+        thread->r[2] = varlink_client_next(client, CLIENT_TIMEOUT_USEC, &thread->parameters[2],
+                                           &thread->error_names[2]);
+        thread->r[3] =
+                varlink_client_send(client, "org.example.Test.Keep", NULL, CLIENT_TIMEOUT_USEC);
+        for (size_t i = 4; i < 6; i++) /* waiting in vain loses nothing */
+                thread->r[i] = varlink_client_next(client, 20000, &thread->parameters[i],
+                                                   &thread->error_names[i]);
+        thread->r[6] = varlink_ping(thread->path, CLIENT_TIMEOUT_USEC);
+}
+
+/* One call, whose reply is waited for little by little; the server lives meanwhile. */
+static void test_client_sends(void **state) {
+        static const int expected[] = {0, 0, 0, 0, -ETIMEDOUT, -ETIMEDOUT, 0};
+        Fixture *f = *state;
+        ClientThread thread = {.fixture = f, .path = f->path, .function = client_sends};
+
+        run_client(&thread);
+        for (size_t i = 0; i < ARRAY_LEN(expected); i++)
+                assert_int_equal(thread.r[i], expected[i]);
+        assert_int_equal(json_integer_value(json_object_get(thread.parameters[2], "x")), 17);
+        thread_done(&thread);
+}
+
 /* A server that says something else, or nothing; R is what the client makes of it. */
 static void check_foreign_server(Fixture *f, const char *answer, size_t size, bool hangs_up,
                                  int expected) {
@@ -1416,12 +1447,26 @@ static void test_client_without_server(void **state) {
         close(fd);
         text_add(&long_path, "/tmp/");
         text_repeat(&long_path, 'x', 200);
+        assert_int_equal(varlink_ping(path, UINT64_MAX), -ECONNREFUSED);
+        assert_int_equal(varlink_ping("/nonexistent", UINT64_MAX), -ENOENT);
         assert_int_equal(varlink_client_connect(path, UINT64_MAX, &client), -ECONNREFUSED);
         assert_int_equal(varlink_client_connect("/nonexistent", UINT64_MAX, &client), -ENOENT);
         assert_int_equal(varlink_client_connect("", UINT64_MAX, &client), -ENOENT);
         assert_int_equal(varlink_client_connect(long_path.string, UINT64_MAX, &client), -ENOENT);
         assert_null(client);
         assert_null(varlink_client_free(client));
+}
+
+/* Somebody listens, and that is all: systemd, for one that was stopped. */
+static void test_ping_of_a_silent_server(void **state) {
+        Fixture *f = *state;
+        const char *path = arena_printf(f->arena, "%s/silent", f->directory);
+        int listener = varlink_bind_socket(path, 0600);
+        uint64_t start = now_msec();
+
+        assert_int_equal(varlink_ping(path, 100000), -ETIMEDOUT);
+        assert_in_range(now_msec() - start, 90, 5000);
+        close(listener);
 }
 
 /* A server that does not accept: the backlog fills up, connecting waits, and gives up in time. */
@@ -1486,8 +1531,10 @@ int main(void) {
                 TEST(test_client),
                 TEST(test_client_with_a_long_path),
                 TEST(test_client_stream),
+                TEST(test_client_sends),
                 TEST(test_client_of_a_foreign_server),
                 TEST(test_client_without_server),
+                TEST(test_ping_of_a_silent_server),
                 TEST(test_client_of_a_stuck_server),
         };
 
