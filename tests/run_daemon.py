@@ -11,6 +11,7 @@ nodes and MemFree follow nr_hugepages, and puts what is chosen of transparent hu
 from __future__ import annotations
 
 import argparse
+import concurrent.futures
 import contextlib
 import inspect
 import json
@@ -281,12 +282,14 @@ class Host:
     def log(self, daemon: subprocess.Popen[bytes]) -> str:
         return self.log_path(daemon).read_text()
 
-    def spawn(self, *wrapper: str) -> subprocess.Popen[bytes]:
+    def spawn(self, *wrapper: str, more_environment: dict[str, str] | None = None,
+              pass_fds: tuple[int, ...] = ()) -> subprocess.Popen[bytes]:
         draft = self.root.parent / "log"
         with draft.open("wb") as log:
             daemon = subprocess.Popen([*wrapper, *self.hugepland, f"--root={self.root}"],
                                       stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                      env=run_cases.ENVIRONMENT)
+                                      pass_fds=pass_fds,
+                                      env=run_cases.ENVIRONMENT | (more_environment or {}))
         draft.rename(self.log_path(daemon))
         self.daemons.append(daemon)
         return daemon
@@ -494,12 +497,13 @@ def test_terminated_at_once(host: Host, fixture: str = "one-node") -> None:
     check(host.pool(0) == 6000, "the next run converges")
 
 
-class SplitFile:
-    """The attribute `demote` of a pool, where a split must be done by the time that the write returns:
-    a pipe, full until then."""
+class BlockedFile:
+    """An attribute whose write takes its time, such as `demote` of a pool, where a split must be done
+    by the time that the write returns: a pipe, full until then."""
 
-    def __init__(self, pool: pathlib.Path) -> None:
-        self.path = pool / "demote"
+    def __init__(self, path: pathlib.Path) -> None:
+        self.path = path
+        self.path.unlink(missing_ok=True)
         os.mkfifo(self.path)
         self.pipe = os.open(self.path, os.O_RDWR | os.O_NONBLOCK)
         with contextlib.suppress(BlockingIOError):
@@ -514,7 +518,8 @@ class SplitFile:
         return False
 
     def finish(self) -> str:
-        """Lets the write return; what was written."""
+        """Lets the write return; what was written. Later ones are quick."""
+        replace(self.path, "")
         written = b""
         end = time.monotonic() + PATIENCE
         while not written.endswith(b"\n") and time.monotonic() < end:
@@ -536,7 +541,7 @@ def test_split_and_grown(host: Host, fixture: str = "x86-1g") -> None:
     host.config("30-small.conf", "[Instance]\nPages=600\nPageSize=2M\nNodes=0\nPriority=90\n")
     small, large = host.pool_path(0), host.pool_path(0, 1048576)
     host.write(str(large.parent.relative_to(host.root) / "demote_size"), "2048kB\n")
-    demote = SplitFile(large.parent)
+    demote = BlockedFile(large.parent / "demote")
     small.chmod(0o444)
     daemon = host.spawn(*wrapper)
     wait_until("the split", lambda: demote.is_opened_by(daemon.pid))
@@ -1232,29 +1237,34 @@ def test_reading_changes_nothing(host: Host, fixture: str = "busy") -> None:
     host.stop(daemon)
 
 
-def main() -> int:
+def run_test(programs: argparse.Namespace, name: str, function: Callable[..., None]) -> bool:
+    start = time.monotonic()
+    fixture = inspect.signature(function).parameters["fixture"].default
+    try:
+        with host_of(programs, fixture) as host:
+            function(host)
+    except (Failure, subprocess.TimeoutExpired, OSError, ValueError, KeyError):
+        print(f"FAIL {name}\n{traceback.format_exc()}", flush=True)
+        return False
+    print(f"ok   {name} ({time.monotonic() - start:.2f} s)", flush=True)
+    return True
+
+
+def main(functions: dict[str, object], n_at_once: int = 1) -> int:
+    """Runs those that are named test_*; several at once where they do little but wait."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--hugepland", type=pathlib.Path, required=True)
     parser.add_argument("--hugeplanctl", type=pathlib.Path, required=True)
     parser.add_argument("tests", nargs="*")
     programs = parser.parse_args()
-    tests = {name: function for name, function in globals().items() if name.startswith("test_")}
-    n_failed = 0
-    for name in programs.tests or tests:
-        start = time.monotonic()
-        fixture = inspect.signature(tests[name]).parameters["fixture"].default
-        try:
-            with host_of(programs, fixture) as host:
-                tests[name](host)
-        except (Failure, subprocess.TimeoutExpired, OSError, ValueError, KeyError):
-            n_failed += 1
-            print(f"FAIL {name}")
-            traceback.print_exc(file=sys.stdout)
-        else:
-            print(f"ok   {name} ({time.monotonic() - start:.2f} s)")
-    print(f"{len(programs.tests or tests)} tests, {n_failed} failed")
+    tests = {name: function for name, function in functions.items() if name.startswith("test_")}
+    names = programs.tests or list(tests)
+    with concurrent.futures.ThreadPoolExecutor(n_at_once) as pool:
+        results = list(pool.map(lambda name: run_test(programs, name, tests[name]), names))
+    n_failed = results.count(False)
+    print(f"{len(results)} tests, {n_failed} failed")
     return 1 if n_failed else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(globals()))
