@@ -13,6 +13,7 @@
  * Everything before `apply` only reads; the plan is a value; what failed becomes a status that is
  * still served, for a unit that waits deserves "no, because line 7 of 20-pg.conf". */
 #include "base/text.h"
+#include "daemon/after_stop.h"
 #include "daemon/manager.h"
 #include "host/log.h"
 #include "host/probe.h"
@@ -22,6 +23,7 @@
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
@@ -40,21 +42,30 @@ static void print_help(void) {
              "See hugepland(8), hugeplan.d(5), hugeplanctl(1).");
 }
 
-/* 0 to go on with *RET_ROOT, else the exit code plus 1. */
-static int parse_options(int argc, char **argv, const char **ret_root) {
+typedef struct Options {
+        const char *root;
+        const char *stopped_unit; /* --after-stop=, for our units alone; NULL: be the daemon */
+} Options;
+
+/* 0 to go on with *RET, else the exit code plus 1. */
+static int parse_options(int argc, char **argv, Options *ret) {
         static const struct option options[] = {
                 {"root", required_argument, NULL, 'r'},
+                {"after-stop", required_argument, NULL, 's'},
                 {"help", no_argument, NULL, 'h'},
                 {"version", no_argument, NULL, 'v'},
                 {},
         };
         int c;
 
-        *ret_root = "/";
+        *ret = (Options){.root = "/"};
         while ((c = getopt_long(argc, argv, "h", options, NULL)) >= 0)
                 switch (c) {
                 case 'r':
-                        *ret_root = optarg;
+                        ret->root = optarg;
+                        break;
+                case 's':
+                        ret->stopped_unit = optarg;
                         break;
                 case 'h':
                         print_help();
@@ -146,16 +157,19 @@ static void event_unrefp(sd_event **event) {
 int main(int argc, char **argv) {
         CLEANUP(root_freep) Root *root = NULL;
         CLEANUP(event_unrefp) sd_event *event = NULL;
-        const char *root_name;
-        int r = parse_options(argc, argv, &root_name);
+        Options options;
+        int r = parse_options(argc, argv, &options);
 
         if (r != 0)
                 return r - 1;
-        r = root_open(root_name, &root);
+        r = root_open(options.root, &root);
         if (r < 0) {
-                log_line(LOG_ERR, "cannot open the root directory %s: %s", root_name, strerror(-r));
+                log_line(LOG_ERR, "cannot open the root directory %s: %s", options.root,
+                         strerror(-r));
                 return EXIT_FAILED;
         }
+        if (options.stopped_unit)
+                return after_stop(root, options.stopped_unit, getenv("SERVICE_RESULT"));
         if (root_is_host(root) && geteuid() != 0) {
                 log_line(
                         LOG_ERR,

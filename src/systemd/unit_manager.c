@@ -13,7 +13,7 @@
 #define SERVICE      "org.freedesktop.systemd1"
 #define UNIT_OBJECTS "/org/freedesktop/systemd1/unit"
 
-static void close_bus(sd_bus **bus) {
+void unit_manager_disconnect(sd_bus **bus) {
         sd_bus_close_unref(*bus);
 }
 
@@ -29,7 +29,7 @@ bool unit_manager_exists(const Root *root) {
 }
 
 static int open_private(const Root *root, Arena *arena, sd_bus **ret) {
-        CLEANUP(close_bus) sd_bus *bus = NULL;
+        CLEANUP(unit_manager_disconnect) sd_bus *bus = NULL;
         int r = sd_bus_new(&bus);
 
         if (r >= 0)
@@ -44,7 +44,7 @@ static int open_private(const Root *root, Arena *arena, sd_bus **ret) {
         return 0;
 }
 
-static int open_any(const Root *root, Arena *arena, sd_bus **ret) {
+int unit_manager_connect(const Root *root, Arena *arena, sd_bus **ret) {
         int r = open_private(root, arena, ret);
 
         return r < 0 && root_is_host(root) ? sd_bus_open_system(ret) : r;
@@ -296,7 +296,7 @@ int unit_query_new(const Root *root, Arena *arena, const SourceNames *names, Uni
                         .user = "",
                         .group = "",
                 };
-        int r = open_any(root, arena, &query->bus);
+        int r = unit_manager_connect(root, arena, &query->bus);
 
         for (size_t i = 0; r >= 0 && i < query->units.n; i++)
                 r = ask_all(query, &query->units.items[i]);

@@ -9,6 +9,7 @@
 #include "host/root.h"
 #include "units/loaded_unit.h"
 
+#include <systemd/sd-bus.h>
 #include <systemd/sd-event.h>
 
 typedef struct UnitQuery UnitQuery;
@@ -16,9 +17,12 @@ typedef struct UnitQuery UnitQuery;
 /* Whether there may be a manager to be asked: on this host, or below a root that has its socket. */
 bool unit_manager_exists(const Root *root);
 
-/* Asks for the units called NAMES: as root by systemd's own socket, which needs no bus and is there
- * from the first moment on, else by the system bus. Does not wait; everything is on its way at once.
- * What is answered will be in ARENA, which must outlive the query. Negative errno where there is
+/* A connection to it: as root by systemd's own socket, which needs no bus and is there from the first
+ * moment on, else by the system bus. Negative errno where there is nobody to be asked. */
+int unit_manager_connect(const Root *root, Arena *arena, sd_bus **ret);
+void unit_manager_disconnect(sd_bus **bus); /* for CLEANUP() */
+
+/* Asks for the units called NAMES. Does not wait; everything is on its way at once. What is answered will be in ARENA, which must outlive the query. Negative errno where there is
  * nobody to be asked. */
 int unit_query_new(const Root *root, Arena *arena, const SourceNames *names, UnitQuery **ret);
 UnitQuery *unit_query_free(UnitQuery *query); /* takes NULL; returns NULL */

@@ -2,11 +2,14 @@
 
 /* Asking systemd, played by a thread that speaks D-Bus on its socket below a root of our own. */
 
+#include "apply/guard.h"
 #include "base/size.h"
+#include "daemon/after_stop.h"
 #include "host/clock.h"
 #include "model/names.h"
 #include "support/tree.h"
 #include "systemd/unit_manager.h"
+#include "systemd/unit_stop.h"
 
 #include <poll.h>
 #include <pthread.h>
@@ -17,7 +20,11 @@
 
 #define UNIT_INTERFACE    "org.freedesktop.systemd1.Unit"
 #define SERVICE_INTERFACE "org.freedesktop.systemd1.Service"
-#define OBJECTS           "/org/freedesktop/systemd1/unit"
+#define MANAGER_INTERFACE "org.freedesktop.systemd1.Manager"
+#define JOB_INTERFACE     "org.freedesktop.systemd1.Job"
+#define MANAGER_OBJECT    "/org/freedesktop/systemd1"
+#define OBJECTS           MANAGER_OBJECT "/unit"
+#define JOBS              MANAGER_OBJECT "/job"
 
 enum { CLIENTS_MAX = 2 };
 
@@ -31,6 +38,8 @@ typedef struct Played {
         const Tree *tree;
         int fd; /* listens */
         Mood mood;
+        const char *state;    /* of the host; NULL: "running" */
+        const char *job_type; /* what hugeplan.service is doing; NULL: nothing */
         int stop[2];
         pthread_t thread;
 } Played;
@@ -95,12 +104,52 @@ static int get_nodes(sd_bus *bus, const char *path, const char *interface, const
         return sd_bus_message_append_array(reply, 'y', nodes, sizeof(nodes));
 }
 
+static int get_state(sd_bus *bus, const char *path, const char *interface, const char *property,
+                     sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        const Played *played = userdata;
+
+        (void) bus, (void) path, (void) interface, (void) property, (void) error;
+        return sd_bus_message_append(reply, "s", played->state ? played->state : "running");
+}
+
+static int get_job(sd_bus *bus, const char *path, const char *interface, const char *property,
+                   sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        const Played *played = userdata;
+
+        (void) bus, (void) interface, (void) property, (void) error;
+        if (!played->job_type || strcmp(path, OBJECTS "/hugeplan_2eservice") != 0)
+                return sd_bus_message_append(reply, "(uo)", 0, "/");
+        return sd_bus_message_append(reply, "(uo)", 4711, JOBS "/4711");
+}
+
+static int get_job_type(sd_bus *bus, const char *path, const char *interface, const char *property,
+                        sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        const Played *played = userdata;
+
+        (void) bus, (void) interface, (void) property, (void) error;
+        return strcmp(path, JOBS "/4711") == 0 ? sd_bus_message_append(reply, "s", played->job_type)
+                                               : -EINVAL;
+}
+
+static const sd_bus_vtable manager_vtable[] = {
+        SD_BUS_VTABLE_START(0),
+        SD_BUS_PROPERTY("SystemState", "s", get_state, 0, 0),
+        SD_BUS_VTABLE_END,
+};
+
+static const sd_bus_vtable job_vtable[] = {
+        SD_BUS_VTABLE_START(0),
+        SD_BUS_PROPERTY("JobType", "s", get_job_type, 0, 0),
+        SD_BUS_VTABLE_END,
+};
+
 static const sd_bus_vtable unit_vtable[] = {
         SD_BUS_VTABLE_START(0),
         SD_BUS_PROPERTY("LoadState", "s", get_text, 0, 0),
         SD_BUS_PROPERTY("NeedDaemonReload", "b", get_number, 0, 0),
         SD_BUS_PROPERTY("DropInPaths", "as", get_texts, 0, 0),
         SD_BUS_PROPERTY("After", "as", get_texts, 0, 0),
+        SD_BUS_PROPERTY("Job", "(uo)", get_job, 0, 0),
         SD_BUS_PROPERTY("Documentation", "as", get_texts, 0, 0), /* not asked for */
         SD_BUS_VTABLE_END,
 };
@@ -121,13 +170,17 @@ static const sd_bus_vtable service_vtable[] = {
 
 /* ---- playing it ---- */
 
-static sd_bus *serve_client(int fd) {
+static sd_bus *serve_client(const Played *played, int fd) {
+        void *userdata = (void *) (uintptr_t) played;
         sd_bus *bus = NULL;
 
         sd_bus_new(&bus);
         sd_bus_set_fd(bus, fd, fd);
         sd_bus_set_server(bus, 1, SD_ID128_MAKE(1, 2, 3, 4, 5, 6, 7, 8, 9, a, b, c, d, e, f, 0));
-        sd_bus_add_fallback_vtable(bus, NULL, OBJECTS, UNIT_INTERFACE, unit_vtable, NULL, NULL);
+        sd_bus_add_object_vtable(bus, NULL, MANAGER_OBJECT, MANAGER_INTERFACE, manager_vtable,
+                                 userdata);
+        sd_bus_add_fallback_vtable(bus, NULL, JOBS, JOB_INTERFACE, job_vtable, NULL, userdata);
+        sd_bus_add_fallback_vtable(bus, NULL, OBJECTS, UNIT_INTERFACE, unit_vtable, NULL, userdata);
         sd_bus_add_fallback_vtable(bus, NULL, OBJECTS, SERVICE_INTERFACE, service_vtable, NULL,
                                    NULL);
         sd_bus_start(bus);
@@ -170,7 +223,7 @@ static void *play(void *userdata) {
                         close(fd);
                         continue;
                 }
-                sd_bus *bus = serve_client(fd);
+                sd_bus *bus = serve_client(played, fd);
 
                 converse(played, bus);
                 sd_bus_close_unref(bus);
@@ -178,11 +231,12 @@ static void *play(void *userdata) {
         return NULL;
 }
 
-static void begin(Played *played, const Tree *tree, Mood mood) {
+static void begin_in(Played *played, const Tree *tree, Mood mood, const char *state,
+                     const char *job_type) {
         struct sockaddr_un address = {.sun_family = AF_UNIX};
         const char *path = tree_path(tree, PATH_SYSTEMD_PRIVATE);
 
-        *played = (Played){.tree = tree, .mood = mood};
+        *played = (Played){.tree = tree, .mood = mood, .state = state, .job_type = job_type};
         tree_write(tree, "/run/systemd/anything", ""); /* for its directory */
         assert_in_range(strlen(path), 1, sizeof(address.sun_path) - 1);
         memcpy(address.sun_path, path, strlen(path) + 1);
@@ -191,6 +245,10 @@ static void begin(Played *played, const Tree *tree, Mood mood) {
         assert_int_equal(listen(played->fd, CLIENTS_MAX), 0);
         assert_int_equal(pipe(played->stop), 0);
         assert_int_equal(pthread_create(&played->thread, NULL, play, played), 0);
+}
+
+static void begin(Played *played, const Tree *tree, Mood mood) {
+        begin_in(played, tree, mood, NULL, NULL);
 }
 
 static void end(Played *played) {
@@ -350,10 +408,103 @@ static void test_curt(void **state) {
         assert_int_equal(units.n, 0);
 }
 
+/* ---- what a unit stops for ---- */
+
+static void test_stop(void **state) {
+        static const struct {
+                const char *state, *job_type;
+                UnitStop expected;
+        } cases[] = {
+                {"running", "stop", UNIT_STOP_FOR_GOOD},
+                {"degraded", "stop", UNIT_STOP_FOR_GOOD},
+                {"running", "restart", UNIT_STOP_RESTART},
+                {"running", "try-restart", UNIT_STOP_RESTART},
+                {"starting", "restart", UNIT_STOP_RESTART},
+                {"running", NULL, UNIT_STOP_ITSELF},
+                {"stopping", "stop", UNIT_STOP_HOST},
+                {"stopping", NULL, UNIT_STOP_HOST},
+        };
+        const Tree *tree = *state;
+        Played played;
+
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                UnitStop stop = (UnitStop) 99;
+
+                begin_in(&played, tree, MOOD_KIND, cases[i].state, cases[i].job_type);
+                int r = unit_stop_find(tree->root, "hugeplan.service", 20 * USEC_PER_SEC, &stop);
+
+                end(&played);
+                assert_int_equal(r, 0);
+                assert_int_equal(stop, cases[i].expected);
+        }
+}
+
+static void test_stop_unanswered(void **state) {
+        const Tree *tree = *state;
+        UnitStop stop = (UnitStop) 99;
+        Played played;
+
+        assert_int_equal(unit_stop_find(tree->root, "hugeplan.service", USEC_PER_SEC, &stop),
+                         -ENOENT);
+        begin(&played, tree, MOOD_MUTE);
+        int r = unit_stop_find(tree->root, "hugeplan.service", 50 * USEC_PER_MSEC, &stop);
+
+        end(&played);
+        assert_int_equal(r, -ETIMEDOUT);
+        assert_int_equal(stop, 99);
+}
+
+static bool has_guard_after(const Tree *tree, const char *unit, const char *result) {
+        assert_int_equal(guard_write(tree->root, 512), 0);
+        assert_int_equal(after_stop(tree->root, unit, result), 0);
+        return root_exists(tree->root, PATH_SYSCTL_GUARD);
+}
+
+static bool has_guard_after_job(const Tree *tree, const char *job_type, const char *result) {
+        Played played;
+
+        begin_in(&played, tree, MOOD_KIND, "running", job_type);
+        bool has_guard = has_guard_after(tree, "hugeplan.service", result);
+
+        end(&played);
+        return has_guard;
+}
+
+/* The guard goes only where it is certain that nobody keeps it any more. */
+static void test_guard_after_stop(void **state) {
+        const Tree *tree = *state;
+        Played played;
+
+        assert_false(has_guard_after_job(tree, "stop", "success"));
+        assert_false(has_guard_after_job(tree, "stop", "timeout")); /* it hung, and was killed */
+        assert_false(has_guard_after_job(tree, "stop", NULL));
+        assert_false(has_guard_after_job(tree, NULL, "success"));
+        assert_true(has_guard_after_job(tree, "restart", "success"));
+        assert_true(has_guard_after_job(tree, "restart", "watchdog"));
+        assert_true(has_guard_after_job(tree, NULL, "signal"));
+        assert_true(has_guard_after_job(tree, NULL, NULL));
+
+        begin_in(&played, tree, MOOD_KIND, "stopping", "stop");
+        bool has_guard = has_guard_after(tree, "hugeplan.service", "success");
+
+        end(&played);
+        assert_true(has_guard);
+        assert_true(has_guard_after(tree, "hugeplan.service", "success")); /* nobody to be asked */
+
+        assert_int_equal(guard_remove(tree->root), 0);
+        assert_int_equal(after_stop(tree->root, "hugeplan.service", "success"), 0);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
-                TREE_TEST(test_read), TREE_TEST(test_loop), TREE_TEST(test_nobody),
-                TREE_TEST(test_mute), TREE_TEST(test_curt),
+                TREE_TEST(test_read),
+                TREE_TEST(test_loop),
+                TREE_TEST(test_nobody),
+                TREE_TEST(test_mute),
+                TREE_TEST(test_curt),
+                TREE_TEST(test_stop),
+                TREE_TEST(test_stop_unanswered),
+                TREE_TEST(test_guard_after_stop),
         };
 
         return RUN_TESTS(tests);

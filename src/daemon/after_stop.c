@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The guard (apply/guard.h) holds the sum of the pools against vm.nr_hugepages= of an administrator,
+ * and so stands in its way once hugeplan is gone. But a restart, an upgrade or a crash must leave no
+ * gap in which systemd-sysctl could move the databases' pages from node to node; and over a
+ * soft-reboot, which keeps /run, systemd-sysctl runs before us. So it goes when the unit was stopped
+ * to stay so, and stays whenever that is not certain. */
+#include "daemon/after_stop.h"
+
+#include "apply/guard.h"
+#include "base/size.h"
+#include "base/text.h"
+#include "host/log.h"
+#include "model/exit_code.h"
+#include "model/names.h"
+#include "systemd/unit_stop.h"
+
+#include <string.h>
+
+static const uint64_t answer_usec = 5 * USEC_PER_SEC;
+
+static bool is_for_good(UnitStop stop, const char *result) {
+        /* Who ends by itself without a failure is not started again; what fails is. */
+        return stop == UNIT_STOP_FOR_GOOD ||
+               (stop == UNIT_STOP_ITSELF && text_equals(result, "success"));
+}
+
+int after_stop(const Root *root, const char *unit, const char *result) {
+        UnitStop stop;
+        int r;
+
+        if (!root_exists(root, PATH_SYSCTL_GUARD))
+                return EXIT_AS_WISHED;
+        r = unit_stop_find(root, unit, answer_usec, &stop);
+        if (r < 0) {
+                log_line(LOG_WARNING,
+                         PATH_SYSCTL_GUARD
+                         " stays, for systemd does not say whether %s starts again: %s",
+                         unit, strerror(-r));
+                return EXIT_AS_WISHED;
+        }
+        if (!is_for_good(stop, result))
+                return EXIT_AS_WISHED;
+        r = guard_remove(root);
+        if (r < 0) {
+                log_line(LOG_ERR, "cannot remove " PATH_SYSCTL_GUARD ": %s", strerror(-r));
+                return EXIT_FAILED;
+        }
+        log_line(LOG_INFO,
+                 "stopped for good: " PATH_SYSCTL_GUARD " is gone, so vm.nr_hugepages= of sysctl.d "
+                 "counts again; the pools stay as they are");
+        return EXIT_AS_WISHED;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The job under way tells it: while a unit is stopped in order to be started again, its job is still
+ * called "restart", and turns into "start" once it has stopped. org.freedesktop.systemd1(5), and
+ * systemd's job_finish_and_invalidate(). */
+#include "systemd/unit_stop.h"
+
+#include "base/text.h"
+#include "host/clock.h"
+#include "systemd/unit_manager.h"
+
+#include <stdlib.h>
+
+#define SERVICE      "org.freedesktop.systemd1"
+#define MANAGER      "/org/freedesktop/systemd1"
+#define UNIT_OBJECTS MANAGER "/unit"
+
+static void free_message(sd_bus_message **message) {
+        sd_bus_message_unref(*message);
+}
+
+/* The limit of a call does not count before: libsystemd would wait for a minute and a half. */
+static int wait_for_connection(sd_bus *bus, uint64_t limit_usec) {
+        uint64_t until_usec = add_saturated(clock_now_usec(), limit_usec);
+        int r;
+
+        while ((r = sd_bus_is_ready(bus)) == 0) {
+                uint64_t left = sub_floored(until_usec, clock_now_usec());
+
+                r = sd_bus_process(bus, NULL);
+                if (r == 0)
+                        r = left > 0 ? sd_bus_wait(bus, left) : -ETIMEDOUT;
+                if (r < 0 && r != -EINTR)
+                        return r;
+        }
+        return MIN(r, 0);
+}
+
+static int ask_text(Arena *arena, sd_bus *bus, const char *object, const char *interface,
+                    const char *property, const char **ret) {
+        char *text = NULL;
+        int r = sd_bus_get_property_string(bus, SERVICE, object, interface, property, NULL, &text);
+
+        if (r >= 0)
+                *ret = arena_strdup(arena, text);
+        free(text);
+        return r;
+}
+
+/* Its number and its object; the number is 0 where there is none. */
+static int ask_job(Arena *arena, sd_bus *bus, const char *unit, uint32_t *ret_number,
+                   const char **ret_object) {
+        CLEANUP(free_message) sd_bus_message *reply = NULL;
+        char *unit_object = NULL;
+        const char *object;
+        int r = sd_bus_path_encode(UNIT_OBJECTS, unit, &unit_object);
+
+        if (r >= 0)
+                r = sd_bus_get_property(bus, SERVICE, unit_object, SERVICE ".Unit", "Job", NULL,
+                                        &reply, "(uo)");
+        if (r >= 0)
+                r = sd_bus_message_read(reply, "(uo)", ret_number, &object);
+        if (r >= 0)
+                *ret_object = arena_strdup(arena, object);
+        free(unit_object);
+        return r;
+}
+
+static int find(Arena *arena, sd_bus *bus, const char *unit, UnitStop *ret) {
+        const char *state, *object, *type;
+        uint32_t number = 0;
+        int r = ask_text(arena, bus, MANAGER, SERVICE ".Manager", "SystemState", &state);
+
+        if (r >= 0 && text_equals(state, "stopping")) {
+                *ret = UNIT_STOP_HOST;
+                return 0;
+        }
+        if (r >= 0)
+                r = ask_job(arena, bus, unit, &number, &object);
+        if (r >= 0 && number == 0) {
+                *ret = UNIT_STOP_ITSELF;
+                return 0;
+        }
+        if (r >= 0)
+                r = ask_text(arena, bus, object, SERVICE ".Job", "JobType", &type);
+        if (r < 0)
+                return r;
+        *ret = text_equals(type, "stop") ? UNIT_STOP_FOR_GOOD : UNIT_STOP_RESTART;
+        return 0;
+}
+
+int unit_stop_find(const Root *root, const char *unit, uint64_t limit_usec, UnitStop *ret) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        CLEANUP(unit_manager_disconnect) sd_bus *bus = NULL;
+        int r = unit_manager_connect(root, arena, &bus);
+
+        if (r >= 0)
+                r = wait_for_connection(bus, limit_usec);
+        if (r >= 0)
+                r = sd_bus_set_method_call_timeout(bus, limit_usec);
+        return r < 0 ? r : find(arena, bus, unit, ret);
+}
