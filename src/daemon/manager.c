@@ -27,8 +27,6 @@ enum { REPLANS_MAX = 8, EFFORTS_MAX = 200 };
 
 static const uint64_t retry_delay_min_usec = 5 * USEC_PER_SEC;
 static const uint64_t retry_delay_max_usec = 60 * USEC_PER_SEC;
-/* What one operation may take before the service manager has to hear of progress again. */
-static const uint64_t operation_usec = 120 * USEC_PER_SEC;
 
 static void continue_round(Manager *manager);
 static Status *judge(const Manager *manager, Arena *arena, const Topology *now);
@@ -57,8 +55,8 @@ static void tell_progress(const Manager *manager) {
         uint64_t done, all;
 
         apply_progress(manager->apply, &done, &all);
-        sd_notifyf(0, "STATUS=Reserving: %s of %s pages\nEXTEND_TIMEOUT_USEC=%" PRIu64,
-                   format_count(arena, done), format_count(arena, all), operation_usec);
+        sd_notifyf(0, "STATUS=Reserving: %s of %s pages", format_count(arena, done),
+                   format_count(arena, all));
 }
 
 static void tell_ready(Manager *manager, const Status *status) {
@@ -328,6 +326,7 @@ static void begin_apply(Manager *manager) {
         manager->apply = apply_new(manager->round_arena, manager->root, &manager->config->host,
                                    manager->topology, manager->plan, manager->effort_until_usec);
         manager->phase = PHASE_RESERVING;
+        manager_alive_begin(manager);
         continue_round(manager);
 }
 
@@ -652,6 +651,7 @@ static int on_boot_timeout(sd_event_source *source, uint64_t usec, void *userdat
 }
 
 void manager_start(Manager *manager) {
+        manager_alive_begin(manager);
         load_config(manager);
         manager_watch_start(manager);
         if (manager->config->host.boot_timeout_usec != UINT64_MAX)
@@ -785,6 +785,8 @@ int manager_listen(Manager *manager, int fd) {
 
         if (r < 0)
                 close(fd);
+        else
+                manager_socket_keep(manager);
         return r;
 }
 
@@ -826,6 +828,8 @@ Manager *manager_free(Manager *manager) {
         sd_event_source_disable_unref(manager->worker_source);
         sd_event_source_disable_unref(manager->boot_timer);
         sd_event_source_disable_unref(manager->retry_timer);
+        sd_event_source_disable_unref(manager->alive_timer);
+        sd_event_source_disable_unref(manager->socket_watch);
         manager_watch_stop(manager);
         manager_units_free(manager);
         manager_drop_clients(manager);

@@ -78,6 +78,7 @@ struct Manager {
         bool is_socket_ours; /* bound by us, not by systemd */
         WriteWorker *worker;
         sd_event_source *worker_source, *server_source, *boot_timer, *retry_timer;
+        sd_event_source *alive_timer, *socket_watch;
 
         Arena *config_arena; /* lives from one reload to the next */
         const Config *config;
@@ -154,6 +155,13 @@ Figures *manager_figures(const Manager *manager, Arena *arena, const Topology *t
 
 /* Something was found out between two rounds: logs what is new, and tells subscribers. */
 void manager_tell_news(Manager *manager);
+
+/* From now on, as long as a start or a round lasts, the service manager hears that the loop runs
+ * (manager_alive.c). */
+void manager_alive_begin(Manager *manager);
+
+/* Makes the socket's file anew where it is missing, now and whenever it goes (manager_socket.c). */
+void manager_socket_keep(Manager *manager);
 
 /* ---- keeping it true (manager_watch.c) ---- */
 
