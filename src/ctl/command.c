@@ -8,11 +8,9 @@
 #include "host/log.h"
 #include "host/probe.h"
 #include "host/state.h"
-#include "ipc/manager_interface.h"
 #include "model/exit_code.h"
 #include "model/names.h"
 #include "model/problem.h"
-#include "render/status_json.h"
 #include "status/pending.h"
 #include "systemd/dropin_check.h"
 
@@ -133,39 +131,6 @@ bool is_switched_off(Command *command) {
         log_line(LOG_NOTICE,
                  KERNEL_SWITCH_OFF " is on the kernel command line: hugeplan stands aside");
         return true;
-}
-
-/* ---- the daemon ---- */
-
-int daemon_call(Command *command, const char *method, json_t *parameters, uint64_t timeout_usec,
-                json_t **ret_parameters, char **ret_error_name) {
-        CLEANUP(varlink_client_freep) VarlinkClient *client = NULL;
-        int r = varlink_client_connect(root_path(command->arena, command->root, PATH_SOCKET),
-                                       timeout_usec, &client);
-
-        if (r < 0) {
-                json_decref(parameters);
-                return r;
-        }
-        return varlink_client_call(client, method, parameters, timeout_usec, ret_parameters,
-                                   ret_error_name);
-}
-
-Status *ask_status(Command *command, const char **ret_why) {
-        char *error_name = NULL;
-        json_t *reply = NULL;
-        Status *status = NULL;
-        int r = daemon_call(command, MANAGER_DESCRIBE, NULL, ANSWER_USEC, &reply, &error_name);
-
-        if (r < 0)
-                *ret_why = strerror(-r);
-        else if (error_name)
-                *ret_why = arena_strdup(command->arena, error_name);
-        else if (!(status = status_from_json(command->arena, reply)))
-                *ret_why = "its answer makes no sense";
-        free(error_name);
-        json_decref(reply);
-        return status;
 }
 
 /* ---- JSON ---- */

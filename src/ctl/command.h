@@ -6,13 +6,11 @@
 #include "base/diag.h"
 #include "base/size.h"
 #include "host/root.h"
-#include "ipc/varlink_client.h"
 #include "plan/figures.h"
 #include "render/render.h"
 #include "status/status.h"
 
-/* How long the daemon may take to answer what it knows. */
-#define ANSWER_USEC (10 * USEC_PER_SEC)
+#include <jansson.h>
 
 typedef enum JsonMode { JSON_OFF, JSON_SHORT, JSON_PRETTY } JsonMode;
 
@@ -28,11 +26,12 @@ typedef struct Command {
         const char *engine_version; /* --engine-version= */
         bool has_timeout;           /* --timeout= */
         uint64_t timeout_usec;
-        bool is_all;       /* --all */
-        bool is_watching;  /* --watch */
-        bool is_writing;   /* --write */
-        const char *draft; /* --draft=, below the root; NULL: none */
-        Figures found;     /* by the gate itself just now; they go before others */
+        bool is_all;           /* --all */
+        bool is_watching;      /* --watch */
+        bool is_writing;       /* --write */
+        const char *draft;     /* --draft=, below the root; NULL: none */
+        Figures found;         /* by the gate itself just now; they go before others */
+        bool is_daemon_silent; /* when it was asked last (daemon_call.h) */
 } Command;
 
 /* What hugeplanctl works out by itself, from the same files and with the same code as the daemon. */
@@ -60,14 +59,6 @@ Status *local_status(Command *command, const Local *local, const char *phase);
 
 /* Adds to PROBLEMS how the files differ from what the daemon, whose status this is, has read of them. */
 void find_pending(Command *command, const Status *running, const Config *files, Diags *problems);
-
-/* What the daemon says; NULL, with the reason in *RET_WHY, when it does not. */
-Status *ask_status(Command *command, const char **ret_why);
-
-/* Calls METHOD of the daemon; see varlink_client_call(). *RET_ERROR_NAME and the parameters are the
- * caller's; PARAMETERS are stolen. Negative errno when the daemon cannot be reached. */
-int daemon_call(Command *command, const char *method, json_t *parameters, uint64_t timeout_usec,
-                json_t **ret_parameters, char **ret_error_name);
 
 /* Prints JSON (stolen) in the mode the command asks for. */
 void print_json(const Command *command, json_t *json);

@@ -2,6 +2,7 @@
 #include "ctl/gate_memory.h"
 
 #include "base/text.h"
+#include "ctl/daemon_call.h"
 #include "host/host_sources.h"
 #include "host/unit_cgroup.h"
 #include "units/memory_limit.h"

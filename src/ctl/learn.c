@@ -2,9 +2,11 @@
 #include "ctl/learn.h"
 
 #include "base/text.h"
+#include "ctl/daemon_call.h"
 #include "host/clock.h"
 #include "host/host_sources.h"
 #include "host/log.h"
+#include "host/notify.h"
 #include "host/probe.h"
 #include "host/unit_cgroup.h"
 #include "inspect/ask.h"
@@ -16,6 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* On top of what asking takes, before systemd has to hear that a reload goes on. */
+static const uint64_t answer_margin_usec = 10 * USEC_PER_SEC;
 
 static bool is_automatic(const InstanceConfig *instance) {
         return !instance->refusal && instance->memory_kind == MEMORY_AUTO;
@@ -371,6 +376,7 @@ void learn_for_reload(Command *command) {
 
                 if (!may_learn(command, instance) || instance->learned.pages.n > 0)
                         continue;
+                notify_extend_timeout(ASK_TIMEOUT_USEC + answer_margin_usec);
                 const Lesson lesson = learn_find(command, instance, topology);
 
                 conclude(command, &lesson);

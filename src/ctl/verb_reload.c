@@ -58,8 +58,7 @@ static int fail_reload(Command *command, const char *error_name, json_t *reply) 
 }
 
 static int fail_unreachable(int error) {
-        log_line(LOG_ERR, "hugepland cannot be reached: %s; is hugeplan.service running?",
-                 strerror(-error));
+        log_line(LOG_ERR, "hugepland cannot be reached (%s); " DAEMON_REMEDY, daemon_error(error));
         return EXIT_FAILED;
 }
 

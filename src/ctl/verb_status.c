@@ -29,6 +29,11 @@ static Status *find_status(Command *command, const Config **ret_config) {
 
         *ret_config = local.config;
         status = local_status(command, &local, is_off ? "switched off" : "no daemon");
+        if (!is_off && command->n_arguments == 1) /* that of one instance shows no problems */
+                log_line(
+                        LOG_WARNING,
+                        "hugepland cannot be reached (%s); this is what the files say; " DAEMON_REMEDY,
+                        why);
         if (!is_off)
                 diags_add(
                         &status->problems,
@@ -38,7 +43,7 @@ static Status *find_status(Command *command, const Config **ret_config) {
                                         command->arena,
                                         "hugepland cannot be reached (%s); this is what the files say",
                                         why),
-                                .remedy = "systemctl start hugeplan.service"});
+                                .remedy = DAEMON_REMEDY});
         return status;
 }
 
@@ -66,36 +71,37 @@ static int print_status(Command *command, const Status *status, const Config *co
         return status->verdict == VERDICT_READY ? EXIT_AS_WISHED : EXIT_NOT_READY;
 }
 
+/* Prints what the daemon sends next; a negative errno where it sends nothing more. */
+static int watch_next(const Command *command, DaemonCall *call) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        Command now = *command;
+        char *error_name = NULL;
+        json_t *reply = NULL;
+        int r = daemon_await(call, UINT64_MAX, &reply, &error_name);
+
+        now.arena = arena;
+        Status *status = r >= 0 && !error_name ? status_from_json(arena, reply) : NULL;
+
+        free(error_name);
+        json_decref(reply);
+        if (!status)
+                return r < 0 ? r : -EPROTO;
+        find_pending(&now, status, read_config(&now), &status->problems);
+        print_status(&now, status, NULL);
+        if (command->json == JSON_OFF)
+                putchar('\n');
+        fflush(stdout);
+        return 0;
+}
+
 /* One status after the other, as the daemon sends them. */
 static int watch_status(Command *command) {
-        CLEANUP(varlink_client_freep) VarlinkClient *client = NULL;
-        int r = varlink_client_connect(root_path(command->arena, command->root, PATH_SOCKET),
-                                       ANSWER_USEC, &client);
+        CLEANUP(daemon_endp) DaemonCall *call = NULL;
+        int r = daemon_begin(command, MANAGER_DESCRIBE, NULL, true, &call);
 
-        if (r >= 0)
-                r = varlink_client_call_more(client, MANAGER_DESCRIBE, NULL, ANSWER_USEC);
-        while (r >= 0) {
-                CLEANUP(arena_freep) Arena *arena = arena_new();
-                Command now = *command;
-                char *error_name = NULL;
-                json_t *reply = NULL;
-
-                now.arena = arena;
-                r = varlink_client_next(client, UINT64_MAX, &reply, &error_name);
-                Status *status = r >= 0 && !error_name ? status_from_json(arena, reply) : NULL;
-
-                free(error_name);
-                json_decref(reply);
-                if (!status)
-                        break;
-                find_pending(&now, status, read_config(&now), &status->problems);
-                print_status(&now, status, NULL);
-                if (command->json == JSON_OFF)
-                        putchar('\n');
-                fflush(stdout);
-        }
-        log_line(LOG_ERR, "hugepland no longer answers%s%s", r < 0 ? ": " : "",
-                 r < 0 ? strerror(-r) : "");
+        while (r >= 0)
+                r = watch_next(command, call);
+        log_line(LOG_ERR, "hugepland cannot be reached (%s); " DAEMON_REMEDY, daemon_error(r));
         return EXIT_FAILED;
 }
 

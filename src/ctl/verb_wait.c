@@ -2,9 +2,10 @@
 /* The gate: lets a database start when its pages stand.
  *
  * Runs as ExecStartPre= of the database's unit, as the unit's own user, or as root where the size is
- * found out before each start (learn.h). It asks the daemon; when
- * that cannot be reached it looks at the files itself, for a database must not stay down because
- * hugeplan is broken. */
+ * found out before each start (learn.h). It asks the daemon, and as long as that lives its word
+ * counts, however long it takes. Where it cannot be reached, the gate looks at the files itself, for a
+ * database must not stay down because hugeplan is broken; where it is silent, and may yet come back
+ * or be replaced, it does so only to let the database start. */
 #include "base/text.h"
 #include "ctl/gate_memory.h"
 #include "ctl/learn.h"
@@ -28,6 +29,10 @@
 
 /* What the daemon gets on top of the time-out to answer that it is over. */
 static const uint64_t grace_usec = 3 * USEC_PER_SEC;
+/* Before it is called again after it has hung up: it ends, or serves too many. */
+static const uint64_t again_usec = 500 * USEC_PER_MSEC;
+
+enum { N_RESETS_BORNE = 5 };
 
 static int exit_code_of(const StatusInstance *instance) {
         return verdict_lets_start(instance->verdict) ? EXIT_AS_WISHED : EXIT_FAILED;
@@ -111,24 +116,54 @@ static void judge_start(Command *command, const Local *local, StatusInstance *in
         instance->reason = (Reason){REASON_TAKEN,
                                     arena_printf(command->arena, "%s of its pages are not free",
                                                  format_count(command->arena, missing)),
-                                    "start hugeplan.service, which reserves them"};
+                                    DAEMON_REMEDY ", which reserves them"};
+}
+
+/* What the files say of the instance; false where there is none of that name. */
+static bool judge_alone(Command *command, const Local *local, const char *name, Status **ret_status,
+                        StatusInstance *ret) {
+        Status *status = local_status(command, local, "no daemon");
+        const StatusInstance *found = status_find(status, name);
+
+        if (!found)
+                return false;
+        *ret_status = status;
+        *ret = *found;
+        if (ret->verdict != VERDICT_INVALID)
+                judge_start(command, local, ret);
+        gate_judge_memory(command, status, ret);
+        return true;
 }
 
 static int decide_alone(Command *command, const char *name, const char *why) {
         Local local = local_load(command);
-        Status *status = local_status(command, &local, "no daemon");
-        const StatusInstance *found = status_find(status, name);
+        StatusInstance instance;
+        Status *status;
 
-        if (!found)
+        if (!judge_alone(command, &local, name, &status, &instance))
                 return fail_no_instance(command, name, local.config);
         log_line(LOG_WARNING, "hugepland cannot be reached (%s); looking at the files instead",
                  why);
-        StatusInstance instance = *found;
-
-        if (instance.verdict != VERDICT_INVALID)
-                judge_start(command, &local, &instance);
-        gate_judge_memory(command, status, &instance);
         return tell_with_holders(command, status, &instance);
+}
+
+/* While the daemon is silent: whether the instance's pages stand, which is then told, with the exit
+ * code. What is not ready, is still worth waiting for. */
+static bool pass_alone(const Command *command, const char *name, int *ret_code) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        Command now = *command;
+        StatusInstance instance;
+        Status *status;
+
+        now.arena = arena;
+        Local local = local_load(&now);
+
+        if (!judge_alone(&now, &local, name, &status, &instance) ||
+            instance.verdict != VERDICT_READY)
+                return false;
+        log_line(LOG_WARNING, "hugepland does not answer; by the kernel's files the pages stand");
+        *ret_code = tell(&now, &instance);
+        return true;
 }
 
 /* ---- with the daemon ---- */
@@ -192,6 +227,14 @@ static int tell_refused(Command *command, const char *name, const json_t *reply)
         return tell_with_holders(command, now, &instance);
 }
 
+static int tell_late(const char *name, const char *reason) {
+        log_line(
+                LOG_ERR,
+                "%s: timed out while its pages are still being reserved%s%s; see hugeplanctl status %s",
+                name, reason ? ": " : "", reason ? reason : "", name);
+        return EXIT_TIMED_OUT;
+}
+
 static int tell_error(Command *command, const char *name, const char *error_name,
                       const json_t *reply) {
         if (text_equals(error_name, MANAGER_ERROR_REFUSED))
@@ -200,15 +243,8 @@ static int tell_error(Command *command, const char *name, const char *error_name
                 log_line(LOG_ERR, "no instance is called '%s'; see hugeplanctl status", name);
                 return EXIT_NO_INSTANCE;
         }
-        if (text_equals(error_name, MANAGER_ERROR_TIMED_OUT)) {
-                const char *reason = get_string(command, reply, "reason");
-
-                log_line(
-                        LOG_ERR,
-                        "%s: timed out while its pages are still being reserved%s%s; see hugeplanctl status %s",
-                        name, reason ? ": " : "", reason ? reason : "", name);
-                return EXIT_TIMED_OUT;
-        }
+        if (text_equals(error_name, MANAGER_ERROR_TIMED_OUT))
+                return tell_late(name, get_string(command, reply, "reason"));
         return decide_alone(command, name, error_name);
 }
 
@@ -221,33 +257,105 @@ static uint64_t learn_first(Command *command, const char *name, uint64_t usec) {
         return MAX(sub_floored(usec, clock_now_usec() - start), MIN(usec, USEC_PER_SEC));
 }
 
+/* The gate at work. */
+typedef struct Gate {
+        Command *command;
+        const char *name;
+        uint64_t deadline_usec;
+        bool names_timeout; /* the daemon would else take the instance's own */
+        bool was_silent;    /* that is said once */
+        unsigned n_resets;
+} Gate;
+
+static int begin_wait(const Gate *gate, DaemonCall **ret) {
+        json_t *parameters = json_pack("{ss}", "instance", gate->name);
+        uint64_t left_usec = sub_floored(gate->deadline_usec, clock_now_usec());
+
+        if (gate->names_timeout && gate->deadline_usec != UINT64_MAX)
+                json_object_set_new(parameters, "timeoutUSec",
+                                    json_integer((json_int_t) left_usec));
+        return daemon_begin(gate->command, MANAGER_WAIT, parameters, false, ret);
+}
+
+/* True, with the exit code, where the files suffice; what else there is to do about it is said once. */
+static bool bear_silence(Gate *gate, int *ret_code) {
+        if (pass_alone(gate->command, gate->name, ret_code))
+                return true;
+        if (!gate->was_silent)
+                log_line(LOG_WARNING,
+                         "hugepland does not answer, and by the kernel's files the pages of %s do "
+                         "not stand yet: waiting for it; " DAEMON_REMEDY,
+                         gate->name);
+        gate->was_silent = true;
+        return false;
+}
+
+static int tell_answer(Command *command, const char *name, const char *error_name,
+                       const json_t *reply) {
+        StatusInstance instance;
+
+        if (error_name)
+                return tell_error(command, name, error_name, reply);
+        if (status_instance_from_json(command->arena, json_object_get(reply, "instance"),
+                                      &instance) < 0)
+                return decide_alone(command, name, "its answer makes no sense");
+        gate_judge_memory(command, NULL, &instance);
+        return tell(command, &instance);
+}
+
+/* One call of the daemon. 0 with the exit code; -ETIMEDOUT at the deadline; another negative errno
+ * where there is no daemon, or it has hung up (-ECONNRESET). */
+static int ask_verdict(Gate *gate, int *ret_code) {
+        CLEANUP(daemon_endp) DaemonCall *call = NULL;
+        uint64_t limit_usec = add_saturated(gate->deadline_usec, grace_usec);
+        json_t *reply = NULL;
+        char *error_name = NULL;
+        int r = begin_wait(gate, &call);
+
+        if (r < 0)
+                return r;
+        while ((r = daemon_await(call, limit_usec, &reply, &error_name)) == -EAGAIN) {
+                if (bear_silence(gate, ret_code))
+                        return 0;
+                if (clock_now_usec() >= gate->deadline_usec)
+                        return -ETIMEDOUT;
+        }
+        if (r == 0)
+                *ret_code = tell_answer(gate->command, gate->name, error_name, reply);
+        free(error_name);
+        json_decref(reply);
+        return r;
+}
+
+/* It takes no connections, or hangs up: it ends, or serves too many, and then it is called again. One
+ * that hangs up on every call is as good as silent. */
+static bool is_worth_another_call(Gate *gate, int error) {
+        gate->n_resets += error == -ECONNRESET;
+        return (error == -ECONNRESET || error == -ETIMEDOUT) &&
+               clock_now_usec() < gate->deadline_usec;
+}
+
 static int wait_for(Command *command, const char *name) {
         uint64_t usec_in_all = wait_usec(command, name);
         uint64_t usec = learn_first(command, name, usec_in_all);
-        json_t *parameters = json_pack("{ss}", "instance", name), *reply = NULL;
-        StatusInstance instance;
-        char *error_name = NULL;
-        int code;
+        Gate gate = {
+                .command = command,
+                .name = name,
+                .deadline_usec = add_saturated(clock_now_usec(), usec),
+                .names_timeout = command->has_timeout || usec < usec_in_all,
+        };
+        int code, r;
 
-        if ((command->has_timeout || usec < usec_in_all) && usec != UINT64_MAX)
-                json_object_set_new(parameters, "timeoutUSec", json_integer((json_int_t) usec));
-        int r = daemon_call(command, MANAGER_WAIT, parameters, add_saturated(usec, grace_usec),
-                            &reply, &error_name);
-
-        if (r < 0)
-                code = decide_alone(command, name, strerror(-r));
-        else if (error_name)
-                code = tell_error(command, name, error_name, reply);
-        else if (status_instance_from_json(command->arena, json_object_get(reply, "instance"),
-                                           &instance) < 0)
-                code = decide_alone(command, name, "its answer makes no sense");
-        else {
-                gate_judge_memory(command, NULL, &instance);
-                code = tell(command, &instance);
+        while ((r = ask_verdict(&gate, &code)) < 0 && is_worth_another_call(&gate, r)) {
+                if ((r == -ETIMEDOUT || gate.n_resets >= N_RESETS_BORNE) &&
+                    bear_silence(&gate, &code))
+                        return code;
+                gate.names_timeout = true;
+                usleep((useconds_t) again_usec);
         }
-        free(error_name);
-        json_decref(reply);
-        return code;
+        if (r == -ETIMEDOUT && !command->is_daemon_silent)
+                return tell_late(name, NULL);
+        return r < 0 ? decide_alone(command, name, daemon_error(r)) : code;
 }
 
 /* Every instance; the exit code is the first that is not 0. */

@@ -6,6 +6,7 @@
 #include "check/boot_entry.h"
 #include "check/kernel_args.h"
 #include "ctl/command.h"
+#include "ctl/daemon_call.h"
 
 typedef struct Verb {
         const char *name;

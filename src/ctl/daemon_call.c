@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "ctl/daemon_call.h"
+
+#include "host/clock.h"
+#include "ipc/manager_interface.h"
+#include "ipc/varlink_client.h"
+#include "model/names.h"
+#include "render/status_json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Nearly every answer comes in a fraction of the first; who waits for long asks less often. */
+static const uint64_t patience_min_usec = USEC_PER_SEC;
+static const uint64_t patience_max_usec = 5 * USEC_PER_SEC;
+/* Between two turns of its loop the daemon probes and plans, and may wait a second for systemd. */
+static const uint64_t silence_usec = 2 * USEC_PER_SEC;
+/* Once it was silent, it only has to show that it no longer is. */
+static const uint64_t silence_again_usec = 500 * USEC_PER_MSEC;
+
+struct DaemonCall {
+        Command *command;
+        VarlinkClient *client;
+        uint64_t patience_usec; /* what is waited before it is asked whether it lives */
+};
+
+static const char *socket_path(Command *command) {
+        return root_path(command->arena, command->root, PATH_SOCKET);
+}
+
+static uint64_t silence_limit_usec(const Command *command) {
+        return command->is_daemon_silent ? silence_again_usec : silence_usec;
+}
+
+int daemon_begin(Command *command, const char *method, json_t *parameters, bool more,
+                 DaemonCall **ret) {
+        CLEANUP(daemon_endp) DaemonCall *call = calloc(1, sizeof(DaemonCall));
+        uint64_t limit_usec = silence_limit_usec(command);
+        int r = call ? varlink_client_connect(socket_path(command), limit_usec, &call->client)
+                     : -ENOMEM;
+
+        if (r < 0) {
+                json_decref(parameters);
+                return r;
+        }
+        call->command = command;
+        call->patience_usec = command->is_daemon_silent ? 0 : patience_min_usec;
+        r = more ? varlink_client_call_more(call->client, method, parameters, limit_usec)
+                 : varlink_client_send(call->client, method, parameters, limit_usec);
+        if (r < 0)
+                return r;
+        *ret = TAKE_PTR(call);
+        return 0;
+}
+
+DaemonCall *daemon_end(DaemonCall *call) {
+        if (!call)
+                return NULL;
+        varlink_client_free(call->client);
+        free(call);
+        return NULL;
+}
+
+void daemon_endp(DaemonCall **call) {
+        *call = daemon_end(*call);
+}
+
+/* Whoever hangs up is there; whether for long, the call itself will tell. */
+static bool is_alive(Command *command) {
+        command->is_daemon_silent =
+                varlink_ping(socket_path(command), silence_limit_usec(command)) == -ETIMEDOUT;
+        return !command->is_daemon_silent;
+}
+
+static int next_reply(DaemonCall *call, uint64_t limit_usec, json_t **ret_parameters,
+                      char **ret_error_name) {
+        int r = varlink_client_next(call->client, limit_usec, ret_parameters, ret_error_name);
+
+        if (r >= 0)
+                call->command->is_daemon_silent = false;
+        return r;
+}
+
+int daemon_await(DaemonCall *call, uint64_t deadline_usec, json_t **ret_parameters,
+                 char **ret_error_name) {
+        for (;;) {
+                uint64_t left_usec = sub_floored(deadline_usec, clock_now_usec());
+                int r = next_reply(call, MIN(left_usec, call->patience_usec), ret_parameters,
+                                   ret_error_name);
+
+                if (r != -ETIMEDOUT || left_usec <= call->patience_usec)
+                        return r;
+                if (!is_alive(call->command)) {
+                        r = next_reply(call, 0, ret_parameters, ret_error_name);
+                        return r == -ETIMEDOUT ? -EAGAIN : r;
+                }
+                call->patience_usec =
+                        MIN(MAX(call->patience_usec * 2, patience_min_usec), patience_max_usec);
+        }
+}
+
+int daemon_call(Command *command, const char *method, json_t *parameters, uint64_t timeout_usec,
+                json_t **ret_parameters, char **ret_error_name) {
+        CLEANUP(daemon_endp) DaemonCall *call = NULL;
+        uint64_t deadline_usec = add_saturated(clock_now_usec(), timeout_usec);
+        int r = daemon_begin(command, method, parameters, false, &call);
+
+        if (r == 0)
+                r = daemon_await(call, deadline_usec, ret_parameters, ret_error_name);
+        return r == -EAGAIN ? -ETIMEDOUT : r;
+}
+
+Status *ask_status(Command *command, const char **ret_why) {
+        char *error_name = NULL;
+        json_t *reply = NULL;
+        Status *status = NULL;
+        int r = daemon_call(command, MANAGER_DESCRIBE, NULL, ANSWER_USEC, &reply, &error_name);
+
+        if (r < 0)
+                *ret_why = daemon_error(r);
+        else if (error_name)
+                *ret_why = arena_strdup(command->arena, error_name);
+        else if (!(status = status_from_json(command->arena, reply)))
+                *ret_why = "its answer makes no sense";
+        free(error_name);
+        json_decref(reply);
+        return status;
+}
+
+const char *daemon_error(int error) {
+        return error == -ETIMEDOUT || error == -EAGAIN ? "it does not answer" : strerror(-error);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* Asking the daemon, and noticing when it is silent.
+ *
+ * systemd listens for it, so connecting says nothing: a daemon that was stopped, hangs, or is about
+ * to be started for the tenth time has its clients wait. One that lives serves them between and during
+ * its writes, which a thread of its own performs. So while an answer is awaited, which may rightly take
+ * minutes, it is asked on another connection, now and then, for what any service answers at once. */
+
+#include "ctl/command.h"
+
+#include <jansson.h>
+
+typedef struct DaemonCall DaemonCall;
+
+/* How long the daemon may take to answer what it knows. */
+#define ANSWER_USEC (10 * USEC_PER_SEC)
+
+/* Calls METHOD, for one reply or (MORE) for several; steals PARAMETERS. Negative errno when the daemon
+ * cannot be reached: see varlink_client.h. -ETIMEDOUT: it takes no connections. */
+int daemon_begin(Command *command, const char *method, json_t *parameters, bool more,
+                 DaemonCall **ret);
+DaemonCall *daemon_end(DaemonCall *call); /* takes NULL; returns NULL */
+void daemon_endp(DaemonCall **call);
+
+/* Waits for the next reply, until DEADLINE_USEC (clock.h) at most. 0, or 1 when more will follow; then
+ * *ret_parameters and *ret_error_name are the caller's. -EAGAIN: the daemon is silent, after some
+ * three seconds; -ETIMEDOUT: it lives, but the time is over. Both lose nothing, and the call can be
+ * waited for again. Others are the end: -ECONNRESET when the daemon has ended, or serves too many. */
+int daemon_await(DaemonCall *call, uint64_t deadline_usec, json_t **ret_parameters,
+                 char **ret_error_name);
+
+/* All of it at once: calls METHOD and waits for its reply, TIMEOUT_USEC at most, and only while the
+ * daemon lives: -ETIMEDOUT in either case. */
+int daemon_call(Command *command, const char *method, json_t *parameters, uint64_t timeout_usec,
+                json_t **ret_parameters, char **ret_error_name);
+
+/* What the daemon says; NULL, with the reason in *RET_WHY, when it does not. */
+Status *ask_status(Command *command, const char **ret_why);
+
+/* Whatever is the matter: one that runs but is silent is not helped by "start", and one whose socket
+ * somebody has removed makes that anew. */
+#define DAEMON_REMEDY "systemctl restart hugeplan.service"
+
+/* What such a negative errno says of it, to be put in brackets. */
+const char *daemon_error(int error);
