@@ -16,6 +16,8 @@ import sys
 import tempfile
 
 SUFFIXES = (".service", ".socket")
+# What is no program's path; of several forms, the one that every systemd knows.
+VALUES = {"RESTART_PAUSES": "RestartSec=2s"}
 
 
 def write_units(source: pathlib.Path, directory: pathlib.Path) -> list[str]:
@@ -24,7 +26,8 @@ def write_units(source: pathlib.Path, directory: pathlib.Path) -> list[str]:
     for path in sorted((source / "units").iterdir()):
         name = path.name.removesuffix(".in")
         if name.endswith(SUFFIXES):
-            text = re.sub(r"@\w+@", "/bin/true", path.read_text(encoding="utf-8"))
+            text = re.sub(r"@(\w+)@", lambda match: VALUES.get(match[1], "/bin/true"),
+                          path.read_text(encoding="utf-8"))
             (directory / name).write_text(text, encoding="utf-8")
             units.append(str(directory / name))
     return units
