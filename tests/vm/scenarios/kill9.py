@@ -113,8 +113,6 @@ SCENARIO = Scenario(
     nodes=(Node("1G"), Node("1G")),
     files={
         "/etc/hugeplan.d/20-small.conf": f"[Instance]\nUnit=small.service\nPages={SMALL}\n",
-        # Else systemd gives up after five starts in ten seconds.
-        "/etc/systemd/system/hugeplan.service.d/vm.conf": "[Unit]\nStartLimitIntervalSec=0\n",
         "/etc/systemd/system/small.service": (
             pages_service(f"hold {SMALL}") + "[Install]\nWantedBy=multi-user.target\n"
         ),
