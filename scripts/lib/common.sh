@@ -22,12 +22,19 @@ fail() {
         exit 1
 }
 
+# try_logged LOG COMMAND...: quiet, whatever comes of it.
+try_logged() {
+        local log=$1
+        shift
+        printf '\n+ %s\n' "$*" >>"$log"
+        "$@" >>"$log" 2>&1 </dev/null
+}
+
 # run_logged LOG COMMAND...: quiet while all is well; else the end of what was said.
 run_logged() {
         local log=$1 code=0
+        try_logged "$@" || code=$?
         shift
-        printf '\n+ %s\n' "$*" >>"$log"
-        "$@" >>"$log" 2>&1 </dev/null || code=$?
         [ "$code" -eq 0 ] && return 0
         printf '%s\n' "  $* (exit code $code):" >&2
         tail -n 30 -- "$log" | sed 's/^/  | /' >&2
@@ -51,9 +58,26 @@ have_build_dependencies() {
         pkg-config --exists 'libsystemd >= 252' inih 'jansson >= 2.12'
 }
 
-# apt-get, without questions and without services being started by it on the way.
+# apt-get, without questions and without services being started by it on the way. Lists that cannot be
+# fetched are a mistake, not a warning.
 apt_get() {
-        DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o Dpkg::Use-Pty=0 "$@"
+        DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o Dpkg::Use-Pty=0 -o APT::Update::Error-Mode=any "$@"
+}
+
+# What is being installed, and is half installed if that is interrupted.
+installing=
+
+# Where a person reads it: a trap runs with what is redirected at that moment.
+exec {for_people}>&2
+
+# say_interrupted WHAT-ELSE
+say_interrupted() {
+        if [ -n "$installing" ]; then
+                say "$program: interrupted while packages were being installed; run:" \
+                        "dpkg --configure -a && apt-get install $installing"
+        else
+                say "$program: interrupted; $*"
+        fi
 }
 
 # install_packages LOG PACKAGE...: those that are missing.
@@ -67,14 +91,18 @@ install_packages() {
         [ "${#missing[@]}" -eq 0 ] && return 0
         [ "$(id -u)" -eq 0 ] || fail "run, as root: apt-get install ${missing[*]}"
         say "  installing ${missing[*]}"
+        installing=${missing[*]}
         # A fresh image has no package lists; old lists name files that are gone.
         if [ -z "$(find /var/lib/apt/lists -name '*_Packages*' -print -quit 2>/dev/null)" ] ||
-                ! run_logged "$log" apt_get install --no-install-recommends "${missing[@]}" 2>/dev/null; then
+                ! try_logged "$log" apt_get install --no-install-recommends "${missing[@]}"; then
                 run_logged "$log" apt_get update ||
-                        fail "apt-get update does not work: look at the network and /etc/apt (log: $log)"
+                        fail "the lists of packages cannot be fetched: is there a network, and are the mirrors in" \
+                                "/etc/apt right? Once 'apt-get update' works, run this again, or, where they can be" \
+                                "had in another way, install: ${missing[*]} (log: $log)"
                 run_logged "$log" apt_get install --no-install-recommends "${missing[@]}" ||
-                        fail "apt-get cannot install ${missing[*]} (log: $log)"
+                        fail "apt-get cannot install ${missing[*]}; try: apt-get install ${missing[*]} (log: $log)"
         fi
+        installing=
 }
 
 # build_in LOG DIR OPTION...: configures DIR of the checkout where that was not done, and builds.
