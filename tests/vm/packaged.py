@@ -37,6 +37,8 @@ CONFIGURATION = Path("/etc/hugeplan.d")
 DROP_IN = CONFIGURATION / "20-postgresql.conf"
 STATE = CONFIGURATION / ".boots.json"
 LIMITS = Path("/etc/security/limits.d/60-hugeplan.conf")
+GUARD = Path("/run/sysctl.d/zz-hugeplan.conf")
+SYSCTL = Path("/etc/sysctl.d/50-mine.conf")  # an administrator's own
 LIMIT_SEC = 1200  # a package manager is slow under emulation on a busy host
 UNITS = (
     "hugeplan.socket",
@@ -93,6 +95,7 @@ def check_reserved() -> None:
     text = drop_in(database_unit())
     check("hugeplanctl wait postgresql" in text, "its unit waits for them", text)
     check(sum(pools().values()) > 0, "there are pools", pools())
+    check(GUARD.exists(), "and a guard that keeps systemd-sysctl from moving their pages")
     wait_for(lambda: unit("hugeplan-boot-good.service") == "active")
 
 
@@ -102,6 +105,12 @@ def check_without_hugeplan() -> None:
     check_equal(drop_in(database_unit()), "", "the gate is gone with the package")
     running = [name for name in ("hugeplan.socket", "hugeplan.service") if unit(name) == "active"]
     check_equal(running, [], "hugeplan no longer runs")
+    check(not GUARD.exists(), "the guard against systemd-sysctl is gone")
+    more = sum(pools().values()) + 8
+    SYSCTL.write_text(f"vm.nr_hugepages = {more}\n")
+    output("systemctl restart systemd-sysctl.service")
+    check_equal(sum(pools().values()), more, "sysctl.d counts again")
+    SYSCTL.unlink()
     done = sh(f"systemctl restart {database_unit()}")
     check(done.returncode == 0, "PostgreSQL can be restarted without hugeplan", said(done))
     shared = hugetlb_mappings(unit(database_unit(), "MainPID"))

@@ -12,6 +12,7 @@ from databases import drop_in
 from guestlib import check, check_equal, failed_units, instance, output, said, sh, unit
 from packaged import (
     CONFIGURATION,
+    GUARD,
     LIMIT_SEC,
     LIMITS,
     STATE,
@@ -51,6 +52,7 @@ def lives_on() -> None:
 
 def upgrade() -> None:
     before, daemon, counted = database(), unit("hugeplan.service", "MainPID"), STATE.read_text()
+    guard = GUARD.stat().st_ino
     check_dpkg("--install /vm/packages/newer.deb", "the package is upgraded")
     versions = [output(f"dpkg-deb --field /vm/packages/{one}.deb Version") for one in NAMES]
     check_equal(version(), versions[1], "the newer one is installed")
@@ -59,6 +61,7 @@ def upgrade() -> None:
     check_equal(database(), before, "an upgrade leaves PostgreSQL its process and its pages")
     check_equal(instance("postgresql")["verdict"], "ready", "the new daemon knows the instance")
     check_equal(STATE.read_text(), counted, "an upgrade counts as no boot")
+    check_equal(GUARD.stat().st_ino, guard, "the guard was never missing")
     check_equal(failed_units(), [], "no unit failed")
 
 

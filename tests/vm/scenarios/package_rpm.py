@@ -11,6 +11,7 @@ from pathlib import Path
 from databases import drop_in
 from guestlib import check, check_equal, failed_units, instance, output, said, sh, unit
 from packaged import (
+    GUARD,
     LIMIT_SEC,
     STATE,
     UNITS,
@@ -57,6 +58,7 @@ def lives_on() -> None:
 
 def upgrade() -> None:
     before, daemon, counted = database(), unit("hugeplan.service", "MainPID"), STATE.read_text()
+    guard = GUARD.stat().st_ino
     socket, older = unit("hugeplan.socket", SINCE), version()
     check_rpm("--upgrade /vm/packages/newer.rpm", "the package is upgraded")
     check(version() != older, "the newer one is installed", older)
@@ -66,6 +68,7 @@ def upgrade() -> None:
     check_equal(database(), before, "an upgrade leaves PostgreSQL its process and its pages")
     check_equal(instance("postgresql")["verdict"], "ready", "the new daemon knows the instance")
     check_equal(STATE.read_text(), counted, "an upgrade counts as no boot")
+    check_equal(GUARD.stat().st_ino, guard, "the guard was never missing")
     check_equal(failed_units(), [], "no unit failed")
 
 
