@@ -28,6 +28,7 @@ from guestlib import (
     unit,
     wait_for,
 )
+from memory import pool_file
 from scenario import Boot, Content, Node, Scenario
 
 # Of Debian 12 and 13: a configuration whose server is not there is nobody's cluster.
@@ -105,17 +106,25 @@ def check_without_hugeplan() -> None:
     check_equal(drop_in(database_unit()), "", "the gate is gone with the package")
     running = [name for name in ("hugeplan.socket", "hugeplan.service") if unit(name) == "active"]
     check_equal(running, [], "hugeplan no longer runs")
-    check(not GUARD.exists(), "the guard against systemd-sysctl is gone")
-    more = sum(pools().values()) + 8
-    SYSCTL.write_text(f"vm.nr_hugepages = {more}\n")
-    output("systemctl restart systemd-sysctl.service")
-    check_equal(sum(pools().values()), more, "sysctl.d counts again")
-    SYSCTL.unlink()
+    check_sysctl_counts()
     done = sh(f"systemctl restart {database_unit()}")
     check(done.returncode == 0, "PostgreSQL can be restarted without hugeplan", said(done))
     shared = hugetlb_mappings(unit(database_unit(), "MainPID"))
     check(shared, "PostgreSQL has huge pages without hugeplan, too")
     check_equal(output(psql("SELECT count(*) FROM t")), "50000", "PostgreSQL still answers")
+
+
+def check_sysctl_counts() -> None:
+    """What an administrator wrote there, hugeplan no longer overrides."""
+    check(not GUARD.exists(), "the guard against systemd-sysctl is gone")
+    before = pools()
+    more = sum(before.values()) + 8
+    SYSCTL.write_text(f"vm.nr_hugepages = {more}\n")
+    output("systemctl restart systemd-sysctl.service")
+    check_equal(sum(pools().values()), more, "sysctl.d counts again")
+    SYSCTL.unlink()
+    for node, pages in before.items():
+        pool_file(node).write_text(str(pages))
 
 
 def packaged_scenario(

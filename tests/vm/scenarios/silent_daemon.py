@@ -30,7 +30,7 @@ from guestlib import (
     unit,
     wait_for,
 )
-from memory import pages_service
+from memory import CONFIG, configure, pages_service
 from scenario import Boot, Content, Node, Scenario
 
 SERVICE, SOCKET_UNIT = "hugeplan.service", "hugeplan.socket"
@@ -47,6 +47,7 @@ SYSCTL = 10  # an administrator's own vm.nr_hugepages=
 BOOT_SEC = 30
 SOON_SEC = 25
 KILLS = 10
+N_ASKED, ANSWER_SEC = 3, 7  # more in all than TimeoutStartSec=, less each than is waited for
 
 
 # ---- a boot whose daemon hangs ----
@@ -88,10 +89,30 @@ def database(name: str) -> str:
 def lives_on() -> None:
     check_units()
     check_equal(pools(), PLANNED, "the pools are as planned")
+    reload_takes_its_time()
     stopped_while_databases_start()
     socket_is_removed()
     crashes()
     guard_goes_for_good()
+
+
+def reload_takes_its_time() -> None:
+    """Longer than a start may, for each database is asked for its version first."""
+    for number in range(N_ASKED):
+        configure(
+            f"40-asked{number}",
+            f"[Instance]\nEngine=mongodb\nUnit=asked{number}.service\nUser=nobody\nGroup=nogroup\n",
+        )
+    done, seconds = timed(lambda: sh(f"systemctl reload {SERVICE}", timeout_sec=120))
+    check(done.returncode == 0, "a reload that takes long succeeds", said(done))
+    check(seconds >= N_ASKED * ANSWER_SEC, "it has asked", f"{seconds:.1f} s")
+    for number in range(N_ASKED):
+        learned = CONFIG / f"40-asked{number}.conf.d/90-learned.conf"
+        check(learned.exists(), f"the version of database {number} was learned")
+        learned.unlink(missing_ok=True)
+        configure(f"40-asked{number}", None)
+    done = sh(f"systemctl reload {SERVICE}", timeout_sec=120)
+    check(done.returncode == 0, "the next one succeeds, too", said(done))
 
 
 def stopped_while_databases_start() -> None:
@@ -235,6 +256,7 @@ SCENARIO = Scenario(
     suites=("bookworm", "trixie"),
     nodes=(Node("1G"), Node("1G")),
     files={
+        "/usr/bin/mongod": (0o755, f"#!/bin/sh\nsleep {ANSWER_SEC}\necho 'db version v7.0.14'\n"),
         **{
             f"/etc/hugeplan.d/20-{name}.conf": f"[Instance]\nUnit={name}.service\nPages={PAGES}\n"
             for name in DATABASES
