@@ -153,7 +153,7 @@ static void judge_missing(const Judge *judge, StatusInstance *instance, uint64_t
                              id_set_count(nodes) == 1 ? "" : "s", id_set_format(arena, nodes),
                              format_count(arena, missing)),
                 is_lost ? "run 'hugeplanctl reload' to reserve them again, and look for what lowered vm.nr_hugepages"
-                        : "start hugeplan.service, or run 'hugeplanctl reload'"};
+                        : "restart hugeplan.service, or run 'hugeplanctl reload'"};
         if (instance->shortage == SHORTAGE_DEGRADE)
                 instance->verdict = VERDICT_DEGRADED;
         else
