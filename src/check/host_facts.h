@@ -8,8 +8,8 @@
  * limits.conf(5), passwd(5), group(5), logind.conf(5), systemd.slice(5), Oracle's oratab. */
 
 #include "config/config.h"
+#include "demand/figures.h"
 #include "model/topology.h"
-#include "plan/figures.h"
 #include "read/unit_file.h"
 #include "units/memory_limit.h"
 

@@ -6,7 +6,7 @@
  * now. A drop-in says with Memory=auto what can be found out anew at each start; how large that is
  * today stands beside it as a comment. */
 
-#include "plan/figures.h"
+#include "demand/figures.h"
 
 /* What is looked at of a process: who wrote it may lie, so names and arguments are only ever used to
  * find files, and are checked before they are written down. */

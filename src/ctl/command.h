@@ -5,8 +5,8 @@
 
 #include "base/diag.h"
 #include "base/size.h"
+#include "demand/figures.h"
 #include "host/root.h"
-#include "plan/figures.h"
 #include "render/render.h"
 #include "status/status.h"
 

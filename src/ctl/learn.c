@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "ctl/daemon_call.h"
+#include "demand/figures.h"
 #include "host/clock.h"
 #include "host/host_sources.h"
 #include "host/log.h"
@@ -12,7 +13,6 @@
 #include "inspect/ask.h"
 #include "inspect/holders.h"
 #include "ipc/manager_interface.h"
-#include "plan/figures.h"
 #include "plan/thp_plan.h"
 
 #include <stdlib.h>

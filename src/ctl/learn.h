@@ -6,7 +6,7 @@
  * in gates and before a reload; the daemon only ever reads it. */
 
 #include "ctl/command.h"
-#include "plan/learned.h"
+#include "demand/learned.h"
 
 /* Finds it out. A server that runs is not asked (it would refuse): what it has mapped tells. Programs
  * are run on the running host only; see inspect/ask.h. */

@@ -9,9 +9,9 @@
 
 #include "apply/apply.h"
 #include "apply/write_worker.h"
+#include "demand/figures.h"
 #include "host/host_plan_read.h"
 #include "ipc/varlink_server.h"
-#include "plan/figures.h"
 #include "status/status.h"
 #include "systemd/unit_manager.h"
 #include "units/loaded_unit.h"

@@ -4,7 +4,7 @@
 /* The ledger on disk: /run/hugeplan/state.json. */
 
 #include "host/root.h"
-#include "plan/ledger.h"
+#include "promise/ledger.h"
 
 /* The ledger of this boot. When there is none, or it is broken or of another boot, a new one is
  * made; *ret_text then says why (NULL where nothing is wrong: it was read, or this is the first

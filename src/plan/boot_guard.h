@@ -7,7 +7,7 @@
  * multi-user.target. After three that did not, only what was reserved in the last good boot is
  * planned. */
 
-#include "plan/demand.h"
+#include "demand/demand.h"
 #include "plan/plan.h"
 
 /* So many at least have failed where the guard is closed. It stays so over boots that get through

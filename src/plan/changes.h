@@ -3,7 +3,7 @@
 
 /* What a reload has changed, instance by instance. */
 
-#include "plan/ledger.h"
+#include "promise/ledger.h"
 
 typedef enum ChangeKind {
         CHANGE_NONE,

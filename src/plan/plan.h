@@ -15,8 +15,8 @@
  *  - a pool is never lowered below what was found, nor below what is in use or promised; only where
  *    memory is short are found free pages split into the smaller ones that an instance needs. */
 
-#include "plan/demand.h"
-#include "plan/ledger.h"
+#include "demand/demand.h"
+#include "promise/ledger.h"
 
 /* What trying has shown: a pool that would not grow beyond this. */
 typedef struct PoolLimit {

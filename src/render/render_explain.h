@@ -3,7 +3,7 @@
 
 /* How the size of an instance, or of settings, comes about. */
 
-#include "plan/learned.h"
+#include "demand/learned.h"
 #include "render/render.h"
 
 /* What the generator writes for an instance. */

@@ -3,9 +3,9 @@
 
 #include "base/size.h"
 #include "base/text.h"
+#include "demand/learned.h"
 #include "model/name_check.h"
 #include "model/names.h"
-#include "plan/learned.h"
 #include "plan/limits.h"
 #include "plan/thp_plan.h"
 #include "units/fence.h"

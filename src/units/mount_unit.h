@@ -10,7 +10,7 @@
  * boot. */
 
 #include "config/mount_config.h"
-#include "plan/demand.h"
+#include "demand/demand.h"
 #include "read/accounts.h"
 #include "read/mount_table.h"
 

@@ -3,8 +3,8 @@
 
 #include "base/size.h"
 #include "base/text.h"
+#include "demand/figures.h"
 #include "model/problem.h"
-#include "plan/figures.h"
 #include "read/culprit.h"
 
 #include <string.h>

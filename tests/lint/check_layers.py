@@ -14,11 +14,12 @@ import sys
 import tempfile
 
 # Each room may include itself and the rooms before it.
-PURE = ("base", "model", "read", "engines", "config", "plan", "status", "units", "check", "render")
+PURE = ("base", "model", "read", "engines", "config", "demand", "promise", "plan", "status",
+        "units", "check", "render")
 # Effects: what each of these may include besides itself.
 EFFECTS = {
     "host": set(PURE) - {"check", "render"},
-    "apply": {"base", "model", "read", "engines", "config", "plan", "host"},
+    "apply": {"base", "model", "read", "engines", "config", "demand", "promise", "plan", "host"},
     "inspect": set(PURE) - {"render"} | {"host"},
     "systemd": set(PURE) - {"check", "render"} | {"host"},
     "ipc": {"base", "model"},

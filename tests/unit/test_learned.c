@@ -3,8 +3,8 @@
 /* What is made of a lesson, and what is written of it: the file that is written is read back as a
  * drop-in, whatever strangers have put into their settings. */
 
-#include "plan/figures.h"
-#include "plan/learned.h"
+#include "demand/figures.h"
+#include "demand/learned.h"
 #include "support/sources.h"
 #include "support/testing.h"
 

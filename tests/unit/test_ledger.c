@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 #include "base/size.h"
-#include "plan/ledger.h"
+#include "promise/ledger.h"
 #include "support/testing.h"
 
 static const char boot[] = "8ac7e6f2-boot";

@@ -5,7 +5,7 @@
  * and kept in NAME.conf.d/90-learned.conf, an ordinary drop-in on the root file system, so that the
  * next boot can reserve the size before the database's own files are there. */
 
-#include "plan/demand.h"
+#include "demand/demand.h"
 
 /* Whether there is something to be learned about INSTANCE: its size, or the version that decides what
  * it wants of transparent huge pages. */

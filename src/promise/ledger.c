@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "plan/ledger.h"
+#include "promise/ledger.h"
 
 #include "base/size.h"
 #include "base/text.h"

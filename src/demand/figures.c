@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "plan/figures.h"
+#include "demand/figures.h"
 
 EngineTarget figures_target(const InstanceConfig *instance) {
         return (EngineTarget){

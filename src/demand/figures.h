@@ -3,7 +3,7 @@
 
 /* Figures: the sizes of the instances with Memory=auto, from the databases' own files. */
 
-#include "plan/demand.h"
+#include "demand/demand.h"
 
 typedef enum FiguresWanted {
         FIGURES_UNLEARNED, /* only where none was learned for a page size: at boot, and on reload */
