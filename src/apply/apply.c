@@ -3,9 +3,11 @@
 
 #include "base/size.h"
 #include "base/text.h"
+#include "host/host_use.h"
 #include "host/probe.h"
 #include "model/names.h"
 #include "plan/evidence.h"
+#include "promise/balance.h"
 
 #include <linux/mempolicy.h>
 #include <signal.h>
@@ -16,8 +18,12 @@
 struct Apply {
         Arena *arena;
         const Root *root;
+        const Config *config;
         const HostConfig *host;
         const Topology *topology;
+        const Ledger *ledger;
+        const PlanStartings *starting;
+        const Plan *plan;
         ApplyResult *results;
         size_t n_results;
         size_t current;
@@ -48,20 +54,23 @@ static ApplyResult new_result(const Apply *apply, const PlanStep *step, uint64_t
         };
 }
 
-Apply *apply_new(Arena *arena, const Root *root, const HostConfig *host, const Topology *topology,
-                 const Plan *plan, uint64_t deadline_usec) {
+Apply *apply_new(Arena *arena, const ApplyInput *input) {
         Apply *apply = ARENA_NEW(arena, Apply);
 
         *apply = (Apply){.arena = arena,
-                         .root = root,
-                         .host = host,
-                         .topology = topology,
-                         .adds_surplus = topology_kernel_is_older(topology, 6, 7)};
-        PlanSteps steps = plan_steps(arena, plan);
+                         .root = input->root,
+                         .config = input->config,
+                         .host = &input->config->host,
+                         .topology = input->topology,
+                         .ledger = input->ledger,
+                         .starting = input->starting,
+                         .plan = input->plan,
+                         .adds_surplus = topology_kernel_is_older(input->topology, 6, 7)};
+        PlanSteps steps = plan_steps(arena, input->plan);
 
         apply->results = ARENA_ARRAY(arena, ApplyResult, steps.n + 1);
         VEC_FOREACH(step, &steps)
-                apply->results[apply->n_results++] = new_result(apply, step, deadline_usec);
+                apply->results[apply->n_results++] = new_result(apply, step, input->deadline_usec);
         return apply;
 }
 
@@ -195,13 +204,71 @@ static ApplyOperation make_operation(const Apply *apply, const ApplyResult *resu
         return operation;
 }
 
-/* Splitting is one write, which succeeds or not; all else is the ladder's. */
-static LadderMove next_move(ApplyResult *result, const LadderView *view) {
-        if (result->step.split_into_bytes == 0)
-                return ladder_next(&result->ladder, view);
+/* The balance of the pool's page size at this moment. Somebody may have mapped pages since the plan was
+ * made: it is looked at right before pages are given back, and right after it. */
+static Balance *look_at_promises(const Apply *apply, Arena *arena, const PlanPool *pool,
+                                 size_t *ret_node) {
+        Topology *now = probe_topology(apply->root, arena);
+        int k = topology_page_size_index(now, pool->page_size_bytes);
+        uint64_t *free_pages = ARENA_ARRAY(arena, uint64_t, now->n_nodes + 1);
+
+        *ret_node = topology_node_index(now, pool->node);
+        if (k < 0 || *ret_node == now->n_nodes)
+                return NULL;
+        const PlanInput input = {
+                .host = apply->host,
+                .demand = apply->plan->demand,
+                .topology = now,
+                .ledger = apply->ledger,
+                .use = host_use_read(apply->root, arena, apply->config, apply->ledger, now),
+                .starting = apply->starting,
+        };
+
+        for (size_t i = 0; i < now->n_nodes; i++)
+                free_pages[i] = now->nodes[i].pools[k].free_pages;
+        return balance_new(arena, &plan_promises(arena, &input)[k], free_pages);
+}
+
+/* Gives back what nobody was promised, in one write; and takes back what somebody was promised in that
+ * very moment. */
+static LadderMove next_lowering(const Apply *apply, ApplyResult *result, const LadderView *view) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const LadderMove done = {LADDER_DONE, 0, 0};
+        uint64_t now_pages = view->persistent_pages;
+        size_t node;
+
+        bool has_lowered = result->ladder.records.n > 0;
+
+        if (result->ladder.records.n > 1 || (!has_lowered && now_pages <= result->step.to_pages))
+                return done;
+        Balance *balance = look_at_promises(apply, arena, result->step.pool, &node);
+
+        if (!balance)
+                return done;
+        if (has_lowered) {
+                uint64_t missing = MIN(balance_missing_pages(balance, node),
+                                       sub_floored(result->step.from_pages, now_pages));
+
+                return missing > 0 ? (LadderMove){LADDER_WRITE, now_pages + missing, 0} : done;
+        }
+        uint64_t fewer = MIN(now_pages - result->step.to_pages, balance_spare_pages(balance, node));
+
+        return fewer > 0 ? (LadderMove){LADDER_WRITE, now_pages - fewer, 0} : done;
+}
+
+/* Splitting is one write, which succeeds or not. */
+static LadderMove next_split(const ApplyResult *result) {
         if (result->ladder.records.n > 0)
                 return (LadderMove){LADDER_DONE, 0, 0};
         return (LadderMove){LADDER_DEMOTE, result->step.from_pages - result->step.to_pages, 0};
+}
+
+static LadderMove next_move(const Apply *apply, ApplyResult *result, const LadderView *view) {
+        if (result->step.split_into_bytes > 0)
+                return next_split(result);
+        if (result->step.to_pages < result->step.from_pages)
+                return next_lowering(apply, result, view);
+        return ladder_next(&result->ladder, view);
 }
 
 bool apply_next(Apply *apply, uint64_t now_usec, ApplyOperation *ret) {
@@ -216,7 +283,7 @@ bool apply_next(Apply *apply, uint64_t now_usec, ApplyOperation *ret) {
                         result->is_finished = true;
                         continue;
                 }
-                LadderMove move = next_move(result, &view);
+                LadderMove move = next_move(apply, result, &view);
 
                 if (move.action != LADDER_DONE) {
                         *ret = make_operation(apply, result, &move);

@@ -36,10 +36,18 @@ typedef struct ApplyResult {
         bool is_finished;
 } ApplyResult;
 
-/* Nothing is written yet. HOST, TOPOLOGY and PLAN must outlive it. No new round of the ladder
- * begins after DEADLINE_USEC (same clock as the NOW_USEC given later). */
-Apply *apply_new(Arena *arena, const Root *root, const HostConfig *host, const Topology *topology,
-                 const Plan *plan, uint64_t deadline_usec);
+typedef struct ApplyInput {
+        const Root *root;
+        const Config *config;
+        const Topology *topology; /* as PLAN was made for it */
+        const Ledger *ledger; /* who was promised what; looked at again before pages are given back */
+        const PlanStartings *starting; /* units that start at that moment; NULL: none */
+        const Plan *plan;
+        uint64_t deadline_usec; /* no new round of the ladder begins after it; the clock is NOW_USEC's */
+} ApplyInput;
+
+/* Nothing is written yet. What INPUT refers to must outlive it. */
+Apply *apply_new(Arena *arena, const ApplyInput *input);
 
 /* The next operation; false when there is none left. Reads the pool and its node anew. */
 bool apply_next(Apply *apply, uint64_t now_usec, ApplyOperation *ret);

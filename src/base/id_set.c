@@ -27,6 +27,31 @@ unsigned id_set_count(const IdSet *set) {
         return n;
 }
 
+bool id_set_equals(const IdSet *a, const IdSet *b) {
+        return memcmp(a, b, sizeof(*a)) == 0;
+}
+
+bool id_set_is_subset(const IdSet *inner, const IdSet *outer) {
+        for (size_t i = 0; i < ARRAY_LEN(inner->words); i++)
+                if (inner->words[i] & ~outer->words[i])
+                        return false;
+        return true;
+}
+
+IdSet id_set_common(const IdSet *a, const IdSet *b) {
+        IdSet common = *a;
+
+        for (size_t i = 0; i < ARRAY_LEN(common.words); i++)
+                common.words[i] &= b->words[i];
+        return common;
+}
+
+bool id_set_meets(const IdSet *a, const IdSet *b) {
+        IdSet common = id_set_common(a, b);
+
+        return !id_set_is_empty(&common);
+}
+
 unsigned id_set_next(const IdSet *set, unsigned from) {
         while (from < ID_SET_MAX) {
                 uint64_t rest = set->words[from / 64] >> (from % 64);

@@ -22,6 +22,10 @@ void id_set_add(IdSet *set, unsigned id);
 bool id_set_has(const IdSet *set, unsigned id);
 bool id_set_is_empty(const IdSet *set);
 unsigned id_set_count(const IdSet *set);
+bool id_set_equals(const IdSet *a, const IdSet *b);
+bool id_set_meets(const IdSet *a, const IdSet *b); /* they have a member in common */
+bool id_set_is_subset(const IdSet *inner, const IdSet *outer);
+IdSet id_set_common(const IdSet *a, const IdSet *b);
 
 /* The smallest member that is at least FROM; ID_SET_MAX if there is none. */
 unsigned id_set_next(const IdSet *set, unsigned from);

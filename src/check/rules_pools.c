@@ -60,7 +60,7 @@ static uint64_t own_used_pages(const RuleRun *run, unsigned node, uint64_t page_
 /* Promised to anybody who may be no instance; on which node, nobody knows. */
 static uint64_t others_promised_pages(const RuleRun *run, uint64_t page_size_bytes) {
         int i = topology_page_size_index(run->input->topology, page_size_bytes);
-        uint64_t pages = i < 0 ? 0 : run->input->topology->page_sizes[i].promised_pages;
+        uint64_t pages = i < 0 ? 0 : run->input->topology->page_sizes[i].reserved_pages;
 
         if (run->input->holders)
                 VEC_FOREACH(holder, &run->input->holders->list)

@@ -2,12 +2,9 @@
 #include "ctl/command.h"
 
 #include "base/text.h"
-#include "host/boot_guard_file.h"
 #include "host/config_load.h"
-#include "host/host_sources.h"
 #include "host/log.h"
 #include "host/probe.h"
-#include "host/state.h"
 #include "model/exit_code.h"
 #include "model/names.h"
 #include "model/problem.h"
@@ -33,47 +30,48 @@ const Config *read_config(Command *command) {
 }
 
 Local local_load(Command *command) {
-        Arena *arena = command->arena;
-        const char *text;
-        Local local = {
+        return local_load_for(command, NULL);
+}
+
+/* What the service manager calls this start: systemd.exec(5). */
+static PlanStartings *starting_of(Command *command, const InstanceConfig *instance) {
+        PlanStartings *starting = ARENA_NEW(command->arena, PlanStartings);
+        const char *run = getenv("INVOCATION_ID");
+
+        *vec_push(command->arena, starting) = (PlanStarting){
+                .instance = instance->name,
+                .unit = instance->unit,
+                .run = run ? run : "",
+                .policy = {.kind = MEMORY_POLICY_ANY},
+        };
+        return starting;
+}
+
+Local local_load_for(Command *command, const InstanceConfig *starting) {
+        const LookInput input = {
+                .root = command->root,
                 .config = read_config(command),
-                .topology = probe_topology(command->root, arena),
-                .guard_problems = diags_in(arena),
+                .found = &command->found,
+                .starting = starting ? starting_of(command, starting) : NULL,
         };
-        Ledger *ledger = state_load(command->root, arena, local.topology->boot_id, &text);
-        HostSources sources = host_sources(command->root);
+        const Look *look = look_make(command->arena, &input);
 
-        ledger_observe(arena, ledger, local.topology);
-        Figures derived = figures_derive(arena, local.config, local.topology, &sources.sources,
-                                         FIGURES_UNLEARNED);
-
-        local.figures = command->found;
-        VEC_FOREACH(figure, &derived)
-                *vec_push(arena, &local.figures) = *figure;
-        const GuardedPlanInput input = {
-                .guard = boot_guard_load(command->root, arena),
-                .config = local.config,
-                .topology = local.topology,
-                .figures = &local.figures,
-                .ledger = ledger,
+        return (Local){
+                .config = look->config,
+                .topology = look->topology,
+                .ledger = look->ledger,
+                .plan = look->plan,
+                .figures = look->figures,
+                .after_reload = look->after_reload,
+                .guard_problems = look->guard_problems,
+                .look = look,
         };
-        GuardedPlan guarded = boot_guard_plan(arena, &input, &local.guard_problems);
-
-        local.ledger = ledger;
-        local.plan = guarded.plan;
-        local.after_reload = guarded.after_reload;
-        return local;
 }
 
 Status *local_status(Command *command, const Local *local, const char *phase) {
-        const StatusInput input = {
-                .config = local->config,
-                .plan = local->plan,
-                .topology = local->topology,
-                .ledger = local->ledger,
-                .phase = phase,
-        };
+        StatusInput input = look_status_input(local->look, local->plan);
 
+        input.phase = phase;
         Status *status = status_judge(command->arena, &input);
 
         diags_add_all(&status->problems, &local->guard_problems);

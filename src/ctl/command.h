@@ -7,6 +7,7 @@
 #include "base/size.h"
 #include "demand/figures.h"
 #include "host/root.h"
+#include "keeper/look.h"
 #include "render/render.h"
 #include "status/status.h"
 
@@ -29,8 +30,10 @@ typedef struct Command {
         bool is_all;           /* --all */
         bool is_watching;      /* --watch */
         bool is_writing;       /* --write */
+        bool is_forced;        /* --force */
         const char *draft;     /* --draft=, below the root; NULL: none */
         Figures found;         /* by the gate itself just now; they go before others */
+        bool is_changing;      /* reload, release: who is silent is waited for longer */
         bool is_daemon_silent; /* when it was asked last (daemon_call.h) */
 } Command;
 
@@ -43,6 +46,7 @@ typedef struct Local {
         Figures figures;          /* of instances with Memory=auto: found, or not learned yet */
         const Plan *after_reload; /* NULL while the boot guard is open */
         Diags guard_problems;
+        const Look *look; /* that all of it is from */
 } Local;
 
 /* A path as the user means it: from the working directory, as long as the root is that of the host. */
@@ -53,6 +57,9 @@ const Config *read_config(Command *command);
 
 /* Reads configuration, host and ledger and makes the plan; writes nothing. */
 Local local_load(Command *command);
+
+/* The same for the gate of an instance whose unit starts at this moment; NULL: it is none. */
+Local local_load_for(Command *command, const InstanceConfig *starting);
 
 /* The status as it is without a daemon. */
 Status *local_status(Command *command, const Local *local, const char *phase);

@@ -15,6 +15,8 @@ static const uint64_t patience_min_usec = USEC_PER_SEC;
 static const uint64_t patience_max_usec = 5 * USEC_PER_SEC;
 /* Between two turns of its loop the daemon probes and plans, and may wait a second for systemd. */
 static const uint64_t silence_usec = 2 * USEC_PER_SEC;
+/* Of one that is to change something, for which nobody else can be asked: a busy host is slow. */
+static const uint64_t silence_of_change_usec = 10 * USEC_PER_SEC;
 /* Once it was silent, it only has to show that it no longer is. */
 static const uint64_t silence_again_usec = 500 * USEC_PER_MSEC;
 
@@ -29,7 +31,9 @@ static const char *socket_path(Command *command) {
 }
 
 static uint64_t silence_limit_usec(const Command *command) {
-        return command->is_daemon_silent ? silence_again_usec : silence_usec;
+        if (command->is_daemon_silent)
+                return silence_again_usec;
+        return command->is_changing ? silence_of_change_usec : silence_usec;
 }
 
 int daemon_begin(Command *command, const char *method, json_t *parameters, bool more,

@@ -26,7 +26,7 @@ void daemon_endp(DaemonCall **call);
 
 /* Waits for the next reply, until DEADLINE_USEC (clock.h) at most. 0, or 1 when more will follow; then
  * *ret_parameters and *ret_error_name are the caller's. -EAGAIN: the daemon is silent, after some
- * three seconds; -ETIMEDOUT: it lives, but the time is over. Both lose nothing, and the call can be
+ * three seconds (twelve, of a change); -ETIMEDOUT: it lives, but the time is over. Both lose nothing, and the call can be
  * waited for again. Others are the end: -ECONNRESET when the daemon has ended, or serves too many. */
 int daemon_await(DaemonCall *call, uint64_t deadline_usec, json_t **ret_parameters,
                  char **ret_error_name);

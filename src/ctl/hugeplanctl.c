@@ -23,6 +23,7 @@ enum {
         OPTION_ALL,
         OPTION_WATCH,
         OPTION_WRITE,
+        OPTION_FORCE,
         OPTION_DRAFT,
 };
 
@@ -45,14 +46,15 @@ static void print_help(void) {
              "  --all                    with wait: every instance\n"
              "  --watch                  with status: again on every change\n"
              "  --write                  with suggest: create the files; none is ever replaced\n"
+             "  --force                  with reload: even if an instance that stands falls\n"
              "  -c NAME=VALUE            with size: a setting of the engine (repeatable)\n"
              "  --page-size=SIZE         with size: instead of the host's default\n"
              "  --engine-version=V       with size: the engine's version\n"
              "  --no-pager               accepted; nothing is ever paged\n"
              "  --help, --version\n"
              "\n"
-             "Exit codes: 0 as wished; 1 failed or refused; 2 wrong usage; 3 not (all) ready, or the\n"
-             "plan differs from the host; 4 no such instance; 75 timed out.\n"
+             "Exit codes: 0 as wished; 1 failed or refused; 2 wrong usage; 3 not (all) ready, the plan\n"
+             "differs from the host, or the reload is refused; 4 no such instance; 75 timed out.\n"
              "See hugeplanctl(1), hugeplan.d(5), hugepland(8).");
 }
 
@@ -99,6 +101,9 @@ static int take_option(Command *command, int option, const char **root_name) {
         case OPTION_ALL:
                 command->is_all = true;
                 return 0;
+        case OPTION_FORCE:
+                command->is_forced = true;
+                return 0;
         case OPTION_WRITE:
                 command->is_writing = true;
                 return 0;
@@ -133,6 +138,7 @@ static int parse_options(Command *command, int argc, char **argv, const char **r
                 {"all", no_argument, NULL, OPTION_ALL},
                 {"watch", no_argument, NULL, OPTION_WATCH},
                 {"write", no_argument, NULL, OPTION_WRITE},
+                {"force", no_argument, NULL, OPTION_FORCE},
                 {"help", no_argument, NULL, 'h'},
                 {"version", no_argument, NULL, OPTION_VERSION},
                 {},

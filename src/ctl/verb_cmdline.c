@@ -149,7 +149,7 @@ static Plan *plan_at_boot(Command *command, const Local *local) {
                 .ledger = ledger,
         };
 
-        ledger_observe(arena, ledger, boot);
+        ledger_observe(arena, ledger, boot, NULL);
         return plan_make(arena, &input);
 }
 

@@ -53,6 +53,7 @@ static uint64_t pages_possible(Command *command, const Local *local, const char 
                                          &local->figures),
                 .topology = local->topology,
                 .ledger = local->ledger,
+                .use = local->look->use,
         };
 
         return fit_pages(command->arena, &input, name, page_size_bytes);

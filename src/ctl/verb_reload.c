@@ -16,6 +16,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void print_pools(Command *command, const json_t *pools) {
+        PoolChange change;
+
+        for (size_t i = 0; i < json_array_size(pools); i++)
+                if (pool_change_from_json(json_array_get(pools, i), &change) == 0)
+                        puts(pool_change_format(command->arena, &change));
+}
+
 static int print_reload(Command *command, json_t *reply) {
         const json_t *instances = json_object_get(reply, "instances"), *item;
         const json_t *changes = json_object_get(reply, "changes");
@@ -29,6 +37,7 @@ static int print_reload(Command *command, json_t *reply) {
         json_array_foreach(changes, i, item)
                 if (change_from_json(command->arena, item, &change) == 0)
                         puts(change_format(command->arena, &change));
+        print_pools(command, json_object_get(reply, "pools"));
         json_array_foreach(instances, i, item) {
                 StatusInstance instance;
 
@@ -44,7 +53,9 @@ static int fail_reload(Command *command, const char *error_name, json_t *reply) 
                 log_line(LOG_ERR, "only root may reload hugeplan");
                 return EXIT_FAILED;
         }
-        if (!text_equals(error_name, MANAGER_ERROR_CONFIG_INVALID)) {
+        bool is_refused = text_equals(error_name, MANAGER_ERROR_RELOAD_REFUSED);
+
+        if (!is_refused && !text_equals(error_name, MANAGER_ERROR_CONFIG_INVALID)) {
                 log_line(LOG_ERR, "hugepland answers %s", error_name);
                 return EXIT_FAILED;
         }
@@ -53,8 +64,11 @@ static int fail_reload(Command *command, const char *error_name, json_t *reply) 
         if (command->json != JSON_OFF)
                 print_json(command, json_incref(reply));
         fputs(render_problems(command->arena, &problems, &command->render), stderr);
-        log_line(LOG_ERR, "the configuration has mistakes; the plan stays as it was");
-        return EXIT_FAILED;
+        log_line(LOG_ERR, is_refused ? "the reload is refused, and nothing was changed; "
+                                       "'hugeplanctl reload --force' does it all the same"
+                                     : "the configuration has mistakes; the previous plan stays in "
+                                       "effect");
+        return is_refused ? EXIT_NOT_READY : EXIT_FAILED;
 }
 
 static int fail_unreachable(int error) {
@@ -82,8 +96,10 @@ int verb_reload(Command *command) {
         char *error_name = NULL;
         json_t *reply = NULL;
 
+        command->is_changing = true;
         learn_for_reload(command);
-        int r = daemon_call(command, MANAGER_RELOAD, NULL, UINT64_MAX, &reply, &error_name);
+        int r = daemon_call(command, MANAGER_RELOAD, json_pack("{sb}", "force", command->is_forced),
+                            UINT64_MAX, &reply, &error_name);
 
         if (r < 0)
                 return fail_unreachable(r);
@@ -100,15 +116,27 @@ int verb_reload(Command *command) {
 
 /* ---- release ---- */
 
+/* What was read before and after is told; a unit that runs keeps what it has. */
 static int print_release(Command *command, const json_t *reply) {
+        const json_t *pools = json_object_get(reply, "pools");
         StatusInstance instance;
 
-        if (command->json != JSON_OFF)
-                print_json(command, json_incref(json_object_get(reply, "instance")));
-        else if (status_instance_from_json(command->arena, json_object_get(reply, "instance"),
-                                           &instance) == 0)
-                printf("%s: its free pages were given back; 'hugeplanctl reload' reserves them again\n",
-                       instance.name);
+        if (command->json != JSON_OFF) {
+                print_json(command, json_incref((json_t *) reply));
+                return EXIT_AS_WISHED;
+        }
+        if (status_instance_from_json(command->arena, json_object_get(reply, "instance"),
+                                      &instance) < 0)
+                return EXIT_AS_WISHED;
+        printf("%s: released; 'hugeplanctl reload' has its pages reserved again\n", instance.name);
+        if (instance.until_restart)
+                printf("%s keeps the %s pages of %s it runs with until it stops\n",
+                       instance.until_restart->unit,
+                       format_count(command->arena, instance.until_restart->pages),
+                       format_page_size(command->arena, instance.until_restart->page_size_bytes));
+        else if (json_array_size(pools) == 0)
+                puts("no page was given back");
+        print_pools(command, pools);
         return EXIT_AS_WISHED;
 }
 
@@ -116,6 +144,8 @@ int verb_release(Command *command) {
         char *error_name = NULL;
         json_t *reply = NULL;
         int code = EXIT_FAILED;
+
+        command->is_changing = true;
         int r = daemon_call(command, MANAGER_RELEASE,
                             json_pack("{ss}", "instance", command->arguments[0]), UINT64_MAX,
                             &reply, &error_name);

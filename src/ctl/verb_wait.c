@@ -12,13 +12,13 @@
 #include "ctl/verbs.h"
 #include "host/clock.h"
 #include "host/log.h"
-#include "host/mounts.h"
 #include "host/probe.h"
 #include "host/unit_cgroup.h"
 #include "inspect/holders.h"
 #include "ipc/manager_interface.h"
 #include "model/exit_code.h"
 #include "model/names.h"
+#include "model/problem.h"
 #include "render/render_status.h"
 #include "render/status_json.h"
 
@@ -93,20 +93,24 @@ static int tell_with_holders(Command *command, const Status *status,
 
 /* ---- without the daemon ---- */
 
-/* The unit is about to start, so its own pages must be free, whoever reserved them. */
+/* Whether this is the unit's own gate, which is about to start. */
+static bool is_own_gate(const Command *command, const InstanceConfig *config) {
+        return config->unit && unit_cgroup_has_process(command->root, config->unit, getpid());
+}
+
+/* The unit is about to start, so its pages must be available now, whoever reserved them. */
 static void judge_start(Command *command, const Local *local, StatusInstance *instance) {
         const PlanInstance *planned = plan_find(local->plan, instance->name);
-        uint64_t missing;
+        StatusInput input = look_status_input(local->look, local->plan);
 
-        if (!instance->unit || !unit_cgroup_has_process(command->root, instance->unit, getpid()) ||
-            instance->pages_wanted == 0)
+        if (instance->pages_wanted == 0)
                 return;
-        MountUse mount = mounts_use(command->root, planned->demand->config);
         PlanInstance wanted = *planned;
 
         wanted.pages_granted = planned->pages_wanted;
-        missing = status_missing_for_start(local->topology, &wanted, &mount);
-        if (missing == 0) {
+        Lack lack = status_lack_for(command->arena, &input, &wanted);
+
+        if (lack.pages == 0) {
                 instance->verdict = VERDICT_READY;
                 instance->reason = (Reason){};
                 return;
@@ -115,33 +119,34 @@ static void judge_start(Command *command, const Local *local, StatusInstance *in
                                                                    : VERDICT_REFUSED;
         instance->reason = (Reason){REASON_TAKEN,
                                     arena_printf(command->arena, "%s of its pages are not free",
-                                                 format_count(command->arena, missing)),
+                                                 format_count(command->arena, lack.pages)),
                                     DAEMON_REMEDY ", which reserves them"};
 }
 
 /* What the files say of the instance; false where there is none of that name. */
-static bool judge_alone(Command *command, const Local *local, const char *name, Status **ret_status,
+static bool judge_alone(Command *command, const char *name, Status **ret_status,
                         StatusInstance *ret) {
-        Status *status = local_status(command, local, "no daemon");
-        const StatusInstance *found = status_find(status, name);
+        const InstanceConfig *described = config_find(read_config(command), name);
 
-        if (!found)
+        if (!described)
                 return false;
-        *ret_status = status;
-        *ret = *found;
-        if (ret->verdict != VERDICT_INVALID)
-                judge_start(command, local, ret);
-        gate_judge_memory(command, status, ret);
+        bool is_starting = is_own_gate(command, described);
+        Local local = local_load_for(command, is_starting ? described : NULL);
+
+        *ret_status = local_status(command, &local, "no daemon");
+        *ret = *status_find(*ret_status, name);
+        if (is_starting && ret->verdict != VERDICT_INVALID)
+                judge_start(command, &local, ret);
+        gate_judge_memory(command, *ret_status, ret);
         return true;
 }
 
 static int decide_alone(Command *command, const char *name, const char *why) {
-        Local local = local_load(command);
         StatusInstance instance;
         Status *status;
 
-        if (!judge_alone(command, &local, name, &status, &instance))
-                return fail_no_instance(command, name, local.config);
+        if (!judge_alone(command, name, &status, &instance))
+                return fail_no_instance(command, name, read_config(command));
         log_line(LOG_WARNING, "hugepland cannot be reached (%s); looking at the files instead",
                  why);
         return tell_with_holders(command, status, &instance);
@@ -156,10 +161,7 @@ static bool pass_alone(const Command *command, const char *name, int *ret_code) 
         Status *status;
 
         now.arena = arena;
-        Local local = local_load(&now);
-
-        if (!judge_alone(&now, &local, name, &status, &instance) ||
-            instance.verdict != VERDICT_READY)
+        if (!judge_alone(&now, name, &status, &instance) || instance.verdict != VERDICT_READY)
                 return false;
         log_line(LOG_WARNING, "hugepland does not answer; by the kernel's files the pages stand");
         *ret_code = tell(&now, &instance);
@@ -358,6 +360,21 @@ static int wait_for(Command *command, const char *name) {
         return r < 0 ? decide_alone(command, name, daemon_error(r)) : code;
 }
 
+/* Their pages are there, but some unit was not let start when they were not. */
+static int tell_refused_starts(Command *command) {
+        const char *why;
+        const Status *status = ask_status(command, &why);
+        int code = EXIT_AS_WISHED;
+
+        if (status)
+                VEC_FOREACH(problem, &status->problems.list)
+                        if (text_equals(problem->id, problem_id(PROBLEM_GATE_REFUSED))) {
+                                log_line(LOG_ERR, "%s", diag_format(command->arena, problem));
+                                code = EXIT_FAILED;
+                        }
+        return code;
+}
+
 /* Every instance; the exit code is the first that is not 0. */
 static int wait_for_all(Command *command) {
         const Config *config = read_config(command);
@@ -369,7 +386,7 @@ static int wait_for_all(Command *command) {
                 if (first == EXIT_AS_WISHED)
                         first = code;
         }
-        return first;
+        return first == EXIT_AS_WISHED ? tell_refused_starts(command) : first;
 }
 
 int verb_wait(Command *command) {

@@ -20,11 +20,11 @@ const Verb verbs[] = {
          "Drop-ins for the databases found on this host (--write: create them)"},
         {"wait", "NAME", 0, 1, verb_wait,
          "Wait until an instance (--all: every one) has its pages; the gate of database units"},
-        {"reload", "", 0, 0, verb_reload, "Read the configuration anew and apply the difference"},
+        {"reload", "", 0, 0, verb_reload,
+         "Read the configuration anew and apply the difference (--force: whoever falls)"},
         {"release", "NAME", 1, 1, verb_release,
          "Give back an instance's own free pages until the next reload or start"},
-        /* For our own units, and the drop-ins of others. */
-        {"fence", "NAME", 1, 1, verb_fence, NULL},
+        /* For our own units. */
         {"pam-limits", "", 0, 0, verb_pam_limits, NULL},
         {"boot-guard", "begin|good", 1, 1, verb_boot_guard, NULL},
         {"cat-config", "", 0, 0, verb_cat_config, "Print the configuration files that count",

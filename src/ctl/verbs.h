@@ -25,7 +25,6 @@ int verb_cat_config(Command *command);
 int verb_check(Command *command);
 int verb_cmdline(Command *command);
 int verb_explain(Command *command);
-int verb_fence(Command *command);
 int verb_fit(Command *command);
 int verb_pam_limits(Command *command);
 int verb_plan(Command *command);

@@ -92,7 +92,7 @@ static bool is_switched_off(const Root *root) {
 static int on_reload(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata) {
         (void) source;
         (void) info;
-        manager_reload(userdata);
+        manager_reload(userdata, false);
         return 0;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/size.h"
 #include "base/text.h"
+#include "demand/unit_policy.h"
 
 typedef struct Context {
         Arena *arena;
@@ -291,6 +292,18 @@ static Reason compute_instance(const Context *context, const InstanceConfig *con
         return reason.kind != REASON_NONE ? reason : fill_options(context, config, instance);
 }
 
+/* Of the nodes that there are; who has no unit gets none. */
+static MemoryPolicy policy_of(const Config *config, const Topology *topology,
+                              const InstanceConfig *instance) {
+        MemoryPolicy policy = {.kind = MEMORY_POLICY_ANY};
+        IdSet with_memory = topology_memory_nodes(topology);
+
+        if (instance->unit)
+                policy = unit_policy(config, instance->unit);
+        policy.nodes = id_set_common(&policy.nodes, &with_memory);
+        return policy;
+}
+
 Demand *demand_compute(Arena *arena, const Config *config, const Topology *topology,
                        const Figures *figures) {
         const Context context = {arena, topology, figures};
@@ -303,6 +316,7 @@ Demand *demand_compute(Arena *arena, const Config *config, const Topology *topol
                 DemandInstance *instance = &demand->instances[i];
 
                 instance->config = &config->instances[i];
+                instance->policy = policy_of(config, topology, instance->config);
                 instance->reason = compute_instance(&context, instance->config, instance);
                 if (instance->reason.kind != REASON_NONE)
                         instance->n_options = 0;

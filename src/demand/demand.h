@@ -5,6 +5,7 @@
  * configuration turned into numbers by the engines' rules, before anyone asks whether they fit. */
 
 #include "config/config.h"
+#include "model/memory_policy.h"
 #include "model/reason.h"
 #include "model/topology.h"
 
@@ -35,6 +36,7 @@ typedef struct DemandInstance {
         size_t n_options;
         /* The nodes that may serve it and can: online, with memory, allowed to us. */
         IdSet nodes;
+        MemoryPolicy policy; /* under which its unit will take the pages, by its drop-in */
         /* Why it is not served, whatever memory there is; REASON_NONE: it may be. Without options it
          * cannot be. */
         Reason reason;

@@ -45,6 +45,17 @@ static Reason failed(Arena *arena, const char *path, int error, const char *reme
                         remedy};
 }
 
+/* In its sandbox the daemon has another way to the same files. */
+static int write_attribute(const Root *root, Arena *arena, const char *path, const char *text) {
+        int r = root_write_attribute(root, path, text);
+
+        if (r != -EROFS || !text_starts_with(path, PATH_CGROUP))
+                return r;
+        return root_write_attribute(
+                root, arena_printf(arena, "%s%s", PATH_CGROUP_WRITABLE, path + strlen(PATH_CGROUP)),
+                text);
+}
+
 /* Lets the groups below GROUP have the controller. */
 static Reason turn_on(const Root *root, Arena *arena, const char *group) {
         const char *path = arena_printf(arena, "%s/cgroup.subtree_control", group);
@@ -52,7 +63,7 @@ static Reason turn_on(const Root *root, Arena *arena, const char *group) {
 
         if (has_controller(root, group, "cgroup.subtree_control"))
                 return (Reason){};
-        r = root_write_attribute(root, path, "+" CONTROLLER);
+        r = write_attribute(root, arena, path, "+" CONTROLLER);
         if (r == 0 && !has_controller(root, group, "cgroup.subtree_control"))
                 r = -EIO;
         /* A group with processes of its own has no controllers for those below. */
@@ -74,10 +85,14 @@ static Reason turn_on_above(const Root *root, Arena *arena, const char *group) {
         return reason;
 }
 
+Reason cgroup_fence_count(const Root *root, Arena *arena, const char *group) {
+        return turn_on_above(root, arena, group);
+}
+
 static Reason limit(const Root *root, Arena *arena, const char *group, const PageCount *count) {
         const char *path = fence_path(arena, group, count->page_size_bytes);
         uint64_t bytes = mul_saturated(count->pages, count->page_size_bytes), now;
-        int r = root_write_attribute(root, path, arena_printf(arena, "%" PRIu64 "\n", bytes));
+        int r = write_attribute(root, arena, path, arena_printf(arena, "%" PRIu64 "\n", bytes));
 
         if (r == -ENOENT)
                 return failed(arena, path, r, "kernels have it from 5.7 on");
@@ -105,4 +120,17 @@ Reason cgroup_fence_set(const Root *root, Arena *arena, const char *group,
                 reason = limit(root, arena, group, count);
         }
         return reason;
+}
+
+void cgroup_fence_widen(const Root *root, Arena *arena, const char *group,
+                        const PageCounts *limits) {
+        VEC_FOREACH(count, limits) {
+                const char *path = fence_path(arena, group, count->page_size_bytes);
+                uint64_t now;
+
+                /* Where there is no limit, it says "max". */
+                if (root_read_u64(root, path, &now) == 0 &&
+                    now < mul_saturated(count->pages, count->page_size_bytes))
+                        write_attribute(root, arena, path, "max");
+        }
 }

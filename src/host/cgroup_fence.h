@@ -15,7 +15,15 @@
  * it, or nothing can be found out. */
 Reason cgroup_fence_judge(const Root *root);
 
+/* Has the controller count for GROUP, which is a unit's, from now on: what was mapped before is counted
+ * above it. REASON_NONE, or REASON_NO_FENCE with what failed. Needs to be root. */
+Reason cgroup_fence_count(const Root *root, Arena *arena, const char *group);
+
 /* Limits GROUP (unit_cgroup_own()) to LIMITS, and reads back. REASON_NONE, or REASON_NO_FENCE with
  * what failed; limits of other page sizes may be set then. Needs to be root. */
 Reason cgroup_fence_set(const Root *root, Arena *arena, const char *group,
+                        const PageCounts *limits);
+
+/* Takes limits of GROUP away that are smaller than LIMITS: of an earlier configuration. */
+void cgroup_fence_widen(const Root *root, Arena *arena, const char *group,
                         const PageCounts *limits);

@@ -143,6 +143,7 @@ MountUse mounts_use(const Root *root, const InstanceConfig *instance) {
         if (!entry || !mount_entry_read(arena, entry, &mount) || mount.page_size_bytes == 0)
                 return (MountUse){};
         return (MountUse){
+                .instance = instance->name,
                 .page_size_bytes = mount.page_size_bytes,
                 .earmarked_pages = mount.min_size_bytes / mount.page_size_bytes,
                 .used_pages = used_pages(root, instance->mount->path, mount.page_size_bytes),

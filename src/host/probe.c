@@ -51,19 +51,31 @@ static char *read_text(const Probe *probe, const char *path) {
         return root_read_attribute(probe->root, probe->arena, path, &text) < 0 ? NULL : text;
 }
 
-static uint64_t read_count(const Probe *probe, const char *path) {
-        uint64_t count = 0;
-
-        root_read_u64(probe->root, path, &count);
-        return count;
-}
-
 /* ---- page sizes ---- */
 
 static int compare_sizes_down(const void *a, const void *b) {
         uint64_t first = ((const PageSize *) a)->bytes, second = ((const PageSize *) b)->bytes;
 
         return first > second ? -1 : first < second;
+}
+
+static void read_page_size(const Root *root, PageSize *size) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const char *base = arena_printf(
+                arena, PATH_HUGEPAGES "/" NAME_HUGEPAGES_DIR "%" PRIu64 "kB", size->bytes / KIB);
+        const struct {
+                const char *attribute;
+                uint64_t *count;
+        } files[] = {
+                {"nr_hugepages", &size->total_pages},
+                {"free_hugepages", &size->free_pages},
+                {"surplus_hugepages", &size->surplus_pages},
+                {"resv_hugepages", &size->reserved_pages},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(files); i++)
+                root_read_u64(root, arena_printf(arena, "%s/%s", base, files[i].attribute),
+                              files[i].count);
 }
 
 static void probe_page_sizes(Probe *probe) {
@@ -74,21 +86,13 @@ static void probe_page_sizes(Probe *probe) {
         root_list(probe->root, probe->arena, PATH_HUGEPAGES, &names);
         VEC_FOREACH(name, &names) {
                 uint64_t bytes = page_size_from_name(probe->arena, *name);
-                const char *base = arena_printf(probe->arena, PATH_HUGEPAGES "/%s/", *name);
 
                 if (bytes == 0)
                         continue;
-                *vec_push(probe->arena, &sizes) = (PageSize){
-                        .bytes = bytes,
-                        .total_pages = read_count(
-                                probe, arena_printf(probe->arena, "%snr_hugepages", base)),
-                        .free_pages = read_count(
-                                probe, arena_printf(probe->arena, "%sfree_hugepages", base)),
-                        .surplus_pages = read_count(
-                                probe, arena_printf(probe->arena, "%ssurplus_hugepages", base)),
-                        .promised_pages = read_count(
-                                probe, arena_printf(probe->arena, "%sresv_hugepages", base)),
-                };
+                PageSize *size = vec_push(probe->arena, &sizes);
+
+                *size = (PageSize){.bytes = bytes};
+                read_page_size(probe->root, size);
         }
         if (sizes.n > 0)
                 qsort(sizes.items, sizes.n, sizeof(PageSize), compare_sizes_down);
@@ -173,6 +177,37 @@ int probe_pool(const Root *root, const Topology *topology, unsigned node, uint64
         }
         *ret = pool;
         return 0;
+}
+
+static bool read_counts_again(const Root *root, const Topology *topology, unsigned node,
+                              Pool *pool) {
+        Pool now;
+
+        if (!pool->exists || probe_pool(root, topology, node, pool->page_size_bytes, &now) < 0 ||
+            (now.total_pages == pool->total_pages && now.free_pages == pool->free_pages &&
+             now.surplus_pages == pool->surplus_pages))
+                return false;
+        pool->total_pages = now.total_pages;
+        pool->free_pages = now.free_pages;
+        pool->surplus_pages = now.surplus_pages;
+        return true;
+}
+
+bool probe_counts_again(const Root *root, Topology *topology) {
+        bool is_changed = false;
+
+        for (size_t k = 0; k < topology->n_page_sizes; k++) {
+                PageSize before = topology->page_sizes[k];
+
+                read_page_size(root, &topology->page_sizes[k]);
+                is_changed = is_changed ||
+                             before.reserved_pages != topology->page_sizes[k].reserved_pages;
+                for (size_t i = 0; i < topology->n_nodes; i++)
+                        if (read_counts_again(root, topology, topology->nodes[i].id,
+                                              &topology->nodes[i].pools[k]))
+                                is_changed = true;
+        }
+        return is_changed;
 }
 
 /* "2048kB"; sizes above the smallest have it, since 5.16. */

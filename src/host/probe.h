@@ -20,6 +20,10 @@ Topology *probe_topology(const Root *root, Arena *arena);
  * node or the pool has gone. */
 int probe_pool(const Root *root, const Topology *topology, unsigned node, uint64_t page_size_bytes,
                Pool *ret);
+
+/* Reads the counts of all pools anew; whether any is another one. */
+bool probe_counts_again(const Root *root, Topology *topology);
+
 int probe_node_memory(const Root *root, const Topology *topology, Node *node);
 
 /* Where an attribute of a pool, or of a node ("compact"), is: below the node, or for the whole host

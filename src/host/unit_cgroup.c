@@ -68,22 +68,28 @@ static const char *find_group(const Root *root, Arena *arena, const char *slice,
         return NULL;
 }
 
-static bool search(const Root *root, const char *unit, pid_t pid) {
+const char *unit_cgroup_find(const Root *root, Arena *arena, const char *unit) {
         /* Unified, hybrid and legacy hierarchies: systemd's own is one of these. */
         static const char *const hierarchies[] = {
                 PATH_CGROUP,
                 PATH_CGROUP "/unified",
                 PATH_CGROUP "/systemd",
         };
-        CLEANUP(arena_freep) Arena *arena = arena_new();
 
         for (size_t i = 0; i < ARRAY_LEN(hierarchies); i++) {
                 const char *group = find_group(root, arena, hierarchies[i], unit, 0);
 
-                if (group && unit_has(root, arena, group, pid))
-                        return true;
+                if (group)
+                        return group;
         }
-        return false;
+        return NULL;
+}
+
+static bool search(const Root *root, const char *unit, pid_t pid) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const char *group = unit_cgroup_find(root, arena, unit);
+
+        return group && unit_has(root, arena, group, pid);
 }
 
 bool unit_cgroup_has_process(const Root *root, const char *unit, pid_t pid) {

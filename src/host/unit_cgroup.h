@@ -12,6 +12,10 @@
  * systemd puts ExecStartPre= of delegated units. False where nothing can be found out. */
 bool unit_cgroup_has_process(const Root *root, const char *unit, pid_t pid);
 
+/* The control group of UNIT, in whichever hierarchy systemd has it, allocated in ARENA; NULL: it has
+ * none, so it does not run. An empty one may be between two commands of a unit. */
+const char *unit_cgroup_find(const Root *root, Arena *arena, const char *unit);
+
 /* Whether the system service UNIT has any process: it runs, or is about to. False where nothing can
  * be found out. */
 bool unit_cgroup_is_populated(const Root *root, const char *unit);

@@ -21,6 +21,7 @@
 #define MANAGER_ERROR_REFUSED          MANAGER_INTERFACE ".Refused"
 #define MANAGER_ERROR_TIMED_OUT        MANAGER_INTERFACE ".TimedOut"
 #define MANAGER_ERROR_CONFIG_INVALID   MANAGER_INTERFACE ".ConfigInvalid"
+#define MANAGER_ERROR_RELOAD_REFUSED   MANAGER_INTERFACE ".ReloadRefused"
 
 /* In the interface definition language. */
 extern const char manager_interface_description[];
@@ -28,4 +29,5 @@ extern const char manager_interface_description[];
 /* For the methods' rows; the others take varlink_no_parameters. */
 extern const VarlinkParameter manager_wait_parameters[];
 extern const VarlinkParameter manager_grow_parameters[];
+extern const VarlinkParameter manager_reload_parameters[];
 extern const VarlinkParameter manager_release_parameters[];

@@ -70,6 +70,9 @@
 #define NAME_HUGEPAGES_DIR          "hugepages-" /* followed by the size in kB and "kB" */
 #define PATH_INITRD_RELEASE         "/etc/initrd-release"
 
+/* The tree at PATH_CGROUP as hugeplan.service can write it: there it is read-only within. */
+#define PATH_CGROUP_WRITABLE "/run/hugeplan/cgroup"
+
 /* Accounts and their limits. One group may make System V segments of huge pages: ours, by
  * sysusers.d, so that databases of several owners can be members. */
 #define PATH_PASSWD            "/etc/passwd"

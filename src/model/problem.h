@@ -17,6 +17,7 @@ typedef enum ProblemKind {
         PROBLEM_CONFIG_BAD_NAME,
         PROBLEM_CONFIG_ORPHAN,
         PROBLEM_CONFIG_REJECTED, /* by a reload; the plan of before stands */
+        PROBLEM_RELOAD_REFUSED,  /* for an instance that stands; likewise */
         PROBLEM_CONFIG_PENDING,  /* a mistake in a file that was not read yet */
 
         /* of the host under a plan */
@@ -34,6 +35,9 @@ typedef enum ProblemKind {
         PROBLEM_DRIFT,
         PROBLEM_HELD_BACK, /* rescue mode */
         PROBLEM_SURPLUS_PAGES,
+        PROBLEM_PAGES_EXPOSED, /* what a unit was promised may be taken by another */
+        PROBLEM_PAGES_KEPT,    /* by the unit of an instance that is described no longer */
+        PROBLEM_GATE_REFUSED,  /* the last start, and nothing has started since */
         PROBLEM_THP_CONFLICT,
         PROBLEM_THP_WRITE,
         PROBLEM_SHM_GROUP_MISSING,

@@ -4,11 +4,18 @@
 #include "base/size.h"
 #include "base/text.h"
 
+size_t topology_node_index(const Topology *topology, unsigned id) {
+        size_t i = 0;
+
+        while (i < topology->n_nodes && topology->nodes[i].id != id)
+                i++;
+        return i;
+}
+
 const Node *topology_node(const Topology *topology, unsigned id) {
-        for (size_t i = 0; i < topology->n_nodes; i++)
-                if (topology->nodes[i].id == id)
-                        return &topology->nodes[i];
-        return NULL;
+        size_t i = topology_node_index(topology, id);
+
+        return i < topology->n_nodes ? &topology->nodes[i] : NULL;
 }
 
 int topology_page_size_index(const Topology *topology, uint64_t page_size_bytes) {
@@ -25,33 +32,6 @@ const Pool *topology_pool(const Topology *topology, unsigned node_id, uint64_t p
         if (!node || i < 0 || !node->pools[i].exists)
                 return NULL;
         return &node->pools[i];
-}
-
-/* Promises are dealt out node by node so that the parts add up: each node takes its share of the
- * promises that the nodes from it on still have to take. */
-uint64_t topology_promised_pages(const Topology *topology, unsigned node_id,
-                                 uint64_t page_size_bytes) {
-        int i = topology_page_size_index(topology, page_size_bytes);
-
-        if (i < 0)
-                return 0;
-
-        uint64_t promised_left = topology->page_sizes[i].promised_pages, free_left = 0;
-
-        for (size_t k = 0; k < topology->n_nodes; k++)
-                free_left += topology->nodes[k].pools[i].free_pages;
-        for (size_t k = 0; k < topology->n_nodes && free_left > 0; k++) {
-                const Node *node = &topology->nodes[k];
-                uint64_t free_here = node->pools[i].free_pages;
-                uint64_t promised = MIN(promised_left, free_left);
-                uint64_t share = mul_div(promised, free_here, free_left);
-
-                if (node->id == node_id)
-                        return MIN(share, free_here);
-                promised_left -= share;
-                free_left -= free_here;
-        }
-        return 0;
 }
 
 bool topology_has_kernel_argument(const Topology *topology, const char *word) {

@@ -25,7 +25,7 @@ typedef struct Pool {
         uint64_t page_size_bytes;
         bool exists;
         uint64_t total_pages;   /* nr_hugepages as read: persistent and surplus */
-        uint64_t free_pages;    /* free, promised ones included */
+        uint64_t free_pages;    /* free, reserved ones included */
         uint64_t surplus_pages; /* beyond the persistent count, vanish when given back */
         /* What the kernel splits a free page of this pool into on demand (`demote`); 0: it cannot. */
         uint64_t demote_to_bytes;
@@ -50,7 +50,7 @@ typedef struct PageSize {
         uint64_t total_pages; /* over all nodes */
         uint64_t free_pages;
         uint64_t surplus_pages;
-        uint64_t promised_pages; /* resv_hugepages: mapped but not touched yet; host-wide only */
+        uint64_t reserved_pages; /* resv_hugepages: mapped and not touched yet; host-wide only */
 } PageSize;
 
 typedef struct ThpSize {
@@ -95,6 +95,9 @@ typedef struct Topology {
 /* The node of that number, NULL if it is not online. */
 const Node *topology_node(const Topology *topology, unsigned id);
 
+/* The index of the node in `nodes`; n_nodes if it is not online. */
+size_t topology_node_index(const Topology *topology, unsigned id);
+
 /* The index of a page size, -1 if the host has none such. */
 int topology_page_size_index(const Topology *topology, uint64_t page_size_bytes);
 
@@ -116,10 +119,6 @@ static inline uint64_t page_size_persistent_pages(const PageSize *size) {
 static inline uint64_t pool_used_pages(const Pool *pool) {
         return pool->total_pages > pool->free_pages ? pool->total_pages - pool->free_pages : 0;
 }
-
-/* Promised pages of a node. The kernel counts promises for the whole host; they are laid to the
- * nodes in proportion to their free pages, which is an estimate wherever there is more than one. */
-uint64_t topology_promised_pages(const Topology *topology, unsigned node, uint64_t page_size_bytes);
 
 /* The words of the kernel command line; true when WORD is one of them. */
 bool topology_has_kernel_argument(const Topology *topology, const char *word);

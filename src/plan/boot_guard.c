@@ -149,7 +149,11 @@ static Plan *make_plan(Arena *arena, const GuardedPlanInput *input, const Ledger
         return plan_make(arena, &(PlanInput){.host = &input->config->host,
                                              .demand = demand,
                                              .topology = input->topology,
-                                             .ledger = ledger});
+                                             .ledger = ledger,
+                                             .use = input->use,
+                                             .limits = input->limits,
+                                             .starting = input->starting,
+                                             .is_restarted = input->is_restarted});
 }
 
 GuardedPlan boot_guard_plan(Arena *arena, const GuardedPlanInput *input, Diags *problems) {

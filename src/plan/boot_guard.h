@@ -57,6 +57,10 @@ typedef struct GuardedPlanInput {
         const Topology *topology;
         const Figures *figures; /* as for demand_compute() */
         const Ledger *ledger;   /* observed for the topology */
+        const HostUse *use;
+        const PoolLimits *limits;      /* NULL: none known */
+        const PlanStartings *starting; /* NULL: none */
+        bool is_restarted;             /* as PlanInput has it */
 } GuardedPlanInput;
 
 /* What INPUT refers to must outlive the plans. */

@@ -5,8 +5,9 @@
 #include "base/text.h"
 
 static const char *const kind_names[] = {
-        [CHANGE_NONE] = "unchanged", [CHANGE_ADDED] = "added",   [CHANGE_REMOVED] = "removed",
-        [CHANGE_GROWN] = "grown",    [CHANGE_SHRUNK] = "shrunk", [CHANGE_MOVED] = "moved",
+        [CHANGE_NONE] = "unchanged",  [CHANGE_ADDED] = "added", [CHANGE_REMOVED] = "removed",
+        [CHANGE_REFUSED] = "refused", [CHANGE_GROWN] = "grown", [CHANGE_SHRUNK] = "shrunk",
+        [CHANGE_MOVED] = "moved",
 };
 
 const char *change_kind_name(ChangeKind kind) {
@@ -21,7 +22,8 @@ static uint64_t pages_on(const LedgerInstance *instance, unsigned node) {
 }
 
 static bool is_same_place(const LedgerInstance *before, const LedgerInstance *after) {
-        if (before->page_size_bytes != after->page_size_bytes)
+        if (before->page_size_bytes != after->page_size_bytes ||
+            ledger_granted_pages(before) != ledger_granted_pages(after))
                 return false;
         VEC_FOREACH(grant, &after->grants)
                 if (pages_on(before, grant->node) != grant->pages)
@@ -52,7 +54,21 @@ static Change compare(const LedgerInstance *before, const LedgerInstance *after)
         return change;
 }
 
-Changes changes_between(Arena *arena, const Ledger *before, const Ledger *after) {
+/* What a unit runs with, where that is not what the instance has now. */
+static void add_kept(const Ledger *after, Change *change) {
+        VEC_FOREACH(hold, &after->holds) {
+                const LedgerInstance *now = ledger_instance(after, change->instance);
+
+                if (hold->is_tentative || !text_equals(hold->granted.name, change->instance) ||
+                    (now && now->page_size_bytes == hold->granted.page_size_bytes &&
+                     is_same_place(now, &hold->granted)))
+                        continue;
+                change->kept_by = hold->unit;
+                change->kept_pages = ledger_granted_pages(&hold->granted);
+        }
+}
+
+Changes changes_between(Arena *arena, const Ledger *before, const Ledger *after, const Plan *plan) {
         Changes changes = {};
 
         VEC_FOREACH(instance, &after->instances)
@@ -61,6 +77,32 @@ Changes changes_between(Arena *arena, const Ledger *before, const Ledger *after)
         VEC_FOREACH(instance, &before->instances)
                 if (!ledger_instance(after, instance->name))
                         *vec_push(arena, &changes) = compare(instance, NULL);
+        VEC_FOREACH(change, &changes) {
+                if (change->kind == CHANGE_REMOVED && plan_find(plan, change->instance))
+                        change->kind = CHANGE_REFUSED;
+                add_kept(after, change);
+        }
+        return changes;
+}
+
+PoolChanges pool_changes_between(Arena *arena, const Topology *before, const Topology *after) {
+        PoolChanges changes = {};
+
+        for (size_t k = 0; k < after->n_page_sizes; k++)
+                for (size_t i = 0; i < after->n_nodes; i++) {
+                        const Pool *now = &after->nodes[i].pools[k];
+                        const Pool *then =
+                                topology_pool(before, after->nodes[i].id, now->page_size_bytes);
+                        PoolChange change = {
+                                .node = after->nodes[i].id,
+                                .page_size_bytes = now->page_size_bytes,
+                                .pages_before = then ? pool_persistent_pages(then) : 0,
+                                .pages_after = pool_persistent_pages(now),
+                        };
+
+                        if (now->exists && change.pages_before != change.pages_after)
+                                *vec_push(arena, &changes) = change;
+                }
         return changes;
 }
 
@@ -69,31 +111,70 @@ json_t *changes_to_json(const Changes *changes) {
 
         VEC_FOREACH(change, changes)
                 json_array_append_new(
-                        array, json_pack("{ss ss sI sI sI}", "instance", change->instance, "change",
-                                         change_kind_name(change->kind), "pageSizeBytes",
-                                         (json_int_t) change->page_size_bytes, "pagesBefore",
-                                         (json_int_t) change->pages_before, "pagesAfter",
-                                         (json_int_t) change->pages_after));
+                        array,
+                        json_pack("{ss ss sI sI sI ss? sI}", "instance", change->instance, "change",
+                                  change_kind_name(change->kind), "pageSizeBytes",
+                                  (json_int_t) change->page_size_bytes, "pagesBefore",
+                                  (json_int_t) change->pages_before, "pagesAfter",
+                                  (json_int_t) change->pages_after, "keptBy", change->kept_by,
+                                  "pagesKept", (json_int_t) change->kept_pages));
         return array;
 }
 
-int change_from_json(Arena *arena, const json_t *json, Change *ret) {
-        json_int_t size, before, after;
-        const char *instance, *kind;
+json_t *pool_changes_to_json(const PoolChanges *changes) {
+        json_t *array = json_array();
 
-        if (json_unpack((json_t *) json, "{ss ss sI sI sI}", "instance", &instance, "change", &kind,
-                        "pageSizeBytes", &size, "pagesBefore", &before, "pagesAfter", &after) < 0)
+        VEC_FOREACH(change, changes)
+                json_array_append_new(array, json_pack("{si sI sI sI}", "node", (int) change->node,
+                                                       "pageSizeBytes",
+                                                       (json_int_t) change->page_size_bytes, "from",
+                                                       (json_int_t) change->pages_before, "to",
+                                                       (json_int_t) change->pages_after));
+        return array;
+}
+
+int pool_change_from_json(const json_t *json, PoolChange *ret) {
+        json_int_t size, before, after;
+        int node;
+
+        if (json_unpack((json_t *) json, "{si sI sI sI}", "node", &node, "pageSizeBytes", &size,
+                        "from", &before, "to", &after) < 0)
+                return -EPROTO;
+        *ret = (PoolChange){(unsigned) node, (uint64_t) size, (uint64_t) before, (uint64_t) after};
+        return 0;
+}
+
+char *pool_change_format(Arena *arena, const PoolChange *change) {
+        return arena_printf(arena, "node %u: %s -> %s pages of %s", change->node,
+                            format_count(arena, change->pages_before),
+                            format_count(arena, change->pages_after),
+                            format_page_size(arena, change->page_size_bytes));
+}
+
+int change_from_json(Arena *arena, const json_t *json, Change *ret) {
+        json_int_t size, before, after, kept;
+        const char *instance, *kind;
+        json_t *kept_by;
+
+        if (json_unpack((json_t *) json, "{ss ss sI sI sI so sI}", "instance", &instance, "change",
+                        &kind, "pageSizeBytes", &size, "pagesBefore", &before, "pagesAfter", &after,
+                        "keptBy", &kept_by, "pagesKept", &kept) < 0)
                 return -EPROTO;
         for (size_t i = 0; i < ARRAY_LEN(kind_names); i++)
                 if (text_equals(kind, kind_names[i])) {
-                        *ret = (Change){arena_strdup(arena, instance), (ChangeKind) i,
-                                        (uint64_t) size, (uint64_t) before, (uint64_t) after};
+                        *ret = (Change){arena_strdup(arena, instance),
+                                        (ChangeKind) i,
+                                        (uint64_t) size,
+                                        (uint64_t) before,
+                                        (uint64_t) after,
+                                        arena_strdup(arena, json_string_value(kept_by)),
+                                        (uint64_t) kept};
                         return 0;
                 }
         return -EPROTO;
 }
 
-char *change_format(Arena *arena, const Change *change) {
+static char *format_kind(Arena *arena, const Change *change) {
         const char *size = format_page_size(arena, change->page_size_bytes);
         const char *before = format_count(arena, change->pages_before);
         const char *after = format_count(arena, change->pages_after);
@@ -103,8 +184,11 @@ char *change_format(Arena *arena, const Change *change) {
                 return arena_printf(arena, "%s: added, %s pages of %s", change->instance, after,
                                     size);
         case CHANGE_REMOVED:
-                return arena_printf(arena, "%s: removed, gave back its %s pages of %s",
-                                    change->instance, before, size);
+                return arena_printf(arena, "%s: removed, %s pages of %s", change->instance, before,
+                                    size);
+        case CHANGE_REFUSED:
+                return arena_printf(arena, "%s: refused, it had %s pages of %s", change->instance,
+                                    before, size);
         case CHANGE_GROWN:
         case CHANGE_SHRUNK:
                 return arena_printf(arena, "%s: %s from %s to %s pages of %s", change->instance,
@@ -115,4 +199,14 @@ char *change_format(Arena *arena, const Change *change) {
         default:
                 return arena_printf(arena, "%s: unchanged", change->instance);
         }
+}
+
+char *change_format(Arena *arena, const Change *change) {
+        const char *text = format_kind(arena, change);
+
+        return change->kept_by
+                       ? arena_printf(arena, "%s; %s keeps the %s it runs with until it stops",
+                                      text, change->kept_by,
+                                      format_count(arena, change->kept_pages))
+                       : arena_strdup(arena, text);
 }

@@ -7,11 +7,10 @@ static void find_pool_drift(Arena *arena, const PlanPool *planned, const Ledger 
                             const Topology *now, Drifts *drifts) {
         const Pool *pool = topology_pool(now, planned->node, planned->page_size_bytes);
         const LedgerPool *known = ledger_pool(ledger, planned->node, planned->page_size_bytes);
-        uint64_t needed = add_saturated(planned->foreign_pages, planned->granted_pages);
         Drift drift = {
                 .node = planned->node,
                 .page_size_bytes = planned->page_size_bytes,
-                .expected_pages = known ? known->set_pages : needed,
+                .expected_pages = known ? known->set_pages : planned->to_pages,
                 .found_pages = pool ? pool_persistent_pages(pool) : 0,
         };
 
@@ -20,7 +19,7 @@ static void find_pool_drift(Arena *arena, const PlanPool *planned, const Ledger 
         else if (pool && known && drift.found_pages > known->set_pages)
                 drift.kind = DRIFT_POOL_RAISED;
         else if (planned->granted_pages > 0 &&
-                 drift.found_pages < MIN(needed, drift.expected_pages))
+                 drift.found_pages < MIN(planned->to_pages, drift.expected_pages))
                 drift.kind = DRIFT_POOL_LOWERED;
         else
                 return;

@@ -12,10 +12,15 @@
  *    only Shortage=degrade takes a part, and only what nobody else could use whole;
  *  - that part stays: it goes to no newcomer that is no more important, and to nobody once the
  *    instance may be using it;
- *  - a pool is never lowered below what was found, nor below what is in use or promised; only where
- *    memory is short are found free pages split into the smaller ones that an instance needs. */
+ *  - a unit that runs keeps what it was let start with, whatever its instance wants now; the new
+ *    demand is planned beside it, and on the same pages where it has them on that node already;
+ *  - a pool is never lowered below what was found, nor so that a promise breaks (promise/promise.h); only
+ *    where memory is short are found free pages split into the smaller ones that an instance needs;
+ *  - who is bound to nodes has his pages there in whatever order others touch theirs: where somebody
+ *    may take some of them, the pool is made larger by as much, if there is free memory. */
 
 #include "demand/demand.h"
+#include "promise/admission.h"
 #include "promise/ledger.h"
 
 /* What trying has shown: a pool that would not grow beyond this. */
@@ -29,12 +34,25 @@ typedef struct PoolLimit {
 
 typedef VEC(PoolLimit) PoolLimits;
 
+/* An instance whose unit starts at this moment, under a policy that was asked for. */
+typedef struct PlanStarting {
+        const char *instance;
+        const char *unit;
+        const char *run; /* systemd's id of this start; "": not known */
+        MemoryPolicy policy;
+} PlanStarting;
+
+typedef VEC(PlanStarting) PlanStartings;
+
 typedef struct PlanInput {
         const HostConfig *host;
         const Demand *demand;
         const Topology *topology;
-        const Ledger *ledger;     /* observed for this topology */
-        const PoolLimits *limits; /* NULL: none known */
+        const Ledger *ledger;          /* observed for this topology */
+        const HostUse *use;            /* NULL: nothing is known of it */
+        const PoolLimits *limits;      /* NULL: none known */
+        const PlanStartings *starting; /* NULL: none */
+        bool is_restarted;             /* as if every unit that runs had been stopped */
 } PlanInput;
 
 typedef struct PlanInstance {
@@ -46,16 +64,21 @@ typedef struct PlanInstance {
         size_t n_grants;
         Reason reason;   /* REASON_NONE when it has all it wants */
         Reason no_fence; /* why it does not start though it has: Isolate=yes, which cannot be done */
+        Reason exposed;  /* likewise: others that run may take its pages before it does */
+        const LedgerHold *hold; /* what its unit, which runs, was let start with; NULL: it does not */
 } PlanInstance;
 
 typedef struct PlanPool {
         unsigned node;
         uint64_t page_size_bytes;
         uint64_t found_pages;
-        uint64_t foreign_pages;
-        uint64_t granted_pages; /* to all instances */
-        uint64_t from_pages;    /* persistent now */
-        uint64_t split_pages;   /* found free pages to be split into smaller ones */
+        uint64_t others_used_pages; /* in use by nobody whom the plan knows */
+        uint64_t others_pages;      /* with what is promised to such */
+        uint64_t granted_pages;     /* to all instances, and what units that run keep besides */
+        uint64_t cover_pages; /* beyond that, for as long as others may take what is granted */
+        uint64_t spare_pages; /* free now, and promised to nobody */
+        uint64_t from_pages;  /* persistent now */
+        uint64_t split_pages; /* found free pages to be split into smaller ones */
         uint64_t split_into_bytes;
         uint64_t gained_pages; /* pages that come from splitting larger ones */
         uint64_t to_pages;     /* persistent as planned */
@@ -64,9 +87,13 @@ typedef struct PlanPool {
 typedef struct Plan {
         PlanInstance *instances; /* in the order of the demand: by name */
         size_t n_instances;
+        const Demand *demand;
         PlanPool *pools; /* every pool of the host: largest page size first, then by node */
         size_t n_pools;
         uint64_t keep_free_bytes; /* over all nodes, for the record */
+        /* Of instances that are described no longer, or by another unit: kept until the unit stops. */
+        VEC(const LedgerHold *) left_holds;
+        Exposures exposures; /* of units that run, once this is applied */
 } Plan;
 
 Plan *plan_make(Arena *arena, const PlanInput *input);
@@ -86,6 +113,11 @@ typedef VEC(PlanStep) PlanSteps;
  * the largest pages before smaller ones. */
 PlanSteps plan_steps(Arena *arena, const Plan *plan);
 
+/* What the unit of an instance runs with, by HOLDS as they are now; NULL: it does not run. By its name,
+ * else by its unit: a file may have been renamed. */
+const LedgerHold *plan_find_hold(const Plan *plan, const LedgerHolds *holds,
+                                 const InstanceConfig *config);
+
 const PlanInstance *plan_find(const Plan *plan, const char *instance);
 const PlanPool *plan_pool(const Plan *plan, unsigned node, uint64_t page_size_bytes);
 
@@ -95,6 +127,24 @@ uint64_t plan_node_room_bytes(const HostConfig *host, const Node *node);
 
 /* Why an instance is short, or else why it does not start; REASON_NONE: it starts with all it wants. */
 const Reason *plan_reason(const PlanInstance *instance);
+
+/* The instance as somebody who is to start with what it was granted. Refers to INSTANCE. */
+Starter plan_starter(const PlanInput *input, const Promises *promises,
+                     const PlanInstance *instance);
+
+/* Whether the unit of an instance runs, by HOLD, with other pages than are planned: it has the new ones from its
+ * next start on. */
+bool plan_waits_for_restart(const PlanInstance *instance, const LedgerHold *hold);
+
+/* Why an instance is not to start beside those that run: what it lacks, and who may take it. */
+Reason plan_explain_lack(Arena *arena, const PlanInstance *instance, const Lack *lack);
+
+/* Whether the unit of an instance runs, or has not quite ended: it was let start (HOLD), or nobody knows
+ * that and it is there. */
+bool plan_is_running(const PlanInput *input, const InstanceConfig *config, const LedgerHold *hold);
+
+/* The promises of each page size (by its index in TOPOLOGY) as the plan sees them. */
+Promises *plan_promises(Arena *arena, const PlanInput *input);
 
 /* Whether an instance has less than it wants, and might have more another time. */
 bool plan_is_short(const Plan *plan);
@@ -106,7 +156,7 @@ uint64_t plan_page_tables_bytes(const PlanInstance *instance);
 /* How many pools have to be changed. */
 size_t plan_count_changed(const Plan *plan);
 
-/* Writes the plan's grants into the ledger; what was held stays held while its demand stays. */
+/* Writes the plan's grants into the ledger, and what others have. */
 void plan_record(Arena *arena, const Plan *plan, Ledger *ledger);
 
 /* The order in which instances are served: priority downwards, then name. For qsort(3) over

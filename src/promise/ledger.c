@@ -3,9 +3,6 @@
 
 #include "base/size.h"
 #include "base/text.h"
-#include "model/name_check.h"
-
-enum { LEDGER_VERSION = 1 };
 
 Ledger *ledger_new(Arena *arena, const char *boot_id) {
         Ledger *ledger = ARENA_NEW(arena, Ledger);
@@ -72,7 +69,7 @@ void ledger_forget_restored(Ledger *ledger) {
 }
 
 /* Of what is there beyond what we have set, up to *MISSED pages were taken from other nodes. */
-static void observe_known(LedgerPool *known, uint64_t persistent, uint64_t busy, uint64_t *missed) {
+static void observe_known(LedgerPool *known, uint64_t persistent, uint64_t *missed) {
         if (persistent > known->set_pages) {
                 uint64_t more = persistent - known->set_pages;
                 uint64_t ours = MIN(more, *missed);
@@ -83,25 +80,22 @@ static void observe_known(LedgerPool *known, uint64_t persistent, uint64_t busy,
         } else if (persistent < known->found_pages) {
                 known->found_pages = known->set_pages = persistent;
         }
-        /* Others hold no more than what is in use or promised: who has left holds nothing. */
-        known->foreign_pages = MIN(known->foreign_pages, MIN(persistent, busy));
 }
 
-static void observe_pool(Arena *arena, Ledger *ledger, const Topology *topology, unsigned node,
-                         const Pool *pool, uint64_t *missed) {
+static void observe_pool(Arena *arena, Ledger *ledger, unsigned node, const Pool *pool,
+                         uint64_t *missed) {
         LedgerPool *known = ledger_pool(ledger, node, pool->page_size_bytes);
         uint64_t persistent = pool_persistent_pages(pool);
-        uint64_t promised = topology_promised_pages(topology, node, pool->page_size_bytes);
 
         if (known)
-                observe_known(known, persistent, add_saturated(pool_used_pages(pool), promised),
-                              missed);
+                observe_known(known, persistent, missed);
         else
                 *vec_push(arena, &ledger->pools) = (LedgerPool){
                         .node = node,
                         .page_size_bytes = pool->page_size_bytes,
                         .found_pages = persistent,
                         .set_pages = persistent,
+                        .others_pages = UINT64_MAX,
                 };
 }
 
@@ -116,19 +110,41 @@ static uint64_t observe_size(Arena *arena, Ledger *ledger, const Topology *topol
                 const Node *node = &topology->nodes[i];
 
                 if (node->pools[k].exists)
-                        observe_pool(arena, ledger, topology, node->id, &node->pools[k], &missed);
+                        observe_pool(arena, ledger, node->id, &node->pools[k], &missed);
         }
         if (restored)
                 restored->pages = MIN(restored->pages, missed);
         return before - missed;
 }
 
-uint64_t ledger_observe(Arena *arena, Ledger *ledger, const Topology *topology) {
+static void end_holds(Ledger *ledger, const HostUse *use) {
+        size_t n = 0;
+
+        VEC_FOREACH(hold, &ledger->holds)
+                if (hold->is_tentative || unit_use_is_running(use, hold->unit))
+                        ledger->holds.items[n++] = *hold;
+        ledger->holds.n = n;
+}
+
+uint64_t ledger_observe(Arena *arena, Ledger *ledger, const Topology *topology,
+                        const HostUse *use) {
         uint64_t moved = 0;
 
         for (size_t k = 0; k < topology->n_page_sizes; k++)
                 moved += observe_size(arena, ledger, topology, k);
+        if (use)
+                end_holds(ledger, use);
         return moved;
+}
+
+static LedgerInstance copy_instance(Arena *arena, const LedgerInstance *instance) {
+        LedgerInstance copy = *instance;
+
+        copy.name = arena_strdup(arena, instance->name);
+        copy.grants = (typeof(copy.grants)){};
+        VEC_FOREACH(grant, &instance->grants)
+                *vec_push(arena, &copy.grants) = *grant;
+        return copy;
 }
 
 Ledger *ledger_copy(Arena *arena, const Ledger *ledger) {
@@ -139,16 +155,104 @@ Ledger *ledger_copy(Arena *arena, const Ledger *ledger) {
                 *vec_push(arena, &copy->pools) = *pool;
         VEC_FOREACH(restored, &ledger->restored)
                 *vec_push(arena, &copy->restored) = *restored;
-        VEC_FOREACH(instance, &ledger->instances) {
-                LedgerInstance *copied = vec_push(arena, &copy->instances);
+        VEC_FOREACH(instance, &ledger->instances)
+                *vec_push(arena, &copy->instances) = copy_instance(arena, instance);
+        VEC_FOREACH(hold, &ledger->holds) {
+                LedgerHold *copied = vec_push(arena, &copy->holds);
 
-                *copied = *instance;
-                copied->name = arena_strdup(arena, instance->name);
-                copied->grants = (typeof(copied->grants)){};
-                VEC_FOREACH(grant, &instance->grants)
-                        *vec_push(arena, &copied->grants) = *grant;
+                *copied = *hold;
+                copied->unit = arena_strdup(arena, hold->unit);
+                copied->run = arena_strdup(arena, hold->run);
+                copied->granted = copy_instance(arena, &hold->granted);
         }
+        VEC_FOREACH(refusal, &ledger->refusals)
+                ledger_note_refusal(arena, copy, refusal->instance, refusal->text);
         return copy;
+}
+
+LedgerHold *ledger_hold(const Ledger *ledger, const char *unit, const char *instance) {
+        VEC_FOREACH(hold, &ledger->holds)
+                if (unit && text_equals(hold->unit, unit) &&
+                    (!instance || text_equals(hold->granted.name, instance)))
+                        return hold;
+        return NULL;
+}
+
+/* In equal parts on NODES, of which there is at least one. */
+static void add_evenly(Arena *arena, LedgerInstance *granted, const IdSet *nodes, uint64_t pages) {
+        uint64_t left = id_set_count(nodes);
+
+        ID_SET_FOREACH(node, nodes) {
+                uint64_t share = div_round_up(pages, left--);
+                NodePages *grant = NULL;
+
+                VEC_FOREACH(known, &granted->grants)
+                        if (known->node == node)
+                                grant = known;
+                if (share == 0)
+                        continue;
+                if (!grant) {
+                        grant = vec_push(arena, &granted->grants);
+                        *grant = (NodePages){.node = node};
+                }
+                grant->pages += share;
+                pages -= share;
+        }
+}
+
+/* A unit that was started under another policy than was planned keeps its pages where that has it take
+ * them. */
+static void move_within(Arena *arena, LedgerInstance *granted, const MemoryPolicy *policy) {
+        uint64_t outside = 0;
+        size_t n = 0;
+
+        if ((policy->kind != MEMORY_POLICY_BIND && policy->kind != MEMORY_POLICY_INTERLEAVE) ||
+            id_set_is_empty(&policy->nodes))
+                return;
+        VEC_FOREACH(grant, &granted->grants)
+                if (id_set_has(&policy->nodes, grant->node))
+                        granted->grants.items[n++] = *grant;
+                else
+                        outside = add_saturated(outside, grant->pages);
+        granted->grants.n = n;
+        add_evenly(arena, granted, &policy->nodes, outside);
+}
+
+void ledger_start(Arena *arena, Ledger *ledger, const char *instance, const LedgerHold *hold) {
+        const LedgerInstance *granted = ledger_instance(ledger, instance);
+        LedgerHold *known = ledger_hold(ledger, hold->unit, instance);
+
+        if (!granted)
+                granted = &hold->granted;
+        if (!known)
+                known = vec_push(arena, &ledger->holds);
+        *known = *hold;
+        known->unit = arena_strdup(arena, hold->unit);
+        known->run = arena_strdup(arena, hold->run);
+        known->granted = copy_instance(arena, granted);
+        move_within(arena, &known->granted, &hold->policy);
+}
+
+void ledger_end(Ledger *ledger, const char *unit, const char *run, const char *instance) {
+        size_t n = 0;
+
+        VEC_FOREACH(hold, &ledger->holds)
+                if (!text_equals(hold->unit, unit) || (*run && text_equals(hold->run, run) &&
+                                                       !text_equals(hold->granted.name, instance)))
+                        ledger->holds.items[n++] = *hold;
+        ledger->holds.n = n;
+}
+
+bool ledger_note_standing(Ledger *ledger) {
+        bool is_news = false;
+
+        VEC_FOREACH(instance, &ledger->instances) {
+                if (instance->has_stood || instance->pages_wanted == 0 ||
+                    ledger_granted_pages(instance) < instance->pages_wanted)
+                        continue;
+                instance->has_stood = is_news = true;
+        }
+        return is_news;
 }
 
 void ledger_release(Arena *arena, Ledger *ledger, const char *instance) {
@@ -159,7 +263,6 @@ void ledger_release(Arena *arena, Ledger *ledger, const char *instance) {
                 known->name = arena_strdup(arena, instance);
         }
         known->is_released = true;
-        known->is_held = false;
         known->grants.n = 0;
 }
 
@@ -178,161 +281,17 @@ void ledger_reload(Ledger *ledger) {
 
 /* ---- JSON ---- */
 
-static const char *const guard_names[] = {
-        [LEDGER_GUARD_UNDECIDED] = NULL, /* left out */
-        [LEDGER_GUARD_CLOSED] = "closed",
-        [LEDGER_GUARD_OPEN] = "open",
-};
+void ledger_forget_refusal(Ledger *ledger, const char *instance) {
+        size_t n = 0;
 
-/* JSON's integers are signed: what is beyond them is the largest. */
-static json_int_t integer(uint64_t n) {
-        return (json_int_t) MIN(n, (uint64_t) INT64_MAX);
+        VEC_FOREACH(refusal, &ledger->refusals)
+                if (!text_equals(refusal->instance, instance))
+                        ledger->refusals.items[n++] = *refusal;
+        ledger->refusals.n = n;
 }
 
-static json_t *pool_to_json(const LedgerPool *pool) {
-        return json_pack("{si sI sI sI sI}", "node", (int) pool->node, "pageSizeBytes",
-                         integer(pool->page_size_bytes), "found", integer(pool->found_pages), "set",
-                         integer(pool->set_pages), "foreign", integer(pool->foreign_pages));
-}
-
-static json_t *instance_to_json(const LedgerInstance *instance) {
-        json_t *grants = json_array();
-
-        VEC_FOREACH(grant, &instance->grants)
-                json_array_append_new(grants, json_pack("{si sI}", "node", (int) grant->node,
-                                                        "pages", integer(grant->pages)));
-        return json_pack("{ss sI sI ss sb sb so}", "name", instance->name, "pageSizeBytes",
-                         integer(instance->page_size_bytes), "pagesWanted",
-                         integer(instance->pages_wanted), "placement",
-                         placement_name(instance->placement), "held", instance->is_held, "released",
-                         instance->is_released, "nodes", grants);
-}
-
-json_t *ledger_to_json(const Ledger *ledger) {
-        json_t *pools = json_array(), *instances = json_array();
-
-        VEC_FOREACH(pool, &ledger->pools)
-                json_array_append_new(pools, pool_to_json(pool));
-        VEC_FOREACH(instance, &ledger->instances)
-                json_array_append_new(instances, instance_to_json(instance));
-        return json_pack("{si ss ss* so so}", "version", LEDGER_VERSION, "bootId", ledger->boot_id,
-                         "bootGuard", guard_names[ledger->guard], "pools", pools, "instances",
-                         instances);
-}
-
-static bool is_node(int node) {
-        return node >= 0 && node < ID_SET_MAX;
-}
-
-static bool read_pool(Arena *arena, Ledger *ledger, const json_t *json) {
-        json_int_t size, found, set, foreign;
-        int node;
-
-        if (json_unpack((json_t *) json, "{si sI sI sI sI !}", "node", &node, "pageSizeBytes",
-                        &size, "found", &found, "set", &set, "foreign", &foreign) < 0)
-                return false;
-        if (!is_node(node) || size <= 0 || found < 0 || set < found || foreign < 0 ||
-            ledger_pool(ledger, (unsigned) node, (uint64_t) size))
-                return false;
-        *vec_push(arena, &ledger->pools) = (LedgerPool){
-                .node = (unsigned) node,
-                .page_size_bytes = (uint64_t) size,
-                .found_pages = (uint64_t) found,
-                .set_pages = (uint64_t) set,
-                .foreign_pages = (uint64_t) foreign,
-        };
-        return true;
-}
-
-static int placement_from_name(const char *name) {
-        for (int i = PLACEMENT_SPREAD; i < PLACEMENTS; i++)
-                if (text_equals(name, placement_name((Placement) i)))
-                        return i;
-        return -1;
-}
-
-static bool read_grant(Arena *arena, LedgerInstance *instance, const json_t *json) {
-        json_int_t pages;
-        int node;
-
-        if (json_unpack((json_t *) json, "{si sI !}", "node", &node, "pages", &pages) < 0 ||
-            !is_node(node) || pages <= 0)
-                return false;
-        VEC_FOREACH(earlier, &instance->grants)
-                if (earlier->node == (unsigned) node)
-                        return false;
-        *vec_push(arena, &instance->grants) = (LedgerGrant){(unsigned) node, (uint64_t) pages};
-        return true;
-}
-
-static bool read_instance(Arena *arena, Ledger *ledger, const json_t *json) {
-        const char *name, *placement;
-        json_int_t size, wanted;
-        json_t *grants, *grant;
-        size_t i;
-        int held, released;
-
-        if (json_unpack((json_t *) json, "{ss sI sI ss sb sb so !}", "name", &name, "pageSizeBytes",
-                        &size, "pagesWanted", &wanted, "placement", &placement, "held", &held,
-                        "released", &released, "nodes", &grants) < 0)
-                return false;
-        if (size < 0 || wanted < 0 || placement_from_name(placement) < 0 ||
-            !json_is_array(grants) || (size == 0 && json_array_size(grants) > 0) ||
-            name_check_instance(name) || ledger_instance(ledger, name))
-                return false;
-
-        LedgerInstance *instance = vec_push(arena, &ledger->instances);
-
-        *instance = (LedgerInstance){
-                .name = arena_strdup(arena, name),
-                .page_size_bytes = (uint64_t) size,
-                .pages_wanted = (uint64_t) wanted,
-                .placement = (Placement) placement_from_name(placement),
-                .is_held = held,
-                .is_released = released,
-        };
-        json_array_foreach(grants, i, grant)
-                if (!read_grant(arena, instance, grant))
-                        return false;
-        return true;
-}
-
-static bool read_guard(Ledger *ledger, const char *name) {
-        for (int guard = LEDGER_GUARD_UNDECIDED; guard <= LEDGER_GUARD_OPEN; guard++)
-                if (text_equals(name, guard_names[guard])) {
-                        ledger->guard = (LedgerGuard) guard;
-                        return true;
-                }
-        return false;
-}
-
-static bool read_all(Arena *arena, Ledger *ledger, const json_t *list,
-                     bool (*read)(Arena *, Ledger *, const json_t *)) {
-        const json_t *item;
-        size_t i;
-
-        if (!json_is_array(list))
-                return false;
-        json_array_foreach(list, i, item)
-                if (!read(arena, ledger, item))
-                        return false;
-        return true;
-}
-
-Ledger *ledger_from_json(Arena *arena, const json_t *json, const char *boot_id) {
-        Ledger *ledger = ledger_new(arena, boot_id);
-        json_t *pools, *instances;
-        const char *of_boot, *guard = NULL;
-        int version;
-
-        if (json_unpack((json_t *) json, "{si ss s?s so so !}", "version", &version, "bootId",
-                        &of_boot, "bootGuard", &guard, "pools", &pools, "instances",
-                        &instances) < 0 ||
-            version != LEDGER_VERSION || !text_equals(of_boot, boot_id) ||
-            !read_guard(ledger, guard))
-                return NULL;
-        if (!read_all(arena, ledger, pools, read_pool) ||
-            !read_all(arena, ledger, instances, read_instance))
-                return NULL;
-        return ledger;
+void ledger_note_refusal(Arena *arena, Ledger *ledger, const char *instance, const char *text) {
+        ledger_forget_refusal(ledger, instance);
+        *vec_push(arena, &ledger->refusals) =
+                (LedgerRefusal){arena_strdup(arena, instance), arena_strdup(arena, text)};
 }

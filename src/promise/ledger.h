@@ -3,40 +3,54 @@
 
 /* The ledger: who owns which pages in this boot.
  *
- * Two facts cannot be read from the kernel: how many pages a pool had before we touched it, and
- * which instance each page was reserved for. They are kept here, on /run, and are valid for one
- * boot. A missing or broken ledger is rebuilt from what is there: the pools as they stand are then
- * what was found, and pages in use are taken for the instances' own until a gate shows otherwise,
- * so that a lost ledger never doubles a pool. */
+ * Three facts cannot be read from the kernel: how many pages a pool had before we touched it, which
+ * instance each page was reserved for, and what a unit that runs was let start with. They are kept
+ * here, on /run, and are valid for one boot. A missing or broken ledger is rebuilt from what is there:
+ * the pools as they stand are then what was found, and of the pages in use as many as an instance
+ * whose unit runs may have are taken for its own, so that a lost ledger never doubles a pool. */
 
 #include "base/vec.h"
 #include "config/config.h"
+#include "model/memory_policy.h"
 #include "model/topology.h"
+#include "promise/unit_use.h"
 
 #include <jansson.h>
 
 typedef struct LedgerPool {
         unsigned node;
         uint64_t page_size_bytes;
-        uint64_t found_pages;   /* persistent, not put there by us: never lowered below this */
-        uint64_t set_pages;     /* persistent, as we last left or saw it */
-        uint64_t foreign_pages; /* known to be held by others (found so at a gate) */
+        uint64_t found_pages; /* persistent, not put there by us: never lowered below this */
+        uint64_t set_pages;   /* persistent, as we last left or saw it */
+        /* In use by nobody who is known, when a plan was last made: instances without a unit may have
+         * come since. */
+        uint64_t others_pages;
 } LedgerPool;
-
-typedef struct LedgerGrant {
-        unsigned node;
-        uint64_t pages;
-} LedgerGrant;
 
 typedef struct LedgerInstance {
         const char *name;
         uint64_t page_size_bytes;
         uint64_t pages_wanted;
         Placement placement;
-        bool is_held;     /* its gate was passed in this boot: it may be using its pages */
         bool is_released; /* given back by hand: nothing until the next reload or start of its unit */
-        VEC(LedgerGrant) grants;
+        bool has_stood; /* all that it wants was there once: others have come since, if it is not */
+        VEC(NodePages) grants;
 } LedgerInstance;
+
+/* What a unit that runs was let start with. It keeps that until it has stopped, whatever becomes of the
+ * configuration meanwhile: it may have mapped the pages, or be about to. */
+typedef struct LedgerHold {
+        const char *unit;
+        const char *run;     /* systemd's id of that start; "": not known */
+        MemoryPolicy policy; /* under which it was started */
+        bool is_counted;     /* the hugetlb controller counts for it from its start on */
+        bool is_assumed;     /* not on disk: it runs and nobody let it start; wanted pages count */
+        /* Not on disk: no unit runs, but a reload under way may yet be taken back. */
+        bool is_tentative;
+        LedgerInstance granted; /* as it was then; of the name that the instance had */
+} LedgerHold;
+
+typedef VEC(LedgerHold) LedgerHolds;
 
 /* Whether the boot guard (plan/boot_guard.h) holds in this boot. Decided once: a daemon that is
  * started again must neither close what a reload has opened, nor open it because the boot went on. */
@@ -52,24 +66,33 @@ typedef struct LedgerRestored {
         uint64_t pages;
 } LedgerRestored;
 
+/* What a gate was told last, as long as its unit has not started since. */
+typedef struct LedgerRefusal {
+        const char *instance;
+        const char *text;
+} LedgerRefusal;
+
 typedef struct Ledger {
         const char *boot_id;
         LedgerGuard guard;
         VEC(LedgerPool) pools;
         VEC(LedgerInstance) instances;
+        LedgerHolds holds;
         VEC(LedgerRestored) restored; /* of late; not kept on disk */
+        VEC(LedgerRefusal) refusals;
 } Ledger;
 
 /* An empty ledger for this boot. */
 Ledger *ledger_new(Arena *arena, const char *boot_id);
 
-/* Notes what TOPOLOGY shows: new pools are found as they are; pages that others have added to a
+/* Notes what TOPOLOGY and USE (NULL: nothing is known) show. Holds of units that run no longer end.
+ * Of the pools: new pools are found as they are; pages that others have added to a
  * known pool since were found too, unless another pool of that size has so many less, or was given
  * so many back of late: who sets the pool of the whole host, as sysctl and tuned do, moves pages
  * between nodes, and moved pages stay ours. A pool that others have lowered keeps its record as long
- * as what was found is still there; below that, what is left was found, and nobody can hold more of
- * it. Says how many pages have been moved. */
-uint64_t ledger_observe(Arena *arena, Ledger *ledger, const Topology *topology);
+ * as what was found is still there; below that, what is left was found. Says how many pages have been
+ * moved. */
+uint64_t ledger_observe(Arena *arena, Ledger *ledger, const Topology *topology, const HostUse *use);
 
 /* Notes that PAGES taken by others are put back, and that this is long ago. */
 void ledger_restore(Arena *arena, Ledger *ledger, uint64_t page_size_bytes, uint64_t pages);
@@ -80,6 +103,26 @@ LedgerPool *ledger_pool(const Ledger *ledger, unsigned node, uint64_t page_size_
 LedgerInstance *ledger_instance(const Ledger *ledger, const char *name);
 
 uint64_t ledger_granted_pages(const LedgerInstance *instance);
+
+/* What UNIT was let start with for INSTANCE; for any of its instances where that is NULL. NULL: nothing,
+ * or the unit does not run. */
+LedgerHold *ledger_hold(const Ledger *ledger, const char *unit, const char *instance);
+
+/* Notes that HOLD->unit is let start, with what the ledger grants INSTANCE now (if that is nothing, with
+ * HOLD->granted), in the place of what it had at an earlier start; pages that are on nodes from which
+ * HOLD->policy does not let it take any count for those from which it does. */
+void ledger_start(Arena *arena, Ledger *ledger, const char *instance, const LedgerHold *hold);
+
+/* Notes why the unit of INSTANCE was not let start, in the place of what it was told before; or that it
+ * was. */
+void ledger_note_refusal(Arena *arena, Ledger *ledger, const char *instance, const char *text);
+void ledger_forget_refusal(Ledger *ledger, const char *instance);
+
+/* Notes that RUN of UNIT has begun for INSTANCE, and so all earlier ones are over. */
+void ledger_end(Ledger *ledger, const char *unit, const char *run, const char *instance);
+
+/* Notes that the pools are as planned: who was granted all that he wants has it. Whether that is news. */
+bool ledger_note_standing(Ledger *ledger);
 
 /* Notes that INSTANCE is given back, or is wanted again. */
 void ledger_release(Arena *arena, Ledger *ledger, const char *instance);

@@ -54,7 +54,7 @@ static void add_plan_steps(Text *text, const Plan *plan, const RenderOptions *op
                 table_printf(table, "%u", pool->node);
                 table_add(table, format_page_size(arena, pool->page_size_bytes));
                 table_add(table, format_count(arena, pool->found_pages));
-                table_add(table, format_count(arena, pool->foreign_pages));
+                table_add(table, format_count(arena, pool->others_pages));
                 table_add(table, format_count(arena, pool->granted_pages));
                 table_add(table, format_count(arena, pool->from_pages));
                 table_add(table, format_count(arena, pool->to_pages));

@@ -47,7 +47,10 @@ static void add_instances(Text *text, const Status *status, const RenderOptions 
                 table_add(table, instance->page_size_bytes
                                          ? format_page_size(arena, instance->page_size_bytes)
                                          : "-");
-                table_add(table, render_nodes(arena, instance->nodes, instance->n_nodes));
+                table_add(table,
+                          arena_printf(arena, "%s%s",
+                                       render_nodes(arena, instance->nodes, instance->n_nodes),
+                                       instance->until_restart ? " (from its next start on)" : ""));
                 table_add(table, instance->unit);
         }
         if (table_rows(table) == 0)
@@ -68,9 +71,9 @@ static bool is_pool_of_interest(const Status *status, const StatusPool *pool) {
 
 static void add_pools(Text *text, const Status *status, const RenderOptions *options) {
         static const TableColumn columns[] = {
-                {"NODE", TABLE_RIGHT},   {"PAGE", TABLE_RIGHT},     {"TOTAL", TABLE_RIGHT},
-                {"FREE", TABLE_RIGHT},   {"PROMISED", TABLE_RIGHT}, {"OURS", TABLE_RIGHT},
-                {"OTHERS", TABLE_RIGHT}, {"SURPLUS", TABLE_RIGHT},  {"MEMORY", TABLE_RIGHT},
+                {"NODE", TABLE_RIGHT},    {"PAGE", TABLE_RIGHT},   {"TOTAL", TABLE_RIGHT},
+                {"FREE", TABLE_RIGHT},    {"OURS", TABLE_RIGHT},   {"OTHERS", TABLE_RIGHT},
+                {"SURPLUS", TABLE_RIGHT}, {"MEMORY", TABLE_RIGHT},
         };
         Arena *arena = text->arena;
         Table *table = table_new(arena, columns, ARRAY_LEN(columns));
@@ -84,7 +87,6 @@ static void add_pools(Text *text, const Status *status, const RenderOptions *opt
                 table_add(table, format_page_size(arena, pool->page_size_bytes));
                 table_add(table, format_count(arena, pool->total_pages));
                 table_add(table, format_count(arena, pool->free_pages));
-                table_add(table, format_count(arena, pool->promised_pages));
                 table_add(table, format_count(arena, pool->owned_pages));
                 table_add(table, format_count(arena, pool->foreign_pages));
                 table_add(table, format_count(arena, pool->surplus_pages));
@@ -96,6 +98,26 @@ static void add_pools(Text *text, const Status *status, const RenderOptions *opt
                                                    : "This kernel has no huge pages.\n");
         else
                 table_print(table, text, "", options->is_colored);
+}
+
+/* The kernel counts them for the whole host: a table of their own. */
+static void add_reserved(Text *text, const Status *status) {
+        Arena *arena = text->arena;
+
+        if (status->reserved.n > 0)
+                text_add(text, "\n");
+        VEC_FOREACH(reserved, &status->reserved)
+                text_printf(text, "Reserved and not touched yet: %s pages of %s %sby %s%s%s.\n",
+                            format_count(arena, reserved->pages),
+                            format_page_size(arena, reserved->page_size_bytes),
+                            reserved->is_likely ? "likely " : "",
+                            reserved->unit       ? reserved->unit
+                            : reserved->instance ? reserved->instance
+                                                 : "others",
+                            id_set_is_empty(&reserved->nodes)     ? ""
+                            : id_set_count(&reserved->nodes) == 1 ? ", on node "
+                                                                  : ", on nodes ",
+                            id_set_format(arena, &reserved->nodes));
 }
 
 /* "198", "198+" where there may be more; "-" where pages cannot be told from bytes. */
@@ -145,6 +167,7 @@ char *render_status(Arena *arena, const Status *status, const RenderOptions *opt
         add_headline(&text, status, options);
         add_instances(&text, status, options);
         add_pools(&text, status, options);
+        add_reserved(&text, status);
         add_holders(&text, status, options);
         if (status->problems.list.n > 0) {
                 text_add(&text, "\n");
@@ -218,6 +241,15 @@ char *render_status_instance(Arena *arena, const Status *status, const StatusIns
                                                    instance->page_size_bytes)));
                 add_field(&text, "Nodes", render_nodes(arena, instance->nodes, instance->n_nodes));
         }
+        if (instance->until_restart)
+                add_field(&text, "Runs with",
+                          arena_printf(
+                                  arena, "%s of %s on nodes %s, until %s is restarted",
+                                  format_count(arena, instance->until_restart->pages),
+                                  format_page_size(arena, instance->until_restart->page_size_bytes),
+                                  render_nodes(arena, instance->until_restart->nodes,
+                                               instance->until_restart->n_nodes),
+                                  instance->until_restart->unit));
         add_held(&text, status, instance);
         add_field(&text, "Priority",
                   arena_printf(arena, "%u, Shortage=%s", instance->priority,

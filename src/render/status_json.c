@@ -21,12 +21,28 @@ static json_t *nodes_to_json(const NodePages *nodes, size_t n) {
 }
 
 static json_t *pool_to_json(const StatusPool *pool) {
-        return json_pack("{si so so so so so so so}", "node", (int) pool->node, "pageSizeBytes",
+        return json_pack("{si so so so so so so}", "node", (int) pool->node, "pageSizeBytes",
                          integer(pool->page_size_bytes), "total", integer(pool->total_pages),
-                         "free", integer(pool->free_pages), "promised",
-                         integer(pool->promised_pages), "surplus", integer(pool->surplus_pages),
+                         "free", integer(pool->free_pages), "surplus", integer(pool->surplus_pages),
                          "foreign", integer(pool->foreign_pages), "owned",
                          integer(pool->owned_pages));
+}
+
+static json_t *hold_to_json(const StatusHold *hold) {
+        return json_pack("{ss ss so so so}", "instance", hold->instance, "unit", hold->unit,
+                         "pageSizeBytes", integer(hold->page_size_bytes), "pages",
+                         integer(hold->pages), "nodes", nodes_to_json(hold->nodes, hold->n_nodes));
+}
+
+static json_t *reserved_to_json(const StatusReserved *reserved) {
+        json_t *nodes = id_set_is_empty(&reserved->nodes) ? json_null() : json_array();
+
+        ID_SET_FOREACH(node, &reserved->nodes)
+        json_array_append_new(nodes, json_integer(node));
+        return json_pack("{ss? ss? so so so sb}", "unit", reserved->unit, "instance",
+                         reserved->instance, "pageSizeBytes", integer(reserved->page_size_bytes),
+                         "pages", integer(reserved->pages), "nodes", nodes, "likely",
+                         reserved->is_likely);
 }
 
 /* Left out where it is not known. */
@@ -38,15 +54,17 @@ static void set_fingerprint(json_t *json, const char *fingerprint) {
 json_t *status_instance_to_json(const StatusInstance *instance) {
         const Reason *reason = &instance->reason;
         json_t *json = json_pack(
-                "{ss ss? ss? ss? ss so so so so si ss ss? ss? ss?}", "name", instance->name,
+                "{ss ss? ss? ss? ss so so so so si ss sb so ss? ss? ss?}", "name", instance->name,
                 "engine", instance->engine, "unit", instance->unit, "file", instance->file,
                 "verdict", verdict_name(instance->verdict), "pageSizeBytes",
                 instance->page_size_bytes ? integer(instance->page_size_bytes) : json_null(),
                 "pagesWanted", integer(instance->pages_wanted), "pagesGranted",
                 integer(instance->pages_granted), "nodes",
                 nodes_to_json(instance->nodes, instance->n_nodes), "priority",
-                (int) instance->priority, "shortage", shortage_name(instance->shortage), "reason",
-                reason->text, "reasonId",
+                (int) instance->priority, "shortage", shortage_name(instance->shortage), "running",
+                instance->is_running, "untilRestart",
+                instance->until_restart ? hold_to_json(instance->until_restart) : json_null(),
+                "reason", reason->text, "reasonId",
                 reason->kind == REASON_NONE ? NULL : reason_id(reason->kind), "remedy",
                 reason->remedy);
 
@@ -83,6 +101,7 @@ static json_t *holders_to_json(const Status *status) {
 
 json_t *status_to_json(const Status *status) {
         json_t *pools = json_array(), *instances = json_array(), *efforts = json_array();
+        json_t *reserved = json_array(), *kept = json_array();
 
         for (size_t i = 0; i < status->n_pools; i++)
                 json_array_append_new(pools, pool_to_json(&status->pools[i]));
@@ -90,12 +109,17 @@ json_t *status_to_json(const Status *status) {
                 json_array_append_new(instances, status_instance_to_json(&status->instances[i]));
         VEC_FOREACH(effort, &status->efforts)
                 json_array_append_new(efforts, effort_to_json(effort));
-        json_t *json = json_pack(
-                "{s{ss ss? ss? ss? ss} so so so so}", "host", "verdict",
-                verdict_name(status->verdict), "transparentHugePages", status->thp, "bootId",
-                status->boot_id && *status->boot_id ? status->boot_id : NULL, "phase",
-                status->phase, "version", HUGEPLAN_VERSION, "pools", pools, "instances", instances,
-                "problems", problems_to_json(&status->problems), "efforts", efforts);
+        VEC_FOREACH(part, &status->reserved)
+                json_array_append_new(reserved, reserved_to_json(part));
+        VEC_FOREACH(hold, &status->left)
+                json_array_append_new(kept, hold_to_json(hold));
+        json_t *json =
+                json_pack("{s{ss ss? ss? ss? ss} so so so so so so}", "host", "verdict",
+                          verdict_name(status->verdict), "transparentHugePages", status->thp,
+                          "bootId", status->boot_id && *status->boot_id ? status->boot_id : NULL,
+                          "phase", status->phase, "version", HUGEPLAN_VERSION, "pools", pools,
+                          "reserved", reserved, "kept", kept, "instances", instances, "problems",
+                          problems_to_json(&status->problems), "efforts", efforts);
 
         set_fingerprint(json_object_get(json, "host"), status->fingerprint);
         if (status->holders)
@@ -119,6 +143,7 @@ static json_t *plan_instance_to_json(const PlanInstance *planned) {
                 .n_nodes = planned->n_grants,
                 .priority = config->priority,
                 .shortage = config->shortage,
+                .is_running = planned->hold && !planned->hold->is_tentative,
                 .reason = *plan_reason(planned),
         };
 
@@ -194,6 +219,36 @@ static NodePages *nodes_from_json(Arena *arena, const json_t *array, size_t *ret
         return nodes;
 }
 
+static bool hold_from_json(Arena *arena, const json_t *json, StatusHold *ret) {
+        *ret = (StatusHold){
+                .instance = get_string(arena, json, "instance"),
+                .unit = get_string(arena, json, "unit"),
+                .page_size_bytes = get_count(json, "pageSizeBytes"),
+                .pages = get_count(json, "pages"),
+        };
+        ret->nodes = nodes_from_json(arena, json_object_get(json, "nodes"), &ret->n_nodes);
+        return ret->instance && ret->unit;
+}
+
+static StatusReserved reserved_from_json(Arena *arena, const json_t *json) {
+        const json_t *nodes = json_object_get(json, "nodes");
+        StatusReserved reserved = {
+                .unit = get_string(arena, json, "unit"),
+                .instance = get_string(arena, json, "instance"),
+                .page_size_bytes = get_count(json, "pageSizeBytes"),
+                .pages = get_count(json, "pages"),
+                .is_likely = json_is_true(json_object_get(json, "likely")),
+        };
+
+        for (size_t i = 0; i < json_array_size(nodes); i++) {
+                json_int_t node = json_integer_value(json_array_get(nodes, i));
+
+                if (node >= 0 && node < ID_SET_MAX)
+                        id_set_add(&reserved.nodes, (unsigned) node);
+        }
+        return reserved;
+}
+
 int status_instance_from_json(Arena *arena, const json_t *json, StatusInstance *ret) {
         StatusInstance instance = {
                 .name = get_string(arena, json, "name"),
@@ -216,6 +271,11 @@ int status_instance_from_json(Arena *arena, const json_t *json, StatusInstance *
             verdict_from_name(get_string(arena, json, "verdict"), &instance.verdict) < 0)
                 return -EPROTO;
         reason_from_id(get_string(arena, json, "reasonId"), &instance.reason.kind);
+        instance.is_running = json_is_true(json_object_get(json, "running"));
+        StatusHold until;
+
+        if (hold_from_json(arena, json_object_get(json, "untilRestart"), &until))
+                instance.until_restart = arena_memdup(arena, &until, sizeof(until));
         instance.nodes = nodes_from_json(arena, json_object_get(json, "nodes"), &instance.n_nodes);
         *ret = instance;
         return 0;
@@ -227,7 +287,6 @@ static StatusPool pool_from_json(const json_t *json) {
                 .page_size_bytes = get_count(json, "pageSizeBytes"),
                 .total_pages = get_count(json, "total"),
                 .free_pages = get_count(json, "free"),
-                .promised_pages = get_count(json, "promised"),
                 .surplus_pages = get_count(json, "surplus"),
                 .foreign_pages = get_count(json, "foreign"),
                 .owned_pages = get_count(json, "owned"),
@@ -303,6 +362,15 @@ Status *status_from_json(Arena *arena, const json_t *json) {
                                               &status->instances[i]) < 0)
                         return NULL;
         status->problems = problems_from_json(arena, problems);
+        for (size_t i = 0; i < json_array_size(json_object_get(json, "reserved")); i++)
+                *vec_push(arena, &status->reserved) = reserved_from_json(
+                        arena, json_array_get(json_object_get(json, "reserved"), i));
+        for (size_t i = 0; i < json_array_size(json_object_get(json, "kept")); i++) {
+                StatusHold hold;
+
+                if (hold_from_json(arena, json_array_get(json_object_get(json, "kept"), i), &hold))
+                        *vec_push(arena, &status->left) = hold;
+        }
         status->efforts = efforts_from_json(arena, json_object_get(json, "efforts"));
         status->holders = holders_from_json(arena, json_object_get(json, "holders"));
         return status;

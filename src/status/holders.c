@@ -473,7 +473,7 @@ uint64_t holders_unseen_pages(const Holders *holders, const Topology *topology,
                 return 0;
         unseen = add_saturated(sub_floored(topology->page_sizes[i].total_pages,
                                            topology->page_sizes[i].free_pages),
-                               topology->page_sizes[i].promised_pages);
+                               topology->page_sizes[i].reserved_pages);
         VEC_FOREACH(held, &holders->held)
                 if (held->page_size_bytes == page_size_bytes)
                         unseen = sub_floored(unseen, held->pages);

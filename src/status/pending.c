@@ -131,15 +131,18 @@ static void judge_changes(Arena *arena, const PendingInput *input, Diags *proble
                                                    : "run 'hugeplanctl reload'"});
 }
 
-/* After a reload that was refused its mistakes are in the status; what else has changed waits behind
- * them. */
-static bool is_rejected(const PendingInput *input) {
-        if (diags_count(&input->files->problems, SEVERITY_ERROR) == 0)
-                return false;
-        VEC_FOREACH(problem, &input->running->problems.list)
-                if (text_equals(problem->id, problem_id(PROBLEM_CONFIG_REJECTED)))
+static bool has_problem(const Status *running, ProblemKind kind) {
+        VEC_FOREACH(problem, &running->problems.list)
+                if (text_equals(problem->id, problem_id(kind)))
                         return true;
         return false;
+}
+
+/* After a reload that was refused it is in the status why; what else has changed waits behind that. */
+static bool is_rejected(const PendingInput *input) {
+        return has_problem(input->running, PROBLEM_RELOAD_REFUSED) ||
+               (has_problem(input->running, PROBLEM_CONFIG_REJECTED) &&
+                diags_count(&input->files->problems, SEVERITY_ERROR) > 0);
 }
 
 void pending_judge(Arena *arena, const PendingInput *input, Diags *problems) {

@@ -47,6 +47,7 @@ typedef struct Judge {
         const StatusInput *input;
         Status *status;
         uint64_t *left_pages; /* per pool: persistent pages not yet claimed by an instance */
+        Promises *promises;   /* by index of the page size */
 } Judge;
 
 static size_t pool_index(const Status *status, unsigned node, uint64_t page_size_bytes) {
@@ -58,29 +59,41 @@ static size_t pool_index(const Status *status, unsigned node, uint64_t page_size
         return i;
 }
 
-/* ---- pools ---- */
-
-static uint64_t foreign_pages(const PlanPool *planned, const Pool *now) {
-        uint64_t persistent = pool_persistent_pages(now);
-
-        return planned ? MIN(persistent, planned->foreign_pages) : 0;
+static PlanInput plan_input_of(const StatusInput *input) {
+        return (PlanInput){
+                .host = &input->config->host,
+                .demand = input->plan->demand,
+                .topology = input->topology,
+                .ledger = input->ledger,
+                .use = input->use,
+                .starting = input->starting,
+        };
 }
 
-static void judge_pool(Judge *judge, const Node *node, const Pool *now) {
-        const PlanPool *planned = plan_pool(judge->input->plan, node->id, now->page_size_bytes);
-        uint64_t foreign = foreign_pages(planned, now);
+static uint64_t *free_pages_of(Arena *arena, const Topology *topology, size_t k) {
+        uint64_t *pages = ARENA_ARRAY(arena, uint64_t, topology->n_nodes + 1);
+
+        for (size_t i = 0; i < topology->n_nodes; i++)
+                pages[i] = topology->nodes[i].pools[k].free_pages;
+        return pages;
+}
+
+/* ---- pools ---- */
+
+/* What nobody who is known uses is not there for instances. */
+static void judge_pool(Judge *judge, size_t node, size_t k) {
+        const Topology *topology = judge->input->topology;
+        const Pool *now = &topology->nodes[node].pools[k];
         size_t i = judge->status->n_pools++;
 
         judge->status->pools[i] = (StatusPool){
-                .node = node->id,
+                .node = topology->nodes[node].id,
                 .page_size_bytes = now->page_size_bytes,
                 .total_pages = now->total_pages,
                 .free_pages = now->free_pages,
-                .promised_pages = topology_promised_pages(judge->input->topology, node->id,
-                                                          now->page_size_bytes),
                 .surplus_pages = now->surplus_pages,
         };
-        judge->left_pages[i] = pool_persistent_pages(now) - foreign;
+        judge->left_pages[i] = sub_floored(now->total_pages, judge->promises[k].others_used[node]);
 }
 
 static void judge_pools(Judge *judge) {
@@ -92,11 +105,77 @@ static void judge_pools(Judge *judge) {
         for (size_t k = 0; k < topology->n_page_sizes; k++)
                 for (size_t i = 0; i < topology->n_nodes; i++)
                         if (topology->nodes[i].pools[k].exists)
-                                judge_pool(judge, &topology->nodes[i],
-                                           &topology->nodes[i].pools[k]);
+                                judge_pool(judge, i, k);
+}
+
+static void add_reserved(Judge *judge, size_t k, const Promise *row, uint64_t pages) {
+        if (pages == 0)
+                return;
+        *vec_push(judge->arena, &judge->status->reserved) = (StatusReserved){
+                .unit = row ? row->unit : NULL,
+                .instance = !row            ? NULL
+                            : row->mount_of ? row->mount_of
+                                            : row->loose,
+                .page_size_bytes = judge->input->topology->page_sizes[k].bytes,
+                .pages = pages,
+                .nodes = row && row->policy.kind == MEMORY_POLICY_BIND ? row->policy.nodes
+                                                                       : (IdSet){},
+                .is_likely = row && row->pages == 0,
+        };
+}
+
+static void judge_reserved(Judge *judge) {
+        for (size_t k = 0; k < judge->input->topology->n_page_sizes; k++) {
+                const Promises *promises = &judge->promises[k];
+
+                VEC_FOREACH(row, &promises->list)
+                        add_reserved(judge, k, row,
+                                     row->pages > 0 ? row->pages : row->likely_pages);
+                add_reserved(judge, k, NULL, promises->others_promised_pages);
+        }
+}
+
+/* ---- units that run ---- */
+
+static StatusHold status_hold(Arena *arena, const LedgerHold *hold) {
+        const LedgerInstance *granted = &hold->granted;
+
+        return (StatusHold){
+                .instance = arena_strdup(arena, granted->name),
+                .unit = arena_strdup(arena, hold->unit),
+                .page_size_bytes = granted->page_size_bytes,
+                .pages = ledger_granted_pages(granted),
+                .nodes = arena_memdup(arena, granted->grants.items,
+                                      granted->grants.n * sizeof(NodePages)),
+                .n_nodes = granted->grants.n,
+        };
+}
+
+static const LedgerHold *hold_of(const Judge *judge, const PlanInstance *planned) {
+        return plan_find_hold(judge->input->plan, &judge->input->ledger->holds,
+                              planned->demand->config);
+}
+
+static void judge_left(Judge *judge) {
+        VEC_FOREACH(hold, &judge->input->ledger->holds) {
+                bool is_taken_up = false;
+
+                for (size_t i = 0; i < judge->input->plan->n_instances; i++)
+                        is_taken_up = is_taken_up ||
+                                      hold_of(judge, &judge->input->plan->instances[i]) == hold;
+                if (!is_taken_up && !hold->is_tentative && hold->granted.grants.n > 0)
+                        *vec_push(judge->arena, &judge->status->left) =
+                                status_hold(judge->arena, hold);
+        }
 }
 
 /* ---- instances ---- */
+
+static bool is_running(const Judge *judge, const PlanInstance *planned) {
+        PlanInput input = plan_input_of(judge->input);
+
+        return plan_is_running(&input, planned->demand->config, hold_of(judge, planned));
+}
 
 /* Takes the instance's pages out of what the pools hold; how many are not there, and on which
  * nodes. */
@@ -168,8 +247,58 @@ static void judge_fence(const PlanInstance *planned, StatusInstance *instance) {
         instance->reason = planned->no_fence;
 }
 
-static void judge_instance(Judge *judge, const PlanInstance *planned, StatusInstance *instance) {
+/* Then nobody can say that a page is missing: the counts do not belong together. */
+static bool is_moving(const Judge *judge) {
+        return judge->input->use && judge->input->use->is_moving;
+}
+
+/* Its pages stand, and some are not for it: others have come before it. */
+static void judge_lack(const Judge *judge, const PlanInstance *planned, StatusInstance *instance,
+                       const Lack *lack) {
+        if (lack->pages == 0 || instance->verdict != VERDICT_READY || is_moving(judge))
+                return;
+        instance->reason = plan_explain_lack(judge->arena, planned, lack);
+        instance->verdict = judge->input->is_working                 ? VERDICT_PENDING
+                            : instance->shortage == SHORTAGE_DEGRADE ? VERDICT_DEGRADED
+                            : was_ready(judge, instance->name)       ? VERDICT_LOST
+                                                                     : VERDICT_REFUSED;
+}
+
+/* It runs: it has what it was let start with, unless that can no longer be had when it is touched. */
+static void judge_running(Judge *judge, const PlanInstance *planned, const LedgerHold *hold,
+                          StatusInstance *instance) {
+        const Topology *topology = judge->input->topology;
+        int k = topology_page_size_index(topology, hold->granted.page_size_bytes);
+        uint64_t lost =
+                k < 0 || is_moving(judge)
+                        ? 0
+                        : promises_lost_pages(&judge->promises[k], hold->unit,
+                                              free_pages_of(judge->arena, topology, (size_t) k));
+
+        if (plan_waits_for_restart(planned, hold)) {
+                StatusHold *until = ARENA_NEW(judge->arena, StatusHold);
+
+                *until = status_hold(judge->arena, hold);
+                instance->until_restart = until;
+        }
+        if (lost == 0)
+                return;
+        instance->verdict = VERDICT_LOST;
+        instance->reason = (Reason){
+                REASON_POOL_SHRANK,
+                arena_printf(
+                        judge->arena,
+                        "%s runs, and %s pages that it has reserved and not touched yet are no "
+                        "longer free on its nodes: touching them kills it (SIGBUS)",
+                        hold->unit, format_count(judge->arena, lost)),
+                "run 'hugeplanctl reload' to reserve them again, and look for what lowered "
+                "vm.nr_hugepages"};
+}
+
+static void judge_instance(Judge *judge, const PlanInstance *planned, const Lack *lack,
+                           StatusInstance *instance) {
         const InstanceConfig *config = planned->demand->config;
+        const LedgerHold *hold = hold_of(judge, planned);
         IdSet nodes = {};
         uint64_t missing = claim_pages(judge, planned, &nodes);
 
@@ -194,28 +323,110 @@ static void judge_instance(Judge *judge, const PlanInstance *planned, StatusInst
                 instance->reason.remedy = "wait; it is tried again until ReserveTimeout= is over";
         } else if (planned->reason.kind != REASON_NONE)
                 instance->verdict = plan_verdict(planned);
-        else if (missing > 0)
+        else if (missing > 0 && !is_running(judge, planned))
                 judge_missing(judge, instance, missing, &nodes);
+        instance->is_running = is_running(judge, planned);
+        if (instance->is_running && hold)
+                judge_running(judge, planned, hold, instance);
+        else if (!instance->is_running)
+                judge_lack(judge, planned, instance, lack);
         judge_fence(planned, instance);
+}
+
+static int compare_planned(const void *a, const void *b) {
+        const PlanInstance *first = *(const PlanInstance *const *) a;
+        const PlanInstance *second = *(const PlanInstance *const *) b;
+
+        return plan_compare_priority(&first->demand->config, &second->demand->config);
+}
+
+static const PlanInstance **in_order(Arena *arena, const Plan *plan) {
+        const PlanInstance **order =
+                ARENA_ARRAY(arena, const PlanInstance *, plan->n_instances + 1);
+
+        for (size_t i = 0; i < plan->n_instances; i++)
+                order[i] = &plan->instances[i];
+        qsort(order, plan->n_instances, sizeof(*order), compare_planned);
+        return order;
+}
+
+/* Those of page size K that are granted something and do not run. */
+static size_t find_starters(const Judge *judge, size_t k, const PlanInstance *const *order,
+                            Starter *ret_starters, size_t *ret_places) {
+        PlanInput input = plan_input_of(judge->input);
+        size_t n = 0;
+
+        for (size_t i = 0; i < judge->input->plan->n_instances; i++) {
+                if (order[i]->page_size_bytes != judge->input->topology->page_sizes[k].bytes ||
+                    order[i]->pages_granted == 0 || is_running(judge, order[i]))
+                        continue;
+                ret_starters[n] = plan_starter(&input, &judge->promises[k], order[i]);
+                ret_places[n++] = i;
+        }
+        return n;
+}
+
+/* By place in ORDER. */
+static Lack *find_lacks(const Judge *judge, const PlanInstance *const *order) {
+        size_t n_instances = judge->input->plan->n_instances;
+        const Topology *topology = judge->input->topology;
+        Lack *lacks = ARENA_ARRAY(judge->arena, Lack, n_instances + 1);
+        Lack *found = ARENA_ARRAY(judge->arena, Lack, n_instances + 1);
+        Starter *starters = ARENA_ARRAY(judge->arena, Starter, n_instances + 1);
+        size_t *places = ARENA_ARRAY(judge->arena, size_t, n_instances + 1);
+
+        for (size_t k = 0; k < topology->n_page_sizes; k++) {
+                size_t n = find_starters(judge, k, order, starters, places);
+
+                promises_admit(judge->arena, &judge->promises[k],
+                               free_pages_of(judge->arena, topology, k), starters, n, found);
+                for (size_t i = 0; i < n; i++)
+                        lacks[places[i]] = found[i];
+        }
+        return lacks;
+}
+
+Lack status_lack_for_start(Arena *arena, const StatusInput *input, const PlanInstance *instance) {
+        PlanInput plan_input = plan_input_of(input);
+        Judge judge = {
+                .arena = arena, .input = input, .promises = plan_promises(arena, &plan_input)};
+        const PlanInstance **order = in_order(arena, input->plan);
+        const Lack *lacks = find_lacks(&judge, order);
+        size_t i = 0;
+
+        if (topology_page_size_index(input->topology, instance->page_size_bytes) < 0)
+                return (Lack){.pages = instance->pages_granted};
+        while (order[i] != instance)
+                i++;
+        return lacks[i];
+}
+
+Lack status_lack_for(Arena *arena, const StatusInput *input, const PlanInstance *instance) {
+        PlanInput plan_input = plan_input_of(input);
+        int k = topology_page_size_index(input->topology, instance->page_size_bytes);
+        Lack lack = {.pages = instance->pages_granted};
+
+        if (k < 0)
+                return lack;
+        const Promises *promises = &plan_promises(arena, &plan_input)[k];
+        const Starter starter = plan_starter(&plan_input, promises, instance);
+
+        promises_admit(arena, promises, free_pages_of(arena, input->topology, (size_t) k), &starter,
+                       1, &lack);
+        return lack;
 }
 
 /* The most important instance claims first, so that the least important one is the one lost. */
 static void judge_instances(Judge *judge) {
         const Plan *plan = judge->input->plan;
-        const InstanceConfig **order =
-                ARENA_ARRAY(judge->arena, const InstanceConfig *, plan->n_instances + 1);
+        const PlanInstance **order = in_order(judge->arena, plan);
+        const Lack *lacks = find_lacks(judge, order);
 
         judge->status->n_instances = plan->n_instances;
         judge->status->instances = ARENA_ARRAY(judge->arena, StatusInstance, plan->n_instances + 1);
         for (size_t i = 0; i < plan->n_instances; i++)
-                order[i] = plan->instances[i].demand->config;
-        qsort(order, plan->n_instances, sizeof(*order), plan_compare_priority);
-        for (size_t i = 0; i < plan->n_instances; i++) {
-                const PlanInstance *planned = plan_find(plan, order[i]->name);
-
-                judge_instance(judge, planned,
-                               &judge->status->instances[planned - plan->instances]);
-        }
+                judge_instance(judge, order[i], &lacks[i],
+                               &judge->status->instances[order[i] - plan->instances]);
 }
 
 /* ---- problems ---- */
@@ -261,20 +472,85 @@ static void add_surplus_problems(Judge *judge) {
         }
 }
 
+/* "node 1", "nodes 0-2" */
+static char *nodes_text(Arena *arena, const IdSet *nodes) {
+        return arena_printf(arena, "node%s %s", id_set_count(nodes) == 1 ? "" : "s",
+                            id_set_format(arena, nodes));
+}
+
+Diag status_exposure(Arena *arena, const Exposure *exposure) {
+        const char *taker = exposure->taker ? exposure->taker
+                                            : "processes of no unit that is known";
+
+        return (Diag){
+                .severity = SEVERITY_WARNING,
+                .id = problem_id(PROBLEM_PAGES_EXPOSED),
+                .text = arena_printf(
+                        arena,
+                        "%s pages of %s that %s has reserved on %s and not touched yet "
+                        "may be taken by %s, which may take %s there",
+                        format_count(arena, exposure->pages),
+                        format_page_size(arena, exposure->page_size_bytes), exposure->unit,
+                        nodes_text(arena, &exposure->nodes), taker,
+                        format_count(arena, exposure->taker_pages)),
+                .remedy = exposure->taker
+                                  ? arena_printf(arena,
+                                                 "restart %s, which then keeps to its own nodes; "
+                                                 "see PROMISES in hugeplan.d(5)",
+                                                 exposure->taker)
+                                  : "see who uses huge pages in 'hugeplanctl status', and describe "
+                                    "that program in /etc/hugeplan.d too",
+        };
+}
+
+static void add_exposure_problems(Judge *judge) {
+        const Topology *topology = judge->input->topology;
+
+        for (size_t k = 0; k < topology->n_page_sizes && !is_moving(judge); k++) {
+                Exposures exposures = promises_exposures(judge->arena, &judge->promises[k],
+                                                         free_pages_of(judge->arena, topology, k));
+
+                VEC_FOREACH(exposure, &exposures) {
+                        const Diag diag = status_exposure(judge->arena, exposure);
+
+                        diags_add(&judge->status->problems, &diag);
+                }
+        }
+}
+
+static void add_left_problems(Judge *judge) {
+        Arena *arena = judge->arena;
+
+        VEC_FOREACH(hold, &judge->status->left)
+                diags_add(
+                        &judge->status->problems,
+                        &(Diag){.severity = SEVERITY_NOTICE,
+                                .id = problem_id(PROBLEM_PAGES_KEPT),
+                                .text = arena_printf(
+                                        arena,
+                                        "%s keeps the %s pages of %s that it was started with for "
+                                        "%s, which is described no longer, until it stops",
+                                        hold->unit, format_count(arena, hold->pages),
+                                        format_page_size(arena, hold->page_size_bytes),
+                                        hold->instance)});
+}
+
 static void add_problems(Judge *judge) {
         judge->status->problems = diags_in(judge->arena);
         diags_add_all(&judge->status->problems, &judge->input->config->problems);
         for (size_t i = 0; i < judge->status->n_instances; i++)
                 add_instance_problem(judge, &judge->status->instances[i]);
         add_surplus_problems(judge);
+        add_exposure_problems(judge);
+        add_left_problems(judge);
 }
 
-static Verdict worst_verdict(const Judge *judge) {
+Verdict status_worst_verdict(const Status *status) {
         Verdict worst = VERDICT_READY;
 
-        for (size_t i = 0; i < judge->status->n_instances; i++)
-                worst = MAX(worst, judge->status->instances[i].verdict);
-        if (worst == VERDICT_READY && diags_count(&judge->status->problems, SEVERITY_ERROR) > 0)
+        for (size_t i = 0; i < status->n_instances; i++)
+                worst = MAX(worst, status->instances[i].verdict);
+        if (worst == VERDICT_READY && diags_count(&status->problems, SEVERITY_ERROR) > 0)
                 worst = VERDICT_DEGRADED;
         return worst;
 }
@@ -287,13 +563,18 @@ Status *status_judge(Arena *arena, const StatusInput *input) {
         status->phase = input->phase;
         status->boot_id = input->topology->boot_id;
         status->fingerprint = input->config->host.fingerprint;
+        PlanInput plan_input = plan_input_of(input);
+
+        judge.promises = plan_promises(arena, &plan_input);
         judge_pools(&judge);
+        judge_reserved(&judge);
         judge_instances(&judge);
+        judge_left(&judge);
         for (size_t i = 0; i < status->n_pools; i++)
                 status->pools[i].foreign_pages =
                         sub_floored(status->pools[i].total_pages, status->pools[i].owned_pages);
         add_problems(&judge);
-        status->verdict = worst_verdict(&judge);
+        status->verdict = status_worst_verdict(status);
         if (input->efforts)
                 VEC_FOREACH(effort, input->efforts)
                         *vec_push(arena, &status->efforts) = *effort;
@@ -312,50 +593,4 @@ const StatusInstance *status_find_unit(const Status *status, const char *unit) {
                 if (text_equals(status->instances[i].unit, unit))
                         return &status->instances[i];
         return NULL;
-}
-
-/* Of what a mount keeps, what no file uses is promised, and what files use is not free. Where
- * nothing is known of the files, what is earmarked and not promised must be in use. */
-static uint64_t mount_used_pages(const MountUse *mount, const PageSize *size) {
-        return MAX(mount->used_pages, sub_floored(mount->earmarked_pages, size->promised_pages));
-}
-
-Topology status_without_mount(Arena *arena, const Topology *topology, const MountUse *mount) {
-        int k = topology_page_size_index(topology, mount->page_size_bytes);
-        Topology without = *topology;
-
-        if (k < 0)
-                return without;
-        without.page_sizes = arena_memdup(arena, topology->page_sizes,
-                                          topology->n_page_sizes * sizeof(PageSize));
-        PageSize *size = &without.page_sizes[k];
-
-        size->promised_pages =
-                sub_floored(size->promised_pages,
-                            sub_floored(mount->earmarked_pages, mount_used_pages(mount, size)));
-        return without;
-}
-
-uint64_t status_missing_for_start(const Topology *topology, const PlanInstance *instance,
-                                  const MountUse *mount) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-        bool is_bound = instance->demand->config->placement == PLACEMENT_BIND;
-        int k = topology_page_size_index(topology, instance->page_size_bytes);
-        const Topology others = status_without_mount(arena, topology, mount);
-        uint64_t available = 0;
-
-        if (k < 0)
-                return instance->pages_granted;
-        if (mount->page_size_bytes == instance->page_size_bytes)
-                available = mount_used_pages(mount, &topology->page_sizes[k]);
-        for (size_t i = 0; i < topology->n_nodes; i++) {
-                const Node *node = &topology->nodes[i];
-
-                if (!is_bound || id_set_has(&instance->demand->nodes, node->id))
-                        available +=
-                                sub_floored(node->pools[k].free_pages,
-                                            topology_promised_pages(&others, node->id,
-                                                                    instance->page_size_bytes));
-        }
-        return sub_floored(instance->pages_granted, available);
 }

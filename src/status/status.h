@@ -12,7 +12,7 @@
 #include "status/holders.h"
 
 typedef enum Verdict {
-        VERDICT_READY,    /* all its pages stand */
+        VERDICT_READY,    /* all its pages are available to it now, or it runs with them */
         VERDICT_DEGRADED, /* short, but told to start */
         VERDICT_PENDING,  /* being worked on */
         VERDICT_REFUSED,  /* short */
@@ -25,11 +25,31 @@ typedef struct StatusPool {
         uint64_t page_size_bytes;
         uint64_t total_pages;
         uint64_t free_pages;
-        uint64_t promised_pages;
         uint64_t surplus_pages;
         uint64_t foreign_pages; /* in the pool, but not for instances */
         uint64_t owned_pages;   /* for instances, and there */
 } StatusPool;
+
+/* Pages that are reserved and not touched yet; HugePages_Rsvd of the kernel, taken apart. */
+typedef struct StatusReserved {
+        const char *unit; /* NULL: of none that is known */
+        const char *
+                instance; /* whose mount has them, or which likely runs without a unit; else NULL */
+        uint64_t page_size_bytes;
+        uint64_t pages;
+        IdSet nodes;    /* that alone can serve them; empty: any */
+        bool is_likely; /* nobody counts for the unit */
+} StatusReserved;
+
+/* What a unit that runs keeps until it stops. */
+typedef struct StatusHold {
+        const char *instance;
+        const char *unit;
+        uint64_t page_size_bytes;
+        uint64_t pages;
+        NodePages *nodes;
+        size_t n_nodes;
+} StatusHold;
 
 typedef struct StatusInstance {
         const char *name;
@@ -44,6 +64,9 @@ typedef struct StatusInstance {
         size_t n_nodes;
         unsigned priority;
         Shortage shortage;
+        bool is_running; /* its unit was let start, and has not stopped */
+        /* It runs with other pages than these: it has these from its next start on. */
+        const StatusHold *until_restart;
         Reason reason;
         const char *fingerprint; /* of its configuration; NULL: not known */
 } StatusInstance;
@@ -51,13 +74,15 @@ typedef struct StatusInstance {
 typedef struct Status {
         Verdict verdict;   /* the worst of the instances' */
         const char *thp;   /* as the kernel has it; NULL: it has none */
-        const char *phase; /* "idle", "reserving", "retrying", "off", "offline" (no daemon) */
+        const char *phase; /* "idle", "reserving", "retrying", "no daemon", "switched off", ... */
         const char *boot_id;
         const char *fingerprint; /* of the [Host] sections; NULL: not known */
         StatusPool *pools;
         size_t n_pools;
         StatusInstance *instances;
         size_t n_instances;
+        VEC(StatusReserved) reserved;
+        VEC(StatusHold) left; /* by units of instances that are described no longer */
         Diags problems;
         Efforts efforts;        /* what was done for the pools last, in this order */
         const Holders *holders; /* NULL: nobody has looked (the daemon, in its sandbox, does not) */
@@ -66,8 +91,10 @@ typedef struct Status {
 typedef struct StatusInput {
         const Config *config;
         const Plan *plan;
-        const Topology *topology; /* probed after applying */
-        const Ledger *ledger;
+        const Topology *topology;      /* probed after applying */
+        const HostUse *use;            /* likewise; NULL: nothing is known */
+        const Ledger *ledger;          /* observed for both */
+        const PlanStartings *starting; /* units that start at this moment; NULL: none */
         const char *phase;
         /* What is short may still come: its verdict is pending, not refused. */
         bool is_working;
@@ -76,6 +103,12 @@ typedef struct StatusInput {
 
 /* PROBLEMS of the configuration are taken over, one for each instance in trouble is added. */
 Status *status_judge(Arena *arena, const StatusInput *input);
+
+/* That of the host, by its instances and problems as they are now. */
+Verdict status_worst_verdict(const Status *status);
+
+/* Whose pages may be taken by whom, as a problem; its strings are in ARENA. */
+Diag status_exposure(Arena *arena, const Exposure *exposure);
 
 const StatusInstance *status_find(const Status *status, const char *instance);
 
@@ -92,18 +125,10 @@ int verdict_from_name(const char *name, Verdict *ret);
 /* True where a database may start: ready or degraded. */
 bool verdict_lets_start(Verdict verdict);
 
-/* What an instance's own hugetlbfs mount (Mount=) keeps from others, and so has for the instance. */
-typedef struct MountUse {
-        uint64_t page_size_bytes; /* 0: there is no such mount */
-        uint64_t earmarked_pages; /* min_size= */
-        uint64_t used_pages;      /* by files in it; for certain, there may be more */
-} MountUse;
+/* What INSTANCE lacks to start at this moment, beside those who run and the more important ones that do
+ * not yet. */
+Lack status_lack_for_start(Arena *arena, const StatusInput *input, const PlanInstance *instance);
 
-/* The host without what is promised to that mount for want of files in it. Refers to TOPOLOGY. */
-Topology status_without_mount(Arena *arena, const Topology *topology, const MountUse *mount);
-
-/* Pages that others keep from an instance which is about to start, so that its own have to be
- * free: 0 when they are. Those in its mount, earmarked or in files that it left there, are its own.
- * Looks at the nodes the instance can use: those of Placement=bind, or all. */
-uint64_t status_missing_for_start(const Topology *topology, const PlanInstance *instance,
-                                  const MountUse *mount);
+/* What INSTANCE, which need not be one of the plan's, lacks to have its pages beside those who run; who
+ * does not run yet, it may come before. */
+Lack status_lack_for(Arena *arena, const StatusInput *input, const PlanInstance *instance);

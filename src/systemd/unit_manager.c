@@ -151,11 +151,15 @@ static int read_capabilities(Reading *reading, sd_bus_message *message) {
         return r;
 }
 
+/* Weighted interleaving is confined to nothing that could be reckoned with. */
 static int read_policy(Reading *reading, sd_bus_message *message) {
         int32_t policy = -1;
         int r = sd_bus_message_read_basic(message, 'i', &policy);
 
         reading->unit->is_bound = policy == MPOL_BIND;
+        reading->unit->policy.kind = policy == MPOL_BIND         ? MEMORY_POLICY_BIND
+                                     : policy == MPOL_INTERLEAVE ? MEMORY_POLICY_INTERLEAVE
+                                                                 : MEMORY_POLICY_ANY;
         return r;
 }
 
@@ -168,6 +172,27 @@ static int read_nodes(Reading *reading, sd_bus_message *message) {
         for (unsigned i = 0; r >= 0 && i < MIN(size * 8, (size_t) ID_SET_MAX); i++)
                 if (((const uint8_t *) bytes)[i / 8] & (1 << i % 8))
                         id_set_add(&reading->unit->nodes, i);
+        reading->unit->policy.nodes = reading->unit->nodes;
+        return r;
+}
+
+static int read_active_state(Reading *reading, sd_bus_message *message) {
+        return read_text(reading->arena, message, &reading->unit->active_state);
+}
+
+static int read_control_group(Reading *reading, sd_bus_message *message) {
+        return read_text(reading->arena, message, &reading->unit->control_group);
+}
+
+static int read_run(Reading *reading, sd_bus_message *message) {
+        Text text = text_in(reading->arena);
+        const void *bytes;
+        size_t size;
+        int r = sd_bus_message_read_array(message, 'y', &bytes, &size);
+
+        for (size_t i = 0; r >= 0 && i < MIN(size, (size_t) 16); i++)
+                text_printf(&text, "%02x", ((const uint8_t *) bytes)[i]);
+        reading->unit->run = text_string(&text);
         return r;
 }
 
@@ -190,24 +215,28 @@ typedef struct Property {
         const char *name;
         const char *type;
         int (*read)(Reading *reading, sd_bus_message *message); /* negative errno */
+        unsigned wanted;
 } Property;
 
 /* One by one: all of a unit's are hundreds, and for some of them systemd reads its control group. The
  * soft limit is the one that counts. */
 static const Property properties[] = {
-        {SERVICE ".Unit", "LoadState", "s", read_load_state},
-        {SERVICE ".Unit", "NeedDaemonReload", "b", read_outdated},
-        {SERVICE ".Unit", "DropInPaths", "as", read_dropins},
-        {SERVICE ".Unit", "After", "as", read_after},
-        {SERVICE ".Service", "ExecStartPre", "a(sasbttttuii)", read_pre_starts},
-        {SERVICE ".Service", "ExecStart", "a(sasbttttuii)", read_starts},
-        {SERVICE ".Service", "LimitMEMLOCKSoft", "t", read_memory_lock},
-        {SERVICE ".Service", "AmbientCapabilities", "t", read_capabilities},
-        {SERVICE ".Service", "NUMAPolicy", "i", read_policy},
-        {SERVICE ".Service", "NUMAMask", "ay", read_nodes},
-        {SERVICE ".Service", "User", "s", read_user},
-        {SERVICE ".Service", "Group", "s", read_group},
-        {SERVICE ".Service", "SupplementaryGroups", "as", read_groups},
+        {SERVICE ".Unit", "LoadState", "s", read_load_state, UNIT_QUERY_LOADED},
+        {SERVICE ".Unit", "NeedDaemonReload", "b", read_outdated, UNIT_QUERY_LOADED},
+        {SERVICE ".Unit", "DropInPaths", "as", read_dropins, UNIT_QUERY_LOADED},
+        {SERVICE ".Unit", "After", "as", read_after, UNIT_QUERY_LOADED},
+        {SERVICE ".Unit", "ActiveState", "s", read_active_state, UNIT_QUERY_RUN},
+        {SERVICE ".Unit", "InvocationID", "ay", read_run, UNIT_QUERY_RUN},
+        {SERVICE ".Service", "ControlGroup", "s", read_control_group, UNIT_QUERY_RUN},
+        {SERVICE ".Service", "ExecStartPre", "a(sasbttttuii)", read_pre_starts, UNIT_QUERY_LOADED},
+        {SERVICE ".Service", "ExecStart", "a(sasbttttuii)", read_starts, UNIT_QUERY_LOADED},
+        {SERVICE ".Service", "LimitMEMLOCKSoft", "t", read_memory_lock, UNIT_QUERY_LOADED},
+        {SERVICE ".Service", "AmbientCapabilities", "t", read_capabilities, UNIT_QUERY_LOADED},
+        {SERVICE ".Service", "NUMAPolicy", "i", read_policy, UNIT_QUERY_LOADED | UNIT_QUERY_RUN},
+        {SERVICE ".Service", "NUMAMask", "ay", read_nodes, UNIT_QUERY_LOADED | UNIT_QUERY_RUN},
+        {SERVICE ".Service", "User", "s", read_user, UNIT_QUERY_LOADED},
+        {SERVICE ".Service", "Group", "s", read_group, UNIT_QUERY_LOADED},
+        {SERVICE ".Service", "SupplementaryGroups", "as", read_groups, UNIT_QUERY_LOADED},
 };
 
 struct UnitQuery {
@@ -273,17 +302,19 @@ static int ask(UnitQuery *query, const char *object, const Property *property, L
         return r;
 }
 
-static int ask_all(UnitQuery *query, LoadedUnit *unit) {
+static int ask_all(UnitQuery *query, unsigned wanted, LoadedUnit *unit) {
         char *object = NULL;
         int r = sd_bus_path_encode(UNIT_OBJECTS, unit->name, &object);
 
         for (size_t i = 0; r >= 0 && i < ARRAY_LEN(properties); i++)
-                r = ask(query, object, &properties[i], unit);
+                if (properties[i].wanted & wanted)
+                        r = ask(query, object, &properties[i], unit);
         free(object);
         return r;
 }
 
-int unit_query_new(const Root *root, Arena *arena, const SourceNames *names, UnitQuery **ret) {
+int unit_query_new(const Root *root, Arena *arena, const SourceNames *names, unsigned wanted,
+                   UnitQuery **ret) {
         CLEANUP(unit_query_freep) UnitQuery *query = calloc(1, sizeof(UnitQuery));
 
         if (!query)
@@ -295,11 +326,14 @@ int unit_query_new(const Root *root, Arena *arena, const SourceNames *names, Uni
                         .load_state = "",
                         .user = "",
                         .group = "",
+                        .active_state = "",
+                        .run = "",
+                        .control_group = "",
                 };
         int r = unit_manager_connect(root, arena, &query->bus);
 
         for (size_t i = 0; r >= 0 && i < query->units.n; i++)
-                r = ask_all(query, &query->units.items[i]);
+                r = ask_all(query, wanted, &query->units.items[i]);
         if (r < 0)
                 return r;
         *ret = TAKE_PTR(query);

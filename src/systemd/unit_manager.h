@@ -22,9 +22,17 @@ bool unit_manager_exists(const Root *root);
 int unit_manager_connect(const Root *root, Arena *arena, sd_bus **ret);
 void unit_manager_disconnect(sd_bus **bus); /* for CLEANUP() */
 
-/* Asks for the units called NAMES. Does not wait; everything is on its way at once. What is answered will be in ARENA, which must outlive the query. Negative errno where there is
+/* What is to be known of a unit. */
+enum {
+        UNIT_QUERY_LOADED = 1, /* what its gates and its instances depend on */
+        UNIT_QUERY_RUN = 2,    /* its present run: whether it is starting, and under which policy */
+};
+
+/* Asks for the units called NAMES. Does not wait; everything is on its way at once. What is answered
+ * will be in ARENA, which must outlive the query. Negative errno where there is
  * nobody to be asked. */
-int unit_query_new(const Root *root, Arena *arena, const SourceNames *names, UnitQuery **ret);
+int unit_query_new(const Root *root, Arena *arena, const SourceNames *names, unsigned wanted,
+                   UnitQuery **ret);
 UnitQuery *unit_query_free(UnitQuery *query); /* takes NULL; returns NULL */
 void unit_query_freep(UnitQuery **query);
 

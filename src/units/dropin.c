@@ -4,27 +4,14 @@
 #include "base/size.h"
 #include "base/text.h"
 #include "demand/learned.h"
+#include "demand/unit_policy.h"
 #include "model/name_check.h"
 #include "model/names.h"
 #include "plan/limits.h"
 #include "plan/thp_plan.h"
-#include "units/fence.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* The nodes that the instance's unit is to keep to; empty where that is left to the kernel. */
-static IdSet policy_nodes(const InstanceConfig *instance, Placement placement) {
-        IdSet nodes = {};
-
-        if (instance->refusal || instance->placement != placement)
-                return nodes;
-        if (instance->has_nodes)
-                return instance->nodes;
-        for (size_t i = 0; i < instance->n_node_memory; i++)
-                id_set_add(&nodes, instance->node_memory[i].node);
-        return nodes;
-}
 
 static int compare_by_unit(const void *a, const void *b) {
         const InstanceConfig *first = *(const InstanceConfig *const *) a;
@@ -49,41 +36,23 @@ static void add_gates(Text *text, const Served *served, const char *ctl) {
                             served->instances[i]->name);
 }
 
-/* As root, once for the unit, and after the gates, which may have the reservation grow. Where nobody
- * insists ("-"), no mishap of ours keeps the database down. Any of its instances stands for the unit,
- * whose own name may need quotes. */
-static void add_fence(Text *text, const Served *served, const DropinInput *input) {
-        TriState wish = fence_wish(input->config, served->instances[0]->unit);
-        size_t i = 0;
+static void add_numa_policy(Text *text, const Served *served, const DropinInput *input) {
+        const char *unit = served->instances[0]->unit;
+        MemoryPolicy policy = unit_policy(input->config, unit);
+        const InstanceConfig *neighbour = unit_policy_neighbour(input->config, unit);
 
-        if (wish == TRI_NO)
+        if (policy.kind == MEMORY_POLICY_ANY)
                 return;
-        while (served->instances[i]->refusal)
-                i++;
-        text_printf(text, "ExecStartPre=%s%s fence %s\n", wish == TRI_YES ? "+" : "-+", input->ctl,
-                    served->instances[i]->name);
-}
-
-/* A policy holds for all of a unit's processes: only where its instances agree on one. */
-static bool add_numa_policy(Text *text, const Served *served, Placement placement,
-                            const char *policy) {
-        IdSet nodes = {};
-
-        for (size_t i = 0; i < served->n; i++) {
-                IdSet own = policy_nodes(served->instances[i], placement);
-
-                if (served->instances[i]->placement != placement ||
-                    (placement == PLACEMENT_BIND && id_set_is_empty(&own)))
-                        return false;
-                ID_SET_FOREACH(node, &own)
-                id_set_add(&nodes, node);
-        }
-        if (placement == PLACEMENT_INTERLEAVE && id_set_is_empty(&nodes))
-                text_printf(text, "NUMAPolicy=%s\nNUMAMask=all\n", policy);
-        else
-                text_printf(text, "NUMAPolicy=%s\nNUMAMask=%s\n", policy,
-                            id_set_format(text->arena, &nodes));
-        return true;
+        if (neighbour)
+                text_printf(
+                        text,
+                        "# In turn from its nodes: beside %s, which is bound to some of them.\n",
+                        neighbour->name);
+        text_printf(text, "NUMAPolicy=%s\nNUMAMask=%s\n",
+                    policy.kind == MEMORY_POLICY_BIND ? "bind" : "interleave",
+                    id_set_count(&policy.nodes) == ID_SET_MAX
+                            ? "all"
+                            : id_set_format(text->arena, &policy.nodes));
 }
 
 /* The largest that one of them wants; "infinity" is the largest. */
@@ -156,10 +125,8 @@ static char *make_text(Arena *arena, const Served *served, const DropinInput *in
         add_mounts(&text, served);
         text_add(&text, "\n[Service]\n");
         add_gates(&text, served, input->ctl);
-        add_fence(&text, served, input);
         add_limits(&text, served, input);
-        if (!add_numa_policy(&text, served, PLACEMENT_BIND, "bind"))
-                add_numa_policy(&text, served, PLACEMENT_INTERLEAVE, "interleave");
+        add_numa_policy(&text, served, input);
         add_memory_thp(&text, served, input);
         return text.string;
 }

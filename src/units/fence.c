@@ -3,18 +3,9 @@
 
 #include "base/size.h"
 #include "base/text.h"
+#include "demand/unit_policy.h"
 
 /* ---- whose ---- */
-
-/* 0 stands for the kernel's default size, which may be any. */
-static bool have_size_in_common(const InstanceConfig *a, const InstanceConfig *b) {
-        for (size_t i = 0; i < a->n_page_sizes; i++)
-                for (size_t k = 0; k < b->n_page_sizes; k++)
-                        if (a->page_sizes[i] == b->page_sizes[k] || a->page_sizes[i] == 0 ||
-                            b->page_sizes[k] == 0)
-                                return true;
-        return false;
-}
 
 /* A neighbour whose file is broken keeps what it had: a slip in one file takes no fence off. */
 static bool has_neighbour(const Config *config, const InstanceConfig *instance) {
@@ -26,7 +17,7 @@ static bool has_neighbour(const Config *config, const InstanceConfig *instance) 
                 if (text_equals(other->unit, instance->unit))
                         continue;
                 if (other->refusal ||
-                    (other->engine->reserves && have_size_in_common(instance, other)))
+                    (other->engine->reserves && instances_share_page_size(instance, other)))
                         return true;
         }
         return false;

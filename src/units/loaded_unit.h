@@ -8,6 +8,7 @@
  * its place. What was done on purpose is told as what it is; what keeps a database from its pages is
  * a problem. Sources: org.freedesktop.systemd1(5), systemd.unit(5), systemd.exec(5). */
 
+#include "model/memory_policy.h"
 #include "plan/plan.h"
 #include "read/accounts.h"
 #include "read/unit_file.h"
@@ -25,8 +26,13 @@ typedef struct LoadedUnit {
         bool may_lock;              /* it starts with CAP_IPC_LOCK */
         bool is_bound;              /* NUMAPolicy=bind, to these nodes */
         IdSet nodes;
-        const char *user, *group;    /* "": not set */
-        SourceNames groups;          /* SupplementaryGroups= */
+        const char *user, *group; /* "": not set */
+        SourceNames groups;       /* SupplementaryGroups= */
+        /* Of its present run; known where that was asked for. */
+        const char *active_state;    /* "active", "activating", ... */
+        const char *run;             /* the invocation's id, in hexadecimal; "": it does not run */
+        const char *control_group;   /* below the hierarchy's mount: "/system.slice/x.service" */
+        MemoryPolicy policy;         /* with which its processes are started */
         const UnitAssignment *reset; /* see loaded_unit_find_reset() */
         const char *override;        /* an administrator's file of our drop-in's name; NULL: none */
 } LoadedUnit;

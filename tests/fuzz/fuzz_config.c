@@ -97,17 +97,21 @@ static void check_config(const Config *config, Arena *arena) {
         require(n_refused == 0 || diags_count(&config->problems, SEVERITY_ERROR) > 0);
 }
 
+/* Surplus pages in use become persistent ones without new memory. */
+static uint64_t new_bytes(const Topology *topology, const PlanPool *pool) {
+        const Pool *now = topology_pool(topology, pool->node, pool->page_size_bytes);
+        uint64_t more = sub_floored(pool->to_pages, pool->from_pages);
+
+        return mul_saturated(sub_floored(more, now->surplus_pages), pool->page_size_bytes);
+}
+
 static void check_plan(const Plan *plan, const Topology *topology, const HostConfig *host) {
         for (size_t i = 0; i < topology->n_nodes; i++) {
                 uint64_t bytes = 0;
 
                 for (size_t p = 0; p < plan->n_pools; p++)
-                        if (plan->pools[p].node == topology->nodes[i].id &&
-                            plan->pools[p].to_pages > plan->pools[p].from_pages)
-                                bytes = add_saturated(
-                                        bytes, mul_saturated(plan->pools[p].to_pages -
-                                                                     plan->pools[p].from_pages,
-                                                             plan->pools[p].page_size_bytes));
+                        if (plan->pools[p].node == topology->nodes[i].id)
+                                bytes = add_saturated(bytes, new_bytes(topology, &plan->pools[p]));
                 require(bytes <= plan_node_room_bytes(host, &topology->nodes[i]));
         }
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Any JSON as the ledger of this boot: refused, or taken, written again the same, and planned with
- * without asking a node for more than it has. */
+/* Any JSON as the ledger of this boot: refused, or taken, written again the same, and planned and
+ * judged with, without asking a node for more than it has or taking pages away that are not free. */
 
 #include "base/size.h"
+#include "status/status.h"
 #include "support/testing.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -26,26 +27,57 @@ static void check_round_trip(Arena *arena, const Ledger *ledger) {
         json_decref(copy);
 }
 
-static void check_plan(Arena *arena, Ledger *ledger) {
+static void check_pool(const Config *config, const Topology *topology, const PlanPool *pool) {
+        const Pool *now = topology_pool(topology, pool->node, pool->page_size_bytes);
+        const Node *node = topology_node(topology, pool->node);
+        uint64_t fewer = sub_floored(pool->from_pages, pool->to_pages);
+
+        require(pool->to_pages >= MIN(pool->found_pages, pool->from_pages));
+        require(fewer <= now->free_pages && pool->spare_pages <= now->free_pages);
+        require(pool->to_pages <= pool->from_pages + now->surplus_pages ||
+                (pool->to_pages - pool->from_pages - now->surplus_pages) <=
+                        plan_node_room_bytes(&config->host, node) / pool->page_size_bytes);
+}
+
+/* All units that hold something run, and the controller counts a little for those that it counts
+ * for. */
+static Running run_all(Arena *arena, const Ledger *ledger) {
+        Running running = {};
+
+        VEC_FOREACH(hold, &ledger->holds) {
+                UnitUse *unit = vec_push(arena, &running.use.units);
+                UnitCharge charge = {.page_size_bytes = 2 * MIB, .reserved_pages = 7, .n_used = 1};
+
+                *unit = (UnitUse){.unit = hold->unit, .is_running = true};
+                charge.used = ARENA_NEW(arena, NodePages);
+                charge.used->pages = 5;
+                if (hold->is_counted)
+                        *vec_push(arena, &unit->charges) = charge;
+        }
+        return running;
+}
+
+static void check_plan(Arena *arena, Ledger *ledger, const Running *running) {
         const Config *config =
-                config_make(arena, "a.conf", "[Instance]\nPages=100\n", "b.conf",
-                            "[Instance]\nPages=300\nPlacement=pack\nShortage=degrade\n", "c.conf",
-                            "[Instance]\nMemory=broken\n", "pg-main.conf",
-                            "[Instance]\nNodeMemory=0:20M 2:10M\n", NULL);
+                config_make(arena, "a.conf", "[Instance]\nPages=100\nUnit=x.service\n", "b.conf",
+                            "[Instance]\nPages=300\nPlacement=pack\nShortage=degrade\n"
+                            "Unit=b.service\n",
+                            "c.conf", "[Instance]\nMemory=broken\n", "pg-main.conf",
+                            "[Instance]\nNodeMemory=0:20M 2:10M\nUnit=pg.service\n", NULL);
         const Topology *topology = host_make(arena, "sizes 1G 2M\n"
                                                     "node 0 total=2G free=1G 2M=40/30/5\n"
-                                                    "node 2 total=2G free=1G\n");
-        const Plan *plan = plan_with(arena, config, topology, ledger, NULL);
+                                                    "node 2 total=2G free=1G\n"
+                                                    "reserved 2M=9\n");
+        const Plan *plan = plan_beside(arena, config, topology, ledger, running);
+        const StatusInput input = {.config = config,
+                                   .plan = plan,
+                                   .topology = topology,
+                                   .use = &running->use,
+                                   .ledger = ledger};
 
-        for (size_t p = 0; p < plan->n_pools; p++) {
-                const PlanPool *pool = &plan->pools[p];
-                const Node *node = topology_node(topology, pool->node);
-
-                require(pool->to_pages >= MIN(pool->found_pages, pool->from_pages));
-                require(pool->to_pages <= pool->from_pages ||
-                        (pool->to_pages - pool->from_pages) <=
-                                plan_node_room_bytes(&config->host, node) / pool->page_size_bytes);
-        }
+        for (size_t p = 0; p < plan->n_pools; p++)
+                check_pool(config, topology, &plan->pools[p]);
+        require(status_judge(arena, &input)->n_instances == plan->n_instances);
         plan_record(arena, plan, ledger);
         check_round_trip(arena, ledger);
 }
@@ -56,8 +88,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         Ledger *ledger = json ? ledger_from_json(arena, json, "boot") : NULL;
 
         if (ledger) {
+                const Running all = run_all(arena, ledger), none = {};
+
                 check_round_trip(arena, ledger);
-                check_plan(arena, ledger);
+                check_plan(arena, ledger_copy(arena, ledger), &all);
+                check_plan(arena, ledger, &none);
         }
         json_decref(json);
         arena_free(arena);

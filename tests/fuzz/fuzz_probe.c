@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* Any bytes as the kernel's files: meminfo, buddyinfo, status, counts, choices. The first byte says
- * which file the rest stands in; the others are as they should be. */
+ * which file the rest stands in; the others are as they should be. Whatever they say, nobody is
+ * promised more than is reserved, and nothing is spare that is not free. */
 
 #include "base/size.h"
 #include "host/probe.h"
+#include "promise/balance.h"
 #include "support/tree.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -31,6 +33,20 @@ static void require(bool holds) {
                 abort();
 }
 
+static void check_promises(Arena *arena, const Topology *topology) {
+        const LedgerHolds nobody = {};
+        const uint64_t free_pages[] = {topology->nodes[0].pools[0].free_pages};
+        const Promises promises = promises_make(arena, topology, 0, &nobody, NULL, &(Ledger){});
+        const Balance *balance = balance_new(arena, &promises, free_pages);
+
+        require(promises.unknown_pages == topology->page_sizes[0].reserved_pages);
+        require(promises.others_promised_pages == promises.unknown_pages);
+        require(balance_spare_pages(balance, 0) ==
+                sub_floored(free_pages[0], promises.unknown_pages));
+        require(balance_missing_pages(balance, 0) ==
+                sub_floored(promises.unknown_pages, free_pages[0]));
+}
+
 static void check_topology(Arena *arena, const Topology *topology) {
         require(topology->n_nodes == 1 && topology->n_page_sizes == 1);
         require(topology->default_page_size_bytes == 2 * MIB);
@@ -41,8 +57,8 @@ static void check_topology(Arena *arena, const Topology *topology) {
 
                         require(pool_persistent_pages(pool) <= pool->total_pages);
                         require(pool_used_pages(pool) <= pool->total_pages);
-                        require(topology_promised_pages(topology, 0, 2 * MIB) <= pool->free_pages);
                 }
+        check_promises(arena, topology);
         topology_has_kernel_argument(topology, "hugeplan=off");
         require(strlen(topology_page_size_names(arena, topology)) > 0);
 }

@@ -21,6 +21,7 @@ EFFECTS = {
     "host": set(PURE) - {"check", "render"},
     "apply": {"base", "model", "read", "engines", "config", "demand", "promise", "plan", "host"},
     "inspect": set(PURE) - {"render"} | {"host"},
+    "keeper": set(PURE) - {"check", "render"} | {"host", "apply"},
     "systemd": set(PURE) - {"check", "render"} | {"host"},
     "ipc": {"base", "model"},
 }

@@ -10,23 +10,26 @@
 
 /* The length of the first part of a path. */
 static size_t part_length(const char *path) {
-        return strcspn(path, "/");
+        return (size_t) (strchrnul(path, '/') - path);
 }
 
 static const char *next_part(const char *path) {
         path += part_length(path);
-        return path + strspn(path, "/");
+        while (*path == '/')
+                path++;
+        return path;
 }
 
-static bool take_number(Where *where, const char *prefix, uint64_t number) {
+/* PREFIX has no end of its own; none stands for a process. */
+static bool take_number(Where *where, const char *prefix, size_t length, uint64_t number) {
         const Kernel *kernel = where->kernel;
 
-        if (text_equals(prefix, "node")) {
+        if (length == strlen("node")) {
                 where->is_on_node = true;
                 where->node = (unsigned) number;
                 return number < KERNEL_NODES_MAX && kernel->nodes[number].exists;
         }
-        if (text_equals(prefix, NAME_HUGEPAGES_DIR)) {
+        if (length > 0 && strncmp(prefix, NAME_HUGEPAGES_DIR, length) == 0) {
                 where->size = kernel_size(kernel, MAX(number, UINT64_C(1)) * KIB);
                 return where->size != NULL;
         }
@@ -36,24 +39,34 @@ static bool take_number(Where *where, const char *prefix, uint64_t number) {
         return where->process != NULL;
 }
 
-/* One part of a path against one of a pattern. */
+/* Digits up to LENGTH, as many as are no overflow. */
+static bool read_number(const char *text, size_t length, uint64_t *ret) {
+        enum { DIGITS_MAX = 18 };
+
+        *ret = 0;
+        for (size_t i = 0; i < length; i++) {
+                if (text[i] < '0' || text[i] > '9')
+                        return false;
+                *ret = *ret * 10 + (uint64_t) (text[i] - '0');
+        }
+        return length > 0 && length <= DIGITS_MAX;
+}
+
+/* One part of a path against one of a pattern. Asked very often, and so without copies. */
 static bool match_part(Where *where, const char *pattern, const char *path) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-        char *wanted = arena_strndup(arena, pattern, part_length(pattern));
-        char *name = arena_strndup(arena, path, part_length(path));
-        char *variable = strchr(wanted, '%');
+        size_t wanted = part_length(pattern), length = part_length(path);
+        const char *variable = memchr(pattern, '%', wanted);
         uint64_t number;
 
         if (!variable)
-                return text_equals(wanted, name);
-        size_t before = (size_t) (variable - wanted), after = strlen(variable + 1);
+                return wanted == length && memcmp(pattern, path, length) == 0;
+        size_t before = (size_t) (variable - pattern), after = wanted - before - 1;
 
-        if (strlen(name) <= before + after || strncmp(name, wanted, before) != 0 ||
-            !text_ends_with(name, variable + 1) ||
-            parse_u64(arena_strndup(arena, name + before, strlen(name) - before - after), &number) <
-                    0)
+        if (length <= before + after || memcmp(pattern, path, before) != 0 ||
+            memcmp(path + length - after, variable + 1, after) != 0 ||
+            !read_number(path + before, length - before - after, &number))
                 return false;
-        return take_number(where, arena_strndup(arena, wanted, before), number);
+        return take_number(where, pattern, before, number);
 }
 
 /* As far as PATH goes; *ret_rest is what the pattern has beyond. */
@@ -75,12 +88,15 @@ static const char *through_self(const Kernel *kernel, Arena *arena, const char *
 }
 
 static const Attribute *find_attribute(Where *where, const char *path) {
+        const char *name = strrchr(path, '/');
+
         for (size_t i = 0; i < n_kernel_attributes; i++) {
                 const Attribute *attribute = &kernel_attributes[i];
                 Where here = {.kernel = where->kernel, .arena = where->arena};
                 const char *rest;
 
-                if (!match(&here, attribute->path, path, &rest) || *rest ||
+                if (!name || !text_ends_with(attribute->path, name) ||
+                    !match(&here, attribute->path, path, &rest) || *rest ||
                     (attribute->exists && !attribute->exists(&here)))
                         continue;
                 *where = here;
@@ -199,14 +215,14 @@ KernelFileKind kernel_file_kind(const Kernel *kernel, const char *path) {
         if (text_equals(path, PATH_PROC "/self"))
                 return KERNEL_FILE_LINK;
         path = through_self(kernel, arena, path);
-        if (is_directory(kernel, path))
+        if (group_path(path) && is_directory(kernel, path))
                 return KERNEL_FILE_DIRECTORY;
         const Group *group = split_group_path(kernel, arena, path, &name);
 
-        return is_root_reclaim(path) || (group && group_read(kernel, arena, group, name)) ||
-                               find_attribute(&where, path)
-                       ? KERNEL_FILE_ATTRIBUTE
-                       : KERNEL_FILE_NONE;
+        if (is_root_reclaim(path) || (group && group_read(kernel, arena, group, name)) ||
+            (!group_path(path) && find_attribute(&where, path)))
+                return KERNEL_FILE_ATTRIBUTE;
+        return is_directory(kernel, path) ? KERNEL_FILE_DIRECTORY : KERNEL_FILE_NONE;
 }
 
 int kernel_file_read(const Kernel *kernel, Arena *arena, const char *path, char **ret) {
@@ -214,8 +230,6 @@ int kernel_file_read(const Kernel *kernel, Arena *arena, const char *path, char 
         const char *name;
 
         path = through_self(kernel, arena, path);
-        if (is_directory(kernel, path))
-                return -EISDIR;
         if (is_root_reclaim(path))
                 return -EACCES;
         const Group *group = split_group_path(kernel, arena, path, &name);
@@ -223,7 +237,7 @@ int kernel_file_read(const Kernel *kernel, Arena *arena, const char *path, char 
         const Attribute *attribute = text ? NULL : find_attribute(&where, path);
 
         if (!text && !attribute)
-                return -ENOENT;
+                return is_directory(kernel, path) ? -EISDIR : -ENOENT;
         if (!text && !attribute->read)
                 return -EACCES;
         *ret = text ? text : attribute->read(&where);

@@ -294,6 +294,13 @@ const KernelDeath *kernel_death(const KernelProcess *process) {
         return process->death;
 }
 
+KernelProcess *kernel_process(const Kernel *kernel, uint64_t pid) {
+        VEC_FOREACH(process, &kernel->processes)
+                if ((*process)->pid == pid && (*process)->is_alive)
+                        return *process;
+        return NULL;
+}
+
 KernelProcess *kernel_self(const Kernel *kernel) {
         return kernel->self;
 }

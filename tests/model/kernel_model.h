@@ -69,7 +69,15 @@ Kernel *kernel_new(const char *description);
 Kernel *kernel_free(Kernel *kernel); /* takes NULL, returns NULL */
 void kernel_freep(Kernel **kernel);
 
+/* What would be if: a kernel of its own, with all that lives in this one as it is now, in which one may do
+ * what one likes. It refers to texts of this one, which must outlive it. Handles are not those of this
+ * one: processes are found by their number. */
+Kernel *kernel_copy(Kernel *kernel);
+
 /* ---- processes ---- */
+
+/* One that lives; NULL: there is none of that number. */
+KernelProcess *kernel_process(const Kernel *kernel, uint64_t pid);
 
 typedef struct KernelSpawn {
         const char *name;    /* of the command */

@@ -42,6 +42,12 @@ typedef struct Subpool {
         int64_t min, reserved; /* min_hpages, rsv_hpages; min: -1 for none */
 } Subpool;
 
+/* Where the last copy of the kernel has it: kernel_copy(). */
+typedef struct Copied {
+        void *to;
+        uint64_t in; /* the number of that copy */
+} Copied;
+
 /* A huge page in use. */
 typedef struct Page {
         Size *size;
@@ -52,6 +58,7 @@ typedef struct Page {
         Subpool *subpool;
         bool is_owed;    /* HPageRestoreReserve: its reservation comes back when it is freed */
         unsigned n_seen; /* for kernel_check_invariants() */
+        Copied copied;
 } Page;
 
 /* An entry of a resv_map. */
@@ -75,6 +82,7 @@ struct KernelSegment {
         bool is_linked; /* its name, or id, is still there */
         unsigned n_mappings;
         bool is_gone;
+        Copied copied;
 };
 
 struct KernelMount {
@@ -85,6 +93,7 @@ struct KernelMount {
         uint64_t min, max; /* pages as given; UINT64_MAX: not given */
         unsigned id;
         bool is_mounted;
+        Copied copied;
 };
 
 /* struct vm_area_struct. */
@@ -112,6 +121,7 @@ typedef struct Group {
         bool has_mems;
         uint64_t mems; /* cpuset.mems */
         bool is_gone;
+        Copied copied;
 } Group;
 
 struct Charges {
@@ -124,6 +134,7 @@ struct Charges {
                 uint64_t used_on[KERNEL_NODES_MAX]; /* its own */
                 uint64_t n_refused, n_refused_here;
         } of[KERNEL_SIZES_MAX];
+        Copied copied;
 };
 
 struct KernelProcess {
@@ -164,6 +175,7 @@ struct Kernel {
         KernelProcess *self;
         uint64_t next_pid, next_id;
         uint64_t shm_group;
+        uint64_t n_copies;
 };
 
 static inline uint64_t node_bit(unsigned node) {

@@ -178,7 +178,25 @@ static int resolve(const Root *root, Arena *arena, const char *path, bool is_fol
         return 0;
 }
 
+/* Most paths have no link in them, and are there: what has this very path is found at once. */
+static bool find_directly(const Root *root, const char *path, Found *ret) {
+        Entry *entry;
+
+        if (root->is_dead || kernel_mount_at(root->kernel, path))
+                return false;
+        entry = find_entry(root, path);
+        if (entry ? entry->kind != ENTRY_FILE
+                  : kernel_file_kind(root->kernel, path) != KERNEL_FILE_ATTRIBUTE)
+                return false;
+        *ret = (Found){.path = path,
+                       .kernel = entry ? KERNEL_FILE_NONE : KERNEL_FILE_ATTRIBUTE,
+                       .entry = entry};
+        return true;
+}
+
 static int find(const Root *root, Arena *arena, const char *path, bool is_followed, Found *ret) {
+        if (find_directly(root, path, ret))
+                return 0;
         int r = resolve(root, arena, path, is_followed, &path);
 
         if (r == 0)

@@ -192,8 +192,8 @@ static void read_fact(Arena *arena, Topology *topology, const char *line) {
                 read_sizes(arena, topology, rest);
         else if (text_equals(what, "node"))
                 read_node(arena, topology, rest);
-        else if (text_equals(what, "promised"))
-                topology->page_sizes[size_index(topology, arena, rest, &value)].promised_pages =
+        else if (text_equals(what, "reserved"))
+                topology->page_sizes[size_index(topology, arena, rest, &value)].reserved_pages =
                         number_or_abort(strchr(rest, '=') + 1);
         else if (text_equals(what, "thp"))
                 read_thp(arena, topology, rest);
@@ -262,6 +262,15 @@ static void apply_to_pool(Node *node, Pool *pool, uint64_t to_pages) {
         }
 }
 
+Ledger *ledger_of_idle(Arena *arena, const Topology *topology) {
+        Ledger *ledger = ledger_new(arena, topology->boot_id);
+
+        ledger_observe(arena, ledger, topology, NULL);
+        VEC_FOREACH(pool, &ledger->pools)
+                pool->others_pages = 0;
+        return ledger;
+}
+
 void host_apply(Topology *topology, const Plan *plan) {
         for (size_t i = 0; i < plan->n_pools; i++) {
                 Node *node = (Node *) topology_node(topology, plan->pools[i].node);
@@ -314,13 +323,165 @@ Config *config_make_bytes(Arena *arena, const char *name, const char *bytes, siz
         return config_parse(arena, files);
 }
 
+/* ---- who runs ---- */
+
+typedef VEC(NodePages) NodePagesList;
+
+/* "0:7/1:3" */
+static void read_node_pages(Arena *arena, const char *value, NodePagesList *ret) {
+        char *word;
+
+        while ((word = text_next_word(arena, &value, "/"))) {
+                char *colon = strchr(word, ':');
+
+                if (!colon)
+                        refuse_word(word);
+                *colon = '\0';
+                *vec_push(arena, ret) =
+                        (NodePages){(unsigned) number_or_abort(word), number_or_abort(colon + 1)};
+        }
+}
+
+/* "2M=VALUE" */
+static const char *read_size_of(Arena *arena, const char *word, uint64_t *ret_bytes) {
+        const char *equals = strchr(word, '=');
+
+        if (!equals)
+                refuse_word(word);
+        *ret_bytes = number_or_abort(arena_strndup(arena, word, (size_t) (equals - word)));
+        return equals + 1;
+}
+
+static void read_nodes(const char *value, IdSet *ret) {
+        if (id_set_parse(value, ret) < 0)
+                refuse_word(value);
+}
+
+static void read_hold_word(Arena *arena, const char *word, LedgerHold *hold) {
+        const char *value;
+
+        if ((value = value_of(word, "wanted")))
+                hold->granted.pages_wanted = number_or_abort(value);
+        else if ((value = value_of(word, "run")))
+                hold->run = value;
+        else if ((value = value_of(word, "bind"))) {
+                hold->policy.kind = MEMORY_POLICY_BIND;
+                read_nodes(value, &hold->policy.nodes);
+        } else if ((value = value_of(word, "interleave"))) {
+                hold->policy.kind = MEMORY_POLICY_INTERLEAVE;
+                read_nodes(value, &hold->policy.nodes);
+        } else if (text_equals(word, "unknown"))
+                hold->policy.kind = MEMORY_POLICY_UNKNOWN;
+        else if (text_equals(word, "counted"))
+                hold->is_counted = true;
+        else if (text_equals(word, "tentative"))
+                hold->is_tentative = true;
+        else {
+                NodePagesList grants = {};
+
+                value = read_size_of(arena, word, &hold->granted.page_size_bytes);
+                read_node_pages(arena, value, &grants);
+                VEC_FOREACH(grant, &grants)
+                        *vec_push(arena, &hold->granted.grants) = *grant;
+                hold->granted.pages_wanted = ledger_granted_pages(&hold->granted);
+        }
+}
+
+static void read_hold(Arena *arena, Running *running, const char *rest) {
+        LedgerHold *hold = vec_push(arena, &running->holds);
+        char *word;
+
+        *hold = (LedgerHold){.unit = text_next_word(arena, &rest, " "),
+                             .run = "",
+                             .policy = {.kind = MEMORY_POLICY_ANY}};
+        hold->granted.name = text_next_word(arena, &rest, " ");
+        while ((word = text_next_word(arena, &rest, " ")))
+                read_hold_word(arena, word, hold);
+}
+
+static void read_unit_word(Arena *arena, const char *word, UnitUse *unit) {
+        UnitCharge charge = {};
+        NodePagesList used = {};
+        const char *value;
+
+        if ((value = value_of(word, "mems"))) {
+                unit->has_memory_nodes = true;
+                read_nodes(value, &unit->memory_nodes);
+                return;
+        }
+        value = read_size_of(arena, word, &charge.page_size_bytes);
+        charge.reserved_pages = number_or_abort(text_next_word(arena, &value, "/"));
+        read_node_pages(arena, value, &used);
+        charge.used = used.items;
+        charge.n_used = used.n;
+        *vec_push(arena, &unit->charges) = charge;
+}
+
+static void read_unit(Arena *arena, Running *running, const char *rest) {
+        UnitUse *unit = vec_push(arena, &running->use.units);
+        char *word;
+
+        *unit = (UnitUse){.unit = text_next_word(arena, &rest, " "), .is_running = true};
+        while ((word = text_next_word(arena, &rest, " ")))
+                read_unit_word(arena, word, unit);
+}
+
+static void read_mount(Arena *arena, Running *running, const char *rest) {
+        MountUse *mount = vec_push(arena, &running->use.mounts);
+        const char *value;
+
+        *mount = (MountUse){.instance = text_next_word(arena, &rest, " ")};
+        value = read_size_of(arena, text_next_word(arena, &rest, " "), &mount->page_size_bytes);
+        mount->earmarked_pages = number_or_abort(text_next_word(arena, &value, "/"));
+        mount->used_pages = number_or_abort(text_next_word(arena, &value, "/"));
+}
+
+Running running_make(Arena *arena, const char *text) {
+        Running running = {};
+        char *line;
+
+        while ((line = text_next_word(arena, &text, "\n"))) {
+                const char *rest = line;
+                const char *what = text_next_word(arena, &rest, " ");
+
+                if (text_equals(what, "hold"))
+                        read_hold(arena, &running, rest);
+                else if (text_equals(what, "unit"))
+                        read_unit(arena, &running, rest);
+                else if (text_equals(what, "mount"))
+                        read_mount(arena, &running, rest);
+                else
+                        refuse_word(line);
+        }
+        return running;
+}
+
 /* ---- plans ---- */
+
+Plan *plan_beside(Arena *arena, const Config *config, const Topology *topology, Ledger *ledger,
+                  const Running *running) {
+        if (!ledger)
+                ledger = ledger_new(arena, topology->boot_id);
+        VEC_FOREACH(hold, &running->holds)
+                if (!ledger_hold(ledger, hold->unit, hold->granted.name))
+                        *vec_push(arena, &ledger->holds) = *hold;
+        ledger_observe(arena, ledger, topology, &running->use);
+        const PlanInput input = {
+                .host = &config->host,
+                .demand = demand_compute(arena, config, topology, NULL),
+                .topology = topology,
+                .ledger = ledger,
+                .use = &running->use,
+        };
+
+        return plan_make(arena, &input);
+}
 
 Plan *plan_with(Arena *arena, const Config *config, const Topology *topology, Ledger *ledger,
                 const PoolLimits *limits) {
         if (!ledger)
                 ledger = ledger_new(arena, topology->boot_id);
-        ledger_observe(arena, ledger, topology);
+        ledger_observe(arena, ledger, topology, NULL);
         const PlanInput input = {
                 .host = &config->host,
                 .demand = demand_compute(arena, config, topology, NULL),
@@ -374,20 +535,6 @@ static bool is_gate(Arena *arena, const char *line, const char *ctl) {
         return false;
 }
 
-/* "fence NAME", as root, for whom a failure counts or does not. */
-static bool is_fence(Arena *arena, const char *line, const char *ctl) {
-        static const char *const prefixes[] = {"+", "-+"};
-
-        for (size_t i = 0; i < ARRAY_LEN(prefixes); i++) {
-                const char *start =
-                        arena_printf(arena, "ExecStartPre=%s%s fence ", prefixes[i], ctl);
-
-                if (text_starts_with(line, start))
-                        return !name_check_instance(line + strlen(start));
-        }
-        return false;
-}
-
 static bool is_node_list(const char *line) {
         IdSet nodes;
 
@@ -426,8 +573,8 @@ const char *dropin_odd_line(Arena *arena, const char *text, const char *ctl) {
                 size_t length = strcspn(text, "\n");
                 const char *line = arena_strndup(arena, text, length);
                 bool is_known = *line == '#' || is_mount_path(line, "RequiresMountsFor=") ||
-                                is_gate(arena, line, ctl) || is_fence(arena, line, ctl) ||
-                                is_node_list(line) || is_memory_lock(line);
+                                is_gate(arena, line, ctl) || is_node_list(line) ||
+                                is_memory_lock(line);
 
                 for (size_t i = 0; i < ARRAY_LEN(known); i++)
                         is_known = is_known || text_equals(line, known[i]);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What every test file of this project begins with: cmocka, an arena for each test, comparisons that
- * take NULL, and hosts and configurations described in a few words. */
+/* What every test file of this project begins with: cmocka, an arena for each test, comparisons
+ * that take NULL, and hosts and configurations described in a few words. */
 
 #include "base/text.h"
 #include "plan/plan.h"
@@ -38,7 +38,7 @@ void testing_assert_contains(const char *haystack, const char *needle, const cha
  *   sizes 1G 2M             page sizes, from the largest down; the last one is the default
  *   node 0 total=16G free=15G cache=1G 2M=10/4/1 nocpu noreclaim nocompact
  *                           a pool is TOTAL/FREE/SURPLUS; "1G=-" leaves its directory out
- *   promised 2M=3
+ *   reserved 2M=3
  *   possible 0-7            nodes that may come online; by default those that are
  *   allowed 0-1             our own cpuset; by default all
  *   thp madvise 64K=never 2M=inherit/always shmem=never defrag=madvise max_ptes_none=511
@@ -46,6 +46,27 @@ void testing_assert_contains(const char *haystack, const char *needle, const cha
  *
  * A node without `total` has no memory. */
 Topology *host_make(Arena *arena, const char *text);
+
+/* Who runs: what units were let start with, and what they use. */
+typedef struct Running {
+        LedgerHolds holds;
+        HostUse use;
+} Running;
+
+/* One fact to a line:
+ *
+ *   hold pg.service pg 2M=0:10/1:5 wanted=20 bind=0-1 counted run=a1
+ *                           what a unit was let start with for an instance, by node; under "bind=",
+ *                           "interleave=" or "unknown", by default any policy
+ *   unit pg.service 2M=12/0:7/1:3 mems=0-1
+ *                           it has a control group; of 12 pages that it has mapped 10 are in use;
+ *                           a size that is left out nobody counts
+ *   mount pg 2M=100/40      its mount earmarks 100 pages; 40 of them are in use
+ */
+Running running_make(Arena *arena, const char *text);
+
+/* A ledger of the host when nobody used a page yet: what is in use has come since. */
+Ledger *ledger_of_idle(Arena *arena, const Topology *topology);
 
 /* Lets the kernel do everything that PLAN wants. */
 void host_apply(Topology *topology, const Plan *plan);
@@ -63,6 +84,10 @@ Plan *plan_simple(Arena *arena, const Config *config, const Topology *topology);
 /* With a ledger (observed here) and limits, both of which may be NULL. */
 Plan *plan_with(Arena *arena, const Config *config, const Topology *topology, Ledger *ledger,
                 const PoolLimits *limits);
+
+/* Beside those who run, whose holds LEDGER (which may be NULL) takes up. */
+Plan *plan_beside(Arena *arena, const Config *config, const Topology *topology, Ledger *ledger,
+                  const Running *running);
 
 /* "0:3 2:5": what an instance gets; "-" for nothing. */
 char *grants_text(Arena *arena, const Plan *plan, const char *instance);

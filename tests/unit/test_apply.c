@@ -44,14 +44,19 @@ static void make_host(const Tree *tree) {
                         arena_printf(tree->arena, "/sys/devices/system/node/node%u/compact", node),
                         "");
         }
-        tree_mkdir(tree, "/sys/kernel/mm/hugepages/hugepages-2048kB");
-        tree_mkdir(tree, "/sys/kernel/mm/hugepages/hugepages-1048576kB");
+        for (size_t i = 0; i < 2; i++)
+                tree_write(tree,
+                           arena_printf(tree->arena,
+                                        "/sys/kernel/mm/hugepages/hugepages-%skB/resv_hugepages",
+                                        i == 0 ? "2048" : "1048576"),
+                           "0\n");
 }
 
 typedef struct Run {
         const Tree *tree;
         const Config *config;
         const Topology *topology;
+        Ledger *ledger;
         Plan *plan;
         Apply *apply;
         Text trace;          /* "1G@0:w2 2M@1:w512 ..." */
@@ -59,16 +64,40 @@ typedef struct Run {
         uint64_t most_pages; /* a kernel that gives no more than this of 2M pages on a node */
 } Run;
 
-static Run run_new(const Tree *tree, const char *lines) {
-        Run run = {.tree = tree, .trace = text_in(tree->arena), .most_pages = UINT64_MAX};
+/* With a plan that is made beside RUNNING, or within LIMITS; either may be NULL. */
+static Run run_of(const Tree *tree, const Config *config, Ledger *ledger, const Running *running,
+                  const PoolLimits *limits) {
+        Run run = {
+                .tree = tree,
+                .config = config,
+                .topology = probe_topology(tree->root, tree->arena),
+                .ledger = ledger,
+                .trace = text_in(tree->arena),
+                .most_pages = UINT64_MAX,
+        };
 
-        run.config = config_make(tree->arena, "a.conf",
-                                 arena_printf(tree->arena, "[Instance]\n%s\n", lines), NULL);
-        run.topology = probe_topology(tree->root, tree->arena);
-        run.plan = plan_simple(tree->arena, run.config, run.topology);
-        run.apply = apply_new(tree->arena, tree->root, &run.config->host, run.topology, run.plan,
-                              UINT64_MAX);
+        run.plan = running ? plan_beside(tree->arena, config, run.topology, ledger, running)
+                           : plan_with(tree->arena, config, run.topology, ledger, limits);
+        const ApplyInput input = {
+                .root = tree->root,
+                .config = config,
+                .topology = run.topology,
+                .ledger = ledger,
+                .plan = run.plan,
+                .deadline_usec = UINT64_MAX,
+        };
+
+        run.apply = apply_new(tree->arena, &input);
         return run;
+}
+
+static const Config *config_of(const Tree *tree, const char *lines) {
+        return config_make(tree->arena, "a.conf",
+                           arena_printf(tree->arena, "[Instance]\n%s\n", lines), NULL);
+}
+
+static Run run_new(const Tree *tree, const char *lines) {
+        return run_of(tree, config_of(tree, lines), ledger_new(tree->arena, ""), NULL, NULL);
 }
 
 static void note(Run *run, const ApplyOperation *operation) {
@@ -111,11 +140,8 @@ static void test_order(void **state) {
                                            "[Instance]\nPages=10\nPageSize=2M\n", NULL);
 
         make_host(tree);
-        Run run = run_new(tree, "Pages=1");
+        Run run = run_of(tree, config, ledger_new(tree->arena, ""), NULL, NULL);
 
-        run.plan = plan_simple(tree->arena, config, run.topology);
-        run.apply = apply_new(tree->arena, tree->root, &config->host, run.topology, run.plan,
-                              UINT64_MAX);
         run_all(&run);
         /* The largest pages first, node by node. */
         assert_text(run.trace.string, "1G@0:write1 1G@0:write2 1G@1:write1 1G@1:write2 "
@@ -130,14 +156,100 @@ static void test_lowered_first(void **state) {
 
         make_host(tree);
         set_pool(tree, 1, 2048, 100);
-        *vec_push(tree->arena, &ledger->pools) = (LedgerPool){1, 2 * MIB, 0, 100, 0};
-        Run run = run_new(tree, "Pages=1\nPageSize=1G\nNodes=0");
+        *vec_push(tree->arena, &ledger->pools) = (LedgerPool){1, 2 * MIB, 0, 100};
+        Run run =
+                run_of(tree, config_of(tree, "Pages=1\nPageSize=1G\nNodes=0"), ledger, NULL, NULL);
 
-        run.plan = plan_with(tree->arena, run.config, run.topology, ledger, NULL);
-        run.apply = apply_new(tree->arena, tree->root, &run.config->host, run.topology, run.plan,
-                              UINT64_MAX);
         run_all(&run);
         assert_text(run.trace.string, "2M@1:write0 1G@0:write1");
+}
+
+/* ---- giving back ---- */
+
+static void set_reserved(const Tree *tree, uint64_t pages) {
+        tree_write(tree, "/sys/kernel/mm/hugepages/hugepages-2048kB/resv_hugepages",
+                   arena_printf(tree->arena, "%" PRIu64 "\n", pages));
+}
+
+/* 100 pages of 2M on each node, which are ours to give back. */
+static Run lowering_run(const Tree *tree, const char *holds) {
+        Ledger *ledger = ledger_new(tree->arena, "");
+
+        make_host(tree);
+        for (unsigned node = 0; node < 2; node++) {
+                set_pool(tree, node, 2048, 100);
+                *vec_push(tree->arena, &ledger->pools) = (LedgerPool){node, 2 * MIB, 0, 100};
+        }
+        ledger->holds = running_make(tree->arena, holds).holds;
+        return run_of(tree, config_make(tree->arena, NULL), ledger, NULL, NULL);
+}
+
+/* In one write: slices of it would be as many looks at what is promised. */
+static void test_lowering(void **state) {
+        Run run = lowering_run(*state, "");
+
+        run_all(&run);
+        assert_text(run.trace.string, "2M@0:write0 2M@1:write0");
+}
+
+/* Somebody has mapped pages since the plan was made. */
+static void test_lowering_is_clamped(void **state) {
+        const Tree *tree = *state;
+        Run run = lowering_run(tree, "");
+
+        assert_text(steps_text(tree->arena, run.plan), "0:2M:100->0 1:2M:100->0");
+        set_reserved(tree, 30);
+        run_all(&run);
+        /* Nobody knows where he may take them. */
+        assert_text(run.trace.string, "2M@0:write30 2M@1:write30");
+        run = lowering_run(tree, "");
+        set_reserved(tree, 100);
+        run_all(&run);
+        assert_text(text_string(&run.trace), "");
+}
+
+/* Whose they are, the control group tells: then they are kept where he can take them. */
+static void test_lowering_beside_unit(void **state) {
+        static const char group[] = "/sys/fs/cgroup/system.slice/a.service";
+        const Tree *tree = *state;
+        Run run = lowering_run(tree, "hold a.service a 2M= bind=1 counted\n");
+
+        set_reserved(tree, 30);
+        tree_write(tree, arena_printf(tree->arena, "%s/hugetlb.2MB.rsvd.current", group),
+                   "62914560\n");
+        tree_write(tree, arena_printf(tree->arena, "%s/hugetlb.2MB.numa_stat", group),
+                   "total=0 N0=0 N1=0\n");
+        run_all(&run);
+        assert_text(run.trace.string, "2M@0:write0 2M@1:write30");
+}
+
+/* Somebody maps pages in the very moment in which they are given back: they are taken back at once, as
+ * many as he was promised and no more than there were. */
+static void test_lowering_is_undone(void **state) {
+        static const struct {
+                uint64_t reserved;
+                const char *trace;
+        } cases[] = {
+                {0, "2M@0:write0 2M@1:write0"},
+                {40, "2M@0:write0 2M@0:write40 2M@1:write40"},
+                {100, "2M@0:write0 2M@0:write100"},
+                {170, "2M@0:write0 2M@0:write100"},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                const Tree *tree = *state;
+                Run run = lowering_run(tree, "");
+                ApplyOperation operation;
+
+                while (apply_next(run.apply, 0, &operation)) {
+                        note(&run, &operation);
+                        assert_int_equal(apply_perform(tree->root, &operation), 0);
+                        set_reserved(tree, cases[i].reserved);
+                        react(&run, &operation);
+                        apply_done(run.apply, &operation, 0, 1000);
+                }
+                assert_text(run.trace.string, cases[i].trace);
+        }
 }
 
 static void test_nothing_to_do(void **state) {
@@ -210,10 +322,20 @@ static void test_surplus(void **state) {
         set_pool(tree, 0, 2048, 30);
         tree_write(tree, pool_path(tree, 0, 2048, "surplus_hugepages"), "20\n");
         tree_write(tree, pool_path(tree, 0, 2048, "free_hugepages"), "0\n");
-        Run run = run_new(tree, "Pages=12\nPageSize=2M\nNodes=0");
+        const char *lines = "Pages=12\nPageSize=2M\nNodes=0\nUnit=a.service";
+        const Running own = running_make(tree->arena, "hold a.service a 2M=0:12 counted\n"
+                                                      "unit a.service 2M=30/0:30\n");
+        Run run = run_of(tree, config_of(tree, lines), ledger_new(tree->arena, ""), &own, NULL);
 
         run_all(&run);
         assert_text(run.trace.string, "2M@0:write12");
+        /* Where they are others', they are made up for, and the instance has its own on top. */
+        set_pool(tree, 0, 2048, 30);
+        tree_write(tree, pool_path(tree, 0, 2048, "surplus_hugepages"), "20\n");
+        tree_write(tree, pool_path(tree, 0, 2048, "free_hugepages"), "0\n");
+        run = run_new(tree, lines);
+        run_all(&run);
+        assert_text(run.trace.string, "2M@0:write42");
 }
 
 /* Kernels before 6.7 add the surplus of other nodes to what a node's file is given: they are told
@@ -262,15 +384,9 @@ static Run splitting_run(const Tree *tree) {
         set_pool(tree, 0, 1048576, 3);
         tree_write(tree, pool_path(tree, 0, 1048576, "demote"), "");
         tree_write(tree, pool_path(tree, 0, 1048576, "demote_size"), "2048kB\n");
-        Run run = run_new(tree, "Pages=1");
-
         *vec_push(tree->arena, &limits) =
                 (PoolLimit){.page_size_bytes = 2 * MIB, .reason = {.kind = REASON_FRAGMENTED}};
-        run.plan = plan_with(tree->arena, config, run.topology, ledger_new(tree->arena, "boot"),
-                             &limits);
-        run.apply = apply_new(tree->arena, tree->root, &config->host, run.topology, run.plan,
-                              UINT64_MAX);
-        return run;
+        return run_of(tree, config, ledger_new(tree->arena, "boot"), NULL, &limits);
 }
 
 /* Split first, then grown again: the pool ends with as many pages as it began with. */
@@ -452,7 +568,7 @@ static void test_state(void **state) {
 
         assert_null(text); /* the first start in this boot is nothing to speak of */
         assert_int_equal(ledger->pools.n, 0);
-        *vec_push(tree->arena, &ledger->pools) = (LedgerPool){0, 2 * MIB, 1, 2, 0};
+        *vec_push(tree->arena, &ledger->pools) = (LedgerPool){0, 2 * MIB, 1, 2};
         assert_int_equal(state_save(tree->root, ledger), 0);
         ledger = state_load(tree->root, tree->arena, "boot", &text);
         assert_null(text);
@@ -511,6 +627,10 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 TREE_TEST(test_order),
                 TREE_TEST(test_lowered_first),
+                TREE_TEST(test_lowering),
+                TREE_TEST(test_lowering_is_clamped),
+                TREE_TEST(test_lowering_beside_unit),
+                TREE_TEST(test_lowering_is_undone),
                 TREE_TEST(test_nothing_to_do),
                 TREE_TEST(test_short_write),
                 TREE_TEST(test_clamped),

@@ -114,6 +114,24 @@ static void test_turned_on_and_read_back(void **state) {
         assert_text(tree_read(tree, UNIT "/hugetlb.2MB.rsvd.max"), "max\n");
 }
 
+/* Counting is turned on above the unit's group, and limits nothing. */
+static void test_count(void **state) {
+        const Tree *tree = *state;
+
+        make_groups(tree);
+        assert_int_equal(cgroup_fence_count(tree->root, tree->arena, UNIT).kind, REASON_NONE);
+        assert_text(tree_read(tree, UNIT "/hugetlb.2MB.rsvd.max"), "max\n");
+        assert_null(tree_read(tree, UNIT "/cgroup.subtree_control"));
+        tree_write(tree, SLICE "/cgroup.subtree_control", "\n");
+        Reason reason = cgroup_fence_count(tree->root, tree->arena, UNIT);
+
+        assert_int_equal(reason.kind, REASON_NO_FENCE);
+        assert_contains(reason.text, SLICE "/cgroup.subtree_control: ");
+        assert_text(tree_read(tree, SLICE "/cgroup.subtree_control"), "+hugetlb");
+        assert_int_equal(cgroup_fence_count(tree->root, tree->arena, "/elsewhere").kind,
+                         REASON_NO_FENCE);
+}
+
 static void test_kernel_without(void **state) {
         const Tree *tree = *state;
 
@@ -169,6 +187,7 @@ int main(void) {
                 TREE_TEST(test_own),
                 TREE_TEST(test_set),
                 TREE_TEST(test_turned_on_and_read_back),
+                TREE_TEST(test_count),
                 TREE_TEST(test_kernel_without),
                 TREE_TEST(test_holder),
         };

@@ -54,30 +54,23 @@ static void test_learning(void **state) {
         assert_contains(dropins.items[3].text, "\nExecStartPre=/usr/bin/hugeplanctl wait d\n");
 }
 
-/* One line for the unit, behind its gates; only who insists lets it fail. */
+/* Fences are put up by the daemon when it lets a unit start: no line of the unit's runs for them. */
 static void test_fence(void **state) {
         static const char shared[] = "[Instance]\nPages=1\nUnit=x.service\n";
-        Dropins dropins = make(
+        const Dropins dropins = make(
                 *state, config_make(*state, "a.conf", shared, "b.conf", shared, "c.conf",
-                                    "[Instance]\nPages=1\nUnit=y.service\nIsolate=yes\n", "d.conf",
-                                    "[Instance]\nPages=1\nUnit=z.service\nIsolate=no\n", "e.conf",
-                                    "[Instance]\nPages=x\nUnit=w.service\n", NULL));
+                                    "[Instance]\nPages=1\nUnit=y.service\nIsolate=yes\n", NULL));
 
-        assert_int_equal(dropins.n, 4);
-        assert_null(strstr(dropins.items[0].text, "fence"));
-        assert_contains(dropins.items[1].text, "ExecStartPre=/usr/bin/hugeplanctl wait a\n"
-                                               "ExecStartPre=/usr/bin/hugeplanctl wait b\n"
-                                               "ExecStartPre=-+/usr/bin/hugeplanctl fence a\n");
-        assert_null(strstr(dropins.items[1].text, "fence b"));
-        assert_contains(dropins.items[2].text, "ExecStartPre=/usr/bin/hugeplanctl wait c\n"
-                                               "ExecStartPre=+/usr/bin/hugeplanctl fence c\n");
-        assert_null(strstr(dropins.items[3].text, "fence"));
-
-        /* A broken file speaks for nobody. */
-        dropins = make(*state,
-                       config_make(*state, "a.conf", "[Instance]\nPages=x\nUnit=x.service\n",
-                                   "b.conf", shared, "c.conf", "[Instance]\nPages=1\n", NULL));
-        assert_contains(dropins.items[0].text, "ExecStartPre=-+/usr/bin/hugeplanctl fence b\n");
+        assert_int_equal(dropins.n, 2);
+        assert_contains(dropins.items[0].text, "[Service]\n"
+                                               "ExecStartPre=/usr/bin/hugeplanctl wait a\n"
+                                               "ExecStartPre=/usr/bin/hugeplanctl wait b\n");
+        for (size_t i = 0; i < dropins.n; i++) {
+                assert_null(strstr(dropins.items[i].text, "fence"));
+                assert_null(dropin_odd_line(*state, dropins.items[i].text, ctl));
+        }
+        assert_non_null(dropin_odd_line(*state, "ExecStartPre=-+/usr/bin/hugeplanctl fence a\n",
+                                        "/usr/bin/hugeplanctl"));
 }
 
 /* A refused file's mount is not waited for: nobody makes it. */
@@ -197,6 +190,37 @@ static void test_interleave(void **state) {
         assert_contains(dropins.items[0].text, "NUMAPolicy=interleave\nNUMAMask=all\n");
 }
 
+/* Beside a bound neighbour who is spread takes its pages in turn, and its unit says why. */
+static void test_interleave_beside_bound(void **state) {
+        static const char bound[] =
+                "[Instance]\nPages=1\nUnit=b.service\nNodes=1\nPlacement=bind\n";
+        Dropins dropins =
+                make(*state, config_make(*state, "a.conf", "[Instance]\nPages=1\nUnit=a.service\n",
+                                         "b.conf", bound, NULL));
+
+        assert_contains(dropins.items[0].text,
+                        "# In turn from its nodes: beside b, which is bound to some of them.\n"
+                        "NUMAPolicy=interleave\nNUMAMask=all\n");
+        assert_contains(dropins.items[1].text, "NUMAPolicy=bind\nNUMAMask=1\n");
+        assert_null(strstr(dropins.items[1].text, "In turn"));
+        dropins = make(*state, config_make(*state, "a.conf",
+                                           "[Instance]\nPages=1\nUnit=a.service\nNodes=0-1\n",
+                                           "b.conf", bound, NULL));
+        assert_contains(dropins.items[0].text, "NUMAPolicy=interleave\nNUMAMask=0-1\n");
+        /* By its own wish there is nothing to be said. */
+        dropins = make(*state, config_make(*state, "a.conf",
+                                           "[Instance]\nPages=1\nUnit=a.service\n"
+                                           "Placement=interleave\n",
+                                           "b.conf", bound, NULL));
+        assert_contains(dropins.items[0].text, "NUMAPolicy=interleave\n");
+        assert_null(strstr(dropins.items[0].text, "In turn"));
+        /* The neighbour's name comes from a file's, like its own. */
+        dropins =
+                make(*state, config_make(*state, "a.conf", "[Instance]\nPages=1\nUnit=a.service\n",
+                                         "b\nExecStart=x.conf", bound, NULL));
+        assert_null(dropin_odd_line(*state, dropins.items[0].text, ctl));
+}
+
 /* Bytes, where limits.d has kB; the largest of those that share the unit. */
 static void test_limits(void **state) {
         static const char oracle[] = "[Instance]\nEngine=oracle\nPages=1\nUnit=ora.service\n";
@@ -277,13 +301,21 @@ static void test_nothing(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                TEST(test_fence),       TEST(test_text),
-                TEST(test_mounts),      TEST(test_never_requires),
-                TEST(test_who_has_one), TEST(test_shared_unit),
-                TEST(test_bind),        TEST(test_bind_shared),
-                TEST(test_interleave),  TEST(test_limits),
-                TEST(test_memory_thp),  TEST(test_learning),
-                TEST(test_nothing),     TEST(test_hostile_file_names),
+                TEST(test_fence),
+                TEST(test_text),
+                TEST(test_mounts),
+                TEST(test_never_requires),
+                TEST(test_who_has_one),
+                TEST(test_shared_unit),
+                TEST(test_bind),
+                TEST(test_bind_shared),
+                TEST(test_interleave),
+                TEST(test_interleave_beside_bound),
+                TEST(test_limits),
+                TEST(test_memory_thp),
+                TEST(test_learning),
+                TEST(test_nothing),
+                TEST(test_hostile_file_names),
         };
 
         return RUN_TESTS(tests);

@@ -74,7 +74,7 @@ static void test_nothing_fits(void **state) {
 static PlanInput input_of(Arena *arena, const Config *config, const Topology *host) {
         Ledger *ledger = ledger_new(arena, "");
 
-        ledger_observe(arena, ledger, host);
+        ledger_observe(arena, ledger, host, NULL);
         return (PlanInput){&config->host, demand_compute(arena, config, host, NULL), host, ledger,
                            NULL};
 }

@@ -459,9 +459,9 @@ static void test_charge_without_rights(void **state) {
         "       key      shmid perms                  size  cpid  lpid nattch   uid   gid  cuid  cgid" \
         "      atime      dtime      ctime                   rss                  swap\n"
 
-/* 40 pages, 30 free of which 4 are promised: 14 are kept by somebody. */
+/* 40 pages, 30 free of which 4 are reserved: 14 are kept by somebody. */
 static void test_nobody(void **state) {
-        static const char host[] = "sizes 1G 2M\nnode 0 total=16G 2M=40/30\npromised 2M=4\n";
+        static const char host[] = "sizes 1G 2M\nnode 0 total=16G 2M=40/30\nreserved 2M=4\n";
         static const char segments[] = SEGMENTS_HEAD
                 "         0         36   600               8388608 16884 16884      0     0     0     0     0 1795267980 1795267981 1795267980            1073741824                     0\n"
                 "         0         37   600               8388608 16884 16884      2     0     0     0     0 1795267980 1795267981 1795267980               2097152                     0\n"
@@ -484,7 +484,7 @@ static void test_nobody(void **state) {
 
 /* Two units that share a segment: both are named, but it is there once. */
 static void test_shared_between_units(void **state) {
-        static const char host[] = "sizes 1G 2M\nnode 0 total=16G 2M=40/33\npromised 2M=15\n";
+        static const char host[] = "sizes 1G 2M\nnode 0 total=16G 2M=40/33\nreserved 2M=15\n";
         Processes processes = {};
 
         add_process(*state, &processes, 5, 1, "a.service", parent_numa_maps, maps_text);

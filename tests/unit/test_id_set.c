@@ -110,12 +110,39 @@ static void test_out_of_range(void **state) {
         assert_int_equal(id_set_next(&set, UINT32_MAX), ID_SET_MAX);
 }
 
+static void test_compare(void **state) {
+        static const struct {
+                const char *a, *b, *common;
+                bool is_equal, meets, is_subset;
+        } cases[] = {
+                {"", "", "", true, false, true},
+                {"0", "", "", false, false, false},
+                {"", "0", "", false, false, true},
+                {"0-3", "0-3", "0-3", true, true, true},
+                {"1,3", "0-3", "1,3", false, true, true},
+                {"0-3", "1,3", "1,3", false, true, false},
+                {"0,64,1023", "63-65", "64", false, true, false},
+                {"0-62", "63-1023", "", false, false, false},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                IdSet a, b;
+
+                assert_int_equal(id_set_parse(cases[i].a, &a), 0);
+                assert_int_equal(id_set_parse(cases[i].b, &b), 0);
+                const IdSet common = id_set_common(&a, &b);
+
+                assert_text(id_set_format(*state, &common), cases[i].common);
+                assert_int_equal(id_set_equals(&a, &b), cases[i].is_equal);
+                assert_int_equal(id_set_meets(&a, &b), cases[i].meets);
+                assert_int_equal(id_set_is_subset(&a, &b), cases[i].is_subset);
+        }
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
-                TEST(test_parse_and_format),
-                TEST(test_refused),
-                TEST(test_members),
-                TEST(test_out_of_range),
+                TEST(test_parse_and_format), TEST(test_refused), TEST(test_members),
+                TEST(test_out_of_range),     TEST(test_compare),
         };
 
         return RUN_TESTS(tests);

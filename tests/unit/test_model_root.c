@@ -183,7 +183,7 @@ static void test_topology(void **state) {
         assert_int_equal(topology->page_sizes[1].bytes, 2 * MIB);
         assert_int_equal(topology->page_sizes[1].total_pages, 10);
         assert_int_equal(topology->page_sizes[1].free_pages, 9);
-        assert_int_equal(topology->page_sizes[1].promised_pages, 3);
+        assert_int_equal(topology->page_sizes[1].reserved_pages, 3);
         assert_int_equal(topology->default_page_size_bytes, 2 * MIB);
         assert_int_equal(topology_pool(topology, 1, 2 * MIB)->free_pages, 9);
         assert_int_equal(topology_pool(topology, 0, GIB)->total_pages, 1);
@@ -440,8 +440,16 @@ static Apply *begin(const Fixture *fixture, const char *lines) {
                             arena_printf(fixture->arena, "[Instance]\n%s\n", lines), NULL);
         const Topology *topology = probe_topology(fixture->root, fixture->arena);
 
-        return apply_new(fixture->arena, fixture->root, &config->host, topology,
-                         plan_simple(fixture->arena, config, topology), UINT64_MAX);
+        const ApplyInput input = {
+                .root = fixture->root,
+                .config = config,
+                .topology = topology,
+                .ledger = ledger_of_idle(fixture->arena, topology),
+                .plan = plan_simple(fixture->arena, config, topology),
+                .deadline_usec = UINT64_MAX,
+        };
+
+        return apply_new(fixture->arena, &input);
 }
 
 static void run_all(const Fixture *fixture, Apply *apply) {

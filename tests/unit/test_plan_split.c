@@ -66,7 +66,7 @@ static void test_leaves_used_and_promised_pages(void **state) {
                                                       "node 0 total=20G free=2348M 1G=3/1/0\n");
         const Topology *promised = splitting_host(*state, "sizes 1G 2M\n"
                                                           "node 0 total=20G free=2348M 1G=3/3/0\n"
-                                                          "promised 1G=2\n");
+                                                          "reserved 1G=2\n");
 
         assert_text(grants_text(*state, plan_one(*state, used, "Pages=662\nPageSize=2M"), "a"),
                     "0:662");

@@ -72,7 +72,7 @@ static void test_two_nodes(void **state) {
         assert_true(node->pools[0].exists);
         assert_text(id_set_format(tree->arena, &topology->possible_nodes), "0-3");
         assert_int_equal(topology->n_page_sizes, 1);
-        assert_int_equal(topology->page_sizes[0].promised_pages, 3);
+        assert_int_equal(topology->page_sizes[0].reserved_pages, 3);
         assert_int_equal(topology->page_sizes[0].total_pages, 22);
         assert_true(topology->default_page_size_bytes == 2 * MIB);
         assert_null(topology_node(topology, 1));

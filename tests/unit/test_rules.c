@@ -406,11 +406,11 @@ static const Case cases[] = {
         /* What is promised may be on any node. */
         {"idle-pages", PG "Pages=1081\nNodes=0\n",
          .topology = "sizes 2M\nnode 0 total=64G free=62G 2M=500/500/0\n"
-                     "node 1 total=64G free=62G 2M=500/300/0\npromised 2M=250\n",
+                     "node 1 total=64G free=62G 2M=500/300/0\nreserved 2M=250\n",
          .expects = "50 pages of 2M (100M) lie idle"},
         {"idle-pages", PG "Pages=1081\nNodes=0\n",
          .topology = "sizes 2M\nnode 0 total=64G free=62G 2M=500/500/0\n"
-                     "node 1 total=64G free=62G 2M=500/300/0\npromised 2M=300\n"},
+                     "node 1 total=64G free=62G 2M=500/300/0\nreserved 2M=300\n"},
         /* A running database has its own; what strangers use is no instance's. */
         {"idle-pages", PG_PAGES, .held = "postgresql@15-main.service 1081",
          .topology = "sizes 2M\nnode 0 total=64G free=58G 2M=2000/919/0\n",

@@ -53,6 +53,10 @@ static int get_text(sd_bus *bus, const char *path, const char *interface, const 
         (void) bus, (void) interface, (void) userdata, (void) error;
         if (strcmp(property, "LoadState") == 0)
                 return sd_bus_message_append(reply, "s", is_there ? "loaded" : "not-found");
+        if (strcmp(property, "ActiveState") == 0)
+                return sd_bus_message_append(reply, "s", is_there ? "activating" : "inactive");
+        if (strcmp(property, "ControlGroup") == 0)
+                return sd_bus_message_append(reply, "s", is_there ? "/system.slice/a.service" : "");
         return sd_bus_message_append(reply, "s", strcmp(property, "User") == 0 ? "db" : "");
 }
 
@@ -76,6 +80,20 @@ static int get_commands(sd_bus *bus, const char *path, const char *interface, co
                                      0);
 }
 
+/* As <linux/mempolicy.h> has them; a unit says by its name which is meant. */
+static int32_t find_policy(const char *path) {
+        static const struct {
+                const char *name;
+                int32_t policy;
+        } policies[] = {{"none", -1},      {"default", 0}, {"preferred", 1},
+                        {"interleave", 3}, {"local", 4},   {"weighted", 6}};
+
+        for (size_t i = 0; i < ARRAY_LEN(policies); i++)
+                if (strstr(path, policies[i].name))
+                        return policies[i].policy;
+        return 2; /* bind */
+}
+
 static int get_start(sd_bus *bus, const char *path, const char *interface, const char *property,
                      sd_bus_message *reply, void *userdata, sd_bus_error *error) {
         (void) bus, (void) path, (void) interface, (void) property, (void) userdata, (void) error;
@@ -90,7 +108,7 @@ static int get_number(sd_bus *bus, const char *path, const char *interface, cons
         if (strcmp(property, "NeedDaemonReload") == 0)
                 return sd_bus_message_append(reply, "b", 1);
         if (strcmp(property, "NUMAPolicy") == 0)
-                return sd_bus_message_append(reply, "i", 2);
+                return sd_bus_message_append(reply, "i", find_policy(path));
         if (strcmp(property, "AmbientCapabilities") == 0)
                 return sd_bus_message_append(reply, "t", UINT64_C(1) << 14);
         return sd_bus_message_append(reply, "t", UINT64_C(65536));
@@ -102,6 +120,14 @@ static int get_nodes(sd_bus *bus, const char *path, const char *interface, const
 
         (void) bus, (void) path, (void) interface, (void) property, (void) userdata, (void) error;
         return sd_bus_message_append_array(reply, 'y', nodes, sizeof(nodes));
+}
+
+static int get_run(sd_bus *bus, const char *path, const char *interface, const char *property,
+                   sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        static const uint8_t id[16] = {0x01, 0xab, [15] = 0xff};
+
+        (void) bus, (void) interface, (void) property, (void) userdata, (void) error;
+        return sd_bus_message_append_array(reply, 'y', id, strstr(path, "none") ? 0 : sizeof(id));
 }
 
 static int get_state(sd_bus *bus, const char *path, const char *interface, const char *property,
@@ -149,6 +175,8 @@ static const sd_bus_vtable unit_vtable[] = {
         SD_BUS_PROPERTY("NeedDaemonReload", "b", get_number, 0, 0),
         SD_BUS_PROPERTY("DropInPaths", "as", get_texts, 0, 0),
         SD_BUS_PROPERTY("After", "as", get_texts, 0, 0),
+        SD_BUS_PROPERTY("ActiveState", "s", get_text, 0, 0),
+        SD_BUS_PROPERTY("InvocationID", "ay", get_run, 0, 0),
         SD_BUS_PROPERTY("Job", "(uo)", get_job, 0, 0),
         SD_BUS_PROPERTY("Documentation", "as", get_texts, 0, 0), /* not asked for */
         SD_BUS_VTABLE_END,
@@ -162,6 +190,7 @@ static const sd_bus_vtable service_vtable[] = {
         SD_BUS_PROPERTY("AmbientCapabilities", "t", get_number, 0, 0),
         SD_BUS_PROPERTY("NUMAPolicy", "i", get_number, 0, 0),
         SD_BUS_PROPERTY("NUMAMask", "ay", get_nodes, 0, 0),
+        SD_BUS_PROPERTY("ControlGroup", "s", get_text, 0, 0),
         SD_BUS_PROPERTY("User", "s", get_text, 0, 0),
         SD_BUS_PROPERTY("Group", "s", get_text, 0, 0),
         SD_BUS_PROPERTY("SupplementaryGroups", "as", get_texts, 0, 0),
@@ -260,20 +289,26 @@ static void end(Played *played) {
         unlink(tree_path(played->tree, PATH_SYSTEMD_PRIVATE));
 }
 
-static int begin_query(const Tree *tree, const char *first, const char *second, UnitQuery **ret) {
+static int begin_query(const Tree *tree, const char *first, const char *second, unsigned wanted,
+                       UnitQuery **ret) {
         SourceNames names = {};
 
         *vec_push(tree->arena, &names) = first;
         *vec_push(tree->arena, &names) = second;
-        return unit_query_new(tree->root, tree->arena, &names, ret);
+        return unit_query_new(tree->root, tree->arena, &names, wanted, ret);
+}
+
+static int ask_for(const Tree *tree, const char *first, const char *second, unsigned wanted,
+                   uint64_t limit_usec, LoadedUnits *ret) {
+        CLEANUP(unit_query_freep) UnitQuery *query = NULL;
+        int r = begin_query(tree, first, second, wanted, &query);
+
+        return r < 0 ? r : unit_query_wait(query, limit_usec, ret);
 }
 
 static int ask(const Tree *tree, const char *first, const char *second, uint64_t limit_usec,
                LoadedUnits *ret) {
-        CLEANUP(unit_query_freep) UnitQuery *query = NULL;
-        int r = begin_query(tree, first, second, &query);
-
-        return r < 0 ? r : unit_query_wait(query, limit_usec, ret);
+        return ask_for(tree, first, second, UNIT_QUERY_LOADED, limit_usec, ret);
 }
 
 /* The same in a loop, which does other things meanwhile. */
@@ -298,7 +333,8 @@ static Loop ask_in_loop(const Tree *tree, uint64_t limit_usec) {
         Loop loop = {.error = 1};
 
         assert_true(sd_event_new(&loop.event) >= 0);
-        assert_true(begin_query(tree, "a.service", "none.service", &loop.query) >= 0);
+        assert_true(begin_query(tree, "a.service", "none.service", UNIT_QUERY_LOADED,
+                                &loop.query) >= 0);
         assert_int_equal(unit_query_attach(loop.query, loop.event, limit_usec, on_end, &loop), 0);
         assert_true(sd_event_loop(loop.event) >= 0);
         assert_null(loop.query);
@@ -341,6 +377,70 @@ static void test_read(void **state) {
         assert_text(unit->group, "");
         assert_int_equal(unit->groups.n, 1);
         assert_text(units.items[1].load_state, "not-found");
+        /* Of its run nothing was asked. */
+        assert_text(unit->active_state, "");
+        assert_text(unit->run, "");
+        assert_text(unit->control_group, "");
+}
+
+/* What a gate has to know of the unit that it lets start. */
+static void test_run(void **state) {
+        const Tree *tree = *state;
+        LoadedUnits units = {};
+        Played played;
+
+        begin(&played, tree, MOOD_KIND);
+        assert_int_equal(ask_for(tree, "a.service", "none.service", UNIT_QUERY_RUN,
+                                 20 * USEC_PER_SEC, &units),
+                         0);
+        end(&played);
+        const LoadedUnit *unit = &units.items[0];
+
+        assert_text(unit->active_state, "activating");
+        assert_text(unit->run, "01ab00000000000000000000000000ff");
+        assert_text(unit->control_group, "/system.slice/a.service");
+        assert_int_equal(unit->policy.kind, MEMORY_POLICY_BIND);
+        assert_text(id_set_format(tree->arena, &unit->policy.nodes), "0,2,8");
+        /* Only that. */
+        assert_text(unit->load_state, "");
+        assert_int_equal(unit->pre_starts.n, 0);
+        unit = &units.items[1];
+        assert_text(unit->active_state, "inactive");
+        assert_text(unit->run, "");
+        assert_text(unit->control_group, "");
+        assert_int_equal(unit->policy.kind, MEMORY_POLICY_ANY);
+}
+
+/* Whatever prefers nodes takes others as well; weights are nothing that could be reckoned with. */
+static void test_policies(void **state) {
+        static const struct {
+                const char *unit;
+                MemoryPolicyKind kind;
+                bool is_bound;
+        } cases[] = {
+                {"default.service", MEMORY_POLICY_ANY, false},
+                {"preferred.service", MEMORY_POLICY_ANY, false},
+                {"bind.service", MEMORY_POLICY_BIND, true},
+                {"interleave.service", MEMORY_POLICY_INTERLEAVE, false},
+                {"local.service", MEMORY_POLICY_ANY, false},
+                {"weighted.service", MEMORY_POLICY_ANY, false},
+        };
+        const Tree *tree = *state;
+        Played played;
+
+        begin(&played, tree, MOOD_KIND);
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                LoadedUnits units = {};
+
+                assert_int_equal(ask_for(tree, cases[i].unit, "none.service",
+                                         UNIT_QUERY_LOADED | UNIT_QUERY_RUN, 20 * USEC_PER_SEC,
+                                         &units),
+                                 0);
+                assert_int_equal(units.items[0].policy.kind, cases[i].kind);
+                assert_int_equal(units.items[0].is_bound, cases[i].is_bound);
+                assert_text(units.items[0].load_state, "loaded");
+        }
+        end(&played);
 }
 
 static void test_loop(void **state) {
@@ -498,6 +598,8 @@ static void test_guard_after_stop(void **state) {
 int main(void) {
         const struct CMUnitTest tests[] = {
                 TREE_TEST(test_read),
+                TREE_TEST(test_run),
+                TREE_TEST(test_policies),
                 TREE_TEST(test_loop),
                 TREE_TEST(test_nobody),
                 TREE_TEST(test_mute),

@@ -5,6 +5,8 @@
  * systemd goes on listening where nobody can knock, and sees no reason to do anything about it, not
  * even when the service is started again. So the daemon looks, at its start and when a file of that
  * directory goes, and makes a socket of its own there, which it serves beside that of systemd. */
+#include "daemon/socket_file.h"
+
 #include "daemon/manager.h"
 #include "host/log.h"
 #include "model/names.h"
@@ -40,11 +42,15 @@ static int on_gone(sd_event_source *source, const struct inotify_event *event, v
         return 0;
 }
 
-void manager_socket_keep(Manager *manager) {
+void socket_file_keep(Manager *manager) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
 
         renew(manager);
         sd_event_add_inotify(manager->event, &manager->socket_watch,
                              root_path(arena, manager->root, PATH_RUNTIME),
                              IN_DELETE | IN_MOVED_FROM, on_gone, manager);
+}
+
+void socket_file_forget(Manager *manager) {
+        manager->socket_watch = sd_event_source_disable_unref(manager->socket_watch);
 }

@@ -5,14 +5,16 @@
  * (sysctl, systemd-sysctl, tuned, echo), kernel uevents of memory that is plugged or pulled, and a
  * slow timer finds what neither tells (soft-offlined pages, writers in other mount namespaces).
  * Whatever it was, the answer is the same: look again, and repair upwards. */
+#include "base/text.h"
 #include "daemon/journal.h"
 #include "daemon/manager.h"
 #include "host/clock.h"
+#include "host/log.h"
 #include "host/probe.h"
+#include "host/unit_cgroup.h"
 #include "inspect/culprits.h"
 #include "model/names.h"
 #include "model/problem.h"
-#include "plan/drift.h"
 
 #include <errno.h>
 #include <linux/netlink.h>
@@ -27,111 +29,134 @@
  * burst counts, unless it does not end. */
 static const uint64_t settle_usec = 500 * USEC_PER_MSEC;
 static const uint64_t hotplug_settle_usec = USEC_PER_SEC;
+static const uint64_t unit_settle_usec = 50 * USEC_PER_MSEC;
 static const uint64_t settle_max_usec = 5 * USEC_PER_SEC;
+static const uint64_t moving_usec = USEC_PER_SEC;
+static const uint64_t cover_usec = 60 * USEC_PER_SEC;
 static const uint64_t slow_usec = 600 * USEC_PER_SEC;
 static const uint64_t slow_slack_usec = 120 * USEC_PER_SEC;
-/* Who fights over a pool must not be fought without end. */
 static const uint64_t repair_pause_min_usec = USEC_PER_SEC;
 static const uint64_t repair_pause_max_usec = 300 * USEC_PER_SEC;
 
 /* ---- looking again ---- */
 
-static bool may_repair(Manager *manager) {
-        Watch *watch = &manager->watch;
-        uint64_t now = clock_now_usec(), since = now - watch->repaired_usec;
+/* Who fights over a pool must not be fought without end. */
+static bool may_repair(const Watch *watch) {
+        return watch->repaired_usec == 0 ||
+               clock_now_usec() - watch->repaired_usec >= watch->repair_pause_usec;
+}
 
-        if (watch->repaired_usec > 0 && since < watch->repair_pause_usec)
-                return false;
-        if (watch->repaired_usec == 0 || since > repair_pause_max_usec * 2)
+static void note_repair(Watch *watch) {
+        uint64_t now = clock_now_usec();
+
+        if (watch->repaired_usec == 0 || now - watch->repaired_usec > repair_pause_max_usec * 2)
                 watch->repair_pause_usec = repair_pause_min_usec;
         else
                 watch->repair_pause_usec = MIN(watch->repair_pause_usec * 2, repair_pause_max_usec);
         watch->repaired_usec = now;
-        return true;
 }
 
 /* Who has done it, as far as a file of the host explains it; else NULL. The kernel command line acts
  * before anybody watches. */
-static const Culprit *suspect(const Manager *manager, Arena *arena, const Culprits *culprits,
-                              const Topology *now, const Drift *drift) {
+static const Culprit *suspect(const Manager *manager, Arena *arena, const KeeperEvent *event) {
+        const Drift *drift = event->drift;
+        const Culprits *culprits = culprits_find(manager->root, arena, event->topology);
         const Culprit *culprit;
         char *shown = NULL;
 
         if (drift->kind == DRIFT_HOST &&
             root_read_attribute(manager->root, arena, drift->path, &shown) < 0)
                 return NULL;
-        culprit = drift->kind == DRIFT_HOST
-                          ? culprit_for_path(culprits, drift->path, shown)
-                          : culprit_for_pool(culprits, now, drift->node, drift->page_size_bytes);
+        culprit = drift->kind == DRIFT_HOST ? culprit_for_path(culprits, drift->path, shown)
+                                            : culprit_for_pool(culprits, event->topology,
+                                                               drift->node, drift->page_size_bytes);
         return culprit && culprit->source != CULPRIT_KERNEL_COMMAND_LINE ? culprit : NULL;
 }
 
-static void tell_drift(const Drift *drift, const Culprit *culprit) {
+void watch_tell(const Manager *manager, const KeeperEvent *event) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        const char *text = drift_format(arena, drift);
+        const char *text = event->text;
 
-        journal_event(drift_wants_repair(drift) ? LOG_WARNING : LOG_NOTICE,
-                      problem_id(PROBLEM_DRIFT), NULL,
-                      culprit ? arena_printf(arena, "drift: %s; likely because of %s", text,
-                                             culprit_format(arena, culprit))
-                              : arena_printf(arena, "drift: %s", text));
-}
+        if (event->drift) {
+                const Culprit *culprit = suspect(manager, arena, event);
 
-/* How many there are to repair. */
-static size_t tell_drifts(const Manager *manager, Arena *arena, const Drifts *drifts,
-                          const Topology *now) {
-        const Culprits *culprits = drifts->n > 0 ? culprits_find(manager->root, arena, now) : NULL;
-        size_t n_repairable = 0;
-
-        VEC_FOREACH(drift, drifts) {
-                n_repairable += drift_wants_repair(drift);
-                tell_drift(drift, suspect(manager, arena, culprits, now, drift));
+                text = culprit ? arena_printf(arena, "drift: %s; likely because of %s", text,
+                                              culprit_format(arena, culprit))
+                               : arena_printf(arena, "drift: %s", text);
         }
-        return n_repairable;
-}
-
-/* Whether memory that has come may help somebody: who is short, or whose node was not there. */
-static bool waits_for_memory(const Plan *plan) {
-        for (size_t i = 0; i < plan->n_instances; i++)
-                if (plan->instances[i].reason.kind == REASON_NODE_ABSENT)
-                        return true;
-        return plan_is_short(plan);
+        if (event->id)
+                journal_event(event->level, event->id, event->instance, text);
+        else
+                log_line(event->level, "%s", text);
 }
 
 static void arm_settle(Manager *manager, uint64_t delay_usec);
+static void arm_units(Manager *manager, uint64_t delay_usec);
 
-void manager_verify(Manager *manager) {
+static bool has_ended_units(Manager *manager) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        Watch *watch = &manager->watch;
-        Diags ignored = diags_in(arena);
+        SourceNames units = keeper_units(manager->keeper, arena);
 
-        if (manager->is_held_back)
-                return;
-        if (manager->phase == PHASE_RESERVING) { /* what came in between is looked at after it */
+        VEC_FOREACH(unit, &units)
+                if (!unit_cgroup_is_populated(manager->root, *unit))
+                        return true;
+        return false;
+}
+
+/* A group is empty between two commands of a unit, too; when the unit has stopped systemd removes it, and
+ * the kernel does not tell. */
+static void look_at_units_again(Manager *manager) {
+        static const uint64_t pauses_usec[] = {
+                100 * USEC_PER_MSEC, 200 * USEC_PER_MSEC, 500 * USEC_PER_MSEC, USEC_PER_SEC,
+                2 * USEC_PER_SEC,    5 * USEC_PER_SEC,    10 * USEC_PER_SEC,   30 * USEC_PER_SEC,
+        };
+        Watch *watch = &manager->watch;
+
+        if (!has_ended_units(manager))
+                watch->n_unit_looks = 0;
+        else if (watch->n_unit_looks < ARRAY_LEN(pauses_usec))
+                arm_units(manager, pauses_usec[watch->n_unit_looks++]);
+}
+
+static bool has_cover(const Plan *plan) {
+        for (size_t i = 0; i < plan->n_pools; i++)
+                if (plan->pools[i].cover_pages > 0)
+                        return true;
+        return false;
+}
+
+/* The kernel does not tell when units touch their pages, nor so when a pool need not be larger for them
+ * any more. */
+static void look_at_promises_again(Manager *manager) {
+        const Look *look = keeper_look(manager->keeper);
+
+        if (look->use->is_moving)
+                arm_units(manager, moving_usec);
+        else if (has_cover(look->plan))
+                arm_units(manager, cover_usec);
+}
+
+static void verify(Manager *manager) {
+        Watch *watch = &manager->watch;
+        bool has_memory = watch->has_hotplug, wants_repair;
+
+        if (keeper_is_working(manager->keeper)) { /* what came in between is looked at after it */
                 arm_settle(manager, hotplug_settle_usec);
                 return;
         }
-
-        const Topology *now = probe_topology(manager->root, arena);
-        HostPlan host =
-                host_plan_read(manager->root, arena, manager->config, manager->plan, now, &ignored);
-        Drifts drifts = drift_find(arena, manager->plan, manager->ledger, now, &host);
-        size_t n_repairable = tell_drifts(manager, arena, &drifts, now);
-        bool has_new_memory = watch->has_hotplug && waits_for_memory(manager->plan);
-
         watch->has_hotplug = false;
-        /* Pages that others have added are found ones from now on, and never lowered. */
-        n_repairable += manager_observe(manager, now) > 0;
-        if (drifts.n > 0)
-                manager_notify_subscribers(manager); /* "lost" is seen at once */
-        if (n_repairable == 0 && !has_new_memory)
+        if (keeper_verify(manager->keeper, has_memory, may_repair(watch), clock_now_usec(),
+                          &wants_repair)) {
+                if (wants_repair)
+                        note_repair(watch);
+                manager_work(manager);
                 return;
-        if (n_repairable > 0 && manager->config->host.on_drift == DRIFT_REPORT)
-                return;
-        if (has_new_memory || may_repair(manager))
-                manager_begin_round(manager);
-        else
+        }
+        if (wants_repair)
                 arm_settle(manager, watch->repair_pause_usec);
+        look_at_units_again(manager);
+        look_at_promises_again(manager);
+        manager_tell_news(manager); /* "lost" is seen at once */
 }
 
 static int on_settled(sd_event_source *source, uint64_t usec, void *userdata) {
@@ -140,8 +165,28 @@ static int on_settled(sd_event_source *source, uint64_t usec, void *userdata) {
         (void) source;
         (void) usec;
         manager->watch.settle_timer = sd_event_source_disable_unref(manager->watch.settle_timer);
-        manager_verify(manager);
+        verify(manager);
         return 0;
+}
+
+static int on_units_settled(sd_event_source *source, uint64_t usec, void *userdata) {
+        Manager *manager = userdata;
+
+        (void) source;
+        (void) usec;
+        manager->watch.units_timer = sd_event_source_disable_unref(manager->watch.units_timer);
+        verify(manager);
+        return 0;
+}
+
+static void arm_units(Manager *manager, uint64_t delay_usec) {
+        uint64_t at = clock_now_usec() + delay_usec, armed;
+
+        if (!manager->watch.units_timer)
+                sd_event_add_time(manager->event, &manager->watch.units_timer, CLOCK_BOOTTIME, at,
+                                  0, on_units_settled, manager);
+        else if (sd_event_source_get_time(manager->watch.units_timer, &armed) >= 0 && at < armed)
+                sd_event_source_set_time(manager->watch.units_timer, at);
 }
 
 /* Later than it is set already, never sooner: a pause between two repairs is not cut short. */
@@ -174,7 +219,7 @@ static int on_host_written(sd_event_source *source, const struct inotify_event *
         Manager *manager = userdata;
 
         if (event->mask & IN_MODIFY) /* not the end of the watch */
-                manager->watch.host_written_usec = clock_now_usec();
+                keeper_note_host_written(manager->keeper, clock_now_usec());
         return on_written(source, event, userdata);
 }
 
@@ -244,15 +289,113 @@ static void watch_files(Manager *manager, const Topology *topology) {
         }
 }
 
-void manager_watch_refresh(Manager *manager) {
+static void refresh_files(Manager *manager) {
         Watch *watch = &manager->watch;
-        IdSet nodes = node_set(manager->topology);
+        const Topology *topology = keeper_look(manager->keeper)->topology;
+        IdSet nodes = node_set(topology);
 
-        if (watch->n_files > 0 && memcmp(&nodes, &watch->nodes, sizeof(nodes)) == 0)
+        if (watch->n_files > 0 && id_set_equals(&nodes, &watch->nodes))
                 return;
         unwatch_files(watch);
         watch->nodes = nodes;
-        watch_files(manager, manager->topology);
+        watch_files(manager, topology);
+}
+
+/* ---- units that run ---- */
+
+static int on_unit_changed(sd_event_source *source, const struct inotify_event *event,
+                           void *userdata) {
+        Manager *manager = userdata;
+
+        (void) source;
+        (void) event;
+        manager->watch.n_unit_looks = 0;
+        arm_units(manager, unit_settle_usec);
+        return 0;
+}
+
+static void unwatch_unit(WatchedUnit *unit) {
+        sd_event_source_disable_unref(unit->source);
+        free(unit->name);
+}
+
+static bool is_among(const SourceNames *names, const char *name) {
+        VEC_FOREACH(each, names)
+                if (text_equals(*each, name))
+                        return true;
+        return false;
+}
+
+static bool is_watched(const Watch *watch, const char *name) {
+        for (size_t i = 0; i < watch->n_units; i++)
+                if (text_equals(watch->units[i].name, name))
+                        return true;
+        return false;
+}
+
+/* Whether the group has processes is told by its cgroup.events: cgroup-v2.rst. A unit that was started
+ * anew has a new group. */
+static void watch_unit(Manager *manager, Arena *arena, const char *name) {
+        Watch *watch = &manager->watch;
+        const char *group = unit_cgroup_find(manager->root, arena, name);
+        const char *path = arena_printf(arena, "%s/cgroup.events", group ? group : "");
+        WatchedUnit unit = {.name = strdup(name)}, *units;
+
+        if (!unit.name || !group ||
+            sd_event_add_inotify(manager->event, &unit.source,
+                                 root_path(arena, manager->root, path), IN_MODIFY | IN_DELETE_SELF,
+                                 on_unit_changed, manager) < 0) {
+                unwatch_unit(&unit);
+                return;
+        }
+        units = realloc(watch->units, (watch->n_units + 1) * sizeof(*units));
+        if (!units) {
+                unwatch_unit(&unit);
+                return;
+        }
+        watch->units = units;
+        watch->units[watch->n_units++] = unit;
+}
+
+static void refresh_units(Manager *manager) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        Watch *watch = &manager->watch;
+        SourceNames units = keeper_units(manager->keeper, arena);
+        size_t n = 0;
+
+        for (size_t i = 0; i < watch->n_units; i++)
+                if (is_among(&units, watch->units[i].name))
+                        watch->units[n++] = watch->units[i];
+                else
+                        unwatch_unit(&watch->units[i]);
+        watch->n_units = n;
+        VEC_FOREACH(unit, &units)
+                if (!is_watched(watch, *unit))
+                        watch_unit(manager, arena, *unit);
+}
+
+void watch_unit_anew(Manager *manager, const char *name) {
+        Watch *watch = &manager->watch;
+        size_t n = 0;
+
+        for (size_t i = 0; i < watch->n_units; i++)
+                if (text_equals(watch->units[i].name, name))
+                        unwatch_unit(&watch->units[i]);
+                else
+                        watch->units[n++] = watch->units[i];
+        watch->n_units = n;
+        refresh_units(manager);
+}
+
+void watch_refresh(Manager *manager) {
+        refresh_files(manager);
+        refresh_units(manager);
+        look_at_promises_again(manager);
+}
+
+bool watch_is_settling(const Manager *manager) {
+        return manager->watch.settle_timer &&
+               keeper_config(manager->keeper)->host.on_drift == DRIFT_REPAIR;
 }
 
 /* ---- memory that comes and goes ---- */
@@ -307,22 +450,26 @@ static void watch_uevents(Manager *manager) {
 
 static int on_slow(sd_event_source *source, uint64_t usec, void *userdata) {
         (void) usec;
-        manager_verify(userdata);
+        verify(userdata);
         sd_event_source_set_time_relative(source, slow_usec);
         sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
         return 0;
 }
 
-void manager_watch_start(Manager *manager) {
+void watch_start(Manager *manager) {
         sd_event_add_time_relative(manager->event, &manager->watch.slow_timer, CLOCK_BOOTTIME,
                                    slow_usec, slow_slack_usec, on_slow, manager);
         if (root_is_host(manager->root))
                 watch_uevents(manager);
 }
 
-void manager_watch_stop(Manager *manager) {
+void watch_stop(Manager *manager) {
         unwatch_files(&manager->watch);
+        for (size_t i = 0; i < manager->watch.n_units; i++)
+                unwatch_unit(&manager->watch.units[i]);
+        free(manager->watch.units);
         sd_event_source_disable_unref(manager->watch.settle_timer);
+        sd_event_source_disable_unref(manager->watch.units_timer);
         sd_event_source_disable_unref(manager->watch.slow_timer);
         sd_event_source_disable_unref(manager->watch.uevents);
 }

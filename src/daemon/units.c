@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "daemon/manager.h"
 #include "host/clock.h"
+#include "host/host_plan_read.h"
 #include "host/host_sources.h"
 #include "host/log.h"
 #include "systemd/dropin_check.h"
@@ -38,7 +39,7 @@ static void cancel(Units *units) {
 static void accept(Manager *manager, Arena *arena, const char *key, LoadedUnits loaded) {
         Units *units = &manager->units;
 
-        dropin_explain(manager->root, arena, manager->config, &loaded);
+        dropin_explain(manager->root, arena, keeper_config(manager->keeper), &loaded);
         arena_free(units->arena);
         units->arena = arena;
         units->loaded = loaded;
@@ -74,16 +75,16 @@ static void on_answered(void *userdata, int error, const LoadedUnits *loaded) {
         manager_tell_news(manager);
 }
 
-void manager_units_begin(Manager *manager) {
+void units_begin(Manager *manager) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         Units *units = &manager->units;
-        const SourceNames names = dropin_units(arena, manager->config);
+        const SourceNames names = dropin_units(arena, keeper_config(manager->keeper));
 
         if (!unit_manager_exists(manager->root) || names.n == 0)
                 return;
         cancel(units);
         units->query_key = dropin_key(manager->root, arena, &names);
-        int r = unit_query_new(manager->root, arena, &names, &units->query);
+        int r = unit_query_new(manager->root, arena, &names, UNIT_QUERY_LOADED, &units->query);
 
         if (r >= 0)
                 r = unit_query_attach(units->query, manager->event, start_limit_usec, on_answered,
@@ -103,7 +104,7 @@ static bool is_paused(const Units *units) {
 
 /* The key is read before systemd is asked: should it read its units in between, the next key is
  * another one. */
-void manager_units_refresh(Manager *manager) {
+void units_refresh(Manager *manager) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         CLEANUP(unit_query_freep) UnitQuery *query = NULL;
         Units *units = &manager->units;
@@ -111,14 +112,16 @@ void manager_units_refresh(Manager *manager) {
 
         if (!unit_manager_exists(manager->root) || (is_paused(units) && !units->is_expired))
                 return;
-        const SourceNames names = dropin_units(arena, manager->config);
+        const SourceNames names = dropin_units(arena, keeper_config(manager->keeper));
         const char *key = dropin_key(manager->root, arena, &names);
 
         if (text_equals(key, units->key) && !units->is_expired)
                 return;
         cancel(units);
         units->is_expired = false;
-        int r = names.n > 0 ? unit_query_new(manager->root, arena, &names, &query) : 0;
+        int r = names.n > 0
+                        ? unit_query_new(manager->root, arena, &names, UNIT_QUERY_LOADED, &query)
+                        : 0;
 
         if (r >= 0 && query)
                 r = unit_query_wait(query, wait_limit_usec, &loaded);
@@ -128,26 +131,43 @@ void manager_units_refresh(Manager *manager) {
                 accept(manager, TAKE_PTR(arena), key, loaded);
 }
 
-void manager_units_refresh_expired(Manager *manager) {
+void units_refresh_expired(Manager *manager) {
         if (manager->units.is_expired)
-                manager_units_refresh(manager);
+                units_refresh(manager);
 }
 
-void manager_units_expire(Manager *manager) {
+void units_expire(Manager *manager) {
         manager->units.is_expired = true;
 }
 
 /* ---- what is wrong ---- */
 
-void manager_units_judge(const Manager *manager, Arena *arena, Diags *problems) {
+/* Those of which the files say the same still; of others it is told that they have yet to be read. */
+static Config *find_unchanged(Arena *arena, const Config *config, const Config *files) {
+        Config *unchanged = arena_memdup(arena, config, sizeof(*config));
+
+        unchanged->instances = ARENA_ARRAY(arena, InstanceConfig, config->n_instances + 1);
+        unchanged->n_instances = 0;
+        for (size_t i = 0; i < config->n_instances; i++) {
+                const InstanceConfig *instance = &config->instances[i];
+                const InstanceConfig *file = config_find(files, instance->name);
+
+                if (file && text_equals(file->fingerprint, instance->fingerprint))
+                        unchanged->instances[unchanged->n_instances++] = *instance;
+        }
+        return unchanged;
+}
+
+void units_judge(const Manager *manager, Arena *arena, const Config *files, Diags *problems) {
         if (manager->units.loaded.n == 0)
                 return;
-        const Accounts accounts = accounts_for_limits(manager->root, arena, manager->config);
+        const Config *config = find_unchanged(arena, keeper_config(manager->keeper), files);
+        const Accounts accounts = accounts_for_limits(manager->root, arena, config);
         HostSources sources = host_sources(manager->root);
         const LoadedUnitInput input = {
-                .config = manager->config,
-                .plan = manager->plan,
-                .topology = manager->topology,
+                .config = config,
+                .plan = keeper_plan(manager->keeper),
+                .topology = keeper_look(manager->keeper)->topology,
                 .accounts = &accounts,
                 .sources = &sources.sources,
         };
@@ -155,7 +175,7 @@ void manager_units_judge(const Manager *manager, Arena *arena, Diags *problems) 
         loaded_units_judge(&input, &manager->units.loaded, problems);
 }
 
-void manager_units_free(Manager *manager) {
+void units_free(Manager *manager) {
         cancel(&manager->units);
         manager->units.arena = arena_free(manager->units.arena);
 }

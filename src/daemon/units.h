@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* What systemd has in effect of the instances' units (units/loaded_unit.h). */
+
+#include "systemd/unit_manager.h"
+
+typedef struct Manager Manager;
+
+typedef struct Units {
+        Arena *arena; /* of the answer; lives from one to the next */
+        LoadedUnits loaded;
+        const char *key; /* as long as it is this, so is the answer; NULL: it has to be asked */
+        uint64_t failed_usec; /* when it could not be asked last; 0: it could */
+        bool is_expired;      /* it is asked whatever the key is */
+        UnitQuery *query;     /* on its way, while the loop runs; NULL: none */
+        Arena *query_arena;
+        const char *query_key;
+} Units;
+
+/* Asks systemd, and goes on meanwhile; what it answers is logged, and told to subscribers. */
+void units_begin(Manager *manager);
+
+/* Asks and waits, unless it can be seen from files that the answer would be that of before. */
+void units_refresh(Manager *manager);
+
+/* The same after units_expire(), and nothing else. */
+void units_refresh_expired(Manager *manager);
+void units_expire(Manager *manager);
+
+/* Adds what is wrong with the units, as far as systemd has answered. */
+void units_judge(const Manager *manager, Arena *arena, const Config *files, Diags *problems);
+
+void units_free(Manager *manager);

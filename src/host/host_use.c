@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "host/host_use.h"
+
+#include "base/text.h"
+#include "host/mounts.h"
+#include "host/probe.h"
+#include "host/unit_cgroup.h"
+#include "model/names.h"
+#include "read/process.h"
+#include "units/fence.h"
+
+#include <string.h>
+
+typedef struct Reader {
+        const Root *root;
+        Arena *arena;
+        const Topology *topology;
+        HostUse *use;
+} Reader;
+
+static bool read_charge(Reader *reader, const char *group, uint64_t page_size_bytes,
+                        UnitCharge *ret) {
+        CLEANUP(arena_freep) Arena *scratch = arena_new();
+        const char *prefix = arena_printf(scratch, "%s/hugetlb.%s.", group,
+                                          fence_size_name(scratch, page_size_bytes));
+        UnitCharge charge = {.page_size_bytes = page_size_bytes};
+        uint64_t reserved_bytes, pages;
+        char *text;
+
+        if (root_read_attribute(reader->root, scratch, arena_printf(scratch, "%snuma_stat", prefix),
+                                &text) < 0 ||
+            root_read_u64(reader->root, arena_printf(scratch, "%srsvd.current", prefix),
+                          &reserved_bytes) < 0 ||
+            process_parse_numa_stat(reader->arena, text, page_size_bytes, &pages, &charge.used,
+                                    &charge.n_used) < 0)
+                return false;
+        charge.reserved_pages = reserved_bytes / page_size_bytes;
+        *ret = charge;
+        return true;
+}
+
+/* A group without the controller lives under the limits of the one above. */
+static void read_memory_nodes(Reader *reader, const char *group, UnitUse *unit) {
+        CLEANUP(arena_freep) Arena *scratch = arena_new();
+        char *above = arena_strdup(scratch, group), *slash, *text;
+
+        while (text_starts_with(above, PATH_CGROUP "/")) {
+                if (root_read_attribute(reader->root, scratch,
+                                        arena_printf(scratch, "%s/cpuset.mems.effective", above),
+                                        &text) == 0) {
+                        unit->has_memory_nodes = id_set_parse(text, &unit->memory_nodes) == 0 &&
+                                                 !id_set_is_empty(&unit->memory_nodes);
+                        return;
+                }
+                slash = strrchr(above, '/');
+                *slash = '\0';
+        }
+}
+
+static void add_unit(Reader *reader, const char *name) {
+        const char *group = unit_cgroup_find(reader->root, reader->arena, name);
+        UnitUse *unit;
+
+        if (unit_use_find(reader->use, name))
+                return;
+        unit = vec_push(reader->arena, &reader->use->units);
+        *unit = (UnitUse){.unit = name, .is_running = group != NULL};
+        if (!group)
+                return;
+        read_memory_nodes(reader, group, unit);
+        for (size_t i = 0; i < reader->topology->n_page_sizes; i++) {
+                UnitCharge charge;
+
+                if (read_charge(reader, group, reader->topology->page_sizes[i].bytes, &charge))
+                        *vec_push(reader->arena, &unit->charges) = charge;
+        }
+}
+
+static HostUse *read_once(Reader *reader, const Config *config, const Ledger *ledger) {
+        reader->use = ARENA_NEW(reader->arena, HostUse);
+        VEC_FOREACH(hold, &ledger->holds)
+                add_unit(reader, hold->unit);
+        for (size_t i = 0; i < config->n_instances; i++) {
+                const InstanceConfig *instance = &config->instances[i];
+
+                if (instance->unit)
+                        add_unit(reader, instance->unit);
+                if (instance->mount)
+                        *vec_push(reader->arena, &reader->use->mounts) =
+                                mounts_use(reader->root, instance);
+        }
+        return reader->use;
+}
+
+static bool has_counts(const HostUse *use) {
+        VEC_FOREACH(unit, &use->units)
+                if (unit->charges.n > 0)
+                        return true;
+        return use->mounts.n > 0;
+}
+
+HostUse *host_use_read(const Root *root, Arena *arena, const Config *config, const Ledger *ledger,
+                       Topology *topology) {
+        enum { TRIES = 5 };
+        Reader reader = {root, arena, topology, NULL};
+
+        for (unsigned i = 0; i < TRIES; i++) {
+                HostUse *use = read_once(&reader, config, ledger);
+
+                if (!has_counts(use) || !probe_counts_again(root, topology))
+                        return use;
+        }
+        reader.use->is_moving = true;
+        return reader.use;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* What the units of instances use of the huge pages, and the instances' own mounts, at one moment. */
+
+#include "host/root.h"
+#include "promise/ledger.h"
+
+/* Of the units that CONFIG names, and of those that LEDGER knows to run. Names are those of CONFIG and
+ * LEDGER. The counts of TOPOLOGY's pools are read anew where pages were taken or given back meanwhile, so
+ * that they belong together; if that does not end, they are the later ones. */
+HostUse *host_use_read(const Root *root, Arena *arena, const Config *config, const Ledger *ledger,
+                       Topology *topology);

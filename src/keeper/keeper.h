@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* The keeper: what the daemon knows, and all that it decides, without sockets, clocks or threads.
+ *
+ * Its work goes in rounds: look, plan, write, look again, until a plan has nothing left to be written
+ * or writing brings nothing. Its owner performs the writes, one at a time and perhaps elsewhere, tells
+ * it the time, and asks it on behalf of clients. One that is dropped at any moment is taken up by the
+ * next one, from the state on /run.
+ *
+ *   keeper_begin(keeper, now);
+ *   while (keeper_next(keeper, now, &operation))
+ *           keeper_done(keeper, &operation, apply_perform(root, &operation), usec);
+ */
+
+#include "apply/apply.h"
+#include "keeper/look.h"
+#include "plan/changes.h"
+#include "plan/drift.h"
+
+typedef struct Keeper Keeper;
+
+/* Something that an administrator may want to read: with a priority of syslog(3). */
+typedef struct KeeperEvent {
+        int level;
+        const char *id;       /* of a problem or reason; NULL: a plain line */
+        const char *instance; /* NULL: of none */
+        const char *text;
+        const Drift *drift;       /* a drift, which has no text yet; else NULL */
+        const Topology *topology; /* as the drift was seen */
+} KeeperEvent;
+
+typedef void (*KeeperListener)(void *userdata, const KeeperEvent *event);
+
+/* ROOT must outlive it. LISTENER is told within the calls below. */
+Keeper *keeper_new(const Root *root, KeeperListener listener, void *userdata);
+Keeper *keeper_free(Keeper *keeper); /* takes NULL; returns NULL */
+void keeper_freep(Keeper **keeper);
+
+/* Reads configuration and state, and makes a first plan; writes nothing. */
+void keeper_start(Keeper *keeper);
+
+/* ---- rounds ---- */
+
+typedef enum KeeperCause {
+        KEEPER_FRESH, /* try as hard as ReserveTimeout= allows, from now on */
+        KEEPER_RETRY, /* go on with what is short */
+} KeeperCause;
+
+/* Begins a round; where one is under way, another one begins after it. */
+void keeper_begin(Keeper *keeper, KeeperCause cause, uint64_t now_usec);
+
+/* Finishes what is under way, and begins nothing more in this round. */
+void keeper_hurry(Keeper *keeper);
+
+/* The next write of the round; false: the round is over, or there is none. */
+bool keeper_next(Keeper *keeper, uint64_t now_usec, ApplyOperation *ret);
+
+/* What became of it. */
+void keeper_done(Keeper *keeper, const ApplyOperation *operation, int error, uint64_t usec);
+
+bool keeper_is_working(const Keeper *keeper); /* a round is under way */
+
+/* Whether something is short that another round may bring: until when to try, UINT64_MAX for ever. */
+bool keeper_wants_retry(const Keeper *keeper, uint64_t now_usec);
+
+/* Looks whether the host is as it was left, takes note of units that have stopped, and begins a round
+ * where there is something to be written; whether it did. With DRIFT_REPORT what others have changed is
+ * told only. HAS_MEMORY: memory has come or gone. MAY_REPAIR: what others have changed is restored now;
+ * *RET_WANTS_REPAIR says whether there is anything like that. */
+bool keeper_verify(Keeper *keeper, bool has_memory, bool may_repair, uint64_t now_usec,
+                   bool *ret_wants_repair);
+
+/* Others have just written to the pool of all nodes at once; what is put back may turn up elsewhere. */
+void keeper_note_host_written(Keeper *keeper, uint64_t now_usec);
+
+/* ---- what is so ---- */
+
+const Config *keeper_config(const Keeper *keeper);
+const Ledger *keeper_ledger(const Keeper *keeper);
+const Look *keeper_look(const Keeper *keeper); /* the last that a plan was made from */
+const Plan *keeper_plan(const Keeper *keeper);
+const Apply *keeper_apply(const Keeper *keeper); /* under way; NULL: none */
+
+/* What is true now, from fresh counts; in ARENA. IS_RETRYING: another round will come. */
+Status *keeper_judge(const Keeper *keeper, Arena *arena, bool is_retrying);
+
+/* What would be done now; in ARENA. */
+Look *keeper_look_now(const Keeper *keeper, Arena *arena);
+
+/* The units whose control groups are to be watched: when they stop, their pages are free. */
+SourceNames keeper_units(const Keeper *keeper, Arena *arena);
+
+/* In a rescue shell memory is for the administrator: nothing is reserved before somebody asks. */
+void keeper_hold_back(Keeper *keeper);
+bool keeper_is_held_back(const Keeper *keeper);
+
+/* ---- changes ---- */
+
+typedef enum KeeperReload {
+        KEEPER_RELOAD_REJECTED, /* there are mistakes; the previous plan stays in effect */
+        KEEPER_RELOAD_REFUSED,  /* an instance that stands would fall; likewise */
+        KEEPER_RELOAD_BEGUN,    /* a round is under way; see keeper_reload_result() */
+        KEEPER_RELOAD_APPLIED,
+} KeeperReload;
+
+typedef struct KeeperReloadResult {
+        KeeperReload state;
+        Diags problems;    /* mistakes, or who would fall and why */
+        Changes changes;   /* of instances */
+        PoolChanges pools; /* as they were read before and after */
+} KeeperReloadResult;
+
+/* Reads the configuration anew. A reload is a transaction: either all of it comes into effect, or
+ * nothing changes. IS_FORCED: even if an instance that stands would fall. Not while a round is under
+ * way. */
+KeeperReload keeper_reload(Keeper *keeper, bool is_forced, uint64_t now_usec);
+
+/* Of the last reload, once its rounds are over. Refers to KEEPER. */
+KeeperReloadResult keeper_reload_result(const Keeper *keeper);
+
+/* The pages of INSTANCE are not wanted until the next reload or start of its unit. Begins a round. */
+void keeper_release(Keeper *keeper, const char *instance, uint64_t now_usec);
+
+/* What pools have lost or gained since keeper_release() or another call began; in ARENA. */
+PoolChanges keeper_pool_changes(const Keeper *keeper, Arena *arena);
+
+/* From now on INSTANCE, whose size is automatic, needs these PAGES. Begins a round where the plan says
+ * otherwise; false: there is nothing to do. */
+bool keeper_grow(Keeper *keeper, const InstanceConfig *instance, const PageCounts *pages,
+                 uint64_t now_usec);
+
+/* ---- gates ---- */
+
+typedef struct Gate {
+        const char *instance;
+        /* The gate of the unit that is about to start, which needs its pages now; else somebody asks. */
+        bool is_starting;
+        MemoryPolicy policy; /* under which it starts; UNKNOWN: as its drop-in has it */
+        const char *group;   /* its control group; NULL: not known */
+        const char *run;     /* systemd's id of this start; "": not known */
+        /* The keeper's own. */
+        bool has_begun;        /* its earlier run was ended */
+        unsigned n_rounds;     /* that were run for it */
+        uint64_t lacked_pages; /* before the last of them; UINT64_MAX: not known */
+} Gate;
+
+typedef enum GateAnswer {
+        GATE_WAIT,   /* a round is under way, or keeper_begin() is to be called */
+        GATE_PASS,   /* it may start, and its unit has been noted as running */
+        GATE_REFUSE, /* *RET_REASON says why */
+        GATE_GONE,   /* there is no such instance any more */
+} GateAnswer;
+
+/* *RET_INSTANCE (in ARENA) is its status. MAY_TRY: a round may be run for it. */
+GateAnswer keeper_try_gate(Keeper *keeper, Arena *arena, Gate *gate, bool may_try,
+                           StatusInstance *ret_instance, Reason *ret_reason);

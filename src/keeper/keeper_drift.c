@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What others have changed since the keeper left the host, each of it told once. */
+#include "base/text.h"
+#include "keeper/keeper_inside.h"
+#include "model/problem.h"
+
+#include <syslog.h>
+
+static bool was_told(const Keeper *keeper, const char *text) {
+        VEC_FOREACH(told, &keeper->told)
+                if (text_equals(*told, text))
+                        return true;
+        return false;
+}
+
+/* Once, for as long as it is so. How many there are to repair. */
+static size_t tell_drifts(Keeper *keeper, const Drifts *drifts, const Topology *now) {
+        Arena *arena = arena_new();
+        SourceNames told = {};
+        size_t n_repairable = 0;
+
+        VEC_FOREACH(drift, drifts) {
+                const char *text = drift_format(arena, drift);
+
+                n_repairable += drift_wants_repair(drift);
+                if (keeper->has_settled && !was_told(keeper, text))
+                        keeper->listener(keeper->userdata,
+                                         &(KeeperEvent){.level = drift_wants_repair(drift)
+                                                                         ? LOG_WARNING
+                                                                         : LOG_NOTICE,
+                                                        .id = problem_id(PROBLEM_DRIFT),
+                                                        .text = text,
+                                                        .drift = drift,
+                                                        .topology = now});
+                *vec_push(arena, &told) = text;
+        }
+        arena_free(keeper->told_arena);
+        keeper->told_arena = arena;
+        keeper->told = told;
+        return n_repairable;
+}
+
+size_t keeper_look_for_drift(Keeper *keeper) {
+        CLEANUP(arena_freep) Arena *scratch = arena_new();
+        Arena *arena = arena_new();
+        LookInput input = keeper_look_input(keeper);
+        Look *look = look_make(arena, &input);
+        Drifts drifts = drift_find(scratch, keeper->look->plan, keeper->look->ledger,
+                                   look->topology, &look->host);
+        size_t n = tell_drifts(keeper, &drifts, look->topology) + (look->moved_pages > 0);
+
+        keeper_adopt(keeper, arena, look);
+        return n;
+}
+
+void keeper_forget_drift(Keeper *keeper) {
+        CLEANUP(arena_freep) Arena *scratch = arena_new();
+        const Look *look = keeper->look;
+        Drifts left = drift_find(scratch, look->plan, look->ledger, look->topology, &look->host);
+        Arena *arena = arena_new();
+        SourceNames told = {};
+
+        VEC_FOREACH(drift, &left) {
+                const char *text = drift_format(arena, drift);
+
+                if (was_told(keeper, text))
+                        *vec_push(arena, &told) = text;
+        }
+        arena_free(keeper->told_arena);
+        keeper->told_arena = arena;
+        keeper->told = told;
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Gates: whether an instance may start, and what is done for it at that moment.
+ *
+ * Its pages must be available to it now, in whatever order those that run touch theirs. Where they are
+ * not, rounds are run for it as long as they bring it nearer. Who is let start is noted on disk before
+ * he hears of it: from then on its pages are its own until its unit stops. */
+#include "keeper/keeper.h"
+
+#include "base/size.h"
+#include "base/text.h"
+#include "host/cgroup_fence.h"
+#include "host/host_use.h"
+#include "keeper/keeper_inside.h"
+#include "units/fence.h"
+
+#include <syslog.h>
+
+enum { ROUNDS_MAX = 8 };
+
+/* ---- starting ---- */
+
+static void forget_starting(Keeper *keeper, const char *instance) {
+        size_t n = 0;
+
+        VEC_FOREACH(starting, &keeper->starting)
+                if (!text_equals(starting->instance, instance))
+                        keeper->starting.items[n++] = *starting;
+        keeper->starting.n = n;
+        if (n > 0)
+                return;
+        arena_free(keeper->starting_arena);
+        keeper->starting_arena = arena_new();
+        keeper->starting = (PlanStartings){};
+}
+
+/* Its earlier run is over, and so is what that had; what it needs now may be another thing. */
+static void begin_start(Keeper *keeper, const InstanceConfig *config, Gate *gate) {
+        gate->has_begun = true;
+        gate->lacked_pages = UINT64_MAX;
+        if (gate->policy.kind == MEMORY_POLICY_UNKNOWN)
+                gate->policy = plan_find(keeper->look->plan, config->name)->demand->policy;
+        ledger_end(keeper->look->ledger, config->unit, gate->run, config->name);
+        ledger_want_again(keeper->look->ledger, config->name);
+        forget_starting(keeper, config->name);
+        *vec_push(keeper->starting_arena, &keeper->starting) =
+                (PlanStarting){arena_strdup(keeper->starting_arena, config->name),
+                               arena_strdup(keeper->starting_arena, config->unit),
+                               arena_strdup(keeper->starting_arena, gate->run), gate->policy};
+        if (!keeper_is_working(keeper))
+                keeper_look_anew(keeper);
+}
+
+static PageCounts limits_of_unit(const Keeper *keeper, Arena *arena, const Status *status,
+                                 const char *unit) {
+        return fence_limits(arena, keeper->look->topology, status, unit, false);
+}
+
+/* Keeps the unit to its own pages, where that is wished for; what cannot be done is no reason not to
+ * start but where somebody insists. */
+static Reason put_up_fence(const Keeper *keeper, Arena *arena, const Status *status,
+                           const InstanceConfig *config, const Gate *gate, const PageCount *lack) {
+        TriState wish = fence_wish(keeper->asked.config, config->unit);
+        PageCounts limits = limits_of_unit(keeper, arena, status, config->unit);
+        Reason reason = cgroup_fence_judge(keeper->root);
+
+        if (wish == TRI_NO) {
+                if (gate->group)
+                        cgroup_fence_widen(keeper->root, arena, gate->group, &limits);
+                return (Reason){};
+        }
+        if (reason.kind == REASON_NONE && gate->group) {
+                /* What it lacks is what others may need who run. */
+                VEC_FOREACH(limit, &limits)
+                        if (limit->page_size_bytes == lack->page_size_bytes)
+                                limit->pages = sub_floored(limit->pages, lack->pages);
+                reason = cgroup_fence_set(keeper->root, arena, gate->group, &limits);
+        }
+        if (reason.kind == REASON_NONE || wish == TRI_YES)
+                return reason;
+        keeper_tell(keeper, LOG_WARNING, NULL,
+                    arena_printf(arena, "%s: %s cannot be kept from the huge pages of others: %s",
+                                 config->name, config->unit, reason.text));
+        return (Reason){};
+}
+
+static bool is_counting(const Keeper *keeper, const Gate *gate) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        uint64_t bytes;
+
+        if (!gate->group || keeper->look->topology->n_page_sizes == 0 ||
+            cgroup_fence_count(keeper->root, arena, gate->group).kind != REASON_NONE)
+                return false;
+        return root_read_u64(
+                       keeper->root,
+                       arena_printf(
+                               arena, "%s/hugetlb.%s.rsvd.current", gate->group,
+                               fence_size_name(arena, keeper->look->topology->page_sizes[0].bytes)),
+                       &bytes) == 0;
+}
+
+/* Who is told to start with nothing has nothing: what is in use is another's. */
+static Reason let_start(Keeper *keeper, Arena *arena, const Status *status,
+                        const PlanInstance *planned, const Gate *gate, const Lack *lack) {
+        const InstanceConfig *config = planned->demand->config;
+        const PageCount lacked = {planned->page_size_bytes, lack->pages};
+        bool is_counted = is_counting(keeper, gate);
+        Reason reason = put_up_fence(keeper, arena, status, config, gate, &lacked);
+
+        forget_starting(keeper, config->name);
+        if (reason.kind != REASON_NONE)
+                return reason;
+        /* By the plan by which it was judged: one that had nothing to be written is not recorded yet. */
+        plan_record(keeper->look_arena, keeper->look->plan, keeper->look->ledger);
+        if (planned->pages_wanted > 0)
+                ledger_start(keeper->look_arena, keeper->look->ledger, config->name,
+                             &(LedgerHold){.unit = config->unit,
+                                           .run = gate->run,
+                                           .policy = gate->policy,
+                                           .is_counted = is_counted,
+                                           .granted = {.name = config->name,
+                                                       .page_size_bytes = planned->page_size_bytes,
+                                                       .pages_wanted = planned->pages_wanted,
+                                                       .placement = config->placement}});
+        ledger_forget_refusal(keeper->look->ledger, config->name);
+        keeper_save(keeper);
+        return (Reason){};
+}
+
+/* ---- judging ---- */
+
+/* What it lacks at this moment, by fresh counts. */
+static Lack lack_of(const Keeper *keeper, Arena *arena, const PlanInstance *planned) {
+        LookInput look_input = keeper_look_input(keeper);
+        const Look *now = look_at_host(arena, &look_input);
+        StatusInput input = look_status_input(now, keeper->look->plan);
+
+        return status_lack_for_start(arena, &input, planned);
+}
+
+/* Another round may bring what it lacks, unless the last one brought it no nearer. */
+static bool may_try_again(const Keeper *keeper, Gate *gate, bool may_try, uint64_t lacked_pages) {
+        if (!may_try || keeper->asked.config->host.on_drift != DRIFT_REPAIR ||
+            gate->n_rounds >= ROUNDS_MAX ||
+            (gate->n_rounds > 0 && lacked_pages >= gate->lacked_pages))
+                return false;
+        gate->n_rounds++;
+        gate->lacked_pages = lacked_pages;
+        return true;
+}
+
+static GateAnswer refuse(Keeper *keeper, const Gate *gate, const Reason *reason) {
+        forget_starting(keeper, gate->instance);
+        if (gate->is_starting) {
+                ledger_note_refusal(keeper->look_arena, keeper->look->ledger, gate->instance,
+                                    reason->text);
+                keeper_save(keeper);
+        }
+        return GATE_REFUSE;
+}
+
+static GateAnswer judge_starting(Keeper *keeper, Arena *arena, Gate *gate, bool may_try,
+                                 const Status *status, StatusInstance *instance,
+                                 Reason *ret_reason) {
+        const PlanInstance *planned = plan_find(keeper->look->plan, gate->instance);
+        bool may_start = verdict_lets_start(instance->verdict);
+        Lack lack = may_start ? lack_of(keeper, arena, planned) : (Lack){};
+        uint64_t missing = may_start ? lack.pages : instance->pages_wanted;
+
+        if ((!may_start && instance->verdict != VERDICT_INVALID) ||
+            (lack.pages > 0 && instance->shortage == SHORTAGE_REFUSE)) {
+                if (may_try_again(keeper, gate, may_try, missing))
+                        return GATE_WAIT;
+                *ret_reason = lack.pages > 0 ? plan_explain_lack(arena, planned, &lack)
+                                             : instance->reason;
+                return refuse(keeper, gate, ret_reason);
+        }
+        if (!may_start) {
+                *ret_reason = instance->reason;
+                return refuse(keeper, gate, ret_reason);
+        }
+        if (lack.pages > 0) {
+                instance->verdict = VERDICT_DEGRADED;
+                instance->reason = plan_explain_lack(arena, planned, &lack);
+        }
+        *ret_reason = let_start(keeper, arena, status, planned, gate, &lack);
+        return ret_reason->kind == REASON_NONE ? GATE_PASS : refuse(keeper, gate, ret_reason);
+}
+
+/* Somebody asks who does not start. */
+static GateAnswer judge_asking(Keeper *keeper, Gate *gate, bool may_try,
+                               const StatusInstance *instance, Reason *ret_reason) {
+        if (verdict_lets_start(instance->verdict))
+                return GATE_PASS;
+        if (instance->verdict != VERDICT_INVALID && gate->n_rounds == 0 &&
+            may_try_again(keeper, gate, may_try, instance->pages_wanted))
+                return GATE_WAIT;
+        *ret_reason = instance->reason;
+        return GATE_REFUSE;
+}
+
+GateAnswer keeper_try_gate(Keeper *keeper, Arena *arena, Gate *gate, bool may_try,
+                           StatusInstance *ret_instance, Reason *ret_reason) {
+        const InstanceConfig *config = config_find(keeper->asked.config, gate->instance);
+
+        *ret_reason = (Reason){};
+        if (!config || !plan_find(keeper->look->plan, gate->instance))
+                return GATE_GONE;
+        if (gate->is_starting && !gate->has_begun) {
+                begin_start(keeper, config, gate);
+                /* Pages that its earlier run had elsewhere, for instance. */
+                if (!keeper_is_working(keeper) && plan_count_changed(keeper->look->plan) > 0 &&
+                    keeper->asked.config->host.on_drift == DRIFT_REPAIR && may_try) {
+                        gate->n_rounds = 1;
+                        return GATE_WAIT;
+                }
+        }
+        const Status *status = keeper_judge(keeper, arena, false);
+        *ret_instance = *status_find(status, gate->instance);
+        if (ret_instance->verdict == VERDICT_PENDING)
+                return GATE_WAIT;
+        return gate->is_starting ? judge_starting(keeper, arena, gate, may_try, status,
+                                                  ret_instance, ret_reason)
+                                 : judge_asking(keeper, gate, may_try, ret_instance, ret_reason);
+}

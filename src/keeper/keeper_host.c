@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What is written besides the pools. */
+#include "apply/guard.h"
+#include "apply/host_apply.h"
+#include "base/text.h"
+#include "keeper/keeper_inside.h"
+#include "model/names.h"
+#include "model/problem.h"
+
+#include <string.h>
+#include <syslog.h>
+
+static void tell_failed_write(Keeper *keeper, ProblemKind kind, const char *path, int error,
+                              const char *remedy) {
+        diags_add(&keeper->look->host_problems,
+                  &(Diag){.severity = SEVERITY_ERROR,
+                          .id = problem_id(kind),
+                          .text = arena_printf(keeper->look_arena, "cannot set %s: %s", path,
+                                               strerror(-error)),
+                          .remedy = remedy});
+}
+
+void keeper_set_thp(Keeper *keeper, const ThpPlan *plan) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const char *path = NULL;
+        int r = thp_apply(keeper->root, plan, &path);
+
+        if (plan->writes.n > 0 && r == 0)
+                keeper_tell(keeper, LOG_INFO, NULL,
+                            arena_printf(arena, "transparent huge pages are now '%s'",
+                                         thp_policy_name(plan->policy)));
+        if (r < 0)
+                tell_failed_write(keeper, PROBLEM_THP_WRITE, path, r,
+                                  "run hugepland as root with /sys writable, or write "
+                                  "TransparentHugePages=keep");
+}
+
+void keeper_set_limits(Keeper *keeper, const LimitsPlan *plan) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const char *path = NULL;
+        int r = limits_apply(keeper->root, plan, &path);
+
+        if (r < 0)
+                tell_failed_write(keeper, PROBLEM_LIMIT_WRITE, path, r,
+                                  "run hugepland as root with /proc/sys writable");
+        else
+                VEC_FOREACH(write, &plan->writes)
+                        keeper_tell(keeper, LOG_INFO, NULL,
+                                    arena_printf(arena, "%s is now %s", write->path, write->value));
+}
+
+void keeper_guard_pool(const Keeper *keeper) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const Topology *now = keeper->look->topology;
+        const Plan *plan = keeper->look->plan;
+        int i = topology_page_size_index(now, now->default_page_size_bytes);
+        bool is_used = false;
+
+        for (size_t k = 0; k < plan->n_pools; k++)
+                is_used = is_used ||
+                          (plan->pools[k].granted_pages > 0 &&
+                           plan->pools[k].page_size_bytes == now->default_page_size_bytes);
+        int r = is_used && i >= 0
+                        ? guard_write(keeper->root, page_size_persistent_pages(&now->page_sizes[i]))
+                        : guard_remove(keeper->root);
+
+        if (r < 0)
+                keeper_tell(keeper, LOG_WARNING, NULL,
+                            arena_printf(arena, "cannot keep " PATH_SYSCTL_GUARD " up to date: %s",
+                                         strerror(-r)));
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* The keeper's own values, for the files keeper*.c only. */
+
+#include "keeper/keeper.h"
+
+/* A configuration, and what gates have found out for it since. */
+typedef struct Asked {
+        Arena *arena; /* everything here lives in it, to the next reload */
+        const Config *config;
+        Figures found;
+} Asked;
+
+/* Where a reload stands. Until it is settled, it may yet be taken back. */
+typedef enum ReloadStage {
+        RELOAD_NONE,
+        RELOAD_TRYING,   /* with everything kept that instances had before, as far as memory goes */
+        RELOAD_SETTLING, /* it is in effect; what was kept is given back */
+        RELOAD_TAKING_BACK, /* it is not; what was tried is given back */
+} ReloadStage;
+
+typedef struct Reload {
+        Arena *arena; /* of all here; from one reload to the next */
+        ReloadStage stage;
+        KeeperReload state;
+        bool is_forced;
+        Asked before;         /* to go back to */
+        const Ledger *ledger; /* as it was then */
+        const Status *status;
+        const Topology *topology;
+        Diags problems;
+} Reload;
+
+struct Keeper {
+        const Root *root;
+        KeeperListener listener;
+        void *userdata;
+
+        Asked asked;
+        Arena *look_arena;
+        Look *look; /* with the ledger, which changes between two looks */
+
+        /* The round under way, or the last one. */
+        Apply *apply; /* NULL: none is under way */
+        Arena *round_arena;
+        PoolLimits limits; /* what trying has shown */
+        Efforts efforts;   /* of the last round that did anything; in efforts_arena */
+        Arena *efforts_arena;
+        unsigned n_passes;
+        bool is_another_wanted;
+        bool is_hurried;
+        uint64_t effort_until_usec;
+        const Topology *before; /* when the last call for a change began; in before_arena */
+        Arena *before_arena;
+
+        bool is_held_back; /* rescue mode: nothing was reserved */
+        /* A round has ended: what is otherwise after it, others have done. Before that, a keeper that was
+         * killed may have left its work undone. */
+        bool has_settled;
+        uint64_t host_written_usec;
+        uint64_t restored_usec; /* when what others had taken was put back last */
+        Reload reload;
+        Arena *rejected_arena; /* mistakes that a reload found on disk; NULL: none */
+        const Diags *rejected;
+        Arena *starting_arena;
+        PlanStartings starting;
+        Arena *told_arena; /* drifts that were told, and are so still */
+        SourceNames told;
+};
+
+void keeper_tell(const Keeper *keeper, int level, const char *id, const char *text);
+void keeper_tell_diag(const Keeper *keeper, const Diag *diag);
+
+/* Takes the place of what the keeper knew. LOOK is in ARENA, which is taken. */
+void keeper_adopt(Keeper *keeper, Arena *arena, Look *look);
+
+/* Looks anew, as plans are made from now on. */
+void keeper_look_anew(Keeper *keeper);
+
+LookInput keeper_look_input(const Keeper *keeper);
+
+void keeper_save(const Keeper *keeper);
+
+/* Looks anew, and says what others have changed since the host was left; what they have moved between
+ * nodes is to be repaired, too. How many there are to repair. */
+size_t keeper_look_for_drift(Keeper *keeper);
+
+/* By the last look: what has been repaired is told again when it comes again. */
+void keeper_forget_drift(Keeper *keeper);
+
+void keeper_set_thp(Keeper *keeper, const ThpPlan *plan);
+void keeper_set_limits(Keeper *keeper, const LimitsPlan *plan);
+
+/* Where instances have pages of the default size, keeps systemd-sysctl from moving them. */
+void keeper_guard_pool(const Keeper *keeper);
+
+/* Notes what the pools hold, for keeper_pool_changes(). */
+void keeper_note_before(Keeper *keeper);
+
+/* The end of a round, for a reload under way; true: another round has begun. */
+bool keeper_reload_continue(Keeper *keeper, uint64_t now_usec);

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What is true now, from fresh counts, and what the keeper remembers that counts do not show. */
+#include "base/text.h"
+#include "keeper/keeper_inside.h"
+#include "model/problem.h"
+
+/* Why a reload left the previous plan in effect: mistakes on disk, or instances that would fall. */
+static void add_rejected(const Keeper *keeper, Diags *problems) {
+        static const Diag rejected = {
+                .severity = SEVERITY_WARNING,
+                .text = "the last reload was refused; the previous plan stays in effect",
+        };
+        bool has_mistakes = keeper->reload.state == KEEPER_RELOAD_REJECTED;
+        Diag diag = rejected;
+
+        if (!keeper->rejected)
+                return;
+        diags_add_all(problems, keeper->rejected);
+        diag.id = problem_id(has_mistakes ? PROBLEM_CONFIG_REJECTED : PROBLEM_RELOAD_REFUSED);
+        diag.remedy = has_mistakes
+                              ? "correct the files and run 'hugeplanctl reload'"
+                              : "change the files and run 'hugeplanctl reload'; with --force it "
+                                "is done all the same";
+        diags_add(problems, &diag);
+}
+
+/* As long as nothing has started since, and nothing else is wrong with it. */
+static void add_refusals(const Keeper *keeper, Status *status, Arena *arena) {
+        VEC_FOREACH(refusal, &keeper->look->ledger->refusals) {
+                const StatusInstance *instance = status_find(status, refusal->instance);
+
+                if (!instance || instance->is_running || !verdict_lets_start(instance->verdict))
+                        continue;
+                diags_add(&status->problems,
+                          &(Diag){.severity = SEVERITY_ERROR,
+                                  .id = problem_id(PROBLEM_GATE_REFUSED),
+                                  .file = instance->file,
+                                  .text = arena_printf(arena,
+                                                       "the last start of %s was refused: %s; its "
+                                                       "pages are available now",
+                                                       instance->unit, refusal->text),
+                                  .remedy = arena_printf(arena, "systemctl start %s",
+                                                         instance->unit)});
+        }
+}
+
+Status *keeper_judge(const Keeper *keeper, Arena *arena, bool is_retrying) {
+        LookInput look_input = keeper_look_input(keeper);
+        const Look *now = look_at_host(arena, &look_input);
+        StatusInput input = look_status_input(now, keeper->look->plan);
+
+        input.is_working = keeper->apply || is_retrying;
+        input.phase = keeper->is_held_back ? "held back (rescue mode)"
+                      : keeper->apply      ? "reserving"
+                      : is_retrying        ? "retrying"
+                                           : "idle";
+        input.efforts = &keeper->efforts;
+        Status *status = status_judge(arena, &input);
+
+        diags_add_all(&status->problems, &keeper->look->host_problems);
+        diags_add_all(&status->problems, &keeper->look->guard_problems);
+        add_rejected(keeper, &status->problems);
+        add_refusals(keeper, status, arena);
+        status->verdict = status_worst_verdict(status);
+        return status;
+}

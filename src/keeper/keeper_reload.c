@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A reload is a transaction. It is refused before anything is touched where it can be seen that an
+ * instance which stands would fall, as if all units were restarted. Else it is tried, with everything
+ * kept that instances have, as far as there is memory for both. Only when all who stood stand again, it
+ * is in effect, and what was kept is given back; if one of them does not, because memory is fragmented,
+ * say, it is the new pages that are given back. Units that run keep theirs in any case. */
+#include "keeper/keeper.h"
+
+#include "base/text.h"
+#include "host/config_load.h"
+#include "host/probe.h"
+#include "keeper/keeper_inside.h"
+#include "model/problem.h"
+
+#include <syslog.h>
+
+/* ---- who would fall ---- */
+
+static bool stands(const StatusInstance *instance) {
+        return instance->is_running || verdict_lets_start(instance->verdict);
+}
+
+static void add_fall(Arena *arena, const char *name, const char *file, const Reason *reason,
+                     Diags *ret_falls) {
+        diags_add(ret_falls,
+                  &(Diag){.severity = SEVERITY_ERROR,
+                          .id = problem_id(PROBLEM_RELOAD_REFUSED),
+                          .file = arena_strdup(arena, file),
+                          .text = arena_printf(arena,
+                                               "%s stands, and would not be let start any more: %s",
+                                               name, reason->text),
+                          .remedy = arena_strdup(arena, reason->remedy)});
+}
+
+/* By a plan that reckons with all units stopped. Who is described no longer is not wanted. */
+static Diags find_falls(Arena *arena, const Status *before, const Plan *next) {
+        Diags falls = diags_in(arena);
+
+        for (size_t i = 0; i < before->n_instances; i++) {
+                const StatusInstance *was = &before->instances[i];
+                const PlanInstance *planned = plan_find(next, was->name);
+
+                if (planned && stands(was) && !verdict_lets_start(plan_verdict(planned)))
+                        add_fall(arena, was->name, was->file, plan_reason(planned), &falls);
+        }
+        return falls;
+}
+
+/* By what has become of it. */
+static Diags find_fallen(const Keeper *keeper) {
+        CLEANUP(arena_freep) Arena *scratch = arena_new();
+        const Reload *reload = &keeper->reload;
+        const Status *now = keeper_judge(keeper, scratch, false);
+        Diags fallen = diags_in(reload->arena);
+
+        for (size_t i = 0; i < reload->status->n_instances; i++) {
+                const StatusInstance *was = &reload->status->instances[i];
+                const StatusInstance *is = status_find(now, was->name);
+
+                if (is && stands(was) && !verdict_lets_start(is->verdict))
+                        add_fall(reload->arena, was->name, was->file, &is->reason, &fallen);
+        }
+        return fallen;
+}
+
+/* ---- keeping what there is ---- */
+
+/* Who does not run may fall as well: what it was granted stays until the reload is in effect. */
+static void keep_standing(Keeper *keeper) {
+        Ledger *ledger = keeper->look->ledger;
+
+        for (size_t i = 0; i < keeper->reload.status->n_instances; i++) {
+                const StatusInstance *was = &keeper->reload.status->instances[i];
+                const LedgerInstance *granted = ledger_instance(keeper->reload.ledger, was->name);
+
+                if (was->is_running || !verdict_lets_start(was->verdict) || !granted ||
+                    granted->grants.n == 0)
+                        continue;
+                *vec_push(keeper->look_arena, &ledger->holds) = (LedgerHold){
+                        .unit = "",
+                        .run = "",
+                        .is_tentative = true,
+                        .granted = *granted,
+                };
+        }
+}
+
+static void let_go(Ledger *ledger) {
+        size_t n = 0;
+
+        VEC_FOREACH(hold, &ledger->holds)
+                if (!hold->is_tentative)
+                        ledger->holds.items[n++] = *hold;
+        ledger->holds.n = n;
+}
+
+/* Whether everybody has what he would have if nothing were kept. */
+static bool is_as_good(const Plan *kept, const Plan *next) {
+        for (size_t i = 0; i < next->n_instances; i++)
+                if (kept->instances[i].pages_granted < next->instances[i].pages_granted)
+                        return false;
+        return true;
+}
+
+/* ---- the stages ---- */
+
+/* What gates have found out is still known where it could not be written into the configuration. */
+static Figures keep_found(Arena *arena, const Figures *found, const Config *config) {
+        Figures kept = {};
+
+        VEC_FOREACH(figure, found) {
+                const InstanceConfig *instance = config_find(config, figure->instance);
+                Figure *copy;
+
+                if (!instance || instance->refusal || instance->memory_kind != MEMORY_AUTO ||
+                    instance->learned.pages.n > 0)
+                        continue;
+                copy = vec_push(arena, &kept);
+                *copy = *figure;
+                copy->instance = instance->name;
+        }
+        return kept;
+}
+
+static void forget_reload(Keeper *keeper) {
+        arena_free(keeper->reload.arena);
+        keeper->reload = (Reload){.arena = arena_new()};
+        keeper->rejected_arena = arena_free(keeper->rejected_arena);
+        keeper->rejected = NULL;
+}
+
+/* Mistakes stay on show until they are corrected. */
+static KeeperReload reject(Keeper *keeper, Arena *arena, const Diags *problems) {
+        keeper->reload.state = KEEPER_RELOAD_REJECTED;
+        keeper->reload.problems = *problems;
+        keeper->rejected_arena = arena;
+        keeper->rejected = problems;
+        keeper_tell(keeper, LOG_ERR, NULL,
+                    "the configuration has mistakes; the previous plan stays in effect");
+        return KEEPER_RELOAD_REJECTED;
+}
+
+static KeeperReload refuse(Keeper *keeper, const Diags *falls) {
+        Diags *shown = ARENA_NEW(keeper->reload.arena, Diags);
+
+        *shown = *falls;
+        keeper->reload.state = KEEPER_RELOAD_REFUSED;
+        keeper->reload.problems = *falls;
+        keeper->rejected = shown;
+        VEC_FOREACH(fall, &falls->list)
+                keeper_tell_diag(keeper, fall);
+        keeper_tell(keeper, LOG_ERR, problem_id(PROBLEM_RELOAD_REFUSED),
+                    "the reload is refused; the previous plan stays in effect");
+        return KEEPER_RELOAD_REFUSED;
+}
+
+static void note_present(Keeper *keeper) {
+        Reload *reload = &keeper->reload;
+
+        reload->before = keeper->asked;
+        reload->status = keeper_judge(keeper, reload->arena, false);
+        reload->ledger = ledger_copy(reload->arena, keeper->look->ledger);
+        reload->topology = probe_topology(keeper->root, reload->arena);
+}
+
+static Diags try_in_mind(Keeper *keeper, const Asked *asked) {
+        CLEANUP(arena_freep) Arena *scratch = arena_new();
+        Ledger *ledger = ledger_copy(scratch, keeper->look->ledger);
+        LookInput input = keeper_look_input(keeper);
+
+        ledger_reload(ledger);
+        input.config = asked->config;
+        input.ledger = ledger;
+        input.found = &asked->found;
+        input.limits = NULL;
+        input.is_restarted = true;
+        return find_falls(keeper->reload.arena, keeper->reload.status,
+                          look_make(scratch, &input)->plan);
+}
+
+/* What is kept may take memory that the new plan needs: then it is not. */
+static void look_keeping(Keeper *keeper) {
+        CLEANUP(arena_freep) Arena *scratch = arena_new();
+
+        keeper_look_anew(keeper);
+        if (keeper->reload.is_forced)
+                return;
+        LookInput input = keeper_look_input(keeper);
+        const Plan *next = look_make(scratch, &input)->plan;
+
+        keep_standing(keeper);
+        keeper_look_anew(keeper);
+        if (is_as_good(keeper->look->plan, next))
+                return;
+        let_go(keeper->look->ledger);
+        keeper_look_anew(keeper);
+}
+
+KeeperReload keeper_reload(Keeper *keeper, bool is_forced, uint64_t now_usec) {
+        Asked asked = {.arena = arena_new()};
+
+        forget_reload(keeper);
+        asked.config = config_load(keeper->root, asked.arena, NULL);
+        asked.found = keep_found(asked.arena, &keeper->asked.found, asked.config);
+        VEC_FOREACH(problem, &asked.config->problems.list)
+                keeper_tell_diag(keeper, problem);
+        if (diags_count(&asked.config->problems, SEVERITY_ERROR) > 0)
+                return reject(keeper, asked.arena, &asked.config->problems);
+        note_present(keeper);
+        Diags falls = try_in_mind(keeper, &asked);
+
+        if (falls.list.n > 0 && !is_forced) {
+                arena_free(asked.arena);
+                return refuse(keeper, &falls);
+        }
+        keeper->reload.is_forced = is_forced;
+        keeper->reload.stage = RELOAD_TRYING;
+        keeper->reload.state = KEEPER_RELOAD_BEGUN;
+        keeper->asked = asked;
+        ledger_reload(keeper->look->ledger);
+        look_keeping(keeper);
+        keeper_begin(keeper, KEEPER_FRESH, now_usec);
+        return KEEPER_RELOAD_BEGUN;
+}
+
+static void settle(Keeper *keeper) {
+        Reload *reload = &keeper->reload;
+
+        arena_free(reload->before.arena);
+        reload->before = (Asked){};
+        reload->state = KEEPER_RELOAD_APPLIED;
+        reload->stage = RELOAD_SETTLING;
+        let_go(keeper->look->ledger);
+}
+
+static void take_back(Keeper *keeper, const Diags *fallen) {
+        Reload *reload = &keeper->reload;
+        Ledger *before = ledger_copy(keeper->look_arena, reload->ledger);
+        Arena *tried = keeper->asked.arena;
+
+        refuse(keeper, fallen);
+        let_go(keeper->look->ledger);
+        keeper->look->ledger->instances = before->instances;
+        keeper->look->ledger->guard = before->guard;
+        keeper->asked = reload->before;
+        reload->before = (Asked){};
+        reload->stage = RELOAD_TAKING_BACK;
+        keeper_look_anew(keeper);
+        arena_free(tried);
+}
+
+bool keeper_reload_continue(Keeper *keeper, uint64_t now_usec) {
+        Reload *reload = &keeper->reload;
+
+        switch (reload->stage) {
+        case RELOAD_TRYING: {
+                Diags fallen = find_fallen(keeper);
+
+                if (fallen.list.n > 0 && !reload->is_forced)
+                        take_back(keeper, &fallen);
+                else
+                        settle(keeper);
+                keeper_begin(keeper, KEEPER_FRESH, now_usec);
+                return true;
+        }
+        case RELOAD_SETTLING:
+        case RELOAD_TAKING_BACK:
+                reload->stage = RELOAD_NONE;
+                return false;
+        default:
+                return false;
+        }
+}
+
+KeeperReloadResult keeper_reload_result(const Keeper *keeper) {
+        const Reload *reload = &keeper->reload;
+        KeeperReloadResult result = {.state = reload->state, .problems = reload->problems};
+
+        if (reload->topology)
+                result.pools = pool_changes_between(reload->arena, reload->topology,
+                                                    keeper->look->topology);
+        if (reload->state == KEEPER_RELOAD_APPLIED)
+                result.changes = changes_between(reload->arena, reload->ledger,
+                                                 keeper->look->ledger, keeper->look->plan);
+        return result;
+}

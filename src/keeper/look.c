@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "keeper/look.h"
+
+#include "host/boot_guard_file.h"
+#include "host/host_plan_read.h"
+#include "host/host_sources.h"
+#include "host/host_use.h"
+#include "host/probe.h"
+#include "host/state.h"
+
+Look *look_at_host(Arena *arena, const LookInput *input) {
+        Look *look = ARENA_NEW(arena, Look);
+
+        *look = (Look){
+                .config = input->config,
+                .topology = probe_topology(input->root, arena),
+                .guard_problems = diags_in(arena),
+                .host_problems = diags_in(arena),
+        };
+        look->ledger = input->ledger ? ledger_copy(arena, input->ledger)
+                                     : state_load(input->root, arena, look->topology->boot_id,
+                                                  &look->state);
+        /* Who starts has ended before. */
+        if (input->starting)
+                VEC_FOREACH(starting, input->starting)
+                        ledger_end(look->ledger, starting->unit, starting->run, starting->instance);
+        look->starting = input->starting;
+        look->use = host_use_read(input->root, arena, input->config, look->ledger, look->topology);
+        look->moved_pages = ledger_observe(arena, look->ledger, look->topology, look->use);
+        return look;
+}
+
+/* Read anew each time: at early boot the databases' files may not be mounted yet. */
+static void find_figures(Arena *arena, const LookInput *input, Look *look) {
+        HostSources sources = host_sources(input->root);
+        Figures derived = figures_derive(arena, input->config, look->topology, &sources.sources,
+                                         FIGURES_UNLEARNED);
+
+        if (input->found)
+                VEC_FOREACH(figure, input->found)
+                        *vec_push(arena, &look->figures) = *figure;
+        VEC_FOREACH(figure, &derived)
+                *vec_push(arena, &look->figures) = *figure;
+}
+
+Look *look_make(Arena *arena, const LookInput *input) {
+        Look *look = look_at_host(arena, input);
+
+        find_figures(arena, input, look);
+        const GuardedPlanInput plan = {
+                .guard = boot_guard_load(input->root, arena),
+                .config = input->config,
+                .topology = look->topology,
+                .figures = &look->figures,
+                .ledger = look->ledger,
+                .use = look->use,
+                .limits = input->limits,
+                .starting = input->starting,
+                .is_restarted = input->is_restarted,
+        };
+        GuardedPlan guarded = boot_guard_plan(arena, &plan, &look->guard_problems);
+
+        look->plan = guarded.plan;
+        look->demand = guarded.plan->demand;
+        look->after_reload = guarded.after_reload;
+        look->host = host_plan_read(input->root, arena, input->config, look->plan, look->topology,
+                                    &look->host_problems);
+        return look;
+}
+
+StatusInput look_status_input(const Look *look, const Plan *plan) {
+        return (StatusInput){
+                .config = look->config,
+                .plan = plan,
+                .topology = look->topology,
+                .use = look->use,
+                .ledger = look->ledger,
+                .starting = look->starting,
+        };
+}

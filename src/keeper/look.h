@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* A look at the host: everything that one decision is made from, read at one moment.
+ *
+ *  Root --probe--> topology --+
+ *  Root --use----> use -------+--observe--> ledger --+
+ *  state, or the daemon's ----+                      +--> demand --> plan --> what else to write
+ *  configuration, databases' own files --> figures --+
+ *
+ * The one function that the daemon, `hugeplanctl` and the gate all call. It only reads. */
+
+#include "demand/figures.h"
+#include "host/root.h"
+#include "plan/boot_guard.h"
+#include "plan/host_plan.h"
+#include "status/status.h"
+
+typedef struct LookInput {
+        const Root *root;
+        const Config *config;
+        const Ledger *ledger;          /* NULL: as the host's files have it */
+        const Figures *found;          /* sizes that gates have found out; NULL: none */
+        const PoolLimits *limits;      /* NULL: none known */
+        const PlanStartings *starting; /* NULL: none */
+        bool is_restarted;             /* plan as if every unit that runs had been stopped */
+} LookInput;
+
+typedef struct Look {
+        const Config *config;
+        const PlanStartings *starting;
+        Topology *topology;
+        HostUse *use;
+        Ledger *ledger;    /* observed; a copy */
+        const char *state; /* what is wrong with the ledger's file, where it was read; else NULL */
+        uint64_t moved_pages; /* by others, between nodes */
+        Figures figures;      /* of instances with Memory=auto: found, or not learned yet */
+        const Demand *demand;
+        const Plan *plan;
+        const Plan *after_reload; /* that a reload would make; NULL while the boot guard is open */
+        HostPlan host;
+        Diags guard_problems;
+        Diags host_problems;
+} Look;
+
+/* In ARENA. What INPUT refers to must outlive it. */
+Look *look_make(Arena *arena, const LookInput *input);
+
+/* The first half of it: no figures, demand or plan. */
+Look *look_at_host(Arena *arena, const LookInput *input);
+
+/* For status_judge(), by a plan that was made before; refers to LOOK. */
+StatusInput look_status_input(const Look *look, const Plan *plan);

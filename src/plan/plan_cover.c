@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What pools hold beyond what is granted, so that nobody takes pages on which another one depends: see
+ * promise/admission.h. */
+#include "base/size.h"
+#include "base/text.h"
+#include "plan/planner.h"
+
+#include <stdlib.h>
+
+/* Free pages when the plan is applied: what raises a pool makes surplus pages persistent first. */
+static uint64_t *free_then(const Planner *planner, size_t k) {
+        uint64_t *pages = planner_free_now(planner, k);
+
+        for (size_t i = 0; i < planner->plan->n_pools; i++) {
+                const PlanPool *pool = &planner->plan->pools[i];
+                uint64_t *here = &pages[planner_node_index(planner, pool)];
+                uint64_t present = plan_pool_present_pages(pool);
+
+                if (planner_size_index(planner, pool) != k)
+                        continue;
+                *here = sub_floored(*here + pool->gained_pages, pool->split_pages);
+                if (pool->to_pages >= present)
+                        *here += sub_floored(pool->to_pages - present,
+                                             planner_pool_now(planner, pool)->surplus_pages);
+                else
+                        *here = sub_floored(*here, present - pool->to_pages);
+        }
+        return pages;
+}
+
+/* By how much the pool can be raised, surplus pages apart. */
+static uint64_t raisable(const Planner *planner, const PlanPool *pool, uint64_t from_pages) {
+        size_t node = planner_node_index(planner, pool);
+        uint64_t pages = planner->room_bytes[node] / pool->page_size_bytes;
+        const PoolLimit *limit = planner_limit(planner, pool);
+        uint64_t without = plan_pool_present_pages(pool) +
+                           planner_pool_now(planner, pool)->surplus_pages;
+
+        if (!limit)
+                return pages;
+        return MIN(pages,
+                   sub_floored(limit->persistent_pages,
+                               plan_pool_present_pages(pool) + sub_floored(from_pages, without)));
+}
+
+/* Pages that were to be given back stay: that takes no memory. How many. */
+static uint64_t keep(PlanPool *pool, uint64_t pages) {
+        pages = MIN(pages, sub_floored(plan_pool_present_pages(pool), pool->to_pages));
+        pool->to_pages += pages;
+        pool->cover_pages += pages;
+        return pages;
+}
+
+/* Beyond what is there surplus pages in use become persistent before any are new. How many more are free
+ * then. */
+static uint64_t raise(Planner *planner, PlanPool *pool, uint64_t pages) {
+        uint64_t before = pool->to_pages;
+
+        pages = MIN(pages, raisable(planner, pool, before));
+        if (pages == 0)
+                return 0;
+        pool->to_pages = MAX(before, plan_pool_present_pages(pool) +
+                                             planner_pool_now(planner, pool)->surplus_pages) +
+                         pages;
+        pool->cover_pages += pool->to_pages - before;
+        planner->room_bytes[planner_node_index(planner, pool)] -= pages * pool->page_size_bytes;
+        return pages;
+}
+
+/* More free pages on NODES, from what is there first; false: there are none to be had. */
+static bool raise_in(Planner *planner, size_t k, const IdSet *nodes, uint64_t pages) {
+        uint64_t bytes = planner_topology(planner)->page_sizes[k].bytes, left = pages;
+
+        ID_SET_FOREACH(node, nodes) {
+                PlanPool *pool = planner_pool(planner, node, bytes);
+
+                left -= pool ? keep(pool, left) : 0;
+        }
+        ID_SET_FOREACH(node, nodes) {
+                PlanPool *pool = planner_pool(planner, node, bytes);
+
+                left -= pool ? raise(planner, pool, left) : 0;
+        }
+        return left < pages;
+}
+
+static bool is_starter(const Planner *planner, const PlanInstance *instance,
+                       uint64_t page_size_bytes) {
+        return !plan_is_running(planner->input, instance->demand->config, instance->hold) &&
+               instance->pages_granted > 0 && instance->page_size_bytes == page_size_bytes;
+}
+
+static int compare_starters(const void *a, const void *b) {
+        const PlanInstance *first = *(const PlanInstance *const *) a;
+        const PlanInstance *second = *(const PlanInstance *const *) b;
+
+        return plan_compare_priority(&first->demand->config, &second->demand->config);
+}
+
+/* Those that do not run yet, the most important ones first. */
+static size_t find_starters(const Planner *planner, size_t k, PlanInstance ***ret) {
+        Plan *plan = planner->plan;
+        PlanInstance **starters =
+                ARENA_ARRAY(planner->arena, PlanInstance *, plan->n_instances + 1);
+        size_t n = 0;
+
+        for (size_t i = 0; i < plan->n_instances; i++)
+                if (is_starter(planner, &plan->instances[i],
+                               planner_topology(planner)->page_sizes[k].bytes))
+                        starters[n++] = &plan->instances[i];
+        qsort(starters, n, sizeof(*starters), compare_starters);
+        *ret = starters;
+        return n;
+}
+
+static const MountUse *mount_of(const PlanInput *input, const PlanInstance *instance) {
+        if (!input->use)
+                return NULL;
+        VEC_FOREACH(mount, &input->use->mounts)
+                if (text_equals(mount->instance, instance->demand->config->name) &&
+                    mount->page_size_bytes == instance->page_size_bytes)
+                        return mount;
+        return NULL;
+}
+
+/* What its mount keeps is its own already, earmarked or in files that it left there. */
+static void add_mount(const PlanInput *input, const PlanInstance *instance, Starter *starter) {
+        const MountUse *mount = mount_of(input, instance);
+        int k = topology_page_size_index(input->topology, instance->page_size_bytes);
+
+        if (!mount || k < 0)
+                return;
+        starter->pages =
+                MIN(starter->pages,
+                    sub_floored(instance->pages_granted,
+                                mount_use_used_pages(
+                                        mount, input->topology->page_sizes[k].reserved_pages)));
+        starter->has_mount = true;
+}
+
+Starter plan_starter(const PlanInput *input, const Promises *promises,
+                     const PlanInstance *instance) {
+        const char *name = instance->demand->config->name;
+        Starter starter = {
+                .instance = name,
+                .policy = instance->demand->policy,
+                .grants = instance->grants,
+                .n_grants = instance->n_grants,
+                .pages = sub_floored(instance->pages_granted, promises_loose_pages(promises, name)),
+        };
+
+        add_mount(input, instance, &starter);
+        if (!input->starting)
+                return starter;
+        VEC_FOREACH(starting, input->starting)
+                if (text_equals(starting->instance, starter.instance)) {
+                        starter.policy = starting->policy;
+                        starter.is_now = true;
+                }
+        return starter;
+}
+
+/* Counts that did not belong together are good for who starts now, and else may be a page wrong. */
+static bool can_wait(const Planner *planner, const Starter *starter) {
+        return planner->input->use && planner->input->use->is_moving &&
+               !(starter && starter->is_now);
+}
+
+/* Who starts later must find its pages even if those that run take theirs in the worst order. */
+static bool cover_starters(Planner *planner, size_t k, bool is_last) {
+        PlanInstance **instances;
+        size_t n = find_starters(planner, k, &instances);
+        Starter *starters = ARENA_ARRAY(planner->arena, Starter, n + 1);
+        Lack *lacks = ARENA_ARRAY(planner->arena, Lack, n + 1);
+        bool has_raised = false;
+
+        for (size_t i = 0; i < n; i++)
+                starters[i] = plan_starter(planner->input, &planner->promises[k], instances[i]);
+        promises_admit(planner->arena, &planner->promises[k], free_then(planner, k), starters, n,
+                       lacks);
+        for (size_t i = 0; i < n && !has_raised; i++) {
+                if (lacks[i].pages > 0 && is_last)
+                        instances[i]->exposed =
+                                plan_explain_lack(planner->arena, instances[i], &lacks[i]);
+                else if (lacks[i].pages > 0 && !can_wait(planner, &starters[i]))
+                        has_raised = raise_in(planner, k, &lacks[i].nodes, lacks[i].pages);
+        }
+        return has_raised;
+}
+
+/* So must who runs already. Whom nobody knows no memory is spent on. */
+static bool cover_units(Planner *planner, size_t k) {
+        Exposures exposures = promises_coming_exposures(planner->arena, &planner->promises[k],
+                                                        free_then(planner, k));
+
+        VEC_FOREACH(exposure, &exposures) {
+                uint64_t pages = sub_floored(exposure->pages, planner->promises[k].unknown_pages);
+
+                if (pages > 0 && !can_wait(planner, NULL) &&
+                    raise_in(planner, k, &exposure->nodes, pages))
+                        return true;
+        }
+        return false;
+}
+
+void planner_cover(Planner *planner) {
+        const Topology *topology = planner_topology(planner);
+
+        if (planner->input->is_restarted)
+                return;
+        for (size_t k = 0; k < topology->n_page_sizes; k++) {
+                while (cover_units(planner, k) || cover_starters(planner, k, false))
+                        ;
+                cover_starters(planner, k, true);
+                Exposures left = promises_exposures(planner->arena, &planner->promises[k],
+                                                    free_then(planner, k));
+
+                VEC_FOREACH(exposure, &left)
+                        *vec_push(planner->arena, &planner->plan->exposures) = *exposure;
+        }
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "base/size.h"
+#include "base/text.h"
+#include "plan/planner.h"
+
+/* ---- what a unit that runs keeps ---- */
+
+uint64_t planner_held_pages(const Planner *planner, const PlanInstance *instance,
+                            const PlanPool *pool) {
+        VEC_FOREACH(kept, &planner->kept)
+                if (kept->pool == pool &&
+                    (kept->hold ? kept->hold == instance->hold
+                                : text_equals(kept->loose, instance->demand->config->name)))
+                        return kept->pages;
+        return 0;
+}
+
+static uint64_t granted_on(const PlanInstance *instance, unsigned node) {
+        for (size_t i = 0; i < instance->n_grants; i++)
+                if (instance->grants[i].node == node)
+                        return instance->grants[i].pages;
+        return 0;
+}
+
+/* What the unit keeps there is the instance's to be granted, and costs nothing. */
+static uint64_t held_and_not_granted(const Planner *planner, const PlanInstance *instance,
+                                     const PlanPool *pool) {
+        return sub_floored(planner_held_pages(planner, instance, pool),
+                           granted_on(instance, pool->node));
+}
+
+static bool is_wanted(const LedgerInstance *before, const DemandInstance *demand) {
+        for (size_t i = 0; i < demand->n_options; i++)
+                if (demand->options[i].page_size_bytes == before->page_size_bytes &&
+                    demand->options[i].pages == before->pages_wanted)
+                        return true;
+        return false;
+}
+
+const LedgerInstance *planner_before(const Planner *planner, const PlanInstance *instance) {
+        const DemandInstance *demand = instance->demand;
+        const LedgerInstance *before =
+                ledger_instance(planner->input->ledger, demand->config->name);
+
+        /* Its file was gone, and is there again. */
+        if (instance->hold && (!before || !is_wanted(before, demand)))
+                return &instance->hold->granted;
+        return before;
+}
+
+/* ---- candidates ---- */
+
+Candidate candidate_new(Planner *planner, const PlanInstance *instance, uint64_t page_size_bytes) {
+        const IdSet *nodes = &instance->demand->nodes;
+        size_t n_nodes = id_set_count(nodes);
+        Candidate candidate = {
+                .pools = ARENA_ARRAY(planner->arena, PlanPool *, n_nodes + 1),
+                .capacity = ARENA_ARRAY(planner->arena, uint64_t, n_nodes + 1),
+                .pages = ARENA_ARRAY(planner->arena, uint64_t, n_nodes + 1),
+        };
+
+        ID_SET_FOREACH(node, nodes) {
+                PlanPool *pool = planner_pool(planner, node, page_size_bytes);
+
+                if (!pool)
+                        continue;
+                candidate.pools[candidate.n] = pool;
+                candidate.capacity[candidate.n] =
+                        add_saturated(planner_capacity(planner, pool),
+                                      held_and_not_granted(planner, instance, pool));
+                candidate.n++;
+        }
+        return candidate;
+}
+
+uint64_t candidate_capacity(const Candidate *candidate) {
+        uint64_t sum = 0;
+
+        for (size_t i = 0; i < candidate->n; i++)
+                sum = add_saturated(sum, candidate->capacity[i]);
+        return sum;
+}
+
+static size_t count_open(const Candidate *candidate) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < candidate->n; i++)
+                n += candidate->pages[i] < candidate->capacity[i];
+        return n;
+}
+
+/* Takes all of the nodes that have no more than SHARE left; how many pages that is. */
+static uint64_t fill_small_nodes(Candidate *candidate, uint64_t share) {
+        uint64_t given = 0;
+
+        for (size_t i = 0; i < candidate->n; i++) {
+                uint64_t left = candidate->capacity[i] - candidate->pages[i];
+
+                if (left > share)
+                        continue;
+                candidate->pages[i] += left;
+                given += left;
+        }
+        return given;
+}
+
+/* Evenly; what a node cannot take goes to the others in equal parts; the odd pages go to the nodes
+ * with the lowest numbers. PAGES fit in all. */
+static void place_spread(Candidate *candidate, uint64_t pages) {
+        while (pages > 0) {
+                size_t n_open = count_open(candidate);
+                uint64_t share = pages / n_open, odd = pages % n_open;
+                uint64_t given = fill_small_nodes(candidate, share);
+
+                pages -= given;
+                if (given > 0)
+                        continue;
+                for (size_t i = 0; i < candidate->n; i++) {
+                        if (candidate->pages[i] == candidate->capacity[i])
+                                continue;
+                        candidate->pages[i] += share + (odd > 0);
+                        odd -= odd > 0;
+                }
+                return;
+        }
+}
+
+/* The smallest node that takes all PAGES, else the largest node; ties go to the lowest number. */
+static size_t pick_pack_node(const Candidate *candidate, uint64_t pages) {
+        size_t best = 0, largest = 0;
+        bool has_best = false;
+
+        for (size_t i = 0; i < candidate->n; i++) {
+                uint64_t left = candidate->capacity[i] - candidate->pages[i];
+
+                if (left > candidate->capacity[largest] - candidate->pages[largest])
+                        largest = i;
+                if (left < pages)
+                        continue;
+                if (!has_best || left < candidate->capacity[best] - candidate->pages[best])
+                        best = i;
+                has_best = true;
+        }
+        return has_best ? best : largest;
+}
+
+static void place_pack(Candidate *candidate, uint64_t pages) {
+        while (pages > 0) {
+                size_t i = pick_pack_node(candidate, pages);
+                uint64_t given = MIN(pages, candidate->capacity[i] - candidate->pages[i]);
+
+                candidate->pages[i] += given;
+                pages -= given;
+        }
+}
+
+size_t candidate_find(const Candidate *candidate, unsigned node) {
+        size_t i = 0;
+
+        while (i < candidate->n && candidate->pools[i]->node != node)
+                i++;
+        return i;
+}
+
+/* NodeMemory=: as written. */
+static bool place_split(Candidate *candidate, const DemandOption *option) {
+        for (size_t k = 0; k < option->n_split; k++) {
+                size_t i = candidate_find(candidate, option->split[k].node);
+                uint64_t capacity = i < candidate->n ? candidate->capacity[i] : 0;
+
+                if (option->split[k].pages > capacity)
+                        return false;
+                if (i < candidate->n)
+                        candidate->pages[i] = option->split[k].pages;
+        }
+        return true;
+}
+
+/* Where it was before, if the demand is the same: an unchanged instance never moves. */
+static bool place_as_before(const Planner *planner, const PlanInstance *instance,
+                            const DemandOption *option, Candidate *candidate) {
+        const LedgerInstance *before = planner_before(planner, instance);
+
+        if (!before || before->page_size_bytes != option->page_size_bytes ||
+            before->pages_wanted != option->pages ||
+            before->placement != instance->demand->config->placement ||
+            ledger_granted_pages(before) != option->pages)
+                return false;
+        VEC_FOREACH(grant, &before->grants) {
+                size_t i = candidate_find(candidate, grant->node);
+
+                if (i == candidate->n || candidate->capacity[i] < grant->pages)
+                        return false;
+        }
+        VEC_FOREACH(grant, &before->grants)
+                candidate->pages[candidate_find(candidate, grant->node)] = grant->pages;
+        return true;
+}
+
+bool candidate_place_whole(const Planner *planner, const PlanInstance *instance,
+                           const DemandOption *option, Candidate *candidate) {
+        if (option->split)
+                return place_split(candidate, option);
+        if (place_as_before(planner, instance, option, candidate))
+                return true;
+        if (candidate_capacity(candidate) < option->pages)
+                return false;
+        if (instance->demand->config->placement == PLACEMENT_PACK)
+                place_pack(candidate, option->pages);
+        else
+                place_spread(candidate, option->pages);
+        return true;
+}
+
+/* NodeMemory=: as much of each part as fits, on top of what the instance has. */
+static void place_split_partly(const PlanInstance *instance, const DemandOption *option,
+                               Candidate *candidate) {
+        for (size_t k = 0; k < option->n_split; k++) {
+                size_t i = candidate_find(candidate, option->split[k].node);
+
+                if (i < candidate->n)
+                        candidate->pages[i] =
+                                MIN(sub_floored(option->split[k].pages,
+                                                granted_on(instance, option->split[k].node)),
+                                    candidate->capacity[i]);
+        }
+}
+
+void candidate_place_part(const PlanInstance *instance, const DemandOption *option,
+                          Candidate *candidate) {
+        uint64_t pages = MIN(sub_floored(option->pages, instance->pages_granted),
+                             candidate_capacity(candidate));
+
+        if (option->split)
+                place_split_partly(instance, option, candidate);
+        else if (instance->demand->config->placement == PLACEMENT_PACK)
+                place_pack(candidate, pages);
+        else
+                place_spread(candidate, pages);
+}
+
+void candidate_commit(Planner *planner, PlanInstance *instance, const DemandOption *option,
+                      const Candidate *candidate) {
+        NodePages *grants = ARENA_ARRAY(planner->arena, NodePages, candidate->n + 1);
+        size_t n = 0;
+
+        for (size_t i = 0; i < candidate->n; i++) {
+                PlanPool *pool = candidate->pools[i];
+                uint64_t pages = granted_on(instance, pool->node) + candidate->pages[i];
+
+                planner_grant(planner, pool,
+                              sub_floored(candidate->pages[i],
+                                          held_and_not_granted(planner, instance, pool)));
+                instance->pages_granted += candidate->pages[i];
+                if (pages > 0)
+                        grants[n++] = (NodePages){pool->node, pages};
+        }
+        instance->page_size_bytes = option->page_size_bytes;
+        instance->pages_wanted = option->pages;
+        instance->grants = grants;
+        instance->n_grants = n;
+}
+
+void planner_give_up(Planner *planner, PlanInstance *instance) {
+        for (size_t i = 0; i < instance->n_grants; i++) {
+                PlanPool *pool =
+                        planner_pool(planner, instance->grants[i].node, instance->page_size_bytes);
+
+                planner_take_back(planner, pool,
+                                  sub_floored(instance->grants[i].pages,
+                                              planner_held_pages(planner, instance, pool)));
+        }
+        instance->n_grants = 0;
+        instance->pages_granted = 0;
+}

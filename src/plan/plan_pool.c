@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "base/size.h"
+#include "base/text.h"
+#include "plan/planner.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- pools ---- */
+
+PlanPool *planner_pool(const Planner *planner, unsigned node, uint64_t page_size_bytes) {
+        return (PlanPool *) plan_pool(planner->plan, node, page_size_bytes);
+}
+
+uint64_t *planner_free_now(const Planner *planner, size_t k) {
+        const Topology *topology = planner_topology(planner);
+        uint64_t *pages = ARENA_ARRAY(planner->arena, uint64_t, topology->n_nodes + 1);
+
+        for (size_t i = 0; i < topology->n_nodes; i++)
+                pages[i] = topology->nodes[i].pools[k].free_pages;
+        return pages;
+}
+
+/* ---- what others have ---- */
+
+static bool is_bound_to(const Planner *planner, unsigned node, uint64_t page_size_bytes) {
+        const Plan *plan = planner->plan;
+
+        for (size_t i = 0; i < plan->n_instances; i++) {
+                const DemandInstance *demand = plan->instances[i].demand;
+
+                for (size_t o = 0; o < demand->n_options; o++)
+                        if (demand->policy.kind == MEMORY_POLICY_BIND &&
+                            demand->options[o].page_size_bytes == page_size_bytes &&
+                            id_set_has(&demand->policy.nodes, node))
+                                return true;
+        }
+        return false;
+}
+
+static uint64_t granted_in(const LedgerInstance *granted, const PlanPool *pool) {
+        if (granted->page_size_bytes == pool->page_size_bytes)
+                VEC_FOREACH(grant, &granted->grants)
+                        if (grant->node == pool->node)
+                                return grant->pages;
+        return 0;
+}
+
+/* What units that run keep of a pool, and what instances had of it beyond that and likely get again. */
+static uint64_t reserved_before(const Planner *planner, const PlanPool *pool) {
+        const Ledger *ledger = planner->input->ledger;
+        uint64_t pages = 0;
+
+        if (!planner->input->is_restarted)
+                VEC_FOREACH(hold, &ledger->holds)
+                        pages = add_saturated(pages, granted_in(&hold->granted, pool));
+        VEC_FOREACH(instance, &ledger->instances) {
+                const PlanInstance *planned = plan_find(planner->plan, instance->name);
+                uint64_t held = planned && planned->hold ? granted_in(&planned->hold->granted, pool)
+                                                         : 0;
+
+                pages = add_saturated(pages, sub_floored(granted_in(instance, pool), held));
+        }
+        return pages;
+}
+
+/* In use by those who are known. */
+static uint64_t used_by_known(const Planner *planner, const PlanPool *pool, size_t k) {
+        return sub_floored(pool_used_pages(planner_pool_now(planner, pool)),
+                           planner->promises[k].others_used[planner_node_index(planner, pool)]);
+}
+
+/* Promises of others can be served by any node's free pages, as far as is known. They are laid where
+ * nobody of ours depends on the pages: first to those that were not reserved by us, then to nodes to
+ * which nobody is bound. */
+static void lay_promises_of_others(Planner *planner, size_t k) {
+        uint64_t left = planner->promises[k].others_promised_pages;
+        uint64_t *free_pages = planner_free_now(planner, k);
+
+        for (int pass = 0; pass < 3; pass++)
+                for (size_t i = 0; i < planner->plan->n_pools && left > 0; i++) {
+                        PlanPool *pool = &planner->plan->pools[i];
+                        uint64_t *here = &free_pages[planner_node_index(planner, pool)];
+                        uint64_t can_give = *here;
+
+                        if (pool->page_size_bytes != planner_topology(planner)->page_sizes[k].bytes)
+                                continue;
+                        if (pass == 0)
+                                can_give = sub_floored(
+                                        *here, sub_floored(reserved_before(planner, pool),
+                                                           used_by_known(planner, pool, k)));
+                        if (pass == 1 && is_bound_to(planner, pool->node, pool->page_size_bytes))
+                                can_give = 0;
+                        can_give = MIN(can_give, left);
+                        pool->others_pages += can_give;
+                        *here -= can_give;
+                        left -= can_give;
+                }
+}
+
+/* ---- making them ---- */
+
+/* The most important pools first: the largest pages are the hardest to get. */
+static void add_pool(Planner *planner, size_t k, size_t i) {
+        const Topology *topology = planner_topology(planner);
+        const Pool *pool = &topology->nodes[i].pools[k];
+        const LedgerPool *known =
+                ledger_pool(planner->input->ledger, topology->nodes[i].id, pool->page_size_bytes);
+
+        if (!pool->exists)
+                return;
+        planner->plan->pools[planner->plan->n_pools++] = (PlanPool){
+                .node = topology->nodes[i].id,
+                .page_size_bytes = pool->page_size_bytes,
+                .found_pages = known ? known->found_pages : pool_persistent_pages(pool),
+                .others_used_pages = planner->promises[k].others_used[i],
+                .others_pages = planner->promises[k].others_used[i],
+                .from_pages = pool_persistent_pages(pool),
+        };
+}
+
+static void measure_spare(Planner *planner, size_t k) {
+        const Balance *balance =
+                balance_new(planner->arena, &planner->promises[k], planner_free_now(planner, k));
+
+        for (size_t i = 0; i < planner->plan->n_pools; i++) {
+                PlanPool *pool = &planner->plan->pools[i];
+
+                if (planner_size_index(planner, pool) == k)
+                        pool->spare_pages =
+                                balance_spare_pages(balance, planner_node_index(planner, pool));
+        }
+}
+
+/* As far as the pool has them, or can have them again. */
+static void keep_pages(Planner *planner, const LedgerHold *hold, const char *loose,
+                       const NodePages *pages, uint64_t page_size_bytes) {
+        PlanPool *pool = planner_pool(planner, pages->node, page_size_bytes);
+
+        if (!pool)
+                return;
+        uint64_t kept = MIN(pages->pages, planner_capacity(planner, pool));
+
+        planner_grant(planner, pool, kept);
+        *vec_push(planner->arena, &planner->kept) = (Kept){hold, loose, pool, kept};
+}
+
+static void keep_held(Planner *planner) {
+        VEC_FOREACH(hold, &planner->input->ledger->holds)
+                VEC_FOREACH(grant, &hold->granted.grants)
+                        keep_pages(planner, hold, NULL, grant, hold->granted.page_size_bytes);
+}
+
+static bool is_kept(const Planner *planner, const char *instance) {
+        VEC_FOREACH(hold, &planner->input->ledger->holds)
+                if (hold->is_tentative && text_equals(hold->granted.name, instance))
+                        return true;
+        return false;
+}
+
+/* What an instance without a unit likely has it keeps, and what its mount has, whether or not it is granted
+ * more; unless all that it had is kept anyway. */
+static void keep_loose(Planner *planner, size_t k, const Promise *row) {
+        const char *instance = row->loose ? row->loose : row->mount_of;
+        uint64_t page_size_bytes = planner_topology(planner)->page_sizes[k].bytes;
+        uint64_t left = row->used_pages + row->pages + row->likely_pages;
+        const LedgerInstance *before = ledger_instance(planner->input->ledger, instance);
+
+        if (!before || is_kept(planner, instance))
+                return;
+        /* By its grants, wherever the pages are that it has taken: others have theirs in exchange. */
+        VEC_FOREACH(grant, &before->grants) {
+                const NodePages pages = {grant->node, MIN(left, grant->pages)};
+
+                if (!planner_pool(planner, grant->node, page_size_bytes))
+                        continue;
+                left -= pages.pages;
+                keep_pages(planner, NULL, instance, &pages, page_size_bytes);
+        }
+}
+
+static void keep_all(Planner *planner) {
+        if (planner->input->is_restarted)
+                return;
+        keep_held(planner);
+        for (size_t k = 0; k < planner_topology(planner)->n_page_sizes; k++)
+                VEC_FOREACH(row, &planner->promises[k].list)
+                        if (row->loose || row->mount_of)
+                                keep_loose(planner, k, row);
+}
+
+void planner_add_pools(Planner *planner) {
+        const Topology *topology = planner_topology(planner);
+
+        planner->plan->pools = ARENA_ARRAY(planner->arena, PlanPool,
+                                           topology->n_nodes * topology->n_page_sizes + 1);
+        for (size_t k = 0; k < topology->n_page_sizes; k++) {
+                for (size_t i = 0; i < topology->n_nodes; i++)
+                        add_pool(planner, k, i);
+                measure_spare(planner, k);
+                lay_promises_of_others(planner, k);
+        }
+        keep_all(planner);
+}
+
+/* ---- capacity ---- */
+
+const PoolLimit *planner_limit(const Planner *planner, const PlanPool *pool) {
+        if (!planner->input->limits)
+                return NULL;
+        VEC_FOREACH(limit, planner->input->limits)
+                if (limit->node == pool->node && limit->page_size_bytes == pool->page_size_bytes &&
+                    !limit->is_unsplittable)
+                        return limit;
+        return NULL;
+}
+
+static bool is_unsplittable(const Planner *planner, const PlanPool *pool) {
+        if (!planner->input->limits)
+                return false;
+        VEC_FOREACH(limit, planner->input->limits)
+                if (limit->node == pool->node && limit->page_size_bytes == pool->page_size_bytes &&
+                    limit->is_unsplittable)
+                        return true;
+        return false;
+}
+
+/* Pages of the pool that are not ours to grant. */
+static uint64_t base_pages(const Planner *planner, const PlanPool *pool) {
+        return planner->input->host->existing_pages == EXISTING_KEEP
+                       ? MAX(pool->found_pages, pool->others_pages)
+                       : pool->others_pages;
+}
+
+/* Base and granted pages: what the pool has to hold so far. */
+static uint64_t taken_pages(const Planner *planner, const PlanPool *pool) {
+        return add_saturated(base_pages(planner, pool), pool->granted_pages);
+}
+
+/* Memory that has to be found for the pool: surplus pages in use become persistent ones first, and
+ * cost nothing. */
+static uint64_t new_pages(const Planner *planner, const PlanPool *pool) {
+        return sub_floored(taken_pages(planner, pool),
+                           add_saturated(plan_pool_present_pages(pool),
+                                         planner_pool_now(planner, pool)->surplus_pages));
+}
+
+/* How many more pages memory can give: what the node has room for, within what trying has shown. */
+static uint64_t growth(const Planner *planner, const PlanPool *pool) {
+        uint64_t pages = planner->room_bytes[planner_node_index(planner, pool)] /
+                         pool->page_size_bytes;
+        const PoolLimit *limit = planner_limit(planner, pool);
+
+        if (!limit)
+                return pages;
+        return MIN(pages,
+                   sub_floored(limit->persistent_pages, add_saturated(plan_pool_present_pages(pool),
+                                                                      new_pages(planner, pool))));
+}
+
+/* Free pages of a larger pool that nobody has asked for, and that can be split into pages of SMALL:
+ * only found ones that may be used. */
+static uint64_t splittable_from(const Planner *planner, const PlanPool *large,
+                                const PlanPool *small) {
+        if (planner_pool_now(planner, large)->demote_to_bytes != small->page_size_bytes ||
+            planner->input->host->existing_pages == EXISTING_KEEP ||
+            is_unsplittable(planner, large))
+                return 0;
+        return MIN(sub_floored(large->spare_pages, large->split_pages),
+                   sub_floored(plan_pool_present_pages(large), taken_pages(planner, large)));
+}
+
+/* The pools of larger pages on the same node; *AT begins at 0. NULL behind the last. */
+static PlanPool *next_larger(const Planner *planner, const PlanPool *pool, size_t *at) {
+        const Topology *topology = planner_topology(planner);
+
+        while (*at < planner_size_index(planner, pool)) {
+                PlanPool *large =
+                        planner_pool(planner, pool->node, topology->page_sizes[(*at)++].bytes);
+
+                if (large)
+                        return large;
+        }
+        return NULL;
+}
+
+uint64_t planner_splittable(const Planner *planner, const PlanPool *pool) {
+        uint64_t pages = 0;
+        size_t at = 0;
+
+        for (const PlanPool *large; (large = next_larger(planner, pool, &at));)
+                pages += splittable_from(planner, large, pool) *
+                         (large->page_size_bytes / pool->page_size_bytes);
+        return pages;
+}
+
+uint64_t planner_standing(const Planner *planner, const PlanPool *pool) {
+        return sub_floored(add_saturated(plan_pool_present_pages(pool),
+                                         planner_pool_now(planner, pool)->surplus_pages),
+                           taken_pages(planner, pool));
+}
+
+uint64_t planner_capacity(const Planner *planner, const PlanPool *pool) {
+        return add_saturated(add_saturated(planner_standing(planner, pool), growth(planner, pool)),
+                             planner_splittable(planner, pool));
+}
+
+static void split_larger(Planner *planner, PlanPool *pool, uint64_t pages) {
+        size_t at = 0;
+
+        for (PlanPool *large; pages > 0 && (large = next_larger(planner, pool, &at));) {
+                uint64_t ratio = large->page_size_bytes / pool->page_size_bytes;
+                uint64_t n = MIN(splittable_from(planner, large, pool), div_round_up(pages, ratio));
+
+                large->split_pages += n;
+                large->split_into_bytes = pool->page_size_bytes;
+                pool->gained_pages += n * ratio;
+                pages = sub_floored(pages, n * ratio);
+        }
+}
+
+/* Memory first; found pages are split only for what it cannot give. A split page may bring more than
+ * was missing, and memory is then asked for less. */
+void planner_grant(Planner *planner, PlanPool *pool, uint64_t pages) {
+        uint64_t *room = &planner->room_bytes[planner_node_index(planner, pool)];
+        uint64_t can_grow = growth(planner, pool);
+        uint64_t before = new_pages(planner, pool);
+
+        pool->granted_pages = add_saturated(pool->granted_pages, pages);
+        split_larger(planner, pool, sub_floored(new_pages(planner, pool) - before, can_grow));
+        *room = sub_floored(*room, mul_saturated(sub_floored(new_pages(planner, pool), before),
+                                                 pool->page_size_bytes));
+}
+
+/* Pages that were split for it stay split. */
+void planner_take_back(Planner *planner, PlanPool *pool, uint64_t pages) {
+        uint64_t before = new_pages(planner, pool);
+
+        pool->granted_pages -= pages;
+        planner->room_bytes[planner_node_index(planner, pool)] +=
+                (before - new_pages(planner, pool)) * pool->page_size_bytes;
+}
+
+/* ---- targets ---- */
+
+static Balance **balances_of(Planner *planner) {
+        const Topology *topology = planner_topology(planner);
+        Balance **balances = ARENA_ARRAY(planner->arena, Balance *, topology->n_page_sizes + 1);
+
+        for (size_t k = 0; k < topology->n_page_sizes; k++)
+                balances[k] = balance_new(planner->arena, &planner->promises[k],
+                                          planner_free_now(planner, k));
+        for (size_t i = 0; i < planner->plan->n_pools; i++) {
+                const PlanPool *pool = &planner->plan->pools[i];
+                Balance *balance = balances[planner_size_index(planner, pool)];
+
+                balance_remove(balance, planner_node_index(planner, pool), pool->split_pages);
+                balance_add(balance, planner_node_index(planner, pool), pool->gained_pages);
+        }
+        return balances;
+}
+
+/* For others alone no pool is raised, nor to make their surplus pages persistent. */
+static uint64_t persistent_pages(const Planner *planner, const PlanPool *pool) {
+        uint64_t taken = taken_pages(planner, pool);
+        uint64_t surplus = MIN(planner_pool_now(planner, pool)->surplus_pages, pool->others_pages);
+
+        return new_pages(planner, pool) > 0 ? taken
+                                            : MIN(taken, MAX(plan_pool_present_pages(pool),
+                                                             sub_floored(taken, surplus)));
+}
+
+/* What has to stand in the pool: what was found, the instances' pages on top of what others have,
+ * and, when that is less than now, as much more as promises want. */
+void planner_set_targets(Planner *planner) {
+        Balance **balances = balances_of(planner);
+
+        for (size_t i = 0; i < planner->plan->n_pools; i++) {
+                PlanPool *pool = &planner->plan->pools[i];
+                Balance *balance = balances[planner_size_index(planner, pool)];
+                uint64_t found = sub_floored(pool->found_pages, pool->split_pages) +
+                                 pool->gained_pages;
+                uint64_t present = plan_pool_present_pages(pool);
+                size_t node = planner_node_index(planner, pool);
+
+                pool->to_pages = pool->granted_pages > 0
+                                         ? MAX(found, persistent_pages(planner, pool))
+                                         : found;
+                if (pool->to_pages >= present)
+                        continue;
+                uint64_t fewer = MIN(present - pool->to_pages, balance_spare_pages(balance, node));
+
+                pool->to_pages = present - fewer;
+                balance_remove(balance, node, fewer);
+        }
+}

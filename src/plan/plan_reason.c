@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "base/size.h"
+#include "base/text.h"
+#include "plan/planner.h"
+
+/* So many others are named where memory does not suffice for all. */
+enum { CLAIMS_NAMED_MAX = 3 };
+
+static char *pages_text(Arena *arena, uint64_t pages, uint64_t page_size_bytes) {
+        return arena_printf(arena, "%s %s of %s (%s)", format_count(arena, pages),
+                            pages == 1 ? "page" : "pages", format_page_size(arena, page_size_bytes),
+                            format_size(arena, mul_saturated(pages, page_size_bytes)));
+}
+
+/* A limit that trying has shown, if one of the candidate's pools is held up by it. */
+static const PoolLimit *find_binding_limit(const Planner *planner, const Candidate *candidate) {
+        for (size_t i = 0; i < candidate->n; i++) {
+                const PoolLimit *limit = planner_limit(planner, candidate->pools[i]);
+
+                if (limit && limit->reason.kind != REASON_NONE)
+                        return limit;
+        }
+        return NULL;
+}
+
+static const char *split_remedy(Arena *arena, const DemandOption *option, unsigned node,
+                                uint64_t pages) {
+        if (pages == 0)
+                return arena_printf(arena, "take node %u out of NodeMemory=, or add memory to it",
+                                    node);
+        return arena_printf(arena, "give node %u at most %s in NodeMemory=", node,
+                            format_size(arena, mul_saturated(pages, option->page_size_bytes)));
+}
+
+/* Whether it is short only because others hold pages that were reserved; how many they do. */
+static bool is_taken(const DemandOption *option, const Candidate *candidate, uint64_t *ret_taken) {
+        uint64_t with_taken = candidate_capacity(candidate);
+
+        *ret_taken = 0;
+        for (size_t i = 0; i < candidate->n; i++)
+                *ret_taken = add_saturated(*ret_taken, candidate->pools[i]->others_pages);
+        with_taken = add_saturated(with_taken, *ret_taken);
+        for (size_t k = 0; k < option->n_split; k++) {
+                size_t i = candidate_find(candidate, option->split[k].node);
+
+                if (i == candidate->n ||
+                    option->split[k].pages > add_saturated(candidate->capacity[i],
+                                                           candidate->pools[i]->others_pages))
+                        return false;
+        }
+        return *ret_taken > 0 && with_taken >= option->pages;
+}
+
+static Reason taken_reason(const Planner *planner, const DemandInstance *demand,
+                           const DemandOption *option, const Candidate *candidate, uint64_t taken) {
+        Arena *arena = planner->arena;
+
+        return (Reason){
+                REASON_TAKEN,
+                arena_printf(
+                        arena,
+                        "others hold %s of node%s %s, and only %s of the %s that it wants %s left",
+                        pages_text(arena, taken, option->page_size_bytes),
+                        id_set_count(&demand->nodes) == 1 ? "" : "s",
+                        id_set_format(arena, &demand->nodes),
+                        format_count(arena, candidate_capacity(candidate)),
+                        format_count(arena, option->pages),
+                        candidate_capacity(candidate) == 1 ? "is" : "are"),
+                "see who holds huge pages in 'hugeplanctl status', and describe that program in /etc/hugeplan.d too"};
+}
+
+static uint64_t granted_bytes(const PlanInstance *instance, const IdSet *nodes) {
+        uint64_t pages = 0;
+
+        for (size_t i = 0; i < instance->n_grants; i++)
+                if (id_set_has(nodes, instance->grants[i].node))
+                        pages = add_saturated(pages, instance->grants[i].pages);
+        return mul_saturated(pages, instance->page_size_bytes);
+}
+
+/* "KeepFree=10%, 8G for high (/etc/hugeplan.d/20-high.conf)": what goes before on these nodes. */
+static char *earlier_claims(const Planner *planner, const IdSet *nodes) {
+        Arena *arena = planner->arena;
+        Text text = text_in(arena);
+        size_t n = 0;
+
+        text_printf(&text, "KeepFree=%s", amount_format(arena, &planner->input->host->keep_free));
+        for (size_t i = 0; i < planner->plan->n_instances; i++) {
+                const PlanInstance *other = &planner->plan->instances[i];
+                uint64_t bytes = granted_bytes(other, nodes);
+
+                if (bytes > 0 && n++ < CLAIMS_NAMED_MAX)
+                        text_printf(&text, ", %s for %s (%s)", format_size(arena, bytes),
+                                    other->demand->config->name, other->demand->config->file);
+        }
+        if (n > CLAIMS_NAMED_MAX)
+                text_printf(&text, " and %zu more", n - CLAIMS_NAMED_MAX);
+        return text.string;
+}
+
+/* Only what can help: no other nodes where all are allowed, no priority where nobody goes before. */
+static char *shortage_remedy(const Planner *planner, const DemandInstance *demand,
+                             uint64_t capacity) {
+        IdSet memory_nodes = topology_memory_nodes(planner->input->topology);
+        Text text = text_in(planner->arena);
+        bool has_earlier = false;
+
+        for (size_t i = 0; i < planner->plan->n_instances; i++)
+                has_earlier = has_earlier ||
+                              granted_bytes(&planner->plan->instances[i], &demand->nodes) > 0;
+        if (capacity > 0)
+                text_printf(&text, "ask for at most %s %s, ",
+                            format_count(planner->arena, capacity),
+                            capacity == 1 ? "page" : "pages");
+        if (id_set_count(&demand->nodes) < id_set_count(&memory_nodes))
+                text_add(&text, "allow more nodes, ");
+        if (has_earlier)
+                text_add(&text, "raise its Priority=, ");
+        text_printf(&text, "%sadd memory", text.length > 0 ? "or " : "");
+        return text.string;
+}
+
+static IdSet only_node(unsigned node) {
+        IdSet nodes = {};
+
+        id_set_add(&nodes, node);
+        return nodes;
+}
+
+Reason planner_explain(const Planner *planner, const PlanInstance *instance,
+                       const DemandOption *option, const Candidate *candidate) {
+        const DemandInstance *demand = instance->demand;
+        Arena *arena = planner->arena;
+        const PoolLimit *limit = find_binding_limit(planner, candidate);
+        uint64_t capacity = candidate_capacity(candidate), taken;
+
+        if (is_taken(option, candidate, &taken))
+                return taken_reason(planner, demand, option, candidate, taken);
+        if (limit)
+                return limit->reason;
+        for (size_t k = 0; k < option->n_split; k++) {
+                size_t i = candidate_find(candidate, option->split[k].node);
+                uint64_t here = i < candidate->n ? candidate->capacity[i] : 0;
+                IdSet node = only_node(option->split[k].node);
+
+                if (option->split[k].pages > here)
+                        return (Reason){
+                                REASON_NOT_ENOUGH_MEMORY,
+                                arena_printf(arena,
+                                             "%s on node %u do not fit: it can give %s beyond %s",
+                                             pages_text(arena, option->split[k].pages,
+                                                        option->page_size_bytes),
+                                             option->split[k].node, format_count(arena, here),
+                                             earlier_claims(planner, &node)),
+                                split_remedy(arena, option, option->split[k].node, here)};
+        }
+        return (Reason){
+                REASON_NOT_ENOUGH_MEMORY,
+                arena_printf(arena, "%s do not fit: node%s %s can give %s (%s) beyond %s",
+                             pages_text(arena, option->pages, option->page_size_bytes),
+                             id_set_count(&demand->nodes) == 1 ? "" : "s",
+                             id_set_format(arena, &demand->nodes), format_count(arena, capacity),
+                             format_size(arena, mul_saturated(capacity, option->page_size_bytes)),
+                             earlier_claims(planner, &demand->nodes)),
+                shortage_remedy(planner, demand, capacity)};
+}
+
+/* "node 1", "nodes 0-2" */
+static char *nodes_text(Arena *arena, const IdSet *nodes) {
+        return arena_printf(arena, "node%s %s", id_set_count(nodes) == 1 ? "" : "s",
+                            id_set_format(arena, nodes));
+}
+
+static const char *takers_text(Arena *arena, const Lack *lack) {
+        const char *taken = format_count(arena, lack->taken_pages);
+        const char *most = lack->taker ? lack->taker : "processes of no unit that is known";
+
+        if (lack->taker_pages == 0)
+                return arena_printf(arena, "other instances may take %s", taken);
+        if (lack->taker_pages == lack->taken_pages)
+                return arena_printf(arena, "%s may take %s", most, taken);
+        return arena_printf(arena, "others may take %s, %s %s of them", taken, most,
+                            format_count(arena, lack->taker_pages));
+}
+
+static const char *lack_remedy(Arena *arena, const Lack *lack) {
+        if (lack->taker)
+                return arena_printf(arena,
+                                    "restart %s, which then keeps to its own nodes; or free memory "
+                                    "there and run 'hugeplanctl reload'",
+                                    lack->taker);
+        return lack->taker_pages > 0
+                       ? "see who uses huge pages in 'hugeplanctl status', and describe "
+                         "that program in /etc/hugeplan.d too"
+                       : "free memory there and run 'hugeplanctl reload'";
+}
+
+Reason plan_explain_lack(Arena *arena, const PlanInstance *instance, const Lack *lack) {
+        return (Reason){
+                REASON_TAKEN,
+                arena_printf(arena, "%s of its %s are not for it alone: %s %s %s free, of which %s",
+                             format_count(arena, lack->pages),
+                             pages_text(arena, instance->pages_wanted, instance->page_size_bytes),
+                             nodes_text(arena, &lack->nodes),
+                             id_set_count(&lack->nodes) == 1 ? "has" : "have",
+                             format_count(arena, lack->free_pages), takers_text(arena, lack)),
+                lack_remedy(arena, lack)};
+}

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Who gets what: those that hold their pages, then by priority. */
+#include "base/text.h"
+#include "plan/planner.h"
+
+#include <stdlib.h>
+
+/* ---- serving ---- */
+
+static void refuse(Planner *planner, PlanInstance *instance) {
+        const DemandOption *option = &instance->demand->options[0];
+        Candidate candidate = candidate_new(planner, instance, option->page_size_bytes);
+
+        instance->page_size_bytes = option->page_size_bytes;
+        instance->pages_wanted = option->pages;
+        instance->reason = planner_explain(planner, instance, option, &candidate);
+}
+
+/* The option that the instance was served by before; NULL if its demand is another one now. */
+static const DemandOption *find_option(const LedgerInstance *before, const DemandInstance *demand) {
+        for (size_t i = 0; before && i < demand->n_options; i++)
+                if (demand->options[i].page_size_bytes == before->page_size_bytes &&
+                    demand->options[i].pages == before->pages_wanted)
+                        return &demand->options[i];
+        return NULL;
+}
+
+static const DemandOption *find_option_before(const Planner *planner,
+                                              const PlanInstance *instance) {
+        return find_option(planner_before(planner, instance), instance->demand);
+}
+
+/* Its unit runs with this very demand: it may be using its pages. */
+static bool is_held(const PlanInstance *instance) {
+        return instance->hold && find_option(&instance->hold->granted, instance->demand);
+}
+
+static bool serve_option(Planner *planner, PlanInstance *instance, const DemandOption *option) {
+        Candidate candidate = candidate_new(planner, instance, option->page_size_bytes);
+
+        if (!candidate_place_whole(planner, instance, option, &candidate))
+                return false;
+        candidate_commit(planner, instance, option, &candidate);
+        instance->reason = (Reason){};
+        return true;
+}
+
+/* ---- parts that stay ---- */
+
+static bool is_released(const Planner *planner, const PlanInstance *instance) {
+        const LedgerInstance *before =
+                ledger_instance(planner->input->ledger, instance->demand->config->name);
+
+        return before && before->is_released;
+}
+
+/* Shortage=degrade: the option of which a part was reserved before. What could be reserved stays
+ * reserved: it is not for newcomers, unless they are more important and nobody uses it yet. */
+static const DemandOption *find_part_before(const Planner *planner, const PlanInstance *instance) {
+        const DemandInstance *demand = instance->demand;
+        const DemandOption *option = find_option_before(planner, instance);
+        uint64_t pages;
+
+        if (!option || demand->config->shortage != SHORTAGE_DEGRADE ||
+            demand->reason.kind != REASON_NONE || is_released(planner, instance))
+                return NULL;
+        if (option != &demand->options[0] && !is_held(instance))
+                return NULL; /* it would rather have pages of another size now */
+        pages = ledger_granted_pages(planner_before(planner, instance));
+        return pages > 0 && pages < option->pages ? option : NULL;
+}
+
+/* The most that an option wants of a node. */
+static uint64_t wanted_on(const DemandOption *option, unsigned node) {
+        for (size_t k = 0; k < option->n_split; k++)
+                if (option->split[k].node == node)
+                        return option->split[k].pages;
+        return option->split ? 0 : option->pages;
+}
+
+/* Where it is, as far as it is wanted there and still to be had; nothing is split for it. */
+static void keep_part(Planner *planner, PlanInstance *instance, const DemandOption *option) {
+        const LedgerInstance *before = planner_before(planner, instance);
+        Candidate candidate = candidate_new(planner, instance, option->page_size_bytes);
+
+        VEC_FOREACH(grant, &before->grants) {
+                size_t i = candidate_find(&candidate, grant->node);
+                uint64_t pages = MIN(grant->pages, wanted_on(option, grant->node));
+
+                if (i < candidate.n)
+                        candidate.pages[i] =
+                                MIN(pages,
+                                    sub_floored(candidate.capacity[i],
+                                                planner_splittable(planner, candidate.pools[i])));
+        }
+        candidate_commit(planner, instance, option, &candidate);
+}
+
+/* ---- serving one ---- */
+
+/* All that is missing of its option, on top of the part that it keeps: what is reserved does not
+ * move. */
+static bool serve_rest(Planner *planner, PlanInstance *instance, const DemandOption *option) {
+        Candidate candidate = candidate_new(planner, instance, option->page_size_bytes);
+        uint64_t missing = option->pages - instance->pages_granted, placed = 0;
+
+        if (candidate_capacity(&candidate) < missing)
+                return false;
+        candidate_place_part(instance, option, &candidate);
+        for (size_t i = 0; i < candidate.n; i++)
+                placed += candidate.pages[i];
+        if (placed < missing)
+                return false;
+        candidate_commit(planner, instance, option, &candidate);
+        instance->reason = (Reason){};
+        return true;
+}
+
+/* Who holds pages of one size does not change to another; if they are no longer to be had, it takes
+ * its turn. */
+static void serve_held(Planner *planner, PlanInstance *instance) {
+        const DemandOption *part = find_part_before(planner, instance);
+
+        if (!is_held(instance) || is_released(planner, instance))
+                return;
+        if (part) {
+                keep_part(planner, instance, part);
+                serve_rest(planner, instance, part);
+        } else {
+                serve_option(planner, instance, find_option_before(planner, instance));
+        }
+}
+
+/* By the first option that fits. */
+static bool serve_whole(Planner *planner, PlanInstance *instance, const DemandOption *but) {
+        const DemandInstance *demand = instance->demand;
+
+        for (size_t i = 0; i < demand->n_options; i++)
+                if (&demand->options[i] != but &&
+                    serve_option(planner, instance, &demand->options[i]))
+                        return true;
+        return false;
+}
+
+/* With the rest of it, else, if nobody uses it yet, whole by pages of another size; else it keeps
+ * its part. */
+static void serve_beyond_part(Planner *planner, PlanInstance *instance, const DemandOption *part) {
+        if (serve_rest(planner, instance, part))
+                return;
+        planner_give_up(planner, instance);
+        if (!is_held(instance) && serve_whole(planner, instance, part))
+                return;
+        refuse(planner, instance);
+        keep_part(planner, instance, part);
+}
+
+/* Its pages stood, and others have come before it: what is left of them stays for when they have gone.
+ * Pages that are given back may not be had again. */
+static void keep_standing(Planner *planner, PlanInstance *instance) {
+        const LedgerInstance *before = planner_before(planner, instance);
+        const DemandOption *option = find_option_before(planner, instance);
+
+        if (!option || !before->has_stood || instance->pages_granted > 0 ||
+            instance->reason.kind == REASON_NONE || planner_is_left_out(instance))
+                return;
+        Candidate candidate = candidate_new(planner, instance, option->page_size_bytes);
+
+        VEC_FOREACH(grant, &before->grants) {
+                size_t i = candidate_find(&candidate, grant->node);
+
+                if (i < candidate.n)
+                        candidate.pages[i] =
+                                MIN(grant->pages, planner_standing(planner, candidate.pools[i]));
+        }
+        candidate_commit(planner, instance, option, &candidate);
+}
+
+/* Shortage=degrade: what nobody could use whole. */
+static void serve_part(Planner *planner, PlanInstance *instance) {
+        const DemandInstance *demand = instance->demand;
+
+        if (instance->reason.kind == REASON_NONE || planner_is_left_out(instance) ||
+            demand->n_options == 0 || demand->config->shortage != SHORTAGE_DEGRADE)
+                return;
+        const DemandOption *part = find_part_before(planner, instance);
+        const DemandOption *option = part && instance->pages_granted > 0 ? part
+                                                                         : &demand->options[0];
+        Candidate candidate = candidate_new(planner, instance, option->page_size_bytes);
+
+        candidate_place_part(instance, option, &candidate);
+        candidate_commit(planner, instance, option, &candidate);
+        /* Another one has left its part since, to be whole elsewhere. */
+        if (instance->pages_granted == option->pages)
+                instance->reason = (Reason){};
+}
+
+/* A file that was broken since: what the instance has stays reserved until the file is mended. */
+static void keep_reserved(Planner *planner, PlanInstance *instance) {
+        const LedgerInstance *before = planner_before(planner, instance);
+
+        if (!before || instance->demand->reason.kind != REASON_CONFIG)
+                return;
+        instance->page_size_bytes = before->page_size_bytes;
+        instance->pages_wanted = before->pages_wanted;
+        instance->grants = ARENA_ARRAY(planner->arena, NodePages, before->grants.n + 1);
+        VEC_FOREACH(grant, &before->grants) {
+                PlanPool *pool = planner_pool(planner, grant->node, before->page_size_bytes);
+                uint64_t more = pool ? sub_floored(grant->pages,
+                                                   planner_held_pages(planner, instance, pool))
+                                     : 0;
+
+                if (!pool || planner_capacity(planner, pool) < more)
+                        continue;
+                instance->grants[instance->n_grants++] = *grant;
+                instance->pages_granted += grant->pages;
+                planner_grant(planner, pool, more);
+        }
+}
+
+/* It wants what it wants, but gets nothing for now. */
+static void leave_out(PlanInstance *instance, const Reason *reason) {
+        const DemandOption *option = &instance->demand->options[0];
+
+        instance->page_size_bytes = option->page_size_bytes;
+        instance->pages_wanted = option->pages;
+        instance->reason = *reason;
+}
+
+static void serve_in_turn(Planner *planner, PlanInstance *instance) {
+        static const Reason released = {
+                REASON_RELEASED, "its pages were given back by 'hugeplanctl release'",
+                "run 'hugeplanctl reload', or start its unit, to have them reserved again"};
+        const DemandInstance *demand = instance->demand;
+        bool has_pages = instance->pages_granted > 0;
+
+        if (demand->n_options == 0 ||
+            (has_pages && instance->pages_granted == instance->pages_wanted))
+                return;
+        if (is_released(planner, instance))
+                leave_out(instance, &released);
+        else if (demand->reason.kind != REASON_NONE)
+                leave_out(instance, &demand->reason);
+        else if (has_pages)
+                serve_beyond_part(planner, instance, find_part_before(planner, instance));
+        else if (!serve_whole(planner, instance, NULL))
+                refuse(planner, instance);
+}
+
+/* Before the turn of others that are no more important. */
+static void keep_unheld_part(Planner *planner, PlanInstance *instance) {
+        const DemandOption *part = find_part_before(planner, instance);
+
+        if (part && instance->pages_granted == 0)
+                keep_part(planner, instance, part);
+}
+
+void planner_serve(Planner *planner) {
+        Plan *plan = planner->plan;
+        const InstanceConfig **order =
+                ARENA_ARRAY(planner->arena, const InstanceConfig *, plan->n_instances + 1);
+
+        for (size_t i = 0; i < plan->n_instances; i++)
+                order[i] = plan->instances[i].demand->config;
+        qsort(order, plan->n_instances, sizeof(*order), plan_compare_priority);
+        for (size_t i = 0; i < plan->n_instances; i++)
+                keep_reserved(planner, planner_instance(plan, order[i]->name));
+        for (size_t i = 0; i < plan->n_instances; i++)
+                serve_held(planner, planner_instance(plan, order[i]->name));
+        for (size_t i = 0, end; i < plan->n_instances; i = end) {
+                for (end = i; end < plan->n_instances && order[end]->priority == order[i]->priority;
+                     end++)
+                        keep_unheld_part(planner, planner_instance(plan, order[end]->name));
+                for (size_t k = i; k < end; k++)
+                        serve_in_turn(planner, planner_instance(plan, order[k]->name));
+        }
+        for (size_t i = 0; i < plan->n_instances; i++)
+                serve_part(planner, planner_instance(plan, order[i]->name));
+        for (size_t i = 0; i < plan->n_instances; i++)
+                keep_standing(planner, planner_instance(plan, order[i]->name));
+}

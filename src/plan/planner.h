@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* The planner at work, for the files plan*.c only: pools and what they can still give, candidates for
+ * the place of one instance, and the sentences about those that do not fit. */
+
+#include "plan/plan.h"
+#include "promise/balance.h"
+
+/* What a unit that runs, or may run, keeps of a pool. */
+typedef struct Kept {
+        const LedgerHold *hold; /* NULL: of an instance without a unit */
+        const char *loose;      /* that instance */
+        const PlanPool *pool;
+        uint64_t pages;
+} Kept;
+
+typedef struct Planner {
+        Arena *arena;
+        const PlanInput *input;
+        Plan *plan;
+        uint64_t *room_bytes; /* by index of the node: memory that new pages may still take */
+        Promises *promises;   /* by index of the page size */
+        VEC(Kept) kept;
+} Planner;
+
+static inline const Topology *planner_topology(const Planner *planner) {
+        return planner->input->topology;
+}
+
+/* Indices of a pool's node and page size in the topology. */
+static inline size_t planner_node_index(const Planner *planner, const PlanPool *pool) {
+        return topology_node_index(planner_topology(planner), pool->node);
+}
+
+static inline size_t planner_size_index(const Planner *planner, const PlanPool *pool) {
+        return (size_t) topology_page_size_index(planner_topology(planner), pool->page_size_bytes);
+}
+
+/* As the kernel has it. */
+static inline const Pool *planner_pool_now(const Planner *planner, const PlanPool *pool) {
+        return topology_pool(planner_topology(planner), pool->node, pool->page_size_bytes);
+}
+
+/* Persistent pages without any write to the pool's size: what is there, splitting included. */
+static inline uint64_t plan_pool_present_pages(const PlanPool *pool) {
+        return pool->from_pages - pool->split_pages + pool->gained_pages;
+}
+
+/* ---- pools (plan_pool.c) ---- */
+
+/* Free pages of a size, by index of the node. */
+uint64_t *planner_free_now(const Planner *planner, size_t k);
+
+/* Makes the pools of the plan, with what others have of them and what units that run keep. */
+void planner_add_pools(Planner *planner);
+
+PlanPool *planner_pool(const Planner *planner, unsigned node, uint64_t page_size_bytes);
+
+/* How many more pages the pool can grant: those it has, those its node has room for, and those that
+ * splitting larger ones gives. */
+uint64_t planner_capacity(const Planner *planner, const PlanPool *pool);
+
+/* Of these, the last kind. */
+uint64_t planner_splittable(const Planner *planner, const PlanPool *pool);
+
+/* How many of its pages nobody has yet: without a write to its size. */
+uint64_t planner_standing(const Planner *planner, const PlanPool *pool);
+
+/* Grants PAGES; takes back what was granted so. */
+void planner_grant(Planner *planner, PlanPool *pool, uint64_t pages);
+void planner_take_back(Planner *planner, PlanPool *pool, uint64_t pages);
+
+/* A limit of the pool that trying has shown; NULL: none. */
+const PoolLimit *planner_limit(const Planner *planner, const PlanPool *pool);
+
+/* What has to stand in each pool when everybody has been served. */
+void planner_set_targets(Planner *planner);
+
+/* ---- cover (plan_cover.c) ---- */
+
+/* Makes pools larger where somebody may take pages that others are bound to, for as long as he may. */
+void planner_cover(Planner *planner);
+
+/* ---- serving (plan_serve.c) ---- */
+
+/* Grants all instances what they get. */
+void planner_serve(Planner *planner);
+
+/* The instance of that name; NULL: there is none. */
+PlanInstance *planner_instance(const Plan *plan, const char *name);
+
+/* It is to have nothing for now, and so lacks nothing. */
+bool planner_is_left_out(const PlanInstance *instance);
+
+/* ---- places (plan_place.c) ---- */
+
+/* What each node would give to one instance. */
+typedef struct Candidate {
+        PlanPool **pools; /* of the wanted size on the nodes that may serve, by node number */
+        uint64_t *capacity;
+        uint64_t *pages;
+        size_t n;
+} Candidate;
+
+Candidate candidate_new(Planner *planner, const PlanInstance *instance, uint64_t page_size_bytes);
+uint64_t candidate_capacity(const Candidate *candidate);
+size_t candidate_find(const Candidate *candidate, unsigned node); /* `n`: it has no such node */
+
+/* All that OPTION wants; false: it does not fit. */
+bool candidate_place_whole(const Planner *planner, const PlanInstance *instance,
+                           const DemandOption *option, Candidate *candidate);
+
+/* As much as fits of what the instance does not have yet. */
+void candidate_place_part(const PlanInstance *instance, const DemandOption *option,
+                          Candidate *candidate);
+
+/* Grants the candidate's pages, on top of what the instance has of them. */
+void candidate_commit(Planner *planner, PlanInstance *instance, const DemandOption *option,
+                      const Candidate *candidate);
+
+/* Takes back all that the instance was granted. */
+void planner_give_up(Planner *planner, PlanInstance *instance);
+
+/* What the unit of the instance keeps in the pool. */
+uint64_t planner_held_pages(const Planner *planner, const PlanInstance *instance,
+                            const PlanPool *pool);
+
+/* What the instance had before: what its unit runs with, where that is what it wants now, else what
+ * the ledger says; NULL: nothing. */
+const LedgerInstance *planner_before(const Planner *planner, const PlanInstance *instance);
+
+/* ---- reasons (plan_reason.c) ---- */
+
+Reason planner_explain(const Planner *planner, const PlanInstance *instance,
+                       const DemandOption *option, const Candidate *candidate);

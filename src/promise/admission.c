@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "promise/admission.h"
+
+#include "base/size.h"
+#include "base/text.h"
+#include "promise/reach.h"
+
+/* ---- who may start ---- */
+
+typedef struct Constraint {
+        IdSet nodes;
+        uint64_t free_pages;
+        uint64_t needed_pages;
+        bool is_needed; /* somebody has pages to take that no other nodes can serve */
+} Constraint;
+
+typedef struct Admission {
+        Arena *arena;
+        Reach reach;
+        IdSet all;
+        VEC(Constraint) sets; /* all nodes first, then those to which somebody is bound */
+} Admission;
+
+static IdSet all_nodes(const Promises *promises) {
+        IdSet nodes = {};
+
+        for (size_t i = 0; i < promises->topology->n_nodes; i++)
+                id_set_add(&nodes, promises->topology->nodes[i].id);
+        return nodes;
+}
+
+/* What of PAGES other nodes cannot serve: of promises that may be anybody's, no more than that is
+ * held against who is bound to NODES; the rest is an exposure. */
+static uint64_t left_for(const Reach *reach, const IdSet *nodes, uint64_t pages) {
+        uint64_t elsewhere = sub_floored(reach_sum(reach->promises, reach->free_pages),
+                                         reach_sum_in(reach->promises, reach->free_pages, nodes));
+
+        return sub_floored(pages, elsewhere);
+}
+
+/* Pages of NODES that are not for a starter, whose own mount (NULL: none) does not count. */
+static uint64_t taken_in(const Reach *reach, const IdSet *nodes, const char *mount_of) {
+        uint64_t nobodys = reach_unknown(reach), pages = 0;
+
+        VEC_FOREACH(row, &reach->promises->list)
+                if (row->unit)
+                        pages = add_saturated(pages, reach_most(reach, row, nodes));
+                else if (!mount_of || !text_equals(row->mount_of, mount_of))
+                        nobodys = add_saturated(nobodys, row->pages + row->likely_pages);
+        return add_saturated(pages, left_for(reach, nodes, nobodys));
+}
+
+/* Whether POLICY leaves NODES, where PAGES are still to be taken, no way out. */
+static bool confines_to(const Admission *admission, const MemoryPolicy *policy, uint64_t pages,
+                        const IdSet *nodes) {
+        return pages > 0 && id_set_is_subset(policy->kind == MEMORY_POLICY_BIND ? &policy->nodes
+                                                                                : &admission->all,
+                                             nodes);
+}
+
+static bool is_needed_by_row(const Admission *admission, const IdSet *nodes) {
+        VEC_FOREACH(row, &admission->reach.promises->list)
+                if (confines_to(admission, &row->policy, reach_rest(&admission->reach, row), nodes))
+                        return true;
+        return false;
+}
+
+static void add_admission_set(Admission *admission, const IdSet *nodes) {
+        VEC_FOREACH(set, &admission->sets)
+                if (id_set_equals(&set->nodes, nodes))
+                        return;
+        *vec_push(admission->arena, &admission->sets) = (Constraint){
+                .nodes = *nodes,
+                .free_pages =
+                        reach_sum_in(admission->reach.promises, admission->reach.free_pages, nodes),
+                .needed_pages = taken_in(&admission->reach, nodes, NULL),
+                .is_needed = is_needed_by_row(admission, nodes),
+        };
+}
+
+static void make_admission_sets(Admission *admission, const Starter *starters, size_t n) {
+        add_admission_set(admission, &admission->all);
+        VEC_FOREACH(row, &admission->reach.promises->list)
+                if (row->policy.kind == MEMORY_POLICY_BIND)
+                        add_admission_set(admission, &row->policy.nodes);
+        for (size_t i = 0; i < n; i++)
+                if (starters[i].policy.kind == MEMORY_POLICY_BIND)
+                        add_admission_set(admission, &starters[i].policy.nodes);
+}
+
+static uint64_t planned_in(const Starter *starter, const IdSet *nodes) {
+        uint64_t pages = 0;
+
+        for (size_t i = 0; i < starter->n_grants; i++)
+                if (id_set_has(nodes, starter->grants[i].node))
+                        pages = add_saturated(pages, starter->grants[i].pages);
+        return MIN(pages, starter->pages);
+}
+
+/* What a starter takes of a set. Who is not there yet will be asked when he comes: till then he has
+ * what was planned for him. */
+static uint64_t share_in(const Admission *admission, const Starter *starter, const IdSet *nodes) {
+        const IdSet *own = &starter->policy.nodes;
+        bool is_bound = starter->policy.kind == MEMORY_POLICY_BIND;
+
+        if (id_set_is_subset(is_bound ? own : &admission->all, nodes))
+                return starter->pages;
+        if (is_bound && !id_set_meets(own, nodes))
+                return 0;
+        if (!starter->is_now)
+                return planned_in(starter, nodes);
+        if (starter->policy.kind == MEMORY_POLICY_INTERLEAVE &&
+            reach_can_take_turns(&admission->reach, own,
+                                 div_round_up(starter->pages, MAX(id_set_count(own), 1u))))
+                return reach_turns_in(&admission->reach, own, starter->pages, NULL, nodes);
+        return starter->pages;
+}
+
+static void find_taker(const Admission *admission, const IdSet *nodes, Lack *lack) {
+        lack->taker_pages = left_for(&admission->reach, nodes, reach_unknown(&admission->reach));
+        VEC_FOREACH(row, &admission->reach.promises->list) {
+                uint64_t pages = row->unit ? reach_most(&admission->reach, row, nodes) : 0;
+
+                if (pages > lack->taker_pages) {
+                        lack->taker_pages = pages;
+                        lack->taker = row->unit;
+                }
+        }
+        lack->taker_pages = MIN(lack->taker_pages, lack->taken_pages);
+}
+
+/* What the starter's own mount has of NODES, and is counted there. */
+static uint64_t own_mount_in(const Admission *admission, const Starter *starter,
+                             const IdSet *nodes) {
+        return starter->has_mount ? taken_in(&admission->reach, nodes, NULL) -
+                                            taken_in(&admission->reach, nodes, starter->instance)
+                                  : 0;
+}
+
+/* In the set where it lacks most. */
+static Lack find_lack(const Admission *admission, const Starter *starter) {
+        Lack worst = {};
+
+        VEC_FOREACH(set, &admission->sets) {
+                uint64_t share = share_in(admission, starter, &set->nodes);
+                uint64_t needed = sub_floored(set->needed_pages,
+                                              own_mount_in(admission, starter, &set->nodes));
+
+                /* Where it takes pages there, it is nobody's harm. */
+                if (!set->is_needed &&
+                    !confines_to(admission, &starter->policy, starter->pages, &set->nodes))
+                        continue;
+                uint64_t lack =
+                        MIN(share, sub_floored(add_saturated(needed, share), set->free_pages));
+
+                if (lack > worst.pages)
+                        worst = (Lack){
+                                .pages = lack,
+                                .nodes = set->nodes,
+                                .free_pages = set->free_pages,
+                                .taken_pages = MIN(needed, set->free_pages),
+                        };
+        }
+        if (worst.pages > 0)
+                find_taker(admission, &worst.nodes, &worst);
+        return worst;
+}
+
+void promises_admit(Arena *arena, const Promises *promises, const uint64_t *free_pages,
+                    const Starter *starters, size_t n, Lack *ret_lacks) {
+        Admission admission = {
+                .arena = arena,
+                .reach = reach_new(arena, promises, free_pages, true),
+                .all = all_nodes(promises),
+        };
+
+        make_admission_sets(&admission, starters, n);
+        for (size_t i = 0; i < n; i++) {
+                ret_lacks[i] = find_lack(&admission, &starters[i]);
+                VEC_FOREACH(set, &admission.sets) {
+                        uint64_t share = share_in(&admission, &starters[i], &set->nodes);
+                        uint64_t more = sub_floored(
+                                sub_floored(share,
+                                            own_mount_in(&admission, &starters[i], &set->nodes)),
+                                ret_lacks[i].pages);
+
+                        set->needed_pages = add_saturated(set->needed_pages, more);
+                        set->is_needed = set->is_needed ||
+                                         confines_to(&admission, &starters[i].policy,
+                                                     starters[i].pages, &set->nodes);
+                }
+        }
+}
+
+/* ---- who may take whose ---- */
+
+/* Promises that only NODES can serve. */
+static uint64_t bound_within(const Reach *reach, const IdSet *nodes) {
+        uint64_t pages = 0;
+
+        VEC_FOREACH(row, &reach->promises->list)
+                if (row->policy.kind == MEMORY_POLICY_BIND &&
+                    id_set_is_subset(&row->policy.nodes, nodes))
+                        pages = add_saturated(pages, row->pages);
+        return pages;
+}
+
+uint64_t promises_lost_pages(const Promises *promises, const char *unit,
+                             const uint64_t *free_pages) {
+        const Reach reach = {.promises = promises, .free_pages = free_pages};
+        const Promise *row = promises_find(promises, unit);
+
+        if (!row || row->policy.kind != MEMORY_POLICY_BIND)
+                return 0;
+        return MIN(row->pages, sub_floored(bound_within(&reach, &row->policy.nodes),
+                                           reach_sum_in(promises, free_pages, &row->policy.nodes)));
+}
+
+static void find_exposure(Arena *arena, const Reach *reach, const Promise *row, uint64_t pages,
+                          Exposures *ret) {
+        const IdSet *nodes = &row->policy.nodes;
+        uint64_t missing = sub_floored(reach_needed(reach, nodes),
+                                       reach_sum_in(reach->promises, reach->free_pages, nodes));
+        uint64_t lost = promises_lost_pages(reach->promises, row->unit, reach->free_pages);
+        Exposure exposure = {
+                .unit = row->unit,
+                .page_size_bytes =
+                        reach->promises->topology->page_sizes[reach->promises->size].bytes,
+                .nodes = *nodes,
+                .pages = MIN(missing, sub_floored(pages, lost)),
+                .taker_pages = reach_unknown(reach),
+        };
+
+        if (exposure.pages == 0)
+                return;
+        VEC_FOREACH(other, &reach->promises->list) {
+                uint64_t most = other == row || !other->unit ? 0 : reach_most(reach, other, nodes);
+
+                if (most > exposure.taker_pages) {
+                        exposure.taker = other->unit;
+                        exposure.taker_pages = most;
+                }
+        }
+        *vec_push(arena, ret) = exposure;
+}
+
+static Exposures find_exposures(Arena *arena, const Promises *promises, const uint64_t *free_pages,
+                                bool with_coming) {
+        Reach reach = reach_new(arena, promises, free_pages, false);
+        Exposures exposures = {};
+
+        VEC_FOREACH(row, &promises->list) {
+                uint64_t pages = row->pages + (with_coming ? row->owed_pages : 0);
+
+                if (row->unit && row->policy.kind == MEMORY_POLICY_BIND && pages > 0)
+                        find_exposure(arena, &reach, row, pages, &exposures);
+        }
+        return exposures;
+}
+
+Exposures promises_exposures(Arena *arena, const Promises *promises, const uint64_t *free_pages) {
+        return find_exposures(arena, promises, free_pages, false);
+}
+
+Exposures promises_coming_exposures(Arena *arena, const Promises *promises,
+                                    const uint64_t *free_pages) {
+        return find_exposures(arena, promises, free_pages, true);
+}

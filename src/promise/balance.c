@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "promise/balance.h"
+
+#include "base/size.h"
+#include "promise/reach.h"
+
+typedef struct Constraint {
+        IdSet nodes;
+        uint64_t free_pages;
+        uint64_t needed_pages;
+} Constraint;
+
+struct Balance {
+        const Promises *promises;
+        uint64_t free_pages, needed_pages; /* of all nodes */
+        uint64_t kept_pages;               /* likewise: what the kernel does not give back */
+        uint64_t *node_free, *node_needed; /* by index */
+        VEC(Constraint) sets;              /* to which somebody is bound who may still take pages */
+};
+
+static bool has_set(const Balance *balance, const IdSet *nodes) {
+        VEC_FOREACH(set, &balance->sets)
+                if (id_set_equals(&set->nodes, nodes))
+                        return true;
+        return false;
+}
+
+static void add_sets(Arena *arena, Balance *balance, const Reach *reach) {
+        VEC_FOREACH(row, &reach->promises->list) {
+                if (row->policy.kind != MEMORY_POLICY_BIND || reach_rest(reach, row) == 0 ||
+                    has_set(balance, &row->policy.nodes))
+                        continue;
+                Constraint *set = vec_push(arena, &balance->sets);
+
+                set->nodes = row->policy.nodes;
+                set->free_pages = reach_sum_in(reach->promises, reach->free_pages, &set->nodes);
+                set->needed_pages = reach_needed(reach, &set->nodes);
+        }
+}
+
+/* A node must not run out for somebody who takes its pages in turn, or he leaves it and takes from those
+ * to which others are bound. Where he may already, he is not to be driven there more often. */
+static bool is_turned_to(const Reach *reach, size_t i) {
+        VEC_FOREACH(row, &reach->promises->list)
+                if (row->policy.kind == MEMORY_POLICY_INTERLEAVE && reach_rest(reach, row) > 0 &&
+                    id_set_has(&row->policy.nodes, reach->promises->topology->nodes[i].id))
+                        return true;
+        return false;
+}
+
+/* What is known of nobody may be bound to any one node, and so may a unit of which that is not known. */
+static bool may_be_bound_to_one(const Reach *reach) {
+        VEC_FOREACH(row, &reach->promises->list)
+                if (row->policy.kind == MEMORY_POLICY_UNKNOWN && reach_rest(reach, row) > 0)
+                        return true;
+        return reach->promises->unknown_pages > 0;
+}
+
+/* set_max_huge_pages() frees pages down to as many persistent ones as are reserved and in use, surplus
+ * pages or not; what is to go beyond that it makes surplus pages instead, which vanish when their users
+ * have gone. */
+static uint64_t kept_by_kernel(const Promises *promises) {
+        const PageSize *size = &promises->topology->page_sizes[promises->size];
+
+        return add_saturated(size->reserved_pages, size->surplus_pages);
+}
+
+/* Who may be bound to this very node needs what others may take there besides, odd pages of mappings and
+ * all that others take when their own nodes run out among it. */
+static uint64_t needed_on(const Reach *reach, const Balance *balance, size_t i) {
+        IdSet node = {};
+
+        id_set_add(&node, reach->promises->topology->nodes[i].id);
+        if (may_be_bound_to_one(reach))
+                return reach_needed(reach, &node);
+        return balance->sets.n > 0 && is_turned_to(reach, i) ? reach->worst_single[i] : 0;
+}
+
+Balance *balance_new(Arena *arena, const Promises *promises, const uint64_t *free_pages) {
+        Reach reach = reach_new(arena, promises, free_pages, false);
+        size_t n = promises->topology->n_nodes;
+        Balance *balance = ARENA_NEW(arena, Balance);
+
+        balance->promises = promises;
+        balance->node_free = arena_memdup(arena, free_pages, n * sizeof(*free_pages));
+        balance->node_needed = ARENA_ARRAY(arena, uint64_t, n + 1);
+        balance->free_pages = reach_sum(promises, free_pages);
+        balance->needed_pages = promises->unknown_pages;
+        balance->kept_pages = kept_by_kernel(promises);
+        VEC_FOREACH(row, &promises->list)
+                balance->needed_pages =
+                        add_saturated(balance->needed_pages, reach_rest(&reach, row));
+        add_sets(arena, balance, &reach);
+        for (size_t i = 0; i < n; i++)
+                balance->node_needed[i] = needed_on(&reach, balance, i);
+        return balance;
+}
+
+uint64_t balance_spare_pages(const Balance *balance, size_t node) {
+        unsigned id = balance->promises->topology->nodes[node].id;
+        uint64_t needed_pages = MAX(balance->needed_pages, balance->kept_pages);
+        uint64_t spare = MIN(sub_floored(balance->free_pages, needed_pages),
+                             sub_floored(balance->node_free[node], balance->node_needed[node]));
+
+        VEC_FOREACH(set, &balance->sets)
+                if (id_set_has(&set->nodes, id))
+                        spare = MIN(spare, sub_floored(set->free_pages, set->needed_pages));
+        return spare;
+}
+
+uint64_t balance_missing_pages(const Balance *balance, size_t node) {
+        unsigned id = balance->promises->topology->nodes[node].id;
+        uint64_t missing = MAX(sub_floored(balance->needed_pages, balance->free_pages),
+                               sub_floored(balance->node_needed[node], balance->node_free[node]));
+
+        VEC_FOREACH(set, &balance->sets)
+                if (id_set_has(&set->nodes, id))
+                        missing = MAX(missing, sub_floored(set->needed_pages, set->free_pages));
+        return missing;
+}
+
+void balance_remove(Balance *balance, size_t node, uint64_t pages) {
+        balance->free_pages = sub_floored(balance->free_pages, pages);
+        balance->node_free[node] = sub_floored(balance->node_free[node], pages);
+        VEC_FOREACH(set, &balance->sets)
+                if (id_set_has(&set->nodes, balance->promises->topology->nodes[node].id))
+                        set->free_pages = sub_floored(set->free_pages, pages);
+}
+
+void balance_add(Balance *balance, size_t node, uint64_t pages) {
+        balance->free_pages = add_saturated(balance->free_pages, pages);
+        balance->node_free[node] = add_saturated(balance->node_free[node], pages);
+        VEC_FOREACH(set, &balance->sets)
+                if (id_set_has(&set->nodes, balance->promises->topology->nodes[node].id))
+                        set->free_pages = add_saturated(set->free_pages, pages);
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The ledger as it is kept on disk. */
+#include "promise/ledger.h"
+
+#include "base/size.h"
+#include "base/text.h"
+#include "model/name_check.h"
+
+enum { LEDGER_VERSION = 2 };
+
+static const char *const guard_names[] = {
+        [LEDGER_GUARD_UNDECIDED] = NULL, /* left out */
+        [LEDGER_GUARD_CLOSED] = "closed",
+        [LEDGER_GUARD_OPEN] = "open",
+};
+
+/* JSON's integers are signed: what is beyond them is the largest. */
+static json_int_t integer(uint64_t n) {
+        return (json_int_t) MIN(n, (uint64_t) INT64_MAX);
+}
+
+static json_t *pool_to_json(const LedgerPool *pool) {
+        return json_pack("{si sI sI sI sI}", "node", (int) pool->node, "pageSizeBytes",
+                         integer(pool->page_size_bytes), "found", integer(pool->found_pages), "set",
+                         integer(pool->set_pages), "others", integer(pool->others_pages));
+}
+
+static json_t *instance_to_json(const LedgerInstance *instance) {
+        json_t *grants = json_array();
+
+        VEC_FOREACH(grant, &instance->grants)
+                json_array_append_new(grants, json_pack("{si sI}", "node", (int) grant->node,
+                                                        "pages", integer(grant->pages)));
+        return json_pack("{ss sI sI ss sb sb so}", "name", instance->name, "pageSizeBytes",
+                         integer(instance->page_size_bytes), "pagesWanted",
+                         integer(instance->pages_wanted), "placement",
+                         placement_name(instance->placement), "released", instance->is_released,
+                         "stood", instance->has_stood, "nodes", grants);
+}
+
+static const char *const policy_names[] = {
+        [MEMORY_POLICY_UNKNOWN] = "unknown",
+        [MEMORY_POLICY_ANY] = "any",
+        [MEMORY_POLICY_BIND] = "bind",
+        [MEMORY_POLICY_INTERLEAVE] = "interleave",
+};
+
+static json_t *hold_to_json(const LedgerHold *hold) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+
+        return json_pack("{ss ss ss ss sb so}", "unit", hold->unit, "run", hold->run, "policy",
+                         policy_names[hold->policy.kind], "policyNodes",
+                         id_set_format(arena, &hold->policy.nodes), "counted", hold->is_counted,
+                         "granted", instance_to_json(&hold->granted));
+}
+
+json_t *ledger_to_json(const Ledger *ledger) {
+        json_t *pools = json_array(), *instances = json_array(), *holds = json_array();
+        json_t *refusals = json_array();
+
+        VEC_FOREACH(pool, &ledger->pools)
+                json_array_append_new(pools, pool_to_json(pool));
+        VEC_FOREACH(instance, &ledger->instances)
+                json_array_append_new(instances, instance_to_json(instance));
+        VEC_FOREACH(hold, &ledger->holds)
+                if (!hold->is_tentative)
+                        json_array_append_new(holds, hold_to_json(hold));
+        VEC_FOREACH(refusal, &ledger->refusals)
+                json_array_append_new(refusals, json_pack("{ss ss}", "instance", refusal->instance,
+                                                          "reason", refusal->text));
+        return json_pack("{si ss ss* so so so so}", "version", LEDGER_VERSION, "bootId",
+                         ledger->boot_id, "bootGuard", guard_names[ledger->guard], "pools", pools,
+                         "instances", instances, "holds", holds, "refusals", refusals);
+}
+
+static bool is_node(int node) {
+        return node >= 0 && node < ID_SET_MAX;
+}
+
+static bool read_pool(Arena *arena, Ledger *ledger, const json_t *json) {
+        json_int_t size, found, set, others;
+        int node;
+
+        if (json_unpack((json_t *) json, "{si sI sI sI sI !}", "node", &node, "pageSizeBytes",
+                        &size, "found", &found, "set", &set, "others", &others) < 0)
+                return false;
+        if (!is_node(node) || size <= 0 || found < 0 || set < found || others < 0 ||
+            ledger_pool(ledger, (unsigned) node, (uint64_t) size))
+                return false;
+        *vec_push(arena, &ledger->pools) = (LedgerPool){
+                .node = (unsigned) node,
+                .page_size_bytes = (uint64_t) size,
+                .found_pages = (uint64_t) found,
+                .set_pages = (uint64_t) set,
+                .others_pages = (uint64_t) others,
+        };
+        return true;
+}
+
+static int placement_from_name(const char *name) {
+        for (int i = PLACEMENT_SPREAD; i < PLACEMENTS; i++)
+                if (text_equals(name, placement_name((Placement) i)))
+                        return i;
+        return -1;
+}
+
+static bool read_grant(Arena *arena, LedgerInstance *instance, const json_t *json) {
+        json_int_t pages;
+        int node;
+
+        if (json_unpack((json_t *) json, "{si sI !}", "node", &node, "pages", &pages) < 0 ||
+            !is_node(node) || pages <= 0)
+                return false;
+        VEC_FOREACH(earlier, &instance->grants)
+                if (earlier->node == (unsigned) node)
+                        return false;
+        *vec_push(arena, &instance->grants) = (NodePages){(unsigned) node, (uint64_t) pages};
+        return true;
+}
+
+static bool read_granted(Arena *arena, const json_t *json, LedgerInstance *ret) {
+        const char *name, *placement;
+        json_int_t size, wanted;
+        json_t *grants, *grant;
+        size_t i;
+        int released, stood;
+
+        if (json_unpack((json_t *) json, "{ss sI sI ss sb sb so !}", "name", &name, "pageSizeBytes",
+                        &size, "pagesWanted", &wanted, "placement", &placement, "released",
+                        &released, "stood", &stood, "nodes", &grants) < 0)
+                return false;
+        if (size < 0 || wanted < 0 || placement_from_name(placement) < 0 ||
+            !json_is_array(grants) || (size == 0 && json_array_size(grants) > 0) ||
+            name_check_instance(name))
+                return false;
+        *ret = (LedgerInstance){
+                .name = arena_strdup(arena, name),
+                .page_size_bytes = (uint64_t) size,
+                .pages_wanted = (uint64_t) wanted,
+                .placement = (Placement) placement_from_name(placement),
+                .is_released = released,
+                .has_stood = stood,
+        };
+        json_array_foreach(grants, i, grant)
+                if (!read_grant(arena, ret, grant))
+                        return false;
+        return true;
+}
+
+static bool read_instance(Arena *arena, Ledger *ledger, const json_t *json) {
+        LedgerInstance instance;
+
+        if (!read_granted(arena, json, &instance) || ledger_instance(ledger, instance.name))
+                return false;
+        *vec_push(arena, &ledger->instances) = instance;
+        return true;
+}
+
+static bool read_policy(const char *kind, const char *nodes, MemoryPolicy *ret) {
+        for (size_t i = 0; i < ARRAY_LEN(policy_names); i++)
+                if (text_equals(kind, policy_names[i])) {
+                        ret->kind = (MemoryPolicyKind) i;
+                        return id_set_parse(nodes, &ret->nodes) == 0;
+                }
+        return false;
+}
+
+static bool read_hold(Arena *arena, Ledger *ledger, const json_t *json) {
+        const char *unit, *run, *policy, *nodes;
+        LedgerHold hold = {};
+        json_t *granted;
+        int counted;
+
+        if (json_unpack((json_t *) json, "{ss ss ss ss sb so !}", "unit", &unit, "run", &run,
+                        "policy", &policy, "policyNodes", &nodes, "counted", &counted, "granted",
+                        &granted) < 0 ||
+            name_check_unit(unit) || !read_policy(policy, nodes, &hold.policy) ||
+            !read_granted(arena, granted, &hold.granted) ||
+            ledger_hold(ledger, unit, hold.granted.name))
+                return false;
+        hold.unit = arena_strdup(arena, unit);
+        hold.run = arena_strdup(arena, run);
+        hold.is_counted = counted;
+        *vec_push(arena, &ledger->holds) = hold;
+        return true;
+}
+
+static bool read_refusal(Arena *arena, Ledger *ledger, const json_t *json) {
+        const char *instance, *text;
+
+        if (json_unpack((json_t *) json, "{ss ss !}", "instance", &instance, "reason", &text) < 0 ||
+            name_check_instance(instance))
+                return false;
+        ledger_note_refusal(arena, ledger, instance, text);
+        return true;
+}
+
+static bool read_guard(Ledger *ledger, const char *name) {
+        for (int guard = LEDGER_GUARD_UNDECIDED; guard <= LEDGER_GUARD_OPEN; guard++)
+                if (text_equals(name, guard_names[guard])) {
+                        ledger->guard = (LedgerGuard) guard;
+                        return true;
+                }
+        return false;
+}
+
+static bool read_all(Arena *arena, Ledger *ledger, const json_t *list,
+                     bool (*read)(Arena *, Ledger *, const json_t *)) {
+        const json_t *item;
+        size_t i;
+
+        if (!json_is_array(list))
+                return false;
+        json_array_foreach(list, i, item)
+                if (!read(arena, ledger, item))
+                        return false;
+        return true;
+}
+
+Ledger *ledger_from_json(Arena *arena, const json_t *json, const char *boot_id) {
+        Ledger *ledger = ledger_new(arena, boot_id);
+        json_t *pools, *instances, *holds, *refusals;
+        const char *of_boot, *guard = NULL;
+        int version;
+
+        if (json_unpack((json_t *) json, "{si ss s?s so so so so !}", "version", &version, "bootId",
+                        &of_boot, "bootGuard", &guard, "pools", &pools, "instances", &instances,
+                        "holds", &holds, "refusals", &refusals) < 0 ||
+            version != LEDGER_VERSION || !text_equals(of_boot, boot_id) ||
+            !read_guard(ledger, guard))
+                return NULL;
+        if (!read_all(arena, ledger, pools, read_pool) ||
+            !read_all(arena, ledger, instances, read_instance) ||
+            !read_all(arena, ledger, holds, read_hold) ||
+            !read_all(arena, ledger, refusals, read_refusal))
+                return NULL;
+        return ledger;
+}

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "promise/promise.h"
+
+#include "base/size.h"
+#include "base/text.h"
+
+/* ---- making ---- */
+
+typedef struct Maker {
+        Arena *arena;
+        Promises *promises;
+        const LedgerHolds *holds;
+        const HostUse *use;
+        const Ledger *ledger;
+        uint64_t page_size_bytes;
+        uint64_t *used_left; /* in use by nobody who was counted so far */
+        uint64_t unknown_left;
+} Maker;
+
+static uint64_t hold_pages(const LedgerHold *hold) {
+        return hold->is_assumed ? hold->granted.pages_wanted : ledger_granted_pages(&hold->granted);
+}
+
+/* A cpuset binds whatever the policy says; where it leaves all nodes with memory, it does not. Who takes
+ * his pages in turn goes on to no nodes beyond it; and a policy for none of its nodes is for all of them. */
+static MemoryPolicy policy_within(const Topology *topology, const MemoryPolicy *policy,
+                                  const UnitUse *unit) {
+        IdSet with_memory = topology_memory_nodes(topology);
+        MemoryPolicy within = {.kind = MEMORY_POLICY_BIND};
+
+        if (!unit || !unit->has_memory_nodes ||
+            id_set_is_subset(&with_memory, &unit->memory_nodes) ||
+            (policy->kind == MEMORY_POLICY_UNKNOWN && id_set_count(&unit->memory_nodes) > 1))
+                return *policy;
+        within.nodes = policy->kind == MEMORY_POLICY_BIND &&
+                                       id_set_meets(&policy->nodes, &unit->memory_nodes)
+                               ? id_set_common(&policy->nodes, &unit->memory_nodes)
+                               : unit->memory_nodes;
+        return within;
+}
+
+static Promise *add_row(Maker *maker) {
+        Promise *row = vec_push(maker->arena, &maker->promises->list);
+
+        row->used = ARENA_ARRAY(maker->arena, uint64_t, maker->promises->topology->n_nodes + 1);
+        return row;
+}
+
+static uint64_t pages_granted_on(const LedgerInstance *granted, unsigned node) {
+        if (granted)
+                VEC_FOREACH(grant, &granted->grants)
+                        if (grant->node == node)
+                                return grant->pages;
+        return 0;
+}
+
+static Promise *find_row(const Promises *promises, const char *unit) {
+        VEC_FOREACH(row, &promises->list)
+                if (row->unit && text_equals(row->unit, unit))
+                        return row;
+        return NULL;
+}
+
+static void take_used(Maker *maker, Promise *row, size_t node, uint64_t pages) {
+        row->used[node] += pages;
+        row->used_pages += pages;
+        maker->used_left[node] = sub_floored(maker->used_left[node], pages);
+}
+
+static void take_charge(Maker *maker, Promise *row, const UnitCharge *charge) {
+        for (size_t i = 0; i < charge->n_used; i++) {
+                size_t node = topology_node_index(maker->promises->topology, charge->used[i].node);
+
+                if (node < maker->promises->topology->n_nodes)
+                        take_used(maker, row, node, charge->used[i].pages);
+        }
+        row->pages = sub_floored(charge->reserved_pages, row->used_pages);
+        row->owed_pages = sub_floored(row->granted_pages, row->used_pages + row->pages);
+        maker->unknown_left = sub_floored(maker->unknown_left, row->pages);
+}
+
+static bool is_first_of_unit(const LedgerHolds *holds, const LedgerHold *hold) {
+        for (const LedgerHold *before = holds->items; before < hold; before++)
+                if (before->unit && text_equals(before->unit, hold->unit))
+                        return false;
+        return true;
+}
+
+/* What was granted to all instances of the unit, for their unit is one. */
+static uint64_t granted_to_unit(const Maker *maker, const char *unit) {
+        uint64_t pages = 0;
+
+        VEC_FOREACH(hold, maker->holds)
+                if (hold->unit && text_equals(hold->unit, unit) &&
+                    hold->granted.page_size_bytes == maker->page_size_bytes)
+                        pages = add_saturated(pages, hold_pages(hold));
+        return pages;
+}
+
+static void add_units(Maker *maker) {
+        VEC_FOREACH(hold, maker->holds) {
+                const UnitUse *unit = maker->use ? unit_use_find(maker->use, hold->unit) : NULL;
+                const UnitCharge *charge = unit && hold->is_counted
+                                                   ? unit_use_charge(unit, maker->page_size_bytes)
+                                                   : NULL;
+
+                if (!hold->unit || !is_first_of_unit(maker->holds, hold))
+                        continue;
+                Promise *row = add_row(maker);
+
+                row->unit = hold->unit;
+                row->policy = policy_within(maker->promises->topology, &hold->policy, unit);
+                row->granted_pages = granted_to_unit(maker, hold->unit);
+                if (charge)
+                        take_charge(maker, row, charge);
+        }
+}
+
+/* What is reserved of it, and not counted for the unit, for the unit has not mapped it. */
+static void promise_mount(Maker *maker, Promise *row, uint64_t pages) {
+        uint64_t more = sub_floored(pages, row->pages);
+
+        row->pages += more;
+        row->owed_pages = sub_floored(row->owed_pages, more);
+        maker->unknown_left = sub_floored(maker->unknown_left, more);
+}
+
+/* What files use of it, and is not counted for the unit, for an earlier run has touched it; where the
+ * instance's pages are rather than elsewhere. */
+static void use_mount(Maker *maker, Promise *row, const LedgerInstance *granted, uint64_t pages) {
+        const Topology *topology = maker->promises->topology;
+        uint64_t left = sub_floored(pages, row->used_pages);
+
+        row->owed_pages = sub_floored(row->owed_pages, left);
+        for (int pass = 0; pass < 2; pass++)
+                for (size_t i = 0; i < topology->n_nodes; i++) {
+                        uint64_t here = MIN(left, maker->used_left[i]);
+
+                        if (pass == 0)
+                                here = MIN(here,
+                                           sub_floored(
+                                                   pages_granted_on(granted, topology->nodes[i].id),
+                                                   row->used[i]));
+                        take_used(maker, row, i, here);
+                        left -= here;
+                }
+}
+
+static const LedgerHold *hold_with_mount(const Maker *maker, const MountUse *mount) {
+        VEC_FOREACH(hold, maker->holds)
+                if (hold->unit && text_equals(hold->granted.name, mount->instance) &&
+                    hold->granted.page_size_bytes == mount->page_size_bytes)
+                        return hold;
+        return NULL;
+}
+
+static void add_mount(Maker *maker, const MountUse *mount) {
+        const PageSize *size = &maker->promises->topology->page_sizes[maker->promises->size];
+        uint64_t used = mount_use_used_pages(mount, size->reserved_pages);
+        const LedgerHold *hold = hold_with_mount(maker, mount);
+        const LedgerInstance *granted = hold ? &hold->granted
+                                             : ledger_instance(maker->ledger, mount->instance);
+        Promise *row = hold ? find_row(maker->promises, hold->unit) : NULL;
+
+        if (!row) {
+                if (mount->earmarked_pages == 0 && used == 0)
+                        return;
+                row = add_row(maker);
+                row->mount_of = mount->instance;
+        }
+        promise_mount(maker, row, sub_floored(mount->earmarked_pages, used));
+        use_mount(maker, row, granted, used);
+}
+
+static void add_mounts(Maker *maker) {
+        if (!maker->use)
+                return;
+        VEC_FOREACH(mount, &maker->use->mounts)
+                if (mount->page_size_bytes == maker->page_size_bytes)
+                        add_mount(maker, mount);
+}
+
+/* ---- where nobody counts ---- */
+
+static bool is_counted(const Maker *maker, const Promise *row) {
+        const UnitUse *unit = maker->use ? unit_use_find(maker->use, row->unit) : NULL;
+
+        if (!unit || !unit_use_charge(unit, maker->page_size_bytes))
+                return false;
+        VEC_FOREACH(hold, maker->holds)
+                if (hold->unit && text_equals(hold->unit, row->unit))
+                        return hold->is_counted;
+        return false;
+}
+
+static uint64_t budget_of(const Promise *row) {
+        return sub_floored(row->granted_pages, row->used_pages + row->pages);
+}
+
+/* What others had in use there before, as far as it still is. */
+static uint64_t used_before(const Maker *maker, size_t node) {
+        const LedgerPool *pool = ledger_pool(
+                maker->ledger, maker->promises->topology->nodes[node].id, maker->page_size_bytes);
+
+        return pool ? pool->others_pages : UINT64_MAX;
+}
+
+/* Pages that came into use since are its own, as far as its grant goes. */
+static void take_new(Maker *maker, Promise *row, size_t node, uint64_t pages) {
+        uint64_t new_pages = sub_floored(maker->used_left[node], used_before(maker, node));
+
+        take_used(maker, row, node, MIN(MIN(new_pages, pages), budget_of(row)));
+}
+
+static void take_new_where_granted(Maker *maker, Promise *row, const LedgerInstance *granted) {
+        const Topology *topology = maker->promises->topology;
+
+        VEC_FOREACH(grant, &granted->grants) {
+                size_t node = topology_node_index(topology, grant->node);
+
+                if (node < topology->n_nodes)
+                        take_new(maker, row, node, grant->pages);
+        }
+}
+
+static bool is_granted_to(const Maker *maker, const LedgerHold *hold, const Promise *row) {
+        return hold->unit && text_equals(hold->unit, row->unit) &&
+               hold->granted.page_size_bytes == maker->page_size_bytes;
+}
+
+static void estimate_where_granted(Maker *maker, Promise *row) {
+        VEC_FOREACH(hold, maker->holds)
+                if (is_granted_to(maker, hold, row) && !hold->is_assumed)
+                        take_new_where_granted(maker, row, &hold->granted);
+}
+
+/* Of a unit that ran before its instance was described, or before anybody looked, all may be its own. */
+static bool was_first(const Maker *maker, const Promise *row) {
+        VEC_FOREACH(hold, maker->holds)
+                if (is_granted_to(maker, hold, row) && hold->is_assumed &&
+                    !ledger_instance(maker->ledger, hold->granted.name))
+                        return true;
+        return false;
+}
+
+static void estimate_elsewhere(Maker *maker, Promise *row) {
+        for (size_t i = 0; i < maker->promises->topology->n_nodes; i++) {
+                if (row->policy.kind == MEMORY_POLICY_BIND &&
+                    !id_set_has(&row->policy.nodes, maker->promises->topology->nodes[i].id))
+                        continue;
+                if (was_first(maker, row))
+                        take_used(maker, row, i, MIN(maker->used_left[i], budget_of(row)));
+                else
+                        take_new(maker, row, i, UINT64_MAX);
+        }
+}
+
+static Promise *find_mount_row(const Maker *maker, const char *instance) {
+        VEC_FOREACH(row, &maker->promises->list)
+                if (row->mount_of && text_equals(row->mount_of, instance))
+                        return row;
+        return NULL;
+}
+
+static void estimate_loose(Maker *maker, const LedgerHold *hold) {
+        Promise *row = find_mount_row(maker, hold->granted.name);
+
+        if (!row)
+                row = add_row(maker);
+        row->loose = hold->granted.name;
+        row->policy = hold->policy;
+        row->granted_pages = hold_pages(hold);
+        take_new_where_granted(maker, row, &hold->granted);
+}
+
+static bool is_uncounted(const Maker *maker, const Promise *row) {
+        return row->unit ? !is_counted(maker, row) : row->loose != NULL;
+}
+
+/* All of the first kind first: nobody's estimate is to take what is more likely another's. */
+static void estimate_uncounted(Maker *maker) {
+        uint64_t left = maker->unknown_left;
+
+        for (int pass = 0; pass < 2; pass++)
+                VEC_FOREACH(row, &maker->promises->list) {
+                        if (!row->unit || is_counted(maker, row))
+                                continue;
+                        if (pass == 0)
+                                estimate_where_granted(maker, row);
+                        else
+                                estimate_elsewhere(maker, row);
+                }
+        VEC_FOREACH(hold, maker->holds)
+                if (!hold->unit && hold->granted.page_size_bytes == maker->page_size_bytes)
+                        estimate_loose(maker, hold);
+        VEC_FOREACH(row, &maker->promises->list) {
+                if (!is_uncounted(maker, row))
+                        continue;
+                row->likely_pages = MIN(left, budget_of(row));
+                row->owed_pages = row->unit ? budget_of(row) - row->likely_pages : 0;
+                left -= row->likely_pages;
+        }
+        maker->promises->others_promised_pages = left;
+}
+
+/* Counts that do not belong together make pages of units look like others'. */
+static void limit_to_before(Maker *maker) {
+        for (size_t i = 0; i < maker->promises->topology->n_nodes; i++)
+                maker->used_left[i] = MIN(maker->used_left[i], used_before(maker, i));
+}
+
+Promises promises_make(Arena *arena, const Topology *topology, size_t size,
+                       const LedgerHolds *holds, const HostUse *use, const Ledger *ledger) {
+        Promises promises = {.topology = topology, .size = size};
+        Maker maker = {
+                .arena = arena,
+                .promises = &promises,
+                .holds = holds,
+                .use = use,
+                .ledger = ledger,
+                .page_size_bytes = topology->page_sizes[size].bytes,
+                .used_left = ARENA_ARRAY(arena, uint64_t, topology->n_nodes + 1),
+                .unknown_left = topology->page_sizes[size].reserved_pages,
+        };
+
+        for (size_t i = 0; i < topology->n_nodes; i++)
+                maker.used_left[i] = pool_used_pages(&topology->nodes[i].pools[size]);
+        add_units(&maker);
+        add_mounts(&maker);
+        promises.unknown_pages = maker.unknown_left;
+        estimate_uncounted(&maker);
+        promises.others_used = maker.used_left;
+        if (use && use->is_moving)
+                limit_to_before(&maker);
+        return promises;
+}
+
+const Promise *promises_find(const Promises *promises, const char *unit) {
+        return find_row(promises, unit);
+}
+
+uint64_t promises_loose_pages(const Promises *promises, const char *instance) {
+        VEC_FOREACH(row, &promises->list)
+                if (row->loose && text_equals(row->loose, instance))
+                        return row->used_pages + row->likely_pages;
+        return 0;
+}

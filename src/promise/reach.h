@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* The most pages that somebody may take of some nodes, in whatever order pages are touched: what
+ * promise/balance.c and promise/admission.c reckon with, and nobody else. */
+
+#include "promise/promise.h"
+
+/* Whose promises are looked at, and which. */
+typedef struct Reach {
+        const Promises *promises;
+        const uint64_t *free_pages; /* by index of the node */
+        /* For giving back, what is unknown counts as it is; for a start, as whose it likely is. */
+        bool is_start;
+        uint64_t *worst_single; /* the most that all may take of a node, by index */
+} Reach;
+
+Reach reach_new(Arena *arena, const Promises *promises, const uint64_t *free_pages, bool is_start);
+
+/* What ROW may still take, wherever. */
+uint64_t reach_rest(const Reach *reach, const Promise *row);
+
+/* Promises of nobody who is known. */
+uint64_t reach_unknown(const Reach *reach);
+
+/* Whether each of NODES has what all may take of it, and MORE by itself. Else who takes its pages in
+ * turn goes on to other nodes, and is confined to none. */
+bool reach_can_take_turns(const Reach *reach, const IdSet *nodes, uint64_t more);
+
+/* What PAGES more of somebody who interleaves over TURNS and uses USED (by index; NULL: nothing) take
+ * of NODES. */
+uint64_t reach_turns_in(const Reach *reach, const IdSet *turns, uint64_t pages,
+                        const uint64_t *used, const IdSet *nodes);
+
+/* The most that ROW may take of NODES. */
+uint64_t reach_most(const Reach *reach, const Promise *row, const IdSet *nodes);
+
+/* The most that all may take of NODES, those that nobody knows among them. */
+uint64_t reach_needed(const Reach *reach, const IdSet *nodes);
+
+/* Sums over NODES, or over all, of counts by index of the node. */
+uint64_t reach_sum_in(const Promises *promises, const uint64_t *pages, const IdSet *nodes);
+uint64_t reach_sum(const Promises *promises, const uint64_t *pages);

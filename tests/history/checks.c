@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What must hold after every step. */
+#include "history/history.h"
+
+#include "base/size.h"
+#include "base/text.h"
+#include "demand/unit_policy.h"
+#include "model/problem.h"
+
+/* ---- 1: everybody may touch all that he has mapped, in any order, and lives ---- */
+
+static const char *player_name(const History *history, size_t i) {
+        return i < UNITS ? history->units[i].name
+                         : arena_printf(history->arena, "the stranger with pid %" PRIu64,
+                                        kernel_pid(history->strangers[i - UNITS].process));
+}
+
+/* Whether status says of a unit that others may take its pages. */
+static bool is_named_exposed(const Status *status, const char *unit) {
+        VEC_FOREACH(problem, &status->problems.list)
+                if (text_equals(problem->id, problem_id(PROBLEM_PAGES_EXPOSED)) &&
+                    strstr(problem->text, unit))
+                        return true;
+        return false;
+}
+
+/* Whether the hugetlb controller counts for it. Where nobody does, what is promised to strangers is likely
+ * its own, as far as anybody can see, and so is what came into use since. */
+static bool is_counted(const History *history, const char *unit) {
+        const LedgerHold *hold = ledger_hold(keeper_ledger(history->keeper), unit, NULL);
+
+        return hold && hold->is_counted;
+}
+
+bool is_all_known(const History *history) {
+        for (size_t i = 0; i < UNITS; i++)
+                if (history->units[i].state != UNIT_DOWN &&
+                    !is_counted(history, history->units[i].name))
+                        return false;
+        return !has_strangers(history);
+}
+
+static bool is_guessed(const History *history, size_t i) {
+        return i < UNITS && history->units[i].state == UNIT_LET && has_strangers(history) &&
+               !is_counted(history, history->units[i].name);
+}
+
+/* What hugeplan does by itself hurts nobody who was safe: strangers and units without a gate neither. As
+ * long as strangers have left somebody without pages, that is said of nobody: he who has his again when a
+ * pool is repaired takes them. */
+static void check_still_safe(History *history, Players before) {
+        for (size_t i = 0; i < UNITS + STRANGERS; i++) {
+                Players player = (Players) 1 << i;
+
+                if (!(before & player) && history->unsafe & history->asked & player &&
+                    !is_guessed(history, i))
+                        break_off(history, "safety",
+                                  "%s was safe, and may die now when all touch their pages",
+                                  player_name(history, i));
+        }
+}
+
+/* Who is let start is safe from all others of whom hugeplan knows; from strangers who have reserved pages
+ * before, where nobody knows, too, or it is said as soon as it has mapped its own. */
+static void check_let_start(History *history, const Status *status) {
+        Players unsafe = history->unsafe & ~history->hurt;
+
+        for (size_t i = 0; i < UNITS; i++) {
+                const Unit *unit = &history->units[i];
+                Players player = player_unit(history, unit);
+
+                if (!(unsafe & player) || !unit->was_gated ||
+                    is_named_exposed(status, unit->name) ||
+                    (has_strangers(history) && !is_counted(history, unit->name)))
+                        continue;
+                if (history->unsafe_alone & player)
+                        break_off(history, "let start",
+                                  "%s was let start, and may die when all units touch their pages",
+                                  unit->name);
+                else if (unit->state == UNIT_UP)
+                        break_off(history, "not said",
+                                  "strangers may take the pages of %s, and nobody says so",
+                                  unit->name);
+        }
+}
+
+static void check_safety(History *history, Actor actor, const Status *status) {
+        Players before = history->unsafe, before_alone = history->unsafe_alone;
+
+        history->unsafe = find_unsafe(history, true);
+        history->unsafe_alone = history->unsafe ? find_unsafe(history, false) : 0;
+        if (actor == ACTOR_STRANGER)
+                history->hurt |= (history->unsafe & ~before) |
+                                 (history->unsafe_alone & ~before_alone);
+        else if (actor == ACTOR_HUGEPLAN && history->hurt == 0)
+                check_still_safe(history, before);
+        history->hurt &= history->unsafe;
+        history->asked = find_asked(history);
+        check_let_start(history, status);
+}
+
+/* ---- 2: who is ready can start ---- */
+
+static bool is_unit_down(const History *history, const char *name) {
+        for (size_t i = 0; i < UNITS; i++)
+                if (text_equals(history->units[i].name, name))
+                        return history->units[i].state == UNIT_DOWN;
+        return false;
+}
+
+static void check_ready(History *history, const Status *status) {
+        const Config *config = keeper_config(history->keeper);
+
+        for (size_t i = 0; i < status->n_instances; i++) {
+                const StatusInstance *instance = &status->instances[i];
+
+                if (instance->verdict != VERDICT_READY || instance->pages_wanted == 0 ||
+                    instance->is_running ||
+                    (instance->unit && !is_unit_down(history, instance->unit)))
+                        continue;
+                /* Who has no unit may run already, and what strangers have may be its own. */
+                if (!instance->unit && has_strangers(history))
+                        continue;
+                MemoryPolicy policy = instance->unit ? unit_policy(config, instance->unit)
+                                                     : (MemoryPolicy){.kind = MEMORY_POLICY_ANY};
+
+                if (!could_start(history, &policy, instance->page_size_bytes,
+                                 instance->pages_wanted, false))
+                        break_off(history, "ready", "%s is ready, and could not start",
+                                  instance->name);
+                else if (!has_strangers(history) &&
+                         !could_start(history, &policy, instance->page_size_bytes,
+                                      instance->pages_wanted, true))
+                        break_off(history, "ready", "%s is ready, and others may take its pages",
+                                  instance->name);
+        }
+}
+
+/* ---- 3: at rest the pools are the plan ---- */
+
+static bool is_at_rest(const History *history) {
+        for (size_t i = 0; i < UNITS; i++)
+                if (history->units[i].state != UNIT_DOWN)
+                        return false;
+        return history->is_settled && !has_strangers(history) &&
+               keeper_config(history->keeper)->host.on_drift == DRIFT_REPAIR;
+}
+
+static uint64_t granted_on(const Plan *plan, unsigned node, uint64_t page_bytes) {
+        uint64_t pages = 0;
+
+        for (size_t i = 0; i < plan->n_instances; i++)
+                for (size_t k = 0; k < plan->instances[i].n_grants; k++)
+                        if (plan->instances[i].page_size_bytes == page_bytes &&
+                            plan->instances[i].grants[k].node == node)
+                                pages += plan->instances[i].grants[k].pages;
+        return pages;
+}
+
+static void check_rest(History *history) {
+        const Plan *plan = keeper_plan(history->keeper);
+        bool is_kept = keeper_config(history->keeper)->host.existing_pages == EXISTING_KEEP;
+        PoolCounts now = pool_counts(history);
+
+        if (!is_at_rest(history))
+                return;
+        for (unsigned i = 0; i < history->n_sizes; i++)
+                for (unsigned node = 0; node < history->n_nodes; node++) {
+                        uint64_t bytes = kernel_page_bytes(history->kernel, i);
+                        const LedgerPool *pool =
+                                ledger_pool(keeper_ledger(history->keeper), node, bytes);
+                        uint64_t granted = granted_on(plan, node, bytes);
+                        uint64_t found = pool ? pool->found_pages : 0;
+                        uint64_t expected = is_kept ? found + granted : MAX(found, granted);
+
+                        if (now.persistent[i][node] != expected)
+                                break_off(history, "rest",
+                                          "nobody runs, and node %u has %" PRIu64
+                                          " pages; granted are %" PRIu64 ", found were %" PRIu64,
+                                          node, now.persistent[i][node], granted, found);
+                }
+}
+
+/* ---- 4: what is said is so ---- */
+
+static void check_pools_said(History *history, const Status *status) {
+        for (size_t i = 0; i < status->n_pools; i++) {
+                const StatusPool *said = &status->pools[i];
+                KernelPool pool =
+                        kernel_pool(history->kernel, (int) said->node, said->page_size_bytes);
+
+                if (said->total_pages != pool.total_pages || said->free_pages != pool.free_pages ||
+                    said->surplus_pages != pool.surplus_pages)
+                        break_off(history, "said wrong", "the pool of node %u", said->node);
+        }
+}
+
+static void check_reserved_said(History *history, const Status *status) {
+        for (unsigned i = 0; i < history->n_sizes; i++) {
+                uint64_t bytes = kernel_page_bytes(history->kernel, i), sum = 0;
+                KernelPool host = kernel_pool(history->kernel, KERNEL_HOST, bytes);
+
+                VEC_FOREACH(reserved, &status->reserved)
+                        if (reserved->page_size_bytes == bytes)
+                                sum += reserved->pages;
+                if (sum != host.reserved_pages)
+                        break_off(history, "said wrong",
+                                  "reserved are %" PRIu64 " pages, and said to be %" PRIu64,
+                                  host.reserved_pages, sum);
+        }
+}
+
+/* ---- all ---- */
+
+void check_after(History *history, Actor actor) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+
+        if (history->broken)
+                return;
+        daemon_revive(history);
+        if (kernel_broke_promise(history->kernel)) {
+                history->is_over = true;
+                return;
+        }
+        const Status *status = keeper_judge(history->keeper, arena, false);
+
+        check_safety(history, actor, status);
+        check_ready(history, status);
+        check_rest(history);
+        check_pools_said(history, status);
+        check_reserved_said(history, status);
+}

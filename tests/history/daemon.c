@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What hugepland does around its keeper (daemon/manager.c, watch.c, clients.c), without clocks and sockets;
+ * and what must hold of every single write and of all that is said about them. */
+#include "history/history.h"
+
+#include "base/text.h"
+#include "model/names.h"
+
+enum { ROUNDS_MAX = 20 };
+
+static void listen(void *userdata, const KeeperEvent *event) {
+        History *history = userdata;
+
+        if (event->level <= 5 /* LOG_NOTICE */)
+                say(history, "        hugepland: %s", event->text);
+}
+
+/* ---- writing ---- */
+
+static void check_write(History *history, const ApplyOperation *operation,
+                        const PoolCounts *before) {
+        PoolCounts after = pool_counts(history);
+
+        for (unsigned i = 0; i < history->n_sizes; i++)
+                for (unsigned node = 0; node < history->n_nodes; node++) {
+                        uint64_t was = before->persistent[i][node];
+                        uint64_t is = after.persistent[i][node];
+                        uint64_t *found = &history->found[i][node];
+
+                        /* What is split was free, and becomes pages of another size. */
+                        if (operation->move.action == LADDER_DEMOTE && is < was)
+                                *found = *found > was - is ? *found - (was - is) : 0;
+                        if (is < MIN(was, *found))
+                                break_off(history, "below found",
+                                          "node %u had %" PRIu64 " pages, %" PRIu64
+                                          " of them found, and now has %" PRIu64,
+                                          node, was, *found, is);
+                        if (!operation->is_bound &&
+                            after.surplus[i][node] > before->surplus[i][node])
+                                break_off(history, "made surplus",
+                                          "node %u: %" PRIu64 " surplus pages, and %" PRIu64
+                                          " after our write",
+                                          node, before->surplus[i][node], after.surplus[i][node]);
+                }
+}
+
+/* As its unit's sandbox has it, or as root has it outside of it. */
+static int perform(History *history, const ApplyOperation *operation) {
+        KernelProcess *self = kernel_self(history->kernel);
+        int r;
+
+        if (!operation->is_bound)
+                return apply_perform(history->root, operation);
+        if (history->is_sandboxed)
+                return root_write_attribute(history->root, operation->unbound_path,
+                                            operation->unbound_text);
+        kernel_set_policy(self, kernel_bind(operation->node));
+        r = apply_perform(history->root, operation);
+        kernel_set_policy(self, (KernelPolicy){});
+        return r;
+}
+
+/* Before 6.7 a count that is written to a node takes the surplus of all others on top, which who may not
+ * bind himself cannot avoid (apply.c): then the pools are not what was planned. False: the daemon was
+ * killed. */
+static bool work(History *history) {
+        ApplyOperation operation;
+
+        while (!model_root_is_dead(history->root) &&
+               keeper_next(history->keeper, history->now_usec, &operation)) {
+                PoolCounts before = pool_counts(history);
+                int r = perform(history, &operation);
+
+                say(history, "        %s <- %s%s", operation.path,
+                    text_excerpt(history->arena, operation.text, 40), r < 0 ? " (fails)" : "");
+                check_write(history, &operation, &before);
+                if (operation.is_bound && history->is_sandboxed)
+                        history->is_over = true;
+                if (model_root_is_dead(history->root))
+                        break;
+                keeper_done(history->keeper, &operation, r, 1000);
+                history->now_usec += 1000;
+        }
+        return !model_root_is_dead(history->root);
+}
+
+/* ---- beginning and end ---- */
+
+/* What is short is tried again as long as that may help. */
+static void retry(History *history) {
+        for (unsigned i = 0; i < 3 && keeper_wants_retry(history->keeper, history->now_usec); i++) {
+                history->now_usec += 25 * USEC_PER_SEC;
+                keeper_begin(history->keeper, KEEPER_RETRY, history->now_usec);
+                work(history);
+        }
+}
+
+void daemon_boot(History *history) {
+        model_root_revive(history->root);
+        history->keeper = keeper_new(history->root, listen, history);
+        keeper_start(history->keeper);
+        keeper_begin(history->keeper, KEEPER_FRESH, history->now_usec);
+        work(history);
+        retry(history);
+        history->is_settled = true;
+}
+
+void daemon_kill(History *history) {
+        say(history, "      hugepland is killed, and starts again");
+        history->keeper = keeper_free(history->keeper);
+        daemon_boot(history);
+}
+
+void daemon_revive(History *history) {
+        if (model_root_is_dead(history->root))
+                daemon_kill(history);
+}
+
+/* ---- rounds ---- */
+
+static bool is_same(const History *history, const PoolCounts *before) {
+        PoolCounts now = pool_counts(history);
+
+        return memcmp(&now, before, sizeof(now)) == 0;
+}
+
+static bool verify_once(History *history, bool has_memory) {
+        bool wants_repair;
+
+        if (!keeper_verify(history->keeper, has_memory, true, history->now_usec, &wants_repair))
+                return false;
+        if (work(history))
+                retry(history);
+        return true;
+}
+
+bool daemon_verify(History *history, bool has_memory) {
+        bool has_begun = verify_once(history, has_memory);
+
+        if (model_root_is_dead(history->root)) {
+                daemon_kill(history);
+                return true;
+        }
+        PoolCounts after = pool_counts(history);
+
+        history->now_usec += 2 * USEC_PER_SEC;
+        verify_once(history, false);
+        if (model_root_is_dead(history->root)) {
+                daemon_kill(history);
+                return true;
+        }
+        /* With OnDrift=report it leaves what was lowered, and then plans with what there is; and what strangers
+         * have is laid where pages are. */
+        if (!has_strangers(history) &&
+            keeper_config(history->keeper)->host.on_drift == DRIFT_REPAIR &&
+            !is_same(history, &after))
+                break_off(history, "not in one step",
+                          "nothing has happened since it looked, and it has written again");
+        history->is_settled = true;
+        return has_begun;
+}
+
+/* ---- what is said of changes ---- */
+
+static uint64_t before_of(const History *history, const PoolCounts *counts, unsigned node,
+                          uint64_t page_bytes) {
+        for (unsigned i = 0; i < history->n_sizes; i++)
+                if (kernel_page_bytes(history->kernel, i) == page_bytes)
+                        return counts->persistent[i][node];
+        return UINT64_MAX;
+}
+
+static void check_said(History *history, const PoolChanges *changes, const PoolCounts *before) {
+        PoolCounts now = pool_counts(history);
+        size_t n = 0;
+
+        for (unsigned i = 0; i < history->n_sizes; i++)
+                for (unsigned node = 0; node < history->n_nodes; node++)
+                        n += now.persistent[i][node] != before->persistent[i][node];
+        VEC_FOREACH(change, changes)
+                if (change->pages_before !=
+                            before_of(history, before, change->node, change->page_size_bytes) ||
+                    change->pages_after !=
+                            before_of(history, &now, change->node, change->page_size_bytes))
+                        break_off(history, "said wrong",
+                                  "said that node %u went from %" PRIu64 " to %" PRIu64
+                                  ", and it went from %" PRIu64 " to %" PRIu64,
+                                  change->node, change->pages_before, change->pages_after,
+                                  before_of(history, before, change->node, change->page_size_bytes),
+                                  before_of(history, &now, change->node, change->page_size_bytes));
+        if (changes->n != n)
+                break_off(history, "said wrong", "said that %zu pools have changed, of %zu",
+                          changes->n, n);
+}
+
+/* ---- changes ---- */
+
+/* Names and grants: all that a reload may change. */
+static const char *keeper_text(const History *history) {
+        const Config *config = keeper_config(history->keeper);
+        const Plan *plan = keeper_plan(history->keeper);
+        Text text = text_in(history->arena);
+
+        for (size_t i = 0; i < config->n_instances; i++)
+                text_printf(&text, "%s %s; ", config->instances[i].name,
+                            config->instances[i].fingerprint);
+        for (size_t i = 0; i < plan->n_instances; i++) {
+                const PlanInstance *instance = &plan->instances[i];
+
+                text_printf(&text, "%s", instance->demand->config->name);
+                for (size_t k = 0; k < instance->n_grants; k++)
+                        text_printf(&text, " %u:%" PRIu64, instance->grants[k].node,
+                                    instance->grants[k].pages);
+                text_add(&text, "; ");
+        }
+        return text_string(&text);
+}
+
+static void check_nothing_changed(History *history, const char *text, const uint64_t *before) {
+        const Plan *plan = keeper_plan(history->keeper);
+        const char *now = keeper_text(history);
+
+        if (!text_equals(text, now))
+                break_off(history, "refused reload", "was refused and has changed %s into %s", text,
+                          now);
+        /* Pages that were tried stay where somebody of whom nobody knows may have reserved some meanwhile, and
+         * what such have may be laid elsewhere. */
+        for (size_t i = 0; i < plan->n_pools && is_all_known(history); i++)
+                if (plan->pools[i].to_pages - plan->pools[i].cover_pages != before[i])
+                        break_off(history, "refused reload",
+                                  "was refused, and the pool of node %u has changed",
+                                  plan->pools[i].node);
+}
+
+/* What the pools of the plan are to have, by index; what is there only for as long as others may take some
+ * may be on any of several nodes. */
+static uint64_t *without_cover(const History *history) {
+        const Plan *plan = keeper_plan(history->keeper);
+        uint64_t *pages = ARENA_ARRAY(history->arena, uint64_t, plan->n_pools + 1);
+
+        for (size_t i = 0; i < plan->n_pools; i++)
+                pages[i] = plan->pools[i].to_pages - plan->pools[i].cover_pages;
+        return pages;
+}
+
+void daemon_reload(History *history, bool is_forced) {
+        /* What others have changed is repaired on the way, and no change by the reload. */
+        daemon_verify(history, false);
+        if (history->broken)
+                return;
+        PoolCounts before = pool_counts(history);
+        const uint64_t *planned = without_cover(history);
+        const char *text = keeper_text(history);
+
+        if (keeper_reload(history->keeper, is_forced, history->now_usec) == KEEPER_RELOAD_BEGUN)
+                work(history);
+        if (model_root_is_dead(history->root)) {
+                daemon_kill(history);
+                return;
+        }
+        KeeperReloadResult result = keeper_reload_result(history->keeper);
+
+        say(history, "        reload%s: %s", is_forced ? " --force" : "",
+            result.state == KEEPER_RELOAD_APPLIED    ? "applied"
+            : result.state == KEEPER_RELOAD_REJECTED ? "rejected"
+                                                     : "refused");
+        if (result.state == KEEPER_RELOAD_APPLIED || result.state == KEEPER_RELOAD_REFUSED)
+                check_said(history, &result.pools, &before);
+        if (result.state != KEEPER_RELOAD_APPLIED)
+                check_nothing_changed(history, text, planned);
+        if (is_forced && result.state == KEEPER_RELOAD_REFUSED)
+                break_off(history, "refused reload", "was refused though it was forced");
+        retry(history);
+        history->is_settled = true;
+}
+
+void daemon_release(History *history) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const Config *config = keeper_config(history->keeper);
+
+        if (config->n_instances == 0)
+                return;
+        const char *name = config->instances[draw(history, 0, config->n_instances - 1)].name;
+        PoolCounts before = pool_counts(history);
+
+        say(history, "      hugeplanctl release %s", name);
+        keeper_release(history->keeper, name, history->now_usec);
+        if (!work(history)) {
+                daemon_kill(history);
+                return;
+        }
+        PoolChanges changes = keeper_pool_changes(history->keeper, arena);
+
+        check_said(history, &changes, &before);
+        retry(history);
+        history->is_settled = true;
+}
+
+/* ---- gates ---- */
+
+static void take_claim(History *history, Unit *unit, const char *instance) {
+        const LedgerHold *hold = ledger_hold(keeper_ledger(history->keeper), unit->name, instance);
+
+        if (hold && ledger_granted_pages(&hold->granted) > 0 && unit->n_claims < CLAIMS)
+                unit->claims[unit->n_claims++] = (Claim){hold->granted.page_size_bytes,
+                                                         ledger_granted_pages(&hold->granted)};
+}
+
+bool daemon_gate(History *history, Unit *unit, const char *instance) {
+        const Gate fresh = {
+                .instance = instance,
+                .is_starting = true,
+                .policy = unit->policy,
+                .group = arena_printf(history->arena, PATH_CGROUP "%s", unit->group),
+                .run = unit->run,
+        };
+        Gate gate = fresh;
+
+        for (unsigned i = 0; i < ROUNDS_MAX; i++) {
+                CLEANUP(arena_freep) Arena *arena = arena_new();
+                StatusInstance status = {};
+                Reason reason = {};
+                GateAnswer answer =
+                        keeper_try_gate(history->keeper, arena, &gate, true, &status, &reason);
+
+                if (answer == GATE_WAIT && !model_root_is_dead(history->root)) {
+                        if (!keeper_is_working(history->keeper))
+                                keeper_begin(history->keeper, KEEPER_FRESH, history->now_usec);
+                        work(history);
+                }
+                /* The gate calls again who takes the place of the one that hung up. */
+                if (model_root_is_dead(history->root)) {
+                        daemon_kill(history);
+                        gate = fresh;
+                        continue;
+                }
+                if (answer == GATE_WAIT)
+                        continue;
+                say(history, "        gate of %s: %s", instance,
+                    answer == GATE_GONE     ? "no such instance"
+                    : answer == GATE_REFUSE ? reason.text
+                    : status.reason.text    ? status.reason.text
+                                            : verdict_name(status.verdict));
+                unit->is_short = unit->is_short ||
+                                 (answer == GATE_PASS && status.verdict != VERDICT_READY);
+                if (answer == GATE_PASS)
+                        take_claim(history, unit, instance);
+                return answer == GATE_PASS;
+        }
+        break_off(history, "gate", "the gate of %s waits for ever", instance);
+        return false;
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* A history: a random host, on which instances are described, units start, map, touch and stop, strangers
+ * take huge pages and write to the pools, and the daemon's own code (keeper/keeper.h) plans, writes, judges
+ * gates, reloads, is killed and comes back. The kernel is the model; the rest of the world is played here.
+ *
+ * Everything follows from the seed, each step from the seed and its number: a step that is left out leaves
+ * the others what they are, as far as they can be, so that a history that shows a mistake can be cut down
+ * to what it takes.
+ *
+ * What must hold after each step stands in checks.c; the first that does not ends the history. */
+
+#include "keeper/keeper.h"
+#include "model/model_root.h"
+#include "property/random.h"
+
+enum { NODES = 4, UNITS = 5, STRANGERS = 4, DESCRIBED = 6, CLAIMS = 4, STEPS_MAX = 64 };
+
+/* An instance as its file has it. */
+typedef struct Described {
+        const char *name; /* NULL: none here */
+        int unit;         /* -1: none */
+        uint64_t page_bytes, pages;
+        uint64_t split[NODES]; /* NodeMemory=, in pages; with it `pages` is their sum */
+        bool is_split;
+        unsigned nodes; /* bits; 0: not said */
+        const char *placement;
+        bool is_degradable;
+        unsigned priority;
+        const char *isolate;
+        bool is_broken; /* the file has a mistake */
+} Described;
+
+typedef enum UnitState {
+        UNIT_DOWN,
+        UNIT_LET, /* its gates have passed; it has mapped nothing yet */
+        UNIT_UP,
+} UnitState;
+
+/* Pages that a unit maps. */
+typedef struct Claim {
+        uint64_t page_bytes, pages;
+} Claim;
+
+typedef struct Unit {
+        const char *name, *group;
+        /* As systemd has it loaded. */
+        MemoryPolicy policy;
+        const char *gates[DESCRIBED];
+        size_t n_gates;
+        /* This run. */
+        UnitState state;
+        bool was_gated; /* else it came without asking: nothing was promised to it */
+        bool is_short;  /* its gate said that it lacks some: it maps what the kernel gives */
+        unsigned n_runs;
+        const char *run;
+        MemoryPolicy run_policy;
+        Claim claims[CLAIMS];
+        size_t n_claims;
+        bool is_private;
+        KernelProcess *process;
+} Unit;
+
+/* A process of no unit. */
+typedef struct Stranger {
+        KernelProcess *process; /* NULL: none here */
+        KernelPolicy policy;
+        bool was_promised; /* what it maps was reserved */
+} Stranger;
+
+/* Who has done it. */
+typedef enum Actor {
+        ACTOR_UNIT, /* that touches or maps what is its own, or stops */
+        ACTOR_HUGEPLAN,
+        ACTOR_STRANGER, /* a process or a writer that nobody is answerable for */
+} Actor;
+
+/* A bit for each unit, and then for each stranger. */
+typedef uint32_t Players;
+
+typedef struct HistoryOptions {
+        uint64_t seed;
+        unsigned n_steps;
+        uint64_t left_out; /* steps, a bit for each */
+        bool is_loud;      /* every step is printed */
+} HistoryOptions;
+
+/* The persistent pages of every pool; by index of the size, largest first. */
+typedef struct PoolCounts {
+        uint64_t persistent[KERNEL_SIZES_MAX][NODES], surplus[KERNEL_SIZES_MAX][NODES];
+} PoolCounts;
+
+typedef struct History {
+        const HistoryOptions *options;
+        Arena *arena;
+        Random random;
+        unsigned step;
+        Kernel *kernel;
+        Root *root;
+        unsigned n_nodes, n_sizes;
+        bool is_sandboxed; /* the daemon may not set a memory policy */
+        Described described[DESCRIBED];
+        Unit units[UNITS];
+        Stranger strangers[STRANGERS];
+        unsigned n_named;
+        /* The daemon. */
+        Keeper *keeper;
+        uint64_t now_usec;
+        uint64_t found[KERNEL_SIZES_MAX][NODES]; /* never lowered below this by us */
+        bool is_settled; /* it has looked since anything happened, and has nothing left to do */
+        /* Judged last. */
+        Players unsafe, asked; /* of those who were asked */
+        Players unsafe_alone;  /* even if strangers touch nothing */
+        Players hurt;          /* by strangers, and not safe since */
+        uint64_t n_forks;
+        /* What did not hold; NULL: all has held so far. */
+        const char *broken;
+        const char *broken_kind;
+        bool is_over; /* the kernel itself has miscounted: nothing can be said of what follows */
+} History;
+
+/* Runs it. NULL, or what did not hold, in ARENA; *RET_KIND is what sort of thing that is. */
+const char *history_run(Arena *arena, const HistoryOptions *options, const char **ret_kind);
+
+/* ---- history.c ---- */
+
+/* A line of the story, where it is told. */
+void say(History *history, const char *format, ...) PRINTF_LIKE(2, 3);
+void say_pools(History *history);
+/* The first one counts. KIND is a word or two. */
+void break_off(History *history, const char *kind, const char *format, ...) PRINTF_LIKE(3, 4);
+
+uint64_t draw(History *history, uint64_t first, uint64_t last);
+bool chance(History *history, unsigned percent);
+
+PoolCounts pool_counts(const History *history);
+
+/* ---- world.c: the host, and files of instances ---- */
+
+void world_make(History *history);
+/* Some change of the files; systemd reads its units again. */
+void world_edit(History *history);
+void systemd_reload(History *history);
+
+/* ---- daemon.c ---- */
+
+void daemon_boot(History *history);
+/* Killed, and started again; where it was killed in the middle of something, started again. */
+void daemon_kill(History *history);
+void daemon_revive(History *history);
+/* It looks; true: something was written. */
+bool daemon_verify(History *history, bool has_memory);
+void daemon_reload(History *history, bool is_forced);
+void daemon_release(History *history);
+/* Whether INSTANCE of UNIT may start; what it may have goes to the unit's claims. */
+bool daemon_gate(History *history, Unit *unit, const char *instance);
+
+/* ---- people.c: units and strangers ---- */
+
+void unit_start(History *history, Unit *unit);
+void unit_map(History *history, Unit *unit);
+void unit_stop(History *history, Unit *unit);
+/* Some process touches some pages; false, here and below: there is none. */
+bool somebody_touches(History *history, Actor *ret_actor);
+bool stranger_comes(History *history);
+bool stranger_goes(History *history);
+void stranger_writes(History *history);
+void strangers_take_memory(History *history);
+
+KernelPolicy kernel_policy(const History *history, const MemoryPolicy *policy);
+int claims_map(History *history, KernelProcess *process, const Unit *unit, Random *random);
+
+/* ---- safety.c: what would be if ---- */
+
+/* Whether others than units that were let start have huge pages, or may have: strangers, and units that came
+ * without asking. */
+bool has_strangers(const History *history);
+
+/* Who would die if everybody touched all that he mapped, or may map, in some order or other. */
+Players find_asked(const History *history);
+Players find_unsafe(History *history, bool do_strangers_touch);
+/* Whether a unit under POLICY that maps PAGES now, and touches them, lives; OTHERS_FIRST: even if all
+ * others touch theirs before. */
+bool could_start(History *history, const MemoryPolicy *policy, uint64_t page_bytes, uint64_t pages,
+                 bool is_others_first);
+
+static inline Players player_unit(const History *history, const Unit *unit) {
+        return (Players) 1 << (unit - history->units);
+}
+
+static inline Players player_stranger(const History *history, const Stranger *stranger) {
+        return (Players) 1 << (UNITS + (stranger - history->strangers));
+}
+
+/* ---- checks.c ---- */
+
+/* Whether hugeplan knows of all who have huge pages what they have. */
+bool is_all_known(const History *history);
+
+/* After somebody has done something. */
+void check_after(History *history, Actor actor);
+
+/* ---- steps.c ---- */
+
+void step(History *history);

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Units that systemd starts and stops, and strangers. */
+#include "history/history.h"
+
+#include "base/size.h"
+#include "base/text.h"
+
+/* ---- units ---- */
+
+KernelPolicy kernel_policy(const History *history, const MemoryPolicy *policy) {
+        uint64_t there = (UINT64_C(1) << history->n_nodes) - 1;
+
+        switch (policy->kind) {
+        case MEMORY_POLICY_BIND:
+                return (KernelPolicy){KERNEL_POLICY_BIND, policy->nodes.words[0] & there};
+        case MEMORY_POLICY_INTERLEAVE:
+                return (KernelPolicy){KERNEL_POLICY_INTERLEAVE, policy->nodes.words[0] & there};
+        default:
+                return (KernelPolicy){};
+        }
+}
+
+static unsigned random_cpu_node(History *history) {
+        uint64_t nodes = kernel_cpu_nodes(history->kernel);
+        unsigned node;
+
+        do
+                node = (unsigned) draw(history, 0, history->n_nodes - 1);
+        while (!(nodes & (UINT64_C(1) << node)));
+        return node;
+}
+
+/* In one piece or in several, as servers do. */
+static int map_claim(KernelProcess *process, const Claim *claim, bool is_private, Random *random) {
+        uint64_t left = claim->pages;
+
+        while (left > 0) {
+                uint64_t n = random_chance(random, 60) ? left : random_between(random, 1, left);
+                KernelMapping *mapping;
+                int r = kernel_map(process,
+                                   &(KernelMap){.page_bytes = claim->page_bytes,
+                                                .n_pages = n,
+                                                .is_private = is_private},
+                                   &mapping);
+
+                if (r < 0)
+                        return r;
+                left -= n;
+        }
+        return 0;
+}
+
+int claims_map(History *history, KernelProcess *process, const Unit *unit, Random *random) {
+        (void) history;
+        for (size_t i = 0; i < unit->n_claims; i++) {
+                int r = map_claim(process, &unit->claims[i], unit->is_private, random);
+
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+static void remove_unit(History *history, Unit *unit) {
+        if (unit->process)
+                kernel_exit(unit->process);
+        unit->process = NULL;
+        unit->state = UNIT_DOWN;
+        unit->n_claims = 0;
+        kernel_group_remove(history->kernel, unit->group);
+        history->is_settled = false;
+}
+
+void unit_stop(History *history, Unit *unit) {
+        say(history, "      %s stops", unit->name);
+        remove_unit(history, unit);
+}
+
+/* What its settings say, whatever hugeplan thinks of it. */
+static void claim_by_itself(History *history, Unit *unit) {
+        for (size_t i = 0; i < DESCRIBED && unit->n_claims < CLAIMS; i++) {
+                const Described *described = &history->described[i];
+
+                if (described->name && described->unit == unit - history->units)
+                        unit->claims[unit->n_claims++] =
+                                (Claim){described->page_bytes, described->pages};
+        }
+}
+
+static bool pass_gates(History *history, Unit *unit) {
+        for (size_t i = 0; i < unit->n_gates; i++)
+                if (!daemon_gate(history, unit, unit->gates[i]) || history->broken)
+                        return false;
+        return true;
+}
+
+void unit_start(History *history, Unit *unit) {
+        unit->run = arena_printf(history->arena, "r%u", ++unit->n_runs);
+        unit->run_policy = unit->policy;
+        unit->n_claims = 0;
+        unit->is_short = false;
+        unit->was_gated = unit->n_gates > 0 && !chance(history, 4);
+        /* Of one that starts again before hugeplan has looked it hears at the gate, or not at all. */
+        if (!unit->was_gated)
+                daemon_verify(history, false);
+        history->is_settled = false;
+        kernel_group_make(history->kernel, unit->group);
+        say(history, "      %s starts%s", unit->name, unit->was_gated ? "" : " without a gate");
+        if (!unit->was_gated) {
+                claim_by_itself(history, unit);
+        } else if (!pass_gates(history, unit)) {
+                remove_unit(history, unit);
+                return;
+        }
+        unit->state = UNIT_LET;
+}
+
+static const char *policy_text(const History *history, const KernelPolicy *policy) {
+        static const char *const names[] = {"any", "bind", "interleave", "preferred"};
+
+        return policy->mode == KERNEL_POLICY_LOCAL
+                       ? names[0]
+                       : arena_printf(
+                                 history->arena, "%s %s", names[policy->mode],
+                                 id_set_format(history->arena, &(IdSet){.words = {policy->nodes}}));
+}
+
+void unit_map(History *history, Unit *unit) {
+        KernelPolicy policy = kernel_policy(history, &unit->run_policy);
+        int r;
+
+        unit->process =
+                kernel_spawn(history->kernel, &(KernelSpawn){.name = unit->name,
+                                                             .group = unit->group,
+                                                             .policy = policy,
+                                                             .cpu_node = random_cpu_node(history)});
+        unit->state = UNIT_UP;
+        history->is_settled = false;
+        r = claims_map(history, unit->process, unit, &history->random);
+        for (size_t i = 0; i < unit->n_claims; i++)
+                say(history, "      %s maps %" PRIu64 " pages of %s (%s)%s", unit->name,
+                    unit->claims[i].pages,
+                    format_page_size(history->arena, unit->claims[i].page_bytes),
+                    policy_text(history, &policy), r < 0 ? ": ENOMEM" : "");
+        if (r < 0 && unit->was_gated && !unit->is_short &&
+            !(history->unsafe & player_unit(history, unit)))
+                break_off(history, "no pages", "%s was let start and cannot map its pages",
+                          unit->name);
+        if (r < 0)
+                remove_unit(history, unit);
+}
+
+/* ---- touching ---- */
+
+static uint64_t count_untouched(const KernelProcess *process) {
+        KernelMapping *mapping;
+        uint64_t n = 0;
+
+        for (size_t i = 0; (mapping = kernel_mapping_at(process, i)); i++)
+                n += kernel_mapping_untouched(mapping);
+        return n;
+}
+
+static void touch(History *history, KernelProcess *process) {
+        uint64_t n = chance(history, 20) ? UINT64_MAX : draw(history, 1, 20), done = 0;
+        bool is_from_start = chance(history, 50);
+        KernelMapping *mapping;
+
+        kernel_run_on(process, random_cpu_node(history));
+        for (size_t i = 0; (mapping = kernel_mapping_at(process, i)) && done < n; i++)
+                while (done < n && kernel_is_alive(process) &&
+                       kernel_mapping_untouched(mapping) > 0) {
+                        kernel_touch_one_of(mapping, is_from_start ? 0 : draw(history, 0, 1000));
+                        done++;
+                }
+        say(history, "      pid %" PRIu64 " touches %" PRIu64 " pages%s", kernel_pid(process), done,
+            kernel_is_alive(process) ? "" : ", and dies");
+}
+
+static void touch_of_unit(History *history, Unit *unit) {
+        touch(history, unit->process);
+        if (kernel_is_alive(unit->process))
+                return;
+        if (unit->was_gated && !(history->unsafe & player_unit(history, unit)))
+                break_off(history, "killed", "%s was safe: %s", unit->name,
+                          kernel_death(unit->process)->text);
+        remove_unit(history, unit);
+}
+
+bool somebody_touches(History *history, Actor *ret_actor) {
+        size_t i = draw(history, 0, UNITS + STRANGERS - 1);
+
+        *ret_actor = ACTOR_STRANGER;
+        if (i < UNITS) {
+                Unit *unit = &history->units[i];
+
+                if (unit->state != UNIT_UP || count_untouched(unit->process) == 0)
+                        return false;
+                say(history, "      %s:", unit->name);
+                if (unit->was_gated)
+                        *ret_actor = ACTOR_UNIT;
+                touch_of_unit(history, unit);
+                return true;
+        }
+        Stranger *stranger = &history->strangers[i - UNITS];
+
+        if (!stranger->process || count_untouched(stranger->process) == 0)
+                return false;
+        touch(history, stranger->process);
+        if (!kernel_is_alive(stranger->process))
+                stranger->process = NULL;
+        return true;
+}
+
+/* ---- strangers ---- */
+
+static KernelPolicy random_policy(History *history) {
+        uint64_t nodes = draw(history, 1, (1u << history->n_nodes) - 1);
+
+        switch (draw(history, 0, 4)) {
+        case 0:
+                return kernel_bind((unsigned) draw(history, 0, history->n_nodes - 1));
+        case 1:
+                return (KernelPolicy){KERNEL_POLICY_INTERLEAVE, nodes};
+        default:
+                return (KernelPolicy){};
+        }
+}
+
+bool stranger_comes(History *history) {
+        Stranger *stranger = &history->strangers[draw(history, 0, STRANGERS - 1)];
+        uint64_t n = draw(history, 1, 40);
+        bool is_noreserve = chance(history, 20);
+        KernelMapping *mapping;
+
+        if (stranger->process)
+                return false;
+        stranger->policy = random_policy(history);
+        stranger->was_promised = !is_noreserve;
+        stranger->process = kernel_spawn(
+                history->kernel,
+                &(KernelSpawn){.name = "stranger",
+                               .group = chance(history, 30) ? "/machine.slice/vm" : "/user.slice",
+                               .policy = stranger->policy,
+                               .cpu_node = random_cpu_node(history)});
+        history->is_settled = false;
+        int r = kernel_map(stranger->process,
+                           &(KernelMap){.page_bytes = 2 * MIB,
+                                        .n_pages = n,
+                                        .is_private = is_noreserve || chance(history, 30),
+                                        .is_noreserve = is_noreserve},
+                           &mapping);
+
+        say(history, "      a stranger (pid %" PRIu64 ", %s) maps %" PRIu64 " pages%s%s",
+            kernel_pid(stranger->process), policy_text(history, &stranger->policy), n,
+            is_noreserve ? ", not reserved" : "", r < 0 ? ": ENOMEM" : "");
+        if (r == 0)
+                return true;
+        kernel_exit(stranger->process);
+        stranger->process = NULL;
+        return true;
+}
+
+bool stranger_goes(History *history) {
+        Stranger *stranger = &history->strangers[draw(history, 0, STRANGERS - 1)];
+
+        if (!stranger->process)
+                return false;
+        say(history, "      the stranger with pid %" PRIu64 " ends", kernel_pid(stranger->process));
+        kernel_exit(stranger->process);
+        stranger->process = NULL;
+        history->is_settled = false;
+        return true;
+}
+
+/* What is left of it is what was found, at most. */
+static void note_found(History *history) {
+        PoolCounts now = pool_counts(history);
+
+        for (unsigned i = 0; i < history->n_sizes; i++)
+                for (unsigned node = 0; node < history->n_nodes; node++)
+                        history->found[i][node] =
+                                MIN(history->found[i][node], now.persistent[i][node]);
+}
+
+void stranger_writes(History *history) {
+        uint64_t n = draw(history, 0, 90);
+        int node = chance(history, 50) ? KERNEL_HOST : (int) draw(history, 0, history->n_nodes - 1);
+
+        history->is_settled = false;
+        if (chance(history, 25)) {
+                n = chance(history, 50) ? 0 : n;
+                say(history, "      somebody sets nr_overcommit_hugepages to %" PRIu64, n);
+                kernel_set_overcommit(history->kernel, 2 * MIB, n);
+                return;
+        }
+        say(history, "      somebody sets nr_hugepages of %s to %" PRIu64,
+            node == KERNEL_HOST ? "the host" : arena_printf(history->arena, "node %d", node), n);
+        kernel_set_pool(history->kernel, NULL, node, 2 * MIB, n);
+        if (node == KERNEL_HOST)
+                keeper_note_host_written(history->keeper, history->now_usec);
+        note_found(history);
+}
+
+void strangers_take_memory(History *history) {
+        unsigned node = (unsigned) draw(history, 0, history->n_nodes - 1);
+        uint64_t bytes = draw(history, 1, 200) * MIB;
+
+        history->is_settled = false;
+        if (chance(history, 50)) {
+                say(history, "      others take %" PRIu64 "M of node %u",
+                    kernel_take_memory(history->kernel, node, bytes) / MIB, node);
+                return;
+        }
+        say(history, "      others give back memory of node %u", node);
+        kernel_give_memory(history->kernel, node, bytes);
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What happens next. */
+#include "history/history.h"
+
+typedef struct StepKind {
+        unsigned weight;
+        bool (*perform)(History *history); /* false: there was nobody to do it */
+} StepKind;
+
+static Unit *random_unit(History *history, UnitState state) {
+        for (unsigned i = 0; i < 3; i++) {
+                Unit *unit = &history->units[draw(history, 0, UNITS - 1)];
+
+                if (unit->state == state)
+                        return unit;
+        }
+        return NULL;
+}
+
+static void maybe_verify(History *history, unsigned percent) {
+        if (history->broken || history->is_over || !chance(history, percent))
+                return;
+        say(history, "      hugepland looks");
+        daemon_verify(history, false);
+        check_after(history, ACTOR_HUGEPLAN);
+}
+
+/* Who does not ask is a stranger, whatever is planned for it. */
+static Actor actor_of(const Unit *unit) {
+        return unit->state == UNIT_DOWN || unit->was_gated ? ACTOR_UNIT : ACTOR_STRANGER;
+}
+
+static bool step_start(History *history) {
+        Unit *unit = random_unit(history, UNIT_DOWN);
+
+        if (!unit)
+                return false;
+        unit_start(history, unit);
+        check_after(history, actor_of(unit));
+        if (history->broken || unit->state == UNIT_DOWN || chance(history, 20))
+                return true;
+        unit_map(history, unit);
+        check_after(history, actor_of(unit));
+        maybe_verify(history, 30);
+        return true;
+}
+
+static bool step_map(History *history) {
+        Unit *unit = random_unit(history, UNIT_LET);
+
+        if (!unit)
+                return false;
+        unit_map(history, unit);
+        check_after(history, actor_of(unit));
+        return true;
+}
+
+static bool step_stop(History *history) {
+        Unit *unit = random_unit(history, UNIT_UP);
+
+        if (!unit)
+                return false;
+        unit_stop(history, unit);
+        check_after(history, ACTOR_UNIT);
+        maybe_verify(history, 85);
+        return true;
+}
+
+static bool step_restart(History *history) {
+        Unit *unit = random_unit(history, UNIT_UP);
+
+        if (!unit)
+                return false;
+        unit_stop(history, unit);
+        check_after(history, ACTOR_UNIT);
+        if (history->broken)
+                return true;
+        unit_start(history, unit);
+        check_after(history, actor_of(unit));
+        if (history->broken || unit->state == UNIT_DOWN)
+                return true;
+        unit_map(history, unit);
+        check_after(history, actor_of(unit));
+        return true;
+}
+
+static bool step_touch(History *history) {
+        Actor actor;
+
+        if (!somebody_touches(history, &actor))
+                return false;
+        check_after(history, actor);
+        return true;
+}
+
+static bool step_edit(History *history) {
+        for (uint64_t n = draw(history, 1, 2); n > 0; n--)
+                world_edit(history);
+        if (!chance(history, 80))
+                return true;
+        say(history, "      hugeplanctl reload");
+        daemon_reload(history, chance(history, 15));
+        check_after(history, ACTOR_HUGEPLAN);
+        return true;
+}
+
+static bool step_reload(History *history) {
+        say(history, "      hugeplanctl reload");
+        daemon_reload(history, chance(history, 50));
+        check_after(history, ACTOR_HUGEPLAN);
+        return true;
+}
+
+static bool step_release(History *history) {
+        daemon_release(history);
+        check_after(history, ACTOR_HUGEPLAN);
+        return true;
+}
+
+static bool step_stranger(History *history) {
+        if (!stranger_comes(history))
+                return false;
+        check_after(history, ACTOR_STRANGER);
+        maybe_verify(history, 30);
+        return true;
+}
+
+static bool step_stranger_goes(History *history) {
+        if (!stranger_goes(history))
+                return false;
+        check_after(history, ACTOR_UNIT);
+        maybe_verify(history, 50);
+        return true;
+}
+
+static bool step_write(History *history) {
+        stranger_writes(history);
+        check_after(history, ACTOR_STRANGER);
+        maybe_verify(history, 80);
+        return true;
+}
+
+static bool step_memory(History *history) {
+        strangers_take_memory(history);
+        check_after(history, ACTOR_STRANGER);
+        maybe_verify(history, 50);
+        return true;
+}
+
+static bool step_kill(History *history) {
+        daemon_kill(history);
+        check_after(history, ACTOR_HUGEPLAN);
+        return true;
+}
+
+/* In the middle of what it does next. */
+static bool step_kill_soon(History *history) {
+        uint64_t n = draw(history, 1, 12);
+
+        say(history, "      hugepland will be killed before its write number %" PRIu64, n);
+        model_root_die(history->root, n);
+        return true;
+}
+
+static bool step_look(History *history) {
+        maybe_verify(history, 100);
+        return true;
+}
+
+static const StepKind kinds[] = {
+        {20, step_start},   {6, step_map},           {22, step_touch}, {10, step_stop},
+        {8, step_restart},  {14, step_edit},         {3, step_reload}, {4, step_release},
+        {5, step_stranger}, {5, step_stranger_goes}, {4, step_write},  {3, step_memory},
+        {2, step_kill},     {3, step_kill_soon},     {6, step_look},
+};
+
+static const StepKind *draw_kind(History *history) {
+        uint64_t sum = 0, drawn;
+        size_t i = 0;
+
+        for (size_t k = 0; k < ARRAY_LEN(kinds); k++)
+                sum += kinds[k].weight;
+        drawn = draw(history, 0, sum - 1);
+        for (; drawn >= kinds[i].weight; i++)
+                drawn -= kinds[i].weight;
+        return &kinds[i];
+}
+
+void step(History *history) {
+        enum { TRIES = 8 };
+
+        history->now_usec += draw(history, 1, 60) * USEC_PER_SEC;
+        say(history, "step %u:", history->step);
+        for (unsigned i = 0; i < TRIES && !draw_kind(history)->perform(history); i++)
+                ;
+        say_pools(history);
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The host as it was made, and the files of /etc/hugeplan.d. */
+#include "history/history.h"
+
+#include "base/size.h"
+#include "base/text.h"
+#include "demand/unit_policy.h"
+#include "host/config_load.h"
+#include "model/names.h"
+
+/* ---- the host ---- */
+
+/* Each side of every change that matters here. */
+static const char *const releases[] = {"5.10.0",  "6.1.176",  "6.6.60", "6.8.12",
+                                       "6.12.90", "6.12.117", "6.18.44"};
+
+static const char *random_host(History *history) {
+        Text text = text_in(history->arena);
+        bool has_large = chance(history, 10);
+
+        history->n_nodes = (unsigned) draw(history, 1, NODES);
+        history->n_sizes = has_large ? 2 : 1;
+        text_printf(&text, "release %s\nsizes%s 2M\n",
+                    releases[draw(history, 0, ARRAY_LEN(releases) - 1)], has_large ? " 1G" : "");
+        for (unsigned node = 0; node < history->n_nodes; node++) {
+                uint64_t total = draw(history, 160, 640) + (has_large ? 4096 : 0);
+                uint64_t free_mib = total * draw(history, 60, 95) / 100;
+
+                text_printf(&text, "node %u total=%" PRIu64 "M free=%" PRIu64 "M", node, total,
+                            free_mib);
+                if (chance(history, 30))
+                        text_printf(&text, " cache=%" PRIu64 "M", (total - free_mib) / 2);
+                if (chance(history, 20))
+                        text_printf(&text, " scattered=%" PRIu64 "M", free_mib / 3);
+                if (node > 0 && chance(history, 10))
+                        text_add(&text, " nocpu");
+                text_add(&text, "\n");
+        }
+        return text_string(&text);
+}
+
+/* Groups give the hugetlb controller to those below them unless processes are in them; who has a cpuset
+ * of his own is bound, whatever his policy. */
+static void make_groups(History *history) {
+        kernel_group_make(history->kernel, "/system.slice");
+        if (chance(history, 15)) {
+                say(history, "a process lives in system.slice itself: nobody counts for units");
+                kernel_spawn(history->kernel,
+                             &(KernelSpawn){.name = "squatter", .group = "/system.slice"});
+        }
+        if (!chance(history, 20))
+                return;
+        kernel_group_make(history->kernel, "/machine.slice/vm");
+        kernel_group_write(history->kernel, "/", "cgroup.subtree_control", "+cpuset");
+        kernel_group_write(history->kernel, "/machine.slice", "cgroup.subtree_control", "+cpuset");
+        kernel_group_write(
+                history->kernel, "/machine.slice/vm", "cpuset.mems",
+                arena_printf(history->arena, "%" PRIu64, draw(history, 0, history->n_nodes - 1)));
+}
+
+static void find_pages(History *history) {
+        for (unsigned node = 0; node < history->n_nodes; node++)
+                if (chance(history, 15))
+                        kernel_set_pool(history->kernel, NULL, (int) node, 2 * MIB,
+                                        draw(history, 1, 20));
+        if (chance(history, 15))
+                kernel_set_overcommit(history->kernel, 2 * MIB, draw(history, 1, 40));
+        PoolCounts counts = pool_counts(history);
+
+        memcpy(history->found, counts.persistent, sizeof(history->found));
+}
+
+/* ---- instances ---- */
+
+static const char *nodes_text(const History *history, unsigned nodes) {
+        return id_set_format(history->arena, &(IdSet){.words = {nodes}});
+}
+
+static const char *split_text(const History *history, const Described *described) {
+        Text text = text_in(history->arena);
+
+        for (unsigned node = 0; node < NODES; node++)
+                if (described->split[node] > 0)
+                        text_printf(&text, "%s%u:%" PRIu64 "M", text.length > 0 ? " " : "", node,
+                                    described->split[node] * 2);
+        return text_string(&text);
+}
+
+static const char *described_text(const History *history, const Described *described) {
+        Text text = text_in(history->arena);
+
+        text_add(&text, "[Instance]\n");
+        if (described->is_broken)
+                text_add(&text, "Pages=many\n");
+        else if (described->is_split)
+                text_printf(&text, "NodeMemory=%s\n", split_text(history, described));
+        else
+                text_printf(&text, "Pages=%" PRIu64 "\n", described->pages);
+        if (described->page_bytes != 2 * MIB)
+                text_add(&text, "PageSize=1G\n");
+        if (described->unit >= 0)
+                text_printf(&text, "Unit=%s\n", history->units[described->unit].name);
+        if (described->nodes && !described->is_split)
+                text_printf(&text, "Nodes=%s\n", nodes_text(history, described->nodes));
+        if (described->placement && !described->is_split)
+                text_printf(&text, "Placement=%s\n", described->placement);
+        if (described->is_degradable)
+                text_add(&text, "Shortage=degrade\n");
+        if (described->priority != 50)
+                text_printf(&text, "Priority=%u\n", described->priority);
+        if (described->isolate)
+                text_printf(&text, "Isolate=%s\n", described->isolate);
+        return text_string(&text);
+}
+
+static const char *path_of(const History *history, const char *name) {
+        return arena_printf(history->arena, "/etc/hugeplan.d/%s.conf", name);
+}
+
+static void write_described(History *history, const Described *described) {
+        const char *text = described_text(history, described);
+
+        root_write_file(history->root, path_of(history, described->name), text, 0644);
+        say(history, "      %s.conf: %s", described->name,
+            text_excerpt(history->arena, text + strlen("[Instance]\n"), 200));
+}
+
+static void remove_described(History *history, Described *described) {
+        root_remove(history->root, path_of(history, described->name));
+        say(history, "      %s.conf is removed", described->name);
+        described->name = NULL;
+}
+
+static void draw_placement(History *history, Described *described) {
+        static const char *const placements[] = {NULL,   "spread",     "bind", "bind",
+                                                 "bind", "interleave", "pack"};
+
+        described->nodes = 0;
+        if (chance(history, 65))
+                for (unsigned i = 0; i <= draw(history, 0, 1); i++)
+                        described->nodes |= 1u << draw(history, 0, history->n_nodes - 1);
+        described->placement = placements[draw(history, 0, ARRAY_LEN(placements) - 1)];
+        if (text_equals(described->placement, "bind") && !described->nodes)
+                described->nodes = 1u << draw(history, 0, history->n_nodes - 1);
+        described->is_split = described->page_bytes == 2 * MIB && chance(history, 8);
+        memset(described->split, 0, sizeof(described->split));
+        if (!described->is_split)
+                return;
+        described->pages = 0;
+        for (unsigned i = 0; i < 2; i++) {
+                unsigned node = (unsigned) draw(history, 0, history->n_nodes - 1);
+
+                described->split[node] = draw(history, 1, 25);
+        }
+        for (unsigned node = 0; node < NODES; node++)
+                described->pages += described->split[node];
+}
+
+static void draw_size(History *history, Described *described) {
+        bool is_large = history->n_sizes == 2 && chance(history, 30);
+
+        described->page_bytes = is_large ? GIB : 2 * MIB;
+        described->pages = is_large ? draw(history, 1, 2) : draw(history, 1, 70);
+}
+
+static void add_described(History *history, Described *described) {
+        static const char *const isolates[] = {NULL, NULL, "no", "yes"};
+
+        *described = (Described){
+                .name = arena_printf(history->arena, "i%u", history->n_named++),
+                .unit = chance(history, 85) ? (int) draw(history, 0, UNITS - 1) : -1,
+                .is_degradable = chance(history, 20),
+                .priority = chance(history, 30) ? (unsigned) draw(history, 0, 100) : 50,
+        };
+        if (described->unit >= 0)
+                described->isolate = isolates[draw(history, 0, ARRAY_LEN(isolates) - 1)];
+        draw_size(history, described);
+        draw_placement(history, described);
+        write_described(history, described);
+}
+
+static Described *random_described(History *history) {
+        Described *described = &history->described[draw(history, 0, DESCRIBED - 1)];
+
+        return described->name ? described : NULL;
+}
+
+static Described *free_place(History *history) {
+        for (size_t i = 0; i < DESCRIBED; i++)
+                if (!history->described[i].name)
+                        return &history->described[i];
+        return NULL;
+}
+
+/* ---- systemd ---- */
+
+static void load_unit(History *history, Unit *unit, const Config *config) {
+        IdSet there = {.words = {(UINT64_C(1) << history->n_nodes) - 1}};
+
+        unit->policy = unit_policy(config, unit->name);
+        unit->policy.nodes = id_set_common(&unit->policy.nodes, &there);
+        unit->n_gates = 0;
+        for (size_t i = 0; i < config->n_instances; i++)
+                if (text_equals(config->instances[i].unit, unit->name))
+                        unit->gates[unit->n_gates++] =
+                                arena_strdup(history->arena, config->instances[i].name);
+}
+
+void systemd_reload(History *history) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const Config *config = config_load(history->root, arena, NULL);
+
+        for (size_t i = 0; i < UNITS; i++)
+                load_unit(history, &history->units[i], config);
+}
+
+/* ---- edits ---- */
+
+void world_edit(History *history) {
+        Described *described = random_described(history), *place = free_place(history);
+        unsigned what = (unsigned) draw(history, 0, 99);
+
+        if (!described || what < 20) {
+                if (place)
+                        add_described(history, place);
+        } else if (what < 35) {
+                remove_described(history, described);
+        } else if (what < 42) {
+                Described renamed = *described;
+
+                remove_described(history, described);
+                *described = renamed;
+                described->name = arena_printf(history->arena, "i%u", history->n_named++);
+                write_described(history, described);
+        } else {
+                if (what < 65 && !described->is_split)
+                        draw_size(history, described);
+                else if (what < 90)
+                        draw_placement(history, described);
+                else if (what < 95)
+                        described->is_degradable = !described->is_degradable;
+                else if (what < 97)
+                        described->unit = (int) draw(history, 0, UNITS - 1);
+                else
+                        described->is_broken = !described->is_broken;
+                write_described(history, described);
+        }
+        if (chance(history, 92)) {
+                say(history, "      systemctl daemon-reload");
+                systemd_reload(history);
+        }
+}
+
+/* ---- the beginning ---- */
+
+static void write_host_file(History *history) {
+        Text text = text_in(history->arena);
+
+        text_add(&text, "[Host]\nKeepFree=64M\nReserveTimeout=1min\n");
+        if (chance(history, 10))
+                text_add(&text, "ExistingPages=keep\n");
+        if (chance(history, 10))
+                text_add(&text, "OnDrift=report\n");
+        root_write_file(history->root, "/etc/hugeplan.d/00.conf", text_string(&text), 0644);
+        say(history, "00.conf: %s", text_excerpt(history->arena, text_string(&text), 200));
+}
+
+static void make_units(History *history) {
+        for (size_t i = 0; i < UNITS; i++) {
+                Unit *unit = &history->units[i];
+
+                unit->name = arena_printf(history->arena, "u%zu.service", i);
+                unit->group = arena_printf(history->arena, "/system.slice/%s", unit->name);
+                unit->is_private = chance(history, 30);
+        }
+}
+
+void world_make(History *history) {
+        const char *host = random_host(history);
+
+        say(history, "seed %" PRIu64 "\n%s", history->options->seed, host);
+        history->kernel = kernel_new(host);
+        history->root = model_root_new(history->kernel);
+        history->is_sandboxed = chance(history, 50);
+        make_groups(history);
+        find_pages(history);
+        write_host_file(history);
+        make_units(history);
+        for (uint64_t n = draw(history, 1, 3); n > 0; n--)
+                add_described(history, free_place(history));
+        systemd_reload(history);
+        say_pools(history);
+}

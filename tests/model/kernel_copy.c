@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* A kernel beside the kernel. What is gone for good is left out, so that a copy costs what there is, not
+ * what has been. Each thing is copied when something first refers to it, and says itself where its copy
+ * is. */
+#include "model/kernel_state.h"
+
+typedef struct Copier {
+        Kernel *from, *to;
+        uint64_t number;
+} Copier;
+
+/* The copy of THING, which may be NULL; where there is none yet, *RET_IS_NEW and one of its bytes. */
+static void *copy_once(const Copier *copier, const void *thing, size_t size, Copied *copied,
+                       bool *ret_is_new) {
+        *ret_is_new = copied->in != copier->number;
+        if (*ret_is_new)
+                *copied = (Copied){arena_memdup(copier->to->arena, thing, size), copier->number};
+        return copied->to;
+}
+
+static Size *copy_size(const Copier *copier, const Size *size) {
+        return size ? &copier->to->sizes[size->index] : NULL;
+}
+
+static Charges *copy_charges(const Copier *copier, Charges *charges);
+
+static Group *copy_group(const Copier *copier, Group *group) {
+        bool is_new;
+
+        if (!group)
+                return NULL;
+        Group *copy = copy_once(copier, group, sizeof(*group), &group->copied, &is_new);
+
+        if (!is_new)
+                return copy;
+        copy->parent = copy_group(copier, group->parent);
+        copy->charges = copy_charges(copier, group->charges);
+        *vec_push(copier->to->arena, &copier->to->groups) = copy;
+        return copy;
+}
+
+static Charges *copy_charges(const Copier *copier, Charges *charges) {
+        bool is_new;
+
+        if (!charges)
+                return NULL;
+        Charges *copy = copy_once(copier, charges, sizeof(*charges), &charges->copied, &is_new);
+
+        if (!is_new)
+                return copy;
+        copy->parent = copy_charges(copier, charges->parent);
+        copy->group = copy_group(copier, charges->group);
+        *vec_push(copier->to->arena, &copier->to->charges) = copy;
+        return copy;
+}
+
+static KernelMount *copy_mount(const Copier *copier, KernelMount *mount) {
+        bool is_new;
+
+        if (!mount)
+                return NULL;
+        KernelMount *copy = copy_once(copier, mount, sizeof(*mount), &mount->copied, &is_new);
+
+        if (!is_new)
+                return copy;
+        copy->kernel = copier->to;
+        copy->size = copy_size(copier, mount->size);
+        if (mount->subpool)
+                copy->subpool =
+                        arena_memdup(copier->to->arena, mount->subpool, sizeof(*mount->subpool));
+        *vec_push(copier->to->arena, &copier->to->mounts) = copy;
+        return copy;
+}
+
+/* What a page of a mount belongs to; that of one that was unmounted is not followed. */
+static Subpool *copy_subpool(const Copier *copier, const Subpool *subpool) {
+        VEC_FOREACH(mount, &copier->from->mounts)
+                if (subpool && (*mount)->subpool == subpool)
+                        return copy_mount(copier, *mount)->subpool;
+        return NULL;
+}
+
+static Page *copy_page(const Copier *copier, Page *page) {
+        bool is_new;
+
+        if (!page)
+                return NULL;
+        Page *copy = copy_once(copier, page, sizeof(*page), &page->copied, &is_new);
+
+        if (!is_new)
+                return copy;
+        copy->size = copy_size(copier, page->size);
+        copy->charged = copy_charges(copier, page->charged);
+        copy->charged_reservation = copy_charges(copier, page->charged_reservation);
+        copy->subpool = copy_subpool(copier, page->subpool);
+        return copy;
+}
+
+static Page **copy_pages(const Copier *copier, Page **pages, uint64_t n) {
+        Page **copies = ARENA_ARRAY(copier->to->arena, Page *, n + 1);
+
+        for (uint64_t i = 0; i < n; i++)
+                copies[i] = copy_page(copier, pages[i]);
+        return copies;
+}
+
+static Promise *copy_promises(const Copier *copier, const Promise *promises, uint64_t n) {
+        Promise *copies = ARENA_ARRAY(copier->to->arena, Promise, n + 1);
+
+        for (uint64_t i = 0; i < n; i++)
+                copies[i] =
+                        (Promise){promises[i].is_there, copy_charges(copier, promises[i].charged)};
+        return copies;
+}
+
+static KernelSegment *copy_segment(const Copier *copier, KernelSegment *segment) {
+        bool is_new;
+        KernelSegment *copy =
+                copy_once(copier, segment, sizeof(*segment), &segment->copied, &is_new);
+
+        if (!is_new)
+                return copy;
+        copy->kernel = copier->to;
+        copy->size = copy_size(copier, segment->size);
+        copy->mount = copy_mount(copier, segment->mount);
+        copy->pages = copy_pages(copier, segment->pages, segment->n_allocated);
+        copy->promises = copy_promises(copier, segment->promises, segment->n_allocated);
+        *vec_push(copier->to->arena, &copier->to->segments) = copy;
+        return copy;
+}
+
+static KernelMapping *copy_mapping(const Copier *copier, const KernelMapping *mapping,
+                                   KernelProcess *process) {
+        KernelMapping *copy = arena_memdup(copier->to->arena, mapping, sizeof(*mapping));
+
+        copy->process = process;
+        copy->segment = copy_segment(copier, mapping->segment);
+        copy->size = copy_size(copier, mapping->size);
+        copy->charged = copy_charges(copier, mapping->charged);
+        copy->pages = copy_pages(copier, mapping->pages, mapping->n);
+        if (mapping->used)
+                copy->used = copy_promises(copier, mapping->used, mapping->n);
+        return copy;
+}
+
+static void copy_process(const Copier *copier, const KernelProcess *process) {
+        KernelProcess *copy = arena_memdup(copier->to->arena, process, sizeof(*process));
+
+        copy->kernel = copier->to;
+        copy->group = copy_group(copier, process->group);
+        copy->mappings = (typeof(copy->mappings)){};
+        VEC_FOREACH(mapping, &process->mappings)
+                if (!(*mapping)->is_gone)
+                        *vec_push(copier->to->arena, &copy->mappings) =
+                                copy_mapping(copier, *mapping, copy);
+        *vec_push(copier->to->arena, &copier->to->processes) = copy;
+        if (copier->from->self == process)
+                copier->to->self = copy;
+}
+
+static Kernel *copy_host(const Kernel *kernel) {
+        Arena *arena = arena_new();
+        Kernel *copy = arena_memdup(arena, kernel, sizeof(*kernel));
+
+        copy->arena = arena;
+        copy->root = NULL;
+        copy->self = NULL;
+        copy->groups = (typeof(copy->groups)){};
+        copy->charges = (typeof(copy->charges)){};
+        copy->processes = (typeof(copy->processes)){};
+        copy->segments = (typeof(copy->segments)){};
+        copy->mounts = (typeof(copy->mounts)){};
+        copy->n_copies = 0;
+        for (unsigned i = 0; i < copy->n_sizes; i++)
+                copy->sizes[i].demote_to = kernel->sizes[i].demote_to
+                                                   ? &copy->sizes[kernel->sizes[i].demote_to->index]
+                                                   : NULL;
+        return copy;
+}
+
+Kernel *kernel_copy(Kernel *kernel) {
+        Copier copier = {kernel, copy_host(kernel), ++kernel->n_copies};
+
+        copier.to->root = copy_group(&copier, kernel->root);
+        VEC_FOREACH(group, &kernel->groups)
+                if (!(*group)->is_gone)
+                        copy_group(&copier, *group);
+        VEC_FOREACH(mount, &kernel->mounts)
+                if ((*mount)->is_mounted)
+                        copy_mount(&copier, *mount);
+        VEC_FOREACH(process, &kernel->processes)
+                if ((*process)->is_alive || *process == kernel->self)
+                        copy_process(&copier, *process);
+        VEC_FOREACH(segment, &kernel->segments)
+                if (!(*segment)->is_gone)
+                        copy_segment(&copier, *segment);
+        return copier.to;
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The kernel of a captured host, as far as a program that writes to it is concerned: preloaded into
+ * hugepland by run_daemon.py, it lets the counts of a pool follow what is written into its nr_hugepages
+ * before the write returns, as the kernel's own do. The host is a directory of plain files.
+ *
+ * ".known" beside nr_hugepages is the count that the others were made for, ".pending" what it and that of
+ * the free ones are about to be, for whoever is killed in between; who writes there in another
+ * way (a test that plays somebody else) is served by run_daemon.py in the same manner. */
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+enum { TEXT_MAX = 65536 };
+
+static const char pool_file[] = "/nr_hugepages";
+static const char nodes[] = "/sys/devices/system/node/";
+
+static char *read_text(const char *path) {
+        static char text[TEXT_MAX];
+        FILE *file = fopen(path, "re");
+        size_t n = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
+
+        if (file)
+                fclose(file);
+        text[n] = '\0';
+        return file ? text : NULL;
+}
+
+static char *join(const char *directory, const char *name) {
+        char *path;
+
+        if (asprintf(&path, "%s/%s", directory, name) < 0)
+                abort();
+        return path;
+}
+
+static long read_count(const char *directory, const char *name, long otherwise) {
+        char *path = join(directory, name);
+        const char *text = read_text(path);
+
+        free(path);
+
+        return text && *text ? strtol(text, NULL, 10) : otherwise;
+}
+
+/* In one go, so that no reader sees half of it. */
+static void replace(const char *directory, const char *name, const char *text) {
+        char *path = join(directory, name), *draft = join(directory, ".draft");
+        FILE *file = fopen(draft, "we");
+
+        if (file) {
+                fputs(text, file);
+                fclose(file);
+                rename(draft, path);
+        }
+        free(path);
+        free(draft);
+}
+
+static void add_count(const char *directory, const char *name, long more) {
+        char text[32];
+
+        snprintf(text, sizeof(text), "%ld\n", read_count(directory, name, 0) + more);
+        replace(directory, name, text);
+}
+
+/* "Node 0 MemFree:   123 kB" */
+static void take_memory(const char *node, long kib) {
+        static char text[TEXT_MAX];
+        char *path = join(node, "meminfo"), *end;
+        const char *before = read_text(path), *at = before ? strstr(before, "MemFree:") : NULL;
+
+        free(path);
+
+        if (!at)
+                return;
+        at += strlen("MemFree:");
+        at += strspn(at, " ");
+        long left = strtol(at, &end, 10) - kib;
+
+        snprintf(text, sizeof(text), "%.*s%ld%s", (int) (at - before), before, left > 0 ? left : 0,
+                 end);
+        replace(node, "meminfo", text);
+}
+
+/* PATH is ROOT/sys/devices/system/node/nodeN/hugepages/hugepages-XkB/nr_hugepages. */
+static void set_pool(char *path, const char *value) {
+        char *hugepages, *size, *host, text[32];
+        char *root_end = strstr(path, nodes);
+        long pages = strtol(value, NULL, 10);
+
+        *strrchr(path, '/') = '\0';
+        long more = pages - read_count(path, ".known", 0);
+        char *pending = join(path, ".pending");
+
+        snprintf(text, sizeof(text), "%ld %ld\n", pages,
+                 read_count(path, "free_hugepages", 0) + more);
+        replace(path, ".pending", text);
+        snprintf(text, sizeof(text), "%ld\n", pages);
+        replace(path, ".known", text);
+        add_count(path, "free_hugepages", more);
+        unlink(pending);
+        free(pending);
+        size = strrchr(path, '/') + 1;
+        if (asprintf(&host, "%.*s/sys/kernel/mm/hugepages/%s", (int) (root_end - path), path,
+                     size) < 0)
+                abort();
+        add_count(host, "free_hugepages", more);
+        add_count(host, "nr_hugepages", more);
+        free(host);
+        more *= strtol(size + strlen("hugepages-"), NULL, 10);
+        size[-1] = '\0';
+        hugepages = strrchr(path, '/');
+        *hugepages = '\0';
+        take_memory(path, more);
+}
+
+static void set(int fd, const char *value) {
+        char link[64], path[PATH_MAX], *lock;
+        ssize_t n;
+
+        snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+        n = readlink(link, path, sizeof(path) - 1);
+        if (n <= 0)
+                return;
+        path[n] = '\0';
+        char *at = strstr(path, nodes);
+
+        if (!at || (size_t) n < strlen(pool_file) ||
+            strcmp(path + n - strlen(pool_file), pool_file) != 0)
+                return;
+        if (asprintf(&lock, "%.*s/.lock", (int) (at - path), path) < 0)
+                abort();
+        int locked = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+        free(lock);
+
+        flock(locked, LOCK_EX);
+        set_pool(path, value);
+        close(locked);
+}
+
+ssize_t write(int fd, const void *bytes, size_t n) {
+        static ssize_t (*next)(int, const void *, size_t);
+        char value[32] = "";
+
+        if (!next)
+                *(void **) &next = dlsym(RTLD_NEXT, "write");
+        memcpy(value, bytes, n < sizeof(value) ? n : sizeof(value) - 1);
+        set(fd, value);
+        return next(fd, bytes, n);
+}

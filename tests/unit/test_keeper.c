@@ -1,0 +1,1061 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The keeper on a host that is a directory: rounds, gates, reloads, units that stop, and what is on disk
+ * after each. The test plays the kernel, which gives what it has, and systemd, which makes control groups
+ * and removes them. */
+
+#include "keeper/keeper.h"
+
+#include "base/size.h"
+#include "host/state.h"
+#include "model/names.h"
+#include "model/problem.h"
+#include "support/tree.h"
+
+#define NODE_FORMAT "/sys/devices/system/node/node%u/"
+#define POOL_FORMAT NODE_FORMAT "hugepages/hugepages-2048kB/%s"
+#define GROUPS      "/sys/fs/cgroup/system.slice/"
+
+enum { NODES = 2, NODE_PAGES = 1000 /* that memory has room for, beside KeepFree= */ };
+
+typedef struct PlayedPool {
+        uint64_t total, used; /* pages */
+        uint64_t most;        /* memory is too fragmented for more */
+} PlayedPool;
+
+typedef struct Play {
+        const Tree *tree;
+        Keeper *keeper;
+        PlayedPool pools[NODES];
+        uint64_t reserved;
+        uint64_t now_usec;
+        Text writes; /* "0:100 1:100": to which count which node was set */
+        Text told;   /* events from LOG_WARNING on, one to a line */
+} Play;
+
+/* ---- the kernel ---- */
+
+static void show_host(const Play *play) {
+        const Tree *tree = play->tree;
+
+        for (unsigned node = 0; node < NODES; node++) {
+                const PlayedPool *pool = &play->pools[node];
+                uint64_t free_kib = (NODE_PAGES - MIN(pool->total, (uint64_t) NODE_PAGES)) * 2048 +
+                                    1024 * 1024; /* KeepFree=1G */
+
+                tree_write(tree, arena_printf(tree->arena, POOL_FORMAT, node, "nr_hugepages"),
+                           arena_printf(tree->arena, "%" PRIu64 "\n", pool->total));
+                tree_write(tree, arena_printf(tree->arena, POOL_FORMAT, node, "free_hugepages"),
+                           arena_printf(tree->arena, "%" PRIu64 "\n", pool->total - pool->used));
+                tree_write(tree, arena_printf(tree->arena, POOL_FORMAT, node, "surplus_hugepages"),
+                           "0\n");
+                tree_write(tree, arena_printf(tree->arena, NODE_FORMAT "meminfo", node),
+                           arena_printf(tree->arena,
+                                        "Node %u MemTotal: 16777216 kB\nNode %u MemFree: %" PRIu64
+                                        " kB\n",
+                                        node, node, free_kib));
+        }
+        tree_write(tree, "/sys/kernel/mm/hugepages/hugepages-2048kB/resv_hugepages",
+                   arena_printf(tree->arena, "%" PRIu64 "\n", play->reserved));
+}
+
+static void react(Play *play, const ApplyOperation *operation) {
+        PlayedPool *pool = &play->pools[operation->node];
+
+        if (operation->move.action != LADDER_WRITE)
+                return;
+        text_printf(&play->writes, "%s%u:%" PRIu64, play->writes.length > 0 ? " " : "",
+                    operation->node, operation->move.pages);
+        pool->total = MAX(MIN(operation->move.pages, MAX(pool->most, pool->total)), pool->used);
+        show_host(play);
+}
+
+/* ---- systemd ---- */
+
+/* It is there, and has MAPPED pages, of which USED of node 0 are touched. */
+static void start_unit(Play *play, const char *unit, uint64_t mapped, uint64_t used) {
+        const Tree *tree = play->tree;
+        const char *group = arena_printf(tree->arena, GROUPS "%s", unit);
+
+        tree_write(tree, arena_printf(tree->arena, "%s/cgroup.procs", group), "100\n");
+        tree_write(tree, arena_printf(tree->arena, "%s/hugetlb.2MB.rsvd.current", group),
+                   arena_printf(tree->arena, "%" PRIu64 "\n", mapped * 2 * MIB));
+        tree_write(tree, arena_printf(tree->arena, "%s/hugetlb.2MB.numa_stat", group),
+                   arena_printf(tree->arena, "total=%" PRIu64 " N0=%" PRIu64 " N1=0\n",
+                                used * 2 * MIB, used * 2 * MIB));
+        tree_write(tree, arena_printf(tree->arena, "%s/hugetlb.2MB.rsvd.max", group), "max\n");
+        play->reserved += mapped - used;
+        play->pools[0].used += used;
+        show_host(play);
+}
+
+static void stop_unit(Play *play, const char *unit, uint64_t mapped, uint64_t used) {
+        static const char *const files[] = {"cgroup.procs", "hugetlb.2MB.rsvd.current",
+                                            "hugetlb.2MB.numa_stat", "hugetlb.2MB.rsvd.max"};
+        const Tree *tree = play->tree;
+        const char *group = arena_printf(tree->arena, GROUPS "%s", unit);
+
+        for (size_t i = 0; i < ARRAY_LEN(files); i++)
+                remove(tree_path(tree, arena_printf(tree->arena, "%s/%s", group, files[i])));
+        assert_int_equal(remove(tree_path(tree, group)), 0);
+        play->reserved -= mapped - used;
+        play->pools[0].used -= used;
+        show_host(play);
+}
+
+/* ---- the owner of a keeper ---- */
+
+static void listen(void *userdata, const KeeperEvent *event) {
+        Play *play = userdata;
+
+        if (event->level <= 4 /* LOG_WARNING */)
+                text_printf(&play->told, "%s%s\n", event->instance ? event->instance : "",
+                            event->text);
+}
+
+static void write_config(const Play *play, const char *name, const char *lines) {
+        tree_write(play->tree, arena_printf(play->tree->arena, "/etc/hugeplan.d/%s.conf", name),
+                   arena_printf(play->tree->arena, "[Instance]\n%s\n", lines));
+}
+
+static void remove_config(const Play *play, const char *name) {
+        const char *path = arena_printf(play->tree->arena, "/etc/hugeplan.d/%s.conf", name);
+
+        assert_int_equal(remove(tree_path(play->tree, path)), 0);
+}
+
+/* Starts a daemon, in the place of one that is there. */
+static void boot(Play *play) {
+        keeper_free(play->keeper);
+        play->keeper = keeper_new(play->tree->root, listen, play);
+        keeper_start(play->keeper);
+}
+
+static int setup(void **state) {
+        int r = tree_setup(state);
+        const Tree *tree = *state;
+        Play *play = ARENA_NEW(tree->arena, Play);
+
+        *play = (Play){.tree = tree, .writes = text_in(tree->arena), .told = text_in(tree->arena)};
+        for (unsigned node = 0; node < NODES; node++) {
+                play->pools[node].most = UINT64_MAX;
+                tree_write(tree, arena_printf(tree->arena, NODE_FORMAT "compact", node), "");
+        }
+        tree_write(tree, "/proc/sys/kernel/random/boot_id", "boot\n");
+        tree_write(tree, "/etc/hugeplan.d/00.conf", "[Host]\nKeepFree=1G\n");
+        tree_write(tree, "/sys/fs/cgroup/cgroup.controllers", "hugetlb\n");
+        tree_write(tree, "/sys/fs/cgroup/cgroup.subtree_control", "hugetlb\n");
+        tree_write(tree, GROUPS "cgroup.subtree_control", "hugetlb\n");
+        show_host(play);
+        *state = play;
+        return r;
+}
+
+static int teardown(void **state) {
+        Play *play = *state;
+
+        keeper_free(play->keeper);
+        *state = (void *) play->tree;
+        return tree_teardown(state);
+}
+
+/* A test that gets a Play as its *state. */
+#define PLAY_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+
+/* Until there is nothing left to be written; what was. */
+static const char *run(Play *play) {
+        ApplyOperation operation;
+
+        play->writes = text_in(play->tree->arena);
+        while (keeper_next(play->keeper, play->now_usec, &operation)) {
+                int r = apply_perform(play->tree->root, &operation);
+
+                react(play, &operation);
+                keeper_done(play->keeper, &operation, r, 1000);
+                play->now_usec += 1000;
+        }
+        assert_false(keeper_is_working(play->keeper));
+        return arena_strdup(play->tree->arena,
+                            play->writes.length > 0 ? text_string(&play->writes) : "-");
+}
+
+/* A round from its beginning; what was written. */
+static const char *round_of(Play *play) {
+        keeper_begin(play->keeper, KEEPER_FRESH, play->now_usec);
+        return run(play);
+}
+
+/* A keeper has read these instances; B may be NULL. */
+static Play *begin(void **state, const char *a, const char *b) {
+        Play *play = *state;
+
+        write_config(play, "a", a);
+        if (b)
+                write_config(play, "b", b);
+        boot(play);
+        return play;
+}
+
+static const StatusInstance *status_of(const Play *play, const char *name) {
+        return status_find(keeper_judge(play->keeper, play->tree->arena, false), name);
+}
+
+#define assert_verdict(play, name, word) \
+        assert_text(verdict_name(status_of((play), (name))->verdict), (word))
+
+static const char *problems_of(const Play *play) {
+        return problems_text(play->tree->arena,
+                             &keeper_judge(play->keeper, play->tree->arena, false)->problems);
+}
+
+/* "a 0:50/1:50; hold a.service/a 0:50/1:50 any run r1": what is on disk. */
+static const char *state_text(const Play *play) {
+        static const char *const policies[] = {"unknown", "any", "bind", "interleave"};
+        const char *wrong = NULL;
+        Arena *arena = play->tree->arena;
+        const Ledger *ledger = state_load(play->tree->root, arena, "boot", &wrong);
+        Text text = text_in(arena);
+
+        assert_null(wrong);
+        VEC_FOREACH(instance, &ledger->instances) {
+                text_printf(&text, "%s%s%s", text.length > 0 ? "; " : "", instance->name,
+                            instance->is_released ? " released" : "");
+                VEC_FOREACH(grant, &instance->grants)
+                        text_printf(&text, "%s%u:%" PRIu64,
+                                    grant == instance->grants.items ? " " : "/", grant->node,
+                                    grant->pages);
+        }
+        VEC_FOREACH(hold, &ledger->holds)
+                text_printf(&text,
+                            "%s"
+                            "hold %s/%s %" PRIu64 " %s%s%s%s",
+                            text.length > 0 ? "; " : "", hold->unit, hold->granted.name,
+                            ledger_granted_pages(&hold->granted), policies[hold->policy.kind],
+                            hold->is_counted ? " counted" : "", *hold->run ? " run " : "",
+                            hold->run);
+        return arena_strdup(arena, text.length > 0 ? text_string(&text) : "-");
+}
+
+static const LedgerPool *pool_on_disk(const Play *play, unsigned node) {
+        const char *wrong;
+
+        return ledger_pool(state_load(play->tree->root, play->tree->arena, "boot", &wrong), node,
+                           2 * MIB);
+}
+
+/* ---- rounds ---- */
+
+static void test_round(void **state) {
+        Play *play = begin(state, "Pages=100\nUnit=a.service", "Pages=30\nNodes=1");
+
+        /* A plan is made, and nothing is written or noted. */
+        assert_text(grants_text(play->tree->arena, keeper_plan(play->keeper), "a"), "0:50 1:50");
+        assert_text(state_text(play), "-");
+        assert_verdict(play, "a", "refused");
+        assert_text(round_of(play), "0:50 1:80");
+        assert_verdict(play, "a", "ready");
+        assert_verdict(play, "b", "ready");
+        assert_text(state_text(play), "a 0:50/1:50; b 1:30");
+        assert_int_equal(pool_on_disk(play, 1)->set_pages, 80);
+        assert_int_equal(pool_on_disk(play, 1)->found_pages, 0);
+        assert_false(keeper_wants_retry(play->keeper, play->now_usec));
+        /* Again, and by another one, there is nothing to do. */
+        assert_text(round_of(play), "-");
+        boot(play);
+        assert_text(round_of(play), "-");
+        assert_text(text_string(&play->told), "");
+}
+
+/* What is about to be written stands on disk before it is, so that whoever comes after one that was killed
+ * finds its own pages. */
+static void test_killed(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+        ApplyOperation operation;
+
+        keeper_begin(play->keeper, KEEPER_FRESH, 0);
+        assert_true(keeper_is_working(play->keeper));
+        assert_true(keeper_next(play->keeper, 0, &operation));
+        assert_text(state_text(play), "a 0:100");
+        assert_int_equal(pool_on_disk(play, 0)->set_pages, 100);
+        play->pools[0].total = 40; /* the kernel has got as far as that */
+        show_host(play);
+        boot(play);
+        assert_text(round_of(play), "0:100");
+        assert_int_equal(pool_on_disk(play, 0)->found_pages, 0);
+}
+
+/* What is short is tried again; what trying has shown goes to the next. */
+static void test_short(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0\nPriority=60", "Pages=30\nNodes=0");
+
+        play->pools[0].most = 40;
+        round_of(play);
+        assert_int_equal(play->pools[0].total, 30);
+        assert_verdict(play, "a", "refused");
+        assert_int_equal(status_of(play, "a")->reason.kind, REASON_FRAGMENTED);
+        assert_verdict(play, "b", "ready");
+        assert_true(keeper_wants_retry(play->keeper, play->now_usec));
+        assert_false(keeper_wants_retry(play->keeper, play->now_usec + 3600 * USEC_PER_SEC));
+        play->pools[0].most = UINT64_MAX;
+        keeper_begin(play->keeper, KEEPER_RETRY, play->now_usec);
+        run(play);
+        assert_int_equal(play->pools[0].total, 130);
+        assert_verdict(play, "a", "ready");
+}
+
+/* One that is asked for while another is under way comes after it. */
+static void test_another_round(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+        ApplyOperation operation;
+
+        keeper_begin(play->keeper, KEEPER_FRESH, 0);
+        assert_true(keeper_next(play->keeper, 0, &operation));
+        play->pools[1].total = 5; /* meanwhile others come */
+        keeper_begin(play->keeper, KEEPER_FRESH, 0);
+        react(play, &operation);
+        keeper_done(play->keeper, &operation, 0, 1);
+        run(play);
+        assert_verdict(play, "a", "ready");
+        assert_int_equal(pool_on_disk(play, 1)->found_pages, 5);
+}
+
+/* In a rescue shell nothing is done unless somebody asks. */
+static void test_held_back(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+        bool wants_repair;
+
+        keeper_hold_back(play->keeper);
+        assert_true(keeper_is_held_back(play->keeper));
+        assert_false(keeper_verify(play->keeper, true, true, 0, &wants_repair));
+        assert_false(keeper_wants_retry(play->keeper, 0));
+        assert_text(round_of(play), "0:100");
+        assert_false(keeper_is_held_back(play->keeper));
+}
+
+/* ---- what others change ---- */
+
+static void test_drift(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+        bool wants_repair;
+
+        round_of(play);
+        assert_false(keeper_verify(play->keeper, false, true, 0, &wants_repair));
+        assert_false(wants_repair);
+        play->pools[0].total = 60;
+        show_host(play);
+        assert_verdict(play, "a", "lost");
+        /* Not now; it is told once. */
+        assert_false(keeper_verify(play->keeper, false, false, 0, &wants_repair));
+        assert_true(wants_repair);
+        assert_false(keeper_verify(play->keeper, false, false, 0, &wants_repair));
+        assert_text(text_string(&play->told), "node 0 has 60 pages of 2M instead of 100\n");
+        assert_true(keeper_verify(play->keeper, false, true, 0, &wants_repair));
+        assert_text(run(play), "0:100");
+        assert_verdict(play, "a", "ready");
+        /* Once for each time. */
+        play->pools[0].total = 60;
+        show_host(play);
+        assert_true(keeper_verify(play->keeper, false, true, 0, &wants_repair));
+        assert_text(text_string(&play->told), "node 0 has 60 pages of 2M instead of 100\n"
+                                              "node 0 has 60 pages of 2M instead of 100\n");
+        assert_text(run(play), "0:100");
+        /* What others add is no damage, and was found. */
+        play->pools[0].total = 107;
+        show_host(play);
+        keeper_verify(play->keeper, false, false, 0, &wants_repair);
+        assert_false(wants_repair);
+        assert_int_equal(ledger_pool(keeper_ledger(play->keeper), 0, 2 * MIB)->found_pages, 7);
+}
+
+static void test_drift_is_reported_only(void **state) {
+        Play *play = *state;
+        bool wants_repair;
+
+        tree_write(play->tree, "/etc/hugeplan.d/00.conf", "[Host]\nKeepFree=1G\nOnDrift=report\n");
+        write_config(play, "a", "Pages=100\nNodes=0");
+        boot(play);
+        round_of(play);
+        play->pools[0].total = 60;
+        show_host(play);
+        assert_false(keeper_verify(play->keeper, false, true, 0, &wants_repair));
+        assert_false(wants_repair);
+        assert_text(text_string(&play->told), "node 0 has 60 pages of 2M instead of 100\n");
+}
+
+/* ---- gates ---- */
+
+static Gate starting(const char *instance, const char *unit, Arena *arena) {
+        return (Gate){.instance = instance,
+                      .is_starting = true,
+                      .policy = {.kind = MEMORY_POLICY_ANY},
+                      .group = unit ? arena_printf(arena, GROUPS "%s", unit) : NULL,
+                      .run = "r1"};
+}
+
+/* "pass", "wait", "refuse: REASON", "gone" */
+static const char *try_gate(Play *play, Gate *gate, bool may_try) {
+        Arena *arena = play->tree->arena;
+        StatusInstance instance = {};
+        Reason reason = {};
+
+        switch (keeper_try_gate(play->keeper, arena, gate, may_try, &instance, &reason)) {
+        case GATE_PASS:
+                return instance.verdict == VERDICT_DEGRADED ? "degraded" : "pass";
+        case GATE_WAIT:
+                return "wait";
+        case GATE_REFUSE:
+                return arena_printf(arena, "refuse: %s", reason.text);
+        case GATE_GONE:
+                return "gone";
+        }
+        return NULL;
+}
+
+/* As a daemon does for one that waits: rounds as long as it is told to; how many. */
+static const char *pass_gate(Play *play, Gate *gate, size_t *ret_rounds) {
+        const char *answer;
+
+        for (*ret_rounds = 0; text_equals(answer = try_gate(play, gate, true), "wait");
+             ++*ret_rounds) {
+                assert_in_range(*ret_rounds, 0, 20);
+                round_of(play);
+        }
+        return answer;
+}
+
+static void test_gate_passes(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", NULL);
+        Gate gate = starting("a", "a.service", play->tree->arena);
+        size_t n_rounds;
+
+        round_of(play);
+        start_unit(play, "a.service", 0, 0);
+        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+        assert_int_equal(n_rounds, 0);
+        /* That is on disk before it hears of it. */
+        assert_text(state_text(play), "a 0:100; hold a.service/a 100 any counted run r1");
+        assert_true(status_of(play, "a")->is_running);
+        assert_verdict(play, "a", "ready");
+        assert_int_equal(keeper_units(play->keeper, play->tree->arena).n, 1);
+        /* A keeper that comes after this one knows. */
+        boot(play);
+        assert_true(status_of(play, "a")->is_running);
+}
+
+/* Who asks and does not start passes as well, and nothing is noted. */
+static void test_gate_of_who_asks(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", "Pages=9999");
+        Gate gate = {.instance = "a", .run = ""}, other = {.instance = "b", .run = ""},
+             none = {.instance = "c", .run = ""};
+        size_t n_rounds;
+
+        round_of(play);
+        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+        assert_text(state_text(play), "a 0:100");
+        assert_contains(pass_gate(play, &other, &n_rounds), "refuse: 9,999 pages of 2M");
+        assert_int_equal(n_rounds, 1);
+        assert_text(pass_gate(play, &none, &n_rounds), "gone");
+}
+
+/* A round is under way, and may bring its pages. */
+static void test_gate_waits(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", NULL);
+        Gate gate = starting("a", "a.service", play->tree->arena);
+
+        keeper_begin(play->keeper, KEEPER_FRESH, 0);
+        start_unit(play, "a.service", 0, 0);
+        assert_text(try_gate(play, &gate, true), "wait");
+        run(play);
+        assert_text(try_gate(play, &gate, true), "pass");
+}
+
+/* Its pages have gone: they are restored for it, if that can be done. */
+static void test_gate_restores(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", NULL);
+        Gate gate = starting("a", "a.service", play->tree->arena);
+        size_t n_rounds;
+
+        round_of(play);
+        play->pools[0].total = 60;
+        show_host(play);
+        start_unit(play, "a.service", 0, 0);
+        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+        assert_int_equal(n_rounds, 1);
+        assert_int_equal(play->pools[0].total, 100);
+}
+
+/* It is refused with the reason, as long as rounds bring it no nearer; and when its pages are there after
+ * all, somebody is told to start it. */
+static void test_gate_refuses(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", NULL);
+        Gate gate = starting("a", "a.service", play->tree->arena);
+        size_t n_rounds;
+
+        play->pools[0].most = 60;
+        round_of(play);
+        start_unit(play, "a.service", 0, 0);
+        assert_contains(pass_gate(play, &gate, &n_rounds), "refuse: ");
+        assert_in_range(n_rounds, 1, 2);
+        assert_null(strstr(state_text(play), "hold"));
+        stop_unit(play, "a.service", 0, 0);
+        assert_null(strstr(problems_of(play), "the last start of"));
+        play->pools[0].most = UINT64_MAX;
+        round_of(play);
+        assert_verdict(play, "a", "ready");
+        assert_contains(problems_of(play), "the last start of a.service was refused: ");
+        assert_contains(problems_of(play), "systemctl start a.service");
+        /* It was started. */
+        gate = starting("a", "a.service", play->tree->arena);
+        start_unit(play, "a.service", 0, 0);
+        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+        assert_null(strstr(problems_of(play), "the last start of"));
+}
+
+/* Without OnDrift=repair nothing is done for it, nor where its time is up. */
+static void test_gate_may_not_try(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", NULL);
+        Gate gate = starting("a", "a.service", play->tree->arena);
+
+        round_of(play);
+        play->pools[0].total = 60;
+        show_host(play);
+        start_unit(play, "a.service", 0, 0);
+        assert_contains(try_gate(play, &gate, false),
+                        "refuse: the pools of node 0 no longer hold 40 of its pages");
+}
+
+/* Others have brought what it lacked, and there was nothing to be written: it is let start with that. */
+static void test_gate_of_what_others_brought(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", NULL);
+        Gate gate = starting("a", "a.service", play->tree->arena);
+        bool wants_repair;
+        size_t n_rounds;
+
+        play->pools[0].most = 60;
+        round_of(play);
+        assert_verdict(play, "a", "refused");
+        play->pools[0].total = 100;
+        show_host(play);
+        assert_false(keeper_verify(play->keeper, false, true, 0, &wants_repair));
+        start_unit(play, "a.service", 0, 0);
+        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+        assert_int_equal(n_rounds, 0);
+        assert_text(state_text(play), "a 0:100; hold a.service/a 100 any counted run r1");
+}
+
+static void test_gate_degrades(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service\nShortage=degrade", NULL);
+        Gate gate = starting("a", "a.service", play->tree->arena);
+        size_t n_rounds;
+
+        play->pools[0].most = 60;
+        round_of(play);
+        start_unit(play, "a.service", 0, 0);
+        assert_text(pass_gate(play, &gate, &n_rounds), "degraded");
+        assert_text(state_text(play), "a 0:60; hold a.service/a 60 any counted run r1");
+}
+
+/* It starts with what is not for others: the fence keeps it from the rest. */
+static void test_gate_degrades_beside_others(void **state) {
+        static const char degrading[] = "Pages=30\nNodes=0\nPlacement=pack\nUnit=b.service\n"
+                                        "Shortage=degrade";
+        Play *play = begin(state, "Pages=100\nNodes=1\nPlacement=bind\nUnit=a.service", degrading);
+        Gate first = starting("a", "a.service", play->tree->arena),
+             gate = starting("b", "b.service", play->tree->arena);
+        size_t n_rounds;
+
+        first.policy = (MemoryPolicy){.kind = MEMORY_POLICY_BIND};
+        id_set_add(&first.policy.nodes, 1);
+        round_of(play);
+        start_unit(play, "a.service", 0, 0);
+        assert_text(pass_gate(play, &first, &n_rounds), "pass");
+        /* There is room for 10 of the 30 that it may take of node 1. */
+        play->pools[1].most = 110;
+        start_unit(play, "b.service", 0, 0);
+        assert_text(pass_gate(play, &gate, &n_rounds), "degraded");
+        assert_text(tree_read(play->tree, GROUPS "b.service/hugetlb.2MB.rsvd.max"), "20971520\n");
+}
+
+/* Told to start with nothing, it runs with nothing: pages that are in use are not its own. */
+static void test_gate_degrades_to_nothing(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service\nShortage=degrade", NULL);
+        Gate gate = starting("a", "a.service", play->tree->arena);
+        size_t n_rounds;
+
+        play->pools[0] = (PlayedPool){.total = 20, .used = 20, .most = 20};
+        show_host(play);
+        round_of(play);
+        start_unit(play, "a.service", 0, 0);
+        assert_text(pass_gate(play, &gate, &n_rounds), "degraded");
+        assert_text(state_text(play), "hold a.service/a 0 any counted run r1");
+        round_of(play);
+        assert_int_equal(plan_pool(keeper_plan(play->keeper), 0, 2 * MIB)->others_pages, 20);
+        assert_verdict(play, "a", "degraded");
+        remove_config(play, "a");
+        keeper_reload(play->keeper, false, play->now_usec);
+        run(play);
+        assert_null(strstr(problems_of(play), "keeps the 0 pages"));
+}
+
+static void test_gate_of_broken_file(void **state) {
+        Play *play = begin(state, "Pages=x\nUnit=a.service", NULL);
+        Gate gate = starting("a", "a.service", play->tree->arena);
+        size_t n_rounds;
+
+        start_unit(play, "a.service", 0, 0);
+        assert_contains(pass_gate(play, &gate, &n_rounds),
+                        "refuse: /etc/hugeplan.d/a.conf:2: Pages");
+        assert_int_equal(n_rounds, 0);
+}
+
+/* Somebody who runs may take the pages to which it is bound: the pool is made larger for it, or it is
+ * refused, and by name. */
+static void test_gate_beside_others(void **state) {
+        static const char bound[] = "Pages=100\nNodes=1\nPlacement=bind\nUnit=a.service";
+        Play *play = begin(state, bound, "Pages=30\nNodes=0\nPlacement=pack\nUnit=b.service");
+        Gate first = starting("b", "b.service", play->tree->arena),
+             gate = starting("a", "a.service", play->tree->arena);
+        size_t n_rounds;
+
+        gate.policy = (MemoryPolicy){.kind = MEMORY_POLICY_BIND};
+        id_set_add(&gate.policy.nodes, 1);
+        round_of(play);
+        assert_int_equal(play->pools[1].total, 100);
+        start_unit(play, "b.service", 0, 0);
+        assert_text(pass_gate(play, &first, &n_rounds), "pass");
+        start_unit(play, "a.service", 0, 0);
+        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+        assert_int_equal(play->pools[1].total, 130);
+        assert_contains(state_text(play), "hold a.service/a 100 bind counted run r1");
+        /* Where memory gives no more: */
+        stop_unit(play, "a.service", 0, 0);
+        play->pools[1].total = play->pools[1].most = 120;
+        show_host(play);
+        gate = starting("a", "a.service", play->tree->arena);
+        gate.policy = (MemoryPolicy){.kind = MEMORY_POLICY_BIND};
+        id_set_add(&gate.policy.nodes, 1);
+        start_unit(play, "a.service", 0, 0);
+        assert_text(pass_gate(play, &gate, &n_rounds),
+                    "refuse: 10 of its 100 pages of 2M (200M) are not for it alone: node 1 has 120 "
+                    "free, of which b.service may take 30");
+}
+
+/* Its unit has begun another run: what the last one had is over. */
+static void test_gate_of_another_run(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", NULL);
+        Gate gate = starting("a", "a.service", play->tree->arena);
+        size_t n_rounds;
+
+        round_of(play);
+        start_unit(play, "a.service", 0, 0);
+        pass_gate(play, &gate, &n_rounds);
+        write_config(play, "a", "Pages=100\nNodes=1\nUnit=a.service");
+        assert_int_equal(keeper_reload(play->keeper, false, play->now_usec), KEEPER_RELOAD_BEGUN);
+        run(play);
+        assert_int_equal(play->pools[0].total, 100); /* with which it runs */
+        assert_int_equal(play->pools[1].total, 100);
+        assert_non_null(status_of(play, "a")->until_restart);
+        gate = starting("a", "a.service", play->tree->arena);
+        gate.run = "r2";
+        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+        assert_int_equal(n_rounds, 1);
+        assert_int_equal(play->pools[0].total, 0);
+        assert_text(state_text(play), "a 1:100; hold a.service/a 100 any counted run r2");
+        assert_null(status_of(play, "a")->until_restart);
+}
+
+/* A unit of two instances has two gates in one run, and is counted for both. */
+static void test_gates_of_one_unit(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=x.service",
+                           "Pages=30\nNodes=0\nUnit=x.service");
+        Gate first = starting("a", "x.service", play->tree->arena),
+             second = starting("b", "x.service", play->tree->arena);
+        size_t n_rounds;
+
+        round_of(play);
+        start_unit(play, "x.service", 0, 0);
+        assert_text(pass_gate(play, &first, &n_rounds), "pass");
+        assert_text(pass_gate(play, &second, &n_rounds), "pass");
+        assert_text(state_text(play), "a 0:100; b 0:30; hold x.service/a 100 any counted run r1; "
+                                      "hold x.service/b 30 any counted run r1");
+        assert_int_equal(play->pools[0].total, 130);
+}
+
+/* Where its control group is not known, or has no counters, nobody counts. */
+static void test_gate_not_counted(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", NULL);
+        Gate gate = starting("a", NULL, play->tree->arena);
+        size_t n_rounds;
+
+        round_of(play);
+        tree_write(play->tree, GROUPS "a.service/cgroup.procs", "100\n");
+        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+        assert_text(state_text(play), "a 0:100; hold a.service/a 100 any run r1");
+        gate = starting("a", "a.service", play->tree->arena);
+        gate.run = "r2";
+        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+        assert_text(state_text(play), "a 0:100; hold a.service/a 100 any run r2");
+}
+
+/* A fence is put up for it; where there can be none, that matters only to who insists. */
+static void test_gate_and_fence(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", "Pages=30\nNodes=0");
+        Gate gate = starting("a", "a.service", play->tree->arena);
+        size_t n_rounds;
+
+        round_of(play);
+        start_unit(play, "a.service", 0, 0);
+        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+        assert_text(tree_read(play->tree, GROUPS "a.service/hugetlb.2MB.rsvd.max"), "209715200\n");
+        /* A plain file does not obey, so that it cannot be turned on. */
+        tree_write(play->tree, GROUPS "cgroup.subtree_control", "\n");
+        gate = starting("a", "a.service", play->tree->arena);
+        gate.run = "r2";
+        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+        assert_contains(text_string(&play->told),
+                        "a.service cannot be kept from the huge pages of others");
+        assert_null(strstr(state_text(play), "counted"));
+        write_config(play, "a", "Pages=100\nNodes=0\nUnit=a.service\nIsolate=yes");
+        keeper_reload(play->keeper, true, play->now_usec);
+        run(play);
+        gate = starting("a", "a.service", play->tree->arena);
+        gate.run = "r3";
+        assert_contains(pass_gate(play, &gate, &n_rounds),
+                        "refuse: " GROUPS "cgroup.subtree_control");
+}
+
+/* Isolate=no: none is put up, and one of before that is too narrow now goes. */
+static void test_gate_widens_fence(void **state) {
+        static const char limit[] = GROUPS "a.service/hugetlb.2MB.rsvd.max";
+        Play *play =
+                begin(state, "Pages=100\nNodes=0\nUnit=a.service\nIsolate=no", "Pages=30\nNodes=0");
+        Gate gate = starting("a", "a.service", play->tree->arena);
+        size_t n_rounds;
+
+        round_of(play);
+        start_unit(play, "a.service", 0, 0);
+        tree_write(play->tree, limit, "209715200\n");
+        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+        assert_text(tree_read(play->tree, limit), "209715200\n");
+        tree_write(play->tree, limit, "62914560\n");
+        gate = starting("a", "a.service", play->tree->arena);
+        gate.run = "r2";
+        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+        assert_text(tree_read(play->tree, limit), "max");
+}
+
+/* ---- units that stop ---- */
+
+static void test_unit_stops(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", NULL);
+        Gate gate = starting("a", "a.service", play->tree->arena);
+        bool wants_repair;
+        size_t n_rounds;
+
+        round_of(play);
+        start_unit(play, "a.service", 0, 0);
+        pass_gate(play, &gate, &n_rounds);
+        remove_config(play, "a");
+        assert_int_equal(keeper_reload(play->keeper, false, play->now_usec), KEEPER_RELOAD_BEGUN);
+        assert_text(run(play), "-");
+        assert_text(state_text(play), "hold a.service/a 100 any counted run r1");
+        assert_contains(problems_of(play), "a.service keeps the 100 pages of 2M");
+        assert_int_equal(keeper_units(play->keeper, play->tree->arena).n, 1);
+        /* It runs on, and keeps them. */
+        assert_false(keeper_verify(play->keeper, false, true, 0, &wants_repair));
+        stop_unit(play, "a.service", 0, 0);
+        assert_true(keeper_verify(play->keeper, false, true, 0, &wants_repair));
+        assert_false(wants_repair);
+        assert_text(run(play), "0:0");
+        assert_text(state_text(play), "-");
+        assert_int_equal(keeper_units(play->keeper, play->tree->arena).n, 0);
+}
+
+/* What it has touched is not lowered, whatever the plan says, and what it has mapped neither. */
+static void test_pages_in_use_stay(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", NULL);
+
+        round_of(play);
+        /* Nobody has let it start: it was there before the gates were. */
+        start_unit(play, "a.service", 80, 30);
+        remove_config(play, "a");
+        assert_int_equal(keeper_reload(play->keeper, false, play->now_usec), KEEPER_RELOAD_BEGUN);
+        assert_text(run(play), "0:80");
+}
+
+/* ---- reload ---- */
+
+static void test_reload(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0", "Pages=30\nNodes=1");
+        Arena *arena = play->tree->arena;
+
+        round_of(play);
+        write_config(play, "a", "Pages=120\nNodes=0");
+        remove_config(play, "b");
+        write_config(play, "c", "Pages=7\nNodes=1");
+        assert_int_equal(keeper_reload(play->keeper, false, play->now_usec), KEEPER_RELOAD_BEGUN);
+        run(play);
+        const KeeperReloadResult result = keeper_reload_result(play->keeper);
+
+        assert_int_equal(result.state, KEEPER_RELOAD_APPLIED);
+        assert_int_equal(result.problems.list.n, 0);
+        assert_int_equal(result.changes.n, 3);
+        assert_text(change_format(arena, &result.changes.items[0]),
+                    "a: grown from 100 to 120 pages of 2M");
+        assert_text(change_format(arena, &result.changes.items[1]), "c: added, 7 pages of 2M");
+        assert_text(change_format(arena, &result.changes.items[2]), "b: removed, 30 pages of 2M");
+        assert_int_equal(result.pools.n, 2);
+        assert_text(pool_change_format(arena, &result.pools.items[1]),
+                    "node 1: 30 -> 7 pages of 2M");
+        assert_text(state_text(play), "a 0:120; c 1:7");
+}
+
+/* One mistake, and nothing changes; it is on show until it is corrected. */
+static void test_reload_rejected(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+
+        round_of(play);
+        write_config(play, "a", "Pages=120\nNodes=0");
+        write_config(play, "b", "Pages=x");
+        assert_int_equal(keeper_reload(play->keeper, true, play->now_usec), KEEPER_RELOAD_REJECTED);
+        assert_false(keeper_is_working(play->keeper));
+        assert_int_equal(keeper_reload_result(play->keeper).state, KEEPER_RELOAD_REJECTED);
+        assert_int_equal(keeper_config(play->keeper)->n_instances, 1);
+        assert_contains(problems_of(play), "/etc/hugeplan.d/b.conf:2: Pages");
+        assert_contains(problems_of(play), "the last reload was refused");
+        assert_text(round_of(play), "-");
+        assert_text(state_text(play), "a 0:100");
+        write_config(play, "b", "Pages=1\nNodes=0");
+        assert_int_equal(keeper_reload(play->keeper, false, play->now_usec), KEEPER_RELOAD_BEGUN);
+        run(play);
+        assert_null(strstr(problems_of(play), "the last reload was refused"));
+        assert_text(state_text(play), "a 0:120; b 0:1");
+}
+
+/* An instance that stands would fall, and that can be seen: nothing is written. */
+static void test_reload_refused(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+
+        round_of(play);
+        write_config(play, "b", "Pages=950\nNodes=0\nPriority=90");
+        assert_int_equal(keeper_reload(play->keeper, false, play->now_usec), KEEPER_RELOAD_REFUSED);
+        assert_false(keeper_is_working(play->keeper));
+        const KeeperReloadResult result = keeper_reload_result(play->keeper);
+
+        assert_int_equal(result.state, KEEPER_RELOAD_REFUSED);
+        assert_contains(
+                problems_text(play->tree->arena, &result.problems),
+                "/etc/hugeplan.d/a.conf: a stands, and would not be let start any more: 100 "
+                "pages of 2M (200M) do not fit");
+        assert_text(state_text(play), "a 0:100");
+        assert_int_equal(keeper_config(play->keeper)->n_instances, 1);
+        assert_verdict(play, "a", "ready");
+        assert_contains(problems_of(play), "the last reload was refused");
+        /* By force it is done. */
+        assert_int_equal(keeper_reload(play->keeper, true, play->now_usec), KEEPER_RELOAD_BEGUN);
+        run(play);
+        assert_int_equal(keeper_reload_result(play->keeper).state, KEEPER_RELOAD_APPLIED);
+        assert_text(state_text(play), "b 0:950");
+        assert_verdict(play, "a", "refused");
+        assert_verdict(play, "b", "ready");
+}
+
+/* A unit that runs would not be let start another time. */
+static void test_reload_refused_for_who_runs(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", NULL);
+        Gate gate = starting("a", "a.service", play->tree->arena);
+        size_t n_rounds;
+
+        round_of(play);
+        start_unit(play, "a.service", 0, 0);
+        pass_gate(play, &gate, &n_rounds);
+        write_config(play, "a", "Pages=1001\nNodes=0\nUnit=a.service");
+        assert_int_equal(keeper_reload(play->keeper, false, play->now_usec), KEEPER_RELOAD_REFUSED);
+        assert_text(state_text(play), "a 0:100; hold a.service/a 100 any counted run r1");
+        /* As many as fit beside what it runs with, when it has stopped, will do. */
+        write_config(play, "a", "Pages=950\nNodes=0\nUnit=a.service");
+        assert_int_equal(keeper_reload(play->keeper, false, play->now_usec), KEEPER_RELOAD_BEGUN);
+        run(play);
+        assert_int_equal(keeper_reload_result(play->keeper).state, KEEPER_RELOAD_APPLIED);
+        assert_int_equal(play->pools[0].total, 950);
+}
+
+/* It looked well, and memory turned out to be fragmented: what was tried is taken back, and whoever stood
+ * has what he had. */
+static void test_reload_taken_back(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0", "Pages=30\nNodes=1");
+
+        round_of(play);
+        play->pools[0].most = 150;
+        write_config(play, "a", "Pages=200\nNodes=0");
+        remove_config(play, "b");
+        assert_int_equal(keeper_reload(play->keeper, false, play->now_usec), KEEPER_RELOAD_BEGUN);
+        run(play);
+        const KeeperReloadResult result = keeper_reload_result(play->keeper);
+
+        assert_int_equal(result.state, KEEPER_RELOAD_REFUSED);
+        assert_contains(problems_text(play->tree->arena, &result.problems),
+                        "a stands, and would not be let start any more");
+        assert_int_equal(keeper_config(play->keeper)->n_instances, 2);
+        assert_text(state_text(play), "a 0:100; b 1:30");
+        assert_int_equal(play->pools[0].total, 100);
+        assert_int_equal(play->pools[1].total, 30);
+        assert_verdict(play, "a", "ready");
+        assert_verdict(play, "b", "ready");
+        assert_int_equal(result.pools.n, 0);
+        assert_int_equal(result.changes.n, 0);
+}
+
+/* The same by force. */
+static void test_reload_forced(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0", "Pages=30\nNodes=1");
+
+        round_of(play);
+        play->pools[0].most = 150;
+        write_config(play, "a", "Pages=200\nNodes=0");
+        remove_config(play, "b");
+        assert_int_equal(keeper_reload(play->keeper, true, play->now_usec), KEEPER_RELOAD_BEGUN);
+        run(play);
+        assert_int_equal(keeper_reload_result(play->keeper).state, KEEPER_RELOAD_APPLIED);
+        assert_verdict(play, "a", "refused");
+        assert_text(state_text(play), "-");
+        assert_int_equal(play->pools[1].total, 0);
+}
+
+/* While it is tried, what stood stays; one that is killed in between has not made it. */
+static void test_reload_killed(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+        ApplyOperation operation;
+
+        round_of(play);
+        write_config(play, "a", "Pages=100\nNodes=1");
+        assert_int_equal(keeper_reload(play->keeper, false, play->now_usec), KEEPER_RELOAD_BEGUN);
+        assert_true(keeper_next(play->keeper, play->now_usec, &operation));
+        assert_int_equal(operation.node, 1);
+        assert_int_equal(play->pools[0].total, 100);
+        assert_int_equal(keeper_units(play->keeper, play->tree->arena).n, 0);
+        react(play, &operation);
+        boot(play);
+        round_of(play);
+        assert_text(state_text(play), "a 1:100");
+        assert_int_equal(play->pools[0].total, 0);
+        assert_int_equal(play->pools[1].total, 100);
+}
+
+/* First the new pages, then the old ones go, where there is room for both. */
+static void test_reload_moves(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+
+        round_of(play);
+        write_config(play, "a", "Pages=100\nNodes=1");
+        assert_int_equal(keeper_reload(play->keeper, false, play->now_usec), KEEPER_RELOAD_BEGUN);
+        assert_text(run(play), "1:100 0:0");
+        assert_text(state_text(play), "a 1:100");
+}
+
+/* ---- changes by hand ---- */
+
+static void test_release(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", "Pages=30\nNodes=1");
+        Gate gate = starting("a", "a.service", play->tree->arena);
+        size_t n_rounds;
+
+        round_of(play);
+        keeper_release(play->keeper, "a", play->now_usec);
+        assert_text(run(play), "0:0");
+        const PoolChanges changes = keeper_pool_changes(play->keeper, play->tree->arena);
+
+        assert_int_equal(changes.n, 1);
+        assert_text(pool_change_format(play->tree->arena, &changes.items[0]),
+                    "node 0: 100 -> 0 pages of 2M");
+        assert_verdict(play, "a", "refused");
+        assert_int_equal(status_of(play, "a")->reason.kind, REASON_RELEASED);
+        assert_text(state_text(play), "a released; b 1:30");
+        assert_text(round_of(play), "-");
+        assert_false(keeper_wants_retry(play->keeper, play->now_usec));
+        /* The next start wants them again. */
+        start_unit(play, "a.service", 0, 0);
+        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+        assert_int_equal(n_rounds, 1);
+        assert_text(state_text(play), "a 0:100; b 1:30; hold a.service/a 100 any counted run r1");
+        /* A unit that runs keeps its own. */
+        keeper_release(play->keeper, "a", play->now_usec);
+        assert_text(run(play), "-");
+        assert_int_equal(play->pools[0].total, 100);
+}
+
+static void test_release_until_reload(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+
+        round_of(play);
+        keeper_release(play->keeper, "a", play->now_usec);
+        run(play);
+        assert_int_equal(keeper_reload(play->keeper, false, play->now_usec), KEEPER_RELOAD_BEGUN);
+        run(play);
+        assert_verdict(play, "a", "ready");
+        assert_text(state_text(play), "a 0:100");
+}
+
+/* What a gate has found out holds until a reload finds it in the files, and beyond. */
+static void test_grow(void **state) {
+        Play *play = begin(state, "Engine=mariadb\nNodes=0\nUnit=a.service", NULL);
+        const InstanceConfig *config = config_find(keeper_config(play->keeper), "a");
+        PageCounts pages = {};
+
+        *vec_push(play->tree->arena, &pages) = (PageCount){2 * MIB, 120};
+        assert_true(keeper_grow(play->keeper, config, &pages, play->now_usec));
+        run(play);
+        assert_text(state_text(play), "a 0:120");
+        assert_false(keeper_grow(play->keeper, config, &pages, play->now_usec));
+        pages.items[0].pages = 70;
+        assert_true(keeper_grow(play->keeper, config, &pages, play->now_usec));
+        run(play);
+        assert_int_equal(play->pools[0].total, 70);
+        assert_int_equal(keeper_reload(play->keeper, false, play->now_usec), KEEPER_RELOAD_BEGUN);
+        run(play);
+        assert_text(state_text(play), "a 0:70");
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                PLAY_TEST(test_round),
+                PLAY_TEST(test_killed),
+                PLAY_TEST(test_short),
+                PLAY_TEST(test_another_round),
+                PLAY_TEST(test_held_back),
+                PLAY_TEST(test_drift),
+                PLAY_TEST(test_drift_is_reported_only),
+                PLAY_TEST(test_gate_passes),
+                PLAY_TEST(test_gate_of_who_asks),
+                PLAY_TEST(test_gate_waits),
+                PLAY_TEST(test_gate_restores),
+                PLAY_TEST(test_gate_refuses),
+                PLAY_TEST(test_gate_may_not_try),
+                PLAY_TEST(test_gate_of_what_others_brought),
+                PLAY_TEST(test_gate_degrades),
+                PLAY_TEST(test_gate_degrades_beside_others),
+                PLAY_TEST(test_gate_degrades_to_nothing),
+                PLAY_TEST(test_gate_of_broken_file),
+                PLAY_TEST(test_gate_beside_others),
+                PLAY_TEST(test_gate_of_another_run),
+                PLAY_TEST(test_gates_of_one_unit),
+                PLAY_TEST(test_gate_not_counted),
+                PLAY_TEST(test_gate_and_fence),
+                PLAY_TEST(test_gate_widens_fence),
+                PLAY_TEST(test_unit_stops),
+                PLAY_TEST(test_pages_in_use_stay),
+                PLAY_TEST(test_reload),
+                PLAY_TEST(test_reload_rejected),
+                PLAY_TEST(test_reload_refused),
+                PLAY_TEST(test_reload_refused_for_who_runs),
+                PLAY_TEST(test_reload_taken_back),
+                PLAY_TEST(test_reload_forced),
+                PLAY_TEST(test_reload_killed),
+                PLAY_TEST(test_reload_moves),
+                PLAY_TEST(test_release),
+                PLAY_TEST(test_release_until_reload),
+                PLAY_TEST(test_grow),
+        };
+
+        return RUN_TESTS(tests);
+}
