@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import os
+import re
+from dataclasses import dataclass
 from pathlib import Path
 
 from guestlib import (
@@ -60,6 +62,25 @@ def check_postgresql(version: int, shared_bytes: int, nodes: set[int]) -> None:
         check_equal(page_bytes, DEFAULT_PAGE_BYTES, "PostgreSQL's pages are of 2 MiB")
         used = used_nodes(shared)
         check(used and used <= nodes, "PostgreSQL's pages lie on planned nodes", used)
+
+
+@dataclass(frozen=True)
+class Charged:
+    """The pages of 2 MiB of a unit, as the kernel counts them for its control group."""
+
+    used: dict[int, int]  # by node; nodes without any left out
+    promised: int  # reserved, and not touched yet
+
+
+def charged(name: str) -> Charged:
+    group = Path("/sys/fs/cgroup" + unit(name, "ControlGroup"))
+    current, reserved = (
+        int((group / f"hugetlb.2MB.{file}").read_text()) // DEFAULT_PAGE_BYTES
+        for file in ("current", "rsvd.current")
+    )
+    nodes = re.findall(r"N(\d+)=(\d+)", (group / "hugetlb.2MB.numa_stat").read_text().split("\n")[0])
+    used = {int(node): int(size) // DEFAULT_PAGE_BYTES for node, size in nodes if int(size)}
+    return Charged(used, reserved - current)
 
 
 def large(pid: str) -> list[Mapping]:

@@ -75,10 +75,10 @@ def gone(name: str) -> None:
 def never_below_what_was_found() -> None:
     service("first", "hold 45")
     planned("first", 45, 0)
-    check_equal(pools()[0], FOUND, "an instance is served from found pages that may be free")
+    check_equal(pools()[0], SQUATTED + 45, "the pool grows by what another holds of it")
     done = sh("systemctl start first.service")
-    check(done.returncode == 0, "at its start its gate sees that they are not", said(done))
-    check_equal(pools()[0], SQUATTED + 45, "and has the pool grow by what is missing")
+    check(done.returncode == 0, "its unit starts", said(done))
+    check_equal(pools()[0], SQUATTED + 45, "and needs no more")
     check_equal(held()[0], SQUATTED + 45, "so that both have theirs")
     gone("first")
     check_equal(held()[0], SQUATTED + 45, "removed while it runs, it keeps its pages")
@@ -137,6 +137,7 @@ def short_of_memory_the_thief_is_named() -> None:
     check(any("fourth" in one for one in logged), "hugeplan's own log tells of it", logged)
     of_fourth = [one["id"] for one in status()["problems"] if "fourth" in one["text"]]
     check("taken" in of_fourth, "it is a problem of status by the name of 'taken'", status())
+    check_equal(pools()[1], 300, "what is left of its pages stays for it")
     stop_pages("thief")
     done = sh("systemctl start fourth.service", timeout_sec=120)
     check(done.returncode == 0, "without the thief it starts", said(done))

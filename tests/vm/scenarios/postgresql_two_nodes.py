@@ -8,6 +8,7 @@ import os
 import re
 
 from databases import (
+    charged,
     check_postgresql,
     drop_in,
     postgresql_files,
@@ -34,7 +35,7 @@ from guestlib import (
     unit,
     wait_for,
 )
-from memory import pools_witness, witnessed
+from memory import configure, pools_witness, witnessed
 from scenario import Boot, Node, Scenario
 
 VERSION = 15
@@ -43,15 +44,11 @@ SHARED_BUFFERS = 256  # MiB; PostgreSQL 15 asks for 140 pages
 PAGES = 160
 PLANNED = {0: 80, 1: 80}
 HOST_CONF = "/etc/hugeplan.d/00-host.conf"
+PG_MAIN = f"[Instance]\nEngine=postgresql\nUnit={POSTGRESQL}\nPages={PAGES}\n"
 
 FILES = {
     HOST_CONF: "[Host]\nTransparentHugePages=never\n",
-    "/etc/hugeplan.d/20-pg-main.conf": f"""\
-[Instance]
-Engine=postgresql
-Unit={POSTGRESQL}
-Pages={PAGES}
-""",
+    "/etc/hugeplan.d/20-pg-main.conf": PG_MAIN,
     "/etc/hugeplan.d/30-too-big.conf": "[Instance]\nUnit=big.service\nPages=4000\n",
     "/etc/systemd/system/big.service": """\
 [Service]
@@ -76,6 +73,7 @@ def as_planned() -> None:
     survives_service_changes()
     reloads()
     check_units(POSTGRESQL)
+    settles_beside_a_bound_one()
 
 
 def reserved_early() -> None:
@@ -142,6 +140,28 @@ def reloads() -> None:
         check(done.returncode == 0, f"reload succeeds ({wish})", said(done))
         check_equal(thp(), wish, f"reload applies what has changed ({wish})")
     check_equal(pools(), PLANNED, "reload leaves the pools alone")
+
+
+def settles_beside_a_bound_one() -> None:
+    """What an instance leaves is given back at once, whatever a bound database was promised."""
+    configure("20-pg-main", f"{PG_MAIN}Nodes=1\nPlacement=bind\n")
+    configure("30-too-big", "[Instance]\nUnit=small.service\nPages=90\n")
+    sh("systemctl daemon-reload")
+    for command in (f"systemctl restart {POSTGRESQL}", "hugeplanctl reload"):
+        done = sh(command, timeout_sec=120)
+        check(done.returncode == 0, f"{command}", said(done))
+    check_equal(sum(pools().values()), PAGES + 90, "bound, beside one of 90 pages: both are planned")
+    promised = charged(POSTGRESQL).promised
+    check(promised > 100, "PostgreSQL has most of its pages still to touch", promised)
+    configure("30-too-big", None)
+    done = sh("hugeplanctl reload")
+    check(done.returncode == 0, "the other one is removed", said(done))
+    check_equal(pools(), {0: 0, 1: PAGES}, "its pages are given back at once, and no others")
+    fill = f"INSERT INTO t SELECT n FROM generate_series(1, {SHARED_BUFFERS * 25000}) n"
+    done = sh(psql(fill), timeout_sec=200)
+    check(done.returncode == 0, "PostgreSQL touches its buffers, and lives", said(done))
+    check_equal(set(charged(POSTGRESQL).used), {1}, "all of them on its node")
+    check(charged(POSTGRESQL).promised < promised / 2, "they were promised", charged(POSTGRESQL))
 
 
 def switched_off() -> None:

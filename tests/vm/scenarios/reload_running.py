@@ -33,7 +33,7 @@ STEPS = (
     ("comes", 100, "other: added, 100 pages of 2M"),
     ("grows", 240, "other: grown from 100 to 240 pages of 2M"),
     ("shrinks", 60, "other: shrunk from 240 to 60 pages of 2M"),
-    ("goes", 0, "other: removed, gave back its 60 pages of 2M"),
+    ("goes", 0, "other: removed, 60 pages of 2M"),
 )
 
 

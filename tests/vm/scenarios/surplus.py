@@ -6,7 +6,7 @@ itself as hugepland(8) says."""
 
 from pathlib import Path
 
-from guestlib import check, check_equal, instance, output, pools
+from guestlib import check, check_equal, instance, output, pool, pools
 from memory import configure, reload, start_pages, stop_pages
 from scenario import Boot, Node, Scenario
 
@@ -40,9 +40,11 @@ def exactly_as_planned() -> None:
         placed({**STANDING, 0: pages}, f"node 0, {how}")
     # On node 0, too, there are some now: as many pages as are in use anywhere the kernel keeps.
     check_equal(pools("surplus_hugepages")[1], SURPLUS, "what the other has is untouched by that")
-    placed({**STANDING, 1: STANDING[1] + SURPLUS // 2}, "node 1 itself")
-    check_equal(pools("surplus_hugepages")[1], SURPLUS // 2, "half of its surplus has become its own")
-    placed({0: 60, 1: 80}, "both nodes at once")
+    # The first pages that a pool is given only make the surplus persistent, and are not free.
+    placed({**STANDING, 1: STANDING[1] + SURPLUS // 2}, "node 1 itself", {1: SURPLUS})
+    check_equal(pools("surplus_hugepages")[1], 0, "all of its surplus has become its own")
+    check_equal(pool(1, "free_hugepages"), SURPLUS // 2, "and what was planned beside it is free")
+    placed({0: 60, 1: 80}, "both nodes at once", {1: SURPLUS})
     for name in ("first", "beyond"):
         stop_pages(name)
     placed(STANDING, "the others have left")
@@ -60,11 +62,12 @@ def surplus_on_node_1() -> None:
     check_equal(pools("surplus_hugepages"), {0: 0, 1: SURPLUS}, "another has surplus pages")
 
 
-def placed(planned: dict[int, int], how: str) -> None:
+def placed(planned: dict[int, int], how: str, others: dict[int, int] = {}) -> None:
     for node, pages in planned.items():
         configure(f"on{node}", f"[Instance]\nPages={pages}\nNodes={node}\n")
     reload()
-    check_equal(persistent(), planned, f"{how}: each pool has what is planned")
+    wanted = {node: pages + others.get(node, 0) for node, pages in planned.items()}
+    check_equal(persistent(), wanted, f"{how}: each pool has what is planned")
     verdicts = [instance(f"on{node}")["verdict"] for node in planned]
     check_equal(verdicts, ["ready", "ready"], f"{how}: both instances are ready")
 
