@@ -229,6 +229,16 @@ static Balance *look_at_promises(const Apply *apply, Arena *arena, const PlanPoo
         return balance_new(arena, &plan_promises(arena, &input)[k], free_pages);
 }
 
+/* What the kernel could not give back, because it was promised in that very moment, it has made surplus
+ * pages, and makes persistent again before it gets new ones. */
+static uint64_t surplus_of(const Apply *apply, const PlanPool *pool) {
+        Pool now;
+
+        return probe_pool(apply->root, apply->topology, pool->node, pool->page_size_bytes, &now) < 0
+                       ? 0
+                       : now.surplus_pages;
+}
+
 /* Gives back what nobody was promised, in one write; and takes back what somebody was promised in that
  * very moment. */
 static LadderMove next_lowering(const Apply *apply, ApplyResult *result, const LadderView *view) {
@@ -246,10 +256,12 @@ static LadderMove next_lowering(const Apply *apply, ApplyResult *result, const L
         if (!balance)
                 return done;
         if (has_lowered) {
-                uint64_t missing = MIN(balance_missing_pages(balance, node),
-                                       sub_floored(result->step.from_pages, now_pages));
+                uint64_t missing = balance_missing_pages(balance, node);
+                uint64_t pages = MIN(now_pages + surplus_of(apply, result->step.pool) + missing,
+                                     result->step.from_pages);
 
-                return missing > 0 ? (LadderMove){LADDER_WRITE, now_pages + missing, 0} : done;
+                return missing > 0 && pages > now_pages ? (LadderMove){LADDER_WRITE, pages, 0}
+                                                        : done;
         }
         uint64_t fewer = MIN(now_pages - result->step.to_pages, balance_spare_pages(balance, node));
 

@@ -113,12 +113,20 @@ char *arena_strdup(Arena *arena, const char *string) {
 }
 
 char *arena_vprintf(Arena *arena, const char *format, va_list arguments) {
+        Block *block = arena->blocks;
+        size_t room = block ? block->size - block->used : 0;
+        char *here = block ? (char *) block->bytes + block->used : NULL;
         va_list again;
 
+        /* Most of them fit where the next object would be anyway. */
         va_copy(again, arguments);
-        int length = vsnprintf(NULL, 0, format, again);
+        int length = vsnprintf(here, room, format, again);
 
         va_end(again);
+        if (length >= 0 && (size_t) length < room)
+                return arena_alloc(arena, (size_t) length + 1);
+        if (room > 0)
+                memset(here, 0, room);
         if (length < 0)
                 return arena_strdup(arena, "");
         char *string = arena_alloc(arena, (size_t) length + 1);

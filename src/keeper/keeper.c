@@ -212,6 +212,7 @@ static void begin_round(Keeper *keeper, uint64_t now_usec) {
         keeper->is_held_back = false;
         keeper->is_another_wanted = false;
         keeper->is_hurried = false;
+        keeper->is_drift_left = false;
         keeper->n_passes = 0;
         /* Before the pools: a gate may let its instance through between two writes to them. */
         keeper_set_thp(keeper, &keeper->look->host.thp);
@@ -365,17 +366,21 @@ bool keeper_verify(Keeper *keeper, bool has_memory, bool may_repair, uint64_t no
         if (keeper->apply || keeper->is_held_back)
                 return false;
         forget_old_restores(keeper, now_usec);
-        size_t n_repairable = keeper_look_for_drift(keeper);
+        bool is_drifted = keeper_look_for_drift(keeper) > 0;
         bool is_short = has_memory && waits_for_memory(keeper->look->plan);
 
-        if (n_repairable > 0 && !is_short) {
+        /* A pool below what was found there is known as it is from now on, and pages that were moved are where
+         * they are: what has to be written all the same is still there to be repaired, until that is done. */
+        is_drifted = is_drifted || (keeper->is_drift_left && is_anything_left(keeper));
+        keeper->is_drift_left = is_drifted;
+        if (is_drifted && !is_short) {
                 if (keeper->asked.config->host.on_drift == DRIFT_REPORT)
                         return false;
                 *ret_wants_repair = true;
                 if (!may_repair)
                         return false;
         }
-        if (n_repairable == 0 && !is_short && !is_anything_left(keeper))
+        if (!is_drifted && !is_short && !is_anything_left(keeper))
                 return false;
         refresh_effort(keeper, now_usec);
         if (keeper->limits.n > 0)

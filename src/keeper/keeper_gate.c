@@ -55,14 +55,35 @@ static PageCounts limits_of_unit(const Keeper *keeper, Arena *arena, const Statu
         return fence_limits(arena, keeper->look->topology, status, unit, false);
 }
 
-/* Keeps the unit to its own pages, where that is wished for; what cannot be done is no reason not to
- * start but where somebody insists. */
+/* What the unit was let start with for others of its instances is its own, though more important ones may
+ * have claims to these pages that do not run yet. */
+static uint64_t held_and_not_there(const Keeper *keeper, const Status *status, const char *unit,
+                                   uint64_t page_size_bytes) {
+        uint64_t pages = 0;
+
+        VEC_FOREACH(hold, &keeper->look->ledger->holds) {
+                const StatusInstance *instance = status_find(status, hold->granted.name);
+
+                if (text_equals(hold->unit, unit) && instance &&
+                    instance->page_size_bytes == page_size_bytes &&
+                    hold->granted.page_size_bytes == page_size_bytes)
+                        pages += sub_floored(ledger_granted_pages(&hold->granted),
+                                             instance->pages_granted);
+        }
+        return pages;
+}
+
+/* Keeps the unit to its own pages, less what it lacks because others who run may need them, where that is
+ * wished for; what cannot be done is no reason not to start but where somebody insists. */
 static Reason put_up_fence(const Keeper *keeper, Arena *arena, const Status *status,
                            const InstanceConfig *config, const Gate *gate, const PageCount *lack) {
         TriState wish = fence_wish(keeper->asked.config, config->unit);
         PageCounts limits = limits_of_unit(keeper, arena, status, config->unit);
         Reason reason = cgroup_fence_judge(keeper->root);
 
+        VEC_FOREACH(limit, &limits)
+                limit->pages +=
+                        held_and_not_there(keeper, status, config->unit, limit->page_size_bytes);
         if (wish == TRI_NO) {
                 if (gate->group)
                         cgroup_fence_widen(keeper->root, arena, gate->group, &limits);

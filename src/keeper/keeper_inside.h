@@ -58,6 +58,7 @@ struct Keeper {
         /* A round has ended: what is otherwise after it, others have done. Before that, a keeper that was
          * killed may have left its work undone. */
         bool has_settled;
+        bool is_drift_left; /* it was told, and no round has begun since */
         uint64_t host_written_usec;
         uint64_t restored_usec; /* when what others had taken was put back last */
         Reload reload;

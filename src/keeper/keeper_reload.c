@@ -32,7 +32,8 @@ static void add_fall(Arena *arena, const char *name, const char *file, const Rea
                           .remedy = arena_strdup(arena, reason->remedy)});
 }
 
-/* By a plan that reckons with all units stopped. Who is described no longer is not wanted. */
+/* By a plan that is to be made. Who is described no longer is not wanted; who had lost his pages already loses
+ * nothing by it. */
 static Diags find_falls(Arena *arena, const Status *before, const Plan *next) {
         Diags falls = diags_in(arena);
 
@@ -40,7 +41,8 @@ static Diags find_falls(Arena *arena, const Status *before, const Plan *next) {
                 const StatusInstance *was = &before->instances[i];
                 const PlanInstance *planned = plan_find(next, was->name);
 
-                if (planned && stands(was) && !verdict_lets_start(plan_verdict(planned)))
+                if (planned && stands(was) && was->verdict != VERDICT_LOST &&
+                    !verdict_lets_start(plan_verdict(planned)))
                         add_fall(arena, was->name, was->file, plan_reason(planned), &falls);
         }
         return falls;
@@ -57,7 +59,8 @@ static Diags find_fallen(const Keeper *keeper) {
                 const StatusInstance *was = &reload->status->instances[i];
                 const StatusInstance *is = status_find(now, was->name);
 
-                if (is && stands(was) && !verdict_lets_start(is->verdict))
+                if (is && stands(was) && !verdict_lets_start(is->verdict) &&
+                    was->verdict != VERDICT_LOST)
                         add_fall(reload->arena, was->name, was->file, &is->reason, &fallen);
         }
         return fallen;
@@ -196,6 +199,33 @@ static void look_keeping(Keeper *keeper) {
         keeper_look_anew(keeper);
 }
 
+static void settle(Keeper *keeper) {
+        Reload *reload = &keeper->reload;
+
+        arena_free(reload->before.arena);
+        reload->before = (Asked){};
+        reload->state = KEEPER_RELOAD_APPLIED;
+        reload->stage = RELOAD_SETTLING;
+        let_go(keeper->look->ledger);
+}
+
+/* NEXT: what remains to be done for it. */
+static void take_back(Keeper *keeper, const Diags *fallen, ReloadStage next) {
+        Reload *reload = &keeper->reload;
+        Ledger *before = ledger_copy(keeper->look_arena, reload->ledger);
+        Arena *tried = keeper->asked.arena;
+
+        refuse(keeper, fallen);
+        let_go(keeper->look->ledger);
+        keeper->look->ledger->instances = before->instances;
+        keeper->look->ledger->guard = before->guard;
+        keeper->asked = reload->before;
+        reload->before = (Asked){};
+        reload->stage = next;
+        keeper_look_anew(keeper);
+        arena_free(tried);
+}
+
 KeeperReload keeper_reload(Keeper *keeper, bool is_forced, uint64_t now_usec) {
         Asked asked = {.arena = arena_new()};
 
@@ -219,34 +249,14 @@ KeeperReload keeper_reload(Keeper *keeper, bool is_forced, uint64_t now_usec) {
         keeper->asked = asked;
         ledger_reload(keeper->look->ledger);
         look_keeping(keeper);
+        /* Units that run keep theirs: for what does not fit beside it nobody's pages are moved. */
+        falls = find_falls(keeper->reload.arena, keeper->reload.status, keeper->look->plan);
+        if (falls.list.n > 0 && !is_forced) {
+                take_back(keeper, &falls, RELOAD_NONE);
+                return KEEPER_RELOAD_REFUSED;
+        }
         keeper_begin(keeper, KEEPER_FRESH, now_usec);
         return KEEPER_RELOAD_BEGUN;
-}
-
-static void settle(Keeper *keeper) {
-        Reload *reload = &keeper->reload;
-
-        arena_free(reload->before.arena);
-        reload->before = (Asked){};
-        reload->state = KEEPER_RELOAD_APPLIED;
-        reload->stage = RELOAD_SETTLING;
-        let_go(keeper->look->ledger);
-}
-
-static void take_back(Keeper *keeper, const Diags *fallen) {
-        Reload *reload = &keeper->reload;
-        Ledger *before = ledger_copy(keeper->look_arena, reload->ledger);
-        Arena *tried = keeper->asked.arena;
-
-        refuse(keeper, fallen);
-        let_go(keeper->look->ledger);
-        keeper->look->ledger->instances = before->instances;
-        keeper->look->ledger->guard = before->guard;
-        keeper->asked = reload->before;
-        reload->before = (Asked){};
-        reload->stage = RELOAD_TAKING_BACK;
-        keeper_look_anew(keeper);
-        arena_free(tried);
 }
 
 bool keeper_reload_continue(Keeper *keeper, uint64_t now_usec) {
@@ -257,7 +267,7 @@ bool keeper_reload_continue(Keeper *keeper, uint64_t now_usec) {
                 Diags fallen = find_fallen(keeper);
 
                 if (fallen.list.n > 0 && !reload->is_forced)
-                        take_back(keeper, &fallen);
+                        take_back(keeper, &fallen, RELOAD_TAKING_BACK);
                 else
                         settle(keeper);
                 keeper_begin(keeper, KEEPER_FRESH, now_usec);

@@ -40,20 +40,30 @@ bool is_all_known(const History *history) {
         return !has_strangers(history);
 }
 
-static bool is_guessed(const History *history, size_t i) {
-        return i < UNITS && history->units[i].state == UNIT_LET && has_strangers(history) &&
-               !is_counted(history, history->units[i].name);
+/* A unit that nobody counts has mapped nothing yet: what strangers have reserved is likely its own, as far as
+ * anybody can see, and then it may take as much once more. */
+static bool is_guessed(const History *history) {
+        for (size_t i = 0; i < UNITS; i++)
+                if (history->units[i].state == UNIT_LET && history->units[i].was_gated &&
+                    !is_counted(history, history->units[i].name))
+                        return has_strangers(history);
+        return false;
 }
 
 /* What hugeplan does by itself hurts nobody who was safe: strangers and units without a gate neither. As
  * long as strangers have left somebody without pages, that is said of nobody: he who has his again when a
- * pool is repaired takes them. */
-static void check_still_safe(History *history, Players before) {
+ * pool is repaired takes them. And who might have died before was not safe: the orders in which that happens
+ * are only sometimes among those that were tried. */
+static void check_still_safe(History *history, Players before, Players now) {
         for (size_t i = 0; i < UNITS + STRANGERS; i++) {
                 Players player = (Players) 1 << i;
 
-                if (!(before & player) && history->unsafe & history->asked & player &&
-                    !is_guessed(history, i))
+                if (before & player || !(now & history->asked & player) || is_guessed(history))
+                        continue;
+                if (could_have_died(history, i, SUPPOSE_STRANGERS_TOUCH)) {
+                        if (has_strangers(history))
+                                history->hurt |= player;
+                } else
                         break_off(history, "safety",
                                   "%s was safe, and may die now when all touch their pages",
                                   player_name(history, i));
@@ -62,6 +72,15 @@ static void check_still_safe(History *history, Players before) {
 
 /* Who is let start is safe from all others of whom hugeplan knows; from strangers who have reserved pages
  * before, where nobody knows, too, or it is said as soon as it has mapped its own. */
+/* Somebody was told to start though he lacks some, and Isolate=no keeps him from nothing: whose pages he may
+ * take is said once they are mapped. */
+static bool has_short(const History *history) {
+        for (size_t i = 0; i < UNITS; i++)
+                if (history->units[i].state != UNIT_DOWN && history->units[i].is_short)
+                        return true;
+        return false;
+}
+
 static void check_let_start(History *history, const Status *status) {
         Players unsafe = history->unsafe & ~history->hurt;
 
@@ -69,11 +88,14 @@ static void check_let_start(History *history, const Status *status) {
                 const Unit *unit = &history->units[i];
                 Players player = player_unit(history, unit);
 
+                /* Who starts short is told at its gate what others may take. */
                 if (!(unsafe & player) || !unit->was_gated ||
+                    (unit->is_short && !is_counted(history, unit->name)) ||
                     is_named_exposed(status, unit->name) ||
                     (has_strangers(history) && !is_counted(history, unit->name)))
                         continue;
-                if (history->unsafe_alone & player)
+                if (history->unsafe_alone & player &&
+                    (unit->state == UNIT_UP || !has_short(history)))
                         break_off(history, "let start",
                                   "%s was let start, and may die when all units touch their pages",
                                   unit->name);
@@ -84,19 +106,41 @@ static void check_let_start(History *history, const Status *status) {
         }
 }
 
-static void check_safety(History *history, Actor actor, const Status *status) {
+/* Surplus pages are no reservation: who lives only because the kernel would find him some at his fault or
+ * mmap(2) may lose that to everybody who maps, and to each page that becomes free on another node, for then
+ * it looks for none. No write can be held against that; pages that stand are judged by themselves, as if
+ * there were no more of the others. */
+static void look_who_is_safe(History *history, Actor actor) {
         Players before = history->unsafe, before_alone = history->unsafe_alone;
+        Players before_bare = history->unsafe_bare;
 
-        history->unsafe = find_unsafe(history, true);
-        history->unsafe_alone = history->unsafe ? find_unsafe(history, false) : 0;
-        if (actor == ACTOR_STRANGER)
+        history->unsafe = find_unsafe(history, SUPPOSE_STRANGERS_TOUCH | SUPPOSE_SURPLUS_PAGES);
+        history->unsafe_alone = history->unsafe ? find_unsafe(history, SUPPOSE_SURPLUS_PAGES) : 0;
+        history->unsafe_bare = may_overcommit(history)
+                                       ? find_unsafe(history, SUPPOSE_STRANGERS_TOUCH)
+                                       : history->unsafe;
+        /* While strangers have left too few pages for all, it is who comes first that has his. */
+        if (actor == ACTOR_STRANGER || history->hurt != 0)
                 history->hurt |= (history->unsafe & ~before) |
                                  (history->unsafe_alone & ~before_alone);
-        else if (actor == ACTOR_HUGEPLAN && history->hurt == 0)
-                check_still_safe(history, before);
+        else if (actor == ACTOR_HUGEPLAN)
+                check_still_safe(history, before | before_bare, history->unsafe);
+        if (actor == ACTOR_STRANGER || history->hurt_bare != 0)
+                history->hurt_bare |= history->unsafe_bare & ~before_bare;
+        else if (actor == ACTOR_HUGEPLAN)
+                check_still_safe(history, before_bare, history->unsafe_bare);
+        /* Strangers had left him nothing but surplus pages, and those are gone. */
+        history->hurt |= history->unsafe & history->hurt_bare & ~before;
         history->hurt &= history->unsafe;
+        history->hurt_bare &= history->unsafe_bare;
         history->asked = find_asked(history);
-        check_let_start(history, status);
+        kernel_free(history->judged);
+        history->judged = kernel_copy(history->kernel);
+}
+
+void check_between(History *history, Actor actor) {
+        if (!history->broken && !kernel_broke_promise(history->kernel))
+                look_who_is_safe(history, actor);
 }
 
 /* ---- 2: who is ready can start ---- */
@@ -128,7 +172,8 @@ static void check_ready(History *history, const Status *status) {
                                  instance->pages_wanted, false))
                         break_off(history, "ready", "%s is ready, and could not start",
                                   instance->name);
-                else if (!has_strangers(history) &&
+                /* Who may come first is known only of those who are counted. */
+                else if (is_all_known(history) &&
                          !could_start(history, &policy, instance->page_size_bytes,
                                       instance->pages_wanted, true))
                         break_off(history, "ready", "%s is ready, and others may take its pages",
@@ -224,7 +269,8 @@ void check_after(History *history, Actor actor) {
         }
         const Status *status = keeper_judge(history->keeper, arena, false);
 
-        check_safety(history, actor, status);
+        look_who_is_safe(history, actor);
+        check_let_start(history, status);
         check_ready(history, status);
         check_rest(history);
         check_pools_said(history, status);

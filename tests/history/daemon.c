@@ -17,8 +17,8 @@ static void listen(void *userdata, const KeeperEvent *event) {
 
 /* ---- writing ---- */
 
-static void check_write(History *history, const ApplyOperation *operation,
-                        const PoolCounts *before) {
+static void check_write(History *history, const ApplyOperation *operation, const PoolCounts *before,
+                        bool was_overtaken) {
         PoolCounts after = pool_counts(history);
 
         for (unsigned i = 0; i < history->n_sizes; i++)
@@ -35,7 +35,8 @@ static void check_write(History *history, const ApplyOperation *operation,
                                           "node %u had %" PRIu64 " pages, %" PRIu64
                                           " of them found, and now has %" PRIu64,
                                           node, was, *found, is);
-                        if (!operation->is_bound &&
+                        /* Whoever has reserved pages that were about to go has surplus ones. */
+                        if (!was_overtaken && !(operation->is_bound && history->is_sandboxed) &&
                             after.surplus[i][node] > before->surplus[i][node])
                                 break_off(history, "made surplus",
                                           "node %u: %" PRIu64 " surplus pages, and %" PRIu64
@@ -60,6 +61,21 @@ static int perform(History *history, const ApplyOperation *operation) {
         return r;
 }
 
+/* Between what it has read and what it writes there is time for others. */
+static bool meanwhile(History *history) {
+        Actor actor;
+
+        if (!chance(history, 5))
+                return false;
+        check_between(history, ACTOR_HUGEPLAN);
+        say(history, "      meanwhile:");
+        history->was_overtaken = true;
+        if (chance(history, 60) ? somebody_touches(history, &actor)
+                                : somebody_maps(history, &actor))
+                check_between(history, actor);
+        return true;
+}
+
 /* Before 6.7 a count that is written to a node takes the surplus of all others on top, which who may not
  * bind himself cannot avoid (apply.c): then the pools are not what was planned. False: the daemon was
  * killed. */
@@ -68,12 +84,13 @@ static bool work(History *history) {
 
         while (!model_root_is_dead(history->root) &&
                keeper_next(history->keeper, history->now_usec, &operation)) {
+                bool was_overtaken = meanwhile(history);
                 PoolCounts before = pool_counts(history);
                 int r = perform(history, &operation);
 
                 say(history, "        %s <- %s%s", operation.path,
                     text_excerpt(history->arena, operation.text, 40), r < 0 ? " (fails)" : "");
-                check_write(history, &operation, &before);
+                check_write(history, &operation, &before, was_overtaken);
                 if (operation.is_bound && history->is_sandboxed)
                         history->is_over = true;
                 if (model_root_is_dead(history->root))
@@ -99,6 +116,8 @@ void daemon_boot(History *history) {
         model_root_revive(history->root);
         history->keeper = keeper_new(history->root, listen, history);
         keeper_start(history->keeper);
+        memset(history->lowered, 0, sizeof(history->lowered));
+        history->is_edited = false;
         keeper_begin(history->keeper, KEEPER_FRESH, history->now_usec);
         work(history);
         retry(history);
@@ -124,6 +143,22 @@ static bool is_same(const History *history, const PoolCounts *before) {
         return memcmp(&now, before, sizeof(now)) == 0;
 }
 
+/* With OnDrift=report a look writes nothing back. */
+static void check_not_repaired(History *history) {
+        PoolCounts now = pool_counts(history);
+
+        if (keeper_config(history->keeper)->host.on_drift != DRIFT_REPORT)
+                return;
+        for (unsigned i = 0; i < history->n_sizes; i++)
+                for (unsigned node = 0; node < history->n_nodes; node++)
+                        if (history->lowered[i][node] > 0 &&
+                            now.persistent[i][node] >= history->lowered[i][node])
+                                break_off(history, "reported only",
+                                          "others have lowered the pool of node %u to %" PRIu64
+                                          " pages, and a look has raised it",
+                                          node, history->lowered[i][node] - 1);
+}
+
 static bool verify_once(History *history, bool has_memory) {
         bool wants_repair;
 
@@ -131,6 +166,7 @@ static bool verify_once(History *history, bool has_memory) {
                 return false;
         if (work(history))
                 retry(history);
+        check_not_repaired(history);
         return true;
 }
 
@@ -149,11 +185,8 @@ bool daemon_verify(History *history, bool has_memory) {
                 daemon_kill(history);
                 return true;
         }
-        /* With OnDrift=report it leaves what was lowered, and then plans with what there is; and what strangers
-         * have is laid where pages are. */
-        if (!has_strangers(history) &&
-            keeper_config(history->keeper)->host.on_drift == DRIFT_REPAIR &&
-            !is_same(history, &after))
+        /* What strangers have is laid where pages are. */
+        if (!has_strangers(history) && !is_same(history, &after))
                 break_off(history, "not in one step",
                           "nothing has happened since it looked, and it has written again");
         history->is_settled = true;
@@ -195,7 +228,8 @@ static void check_said(History *history, const PoolChanges *changes, const PoolC
 
 /* ---- changes ---- */
 
-/* Names and grants: all that a reload may change. */
+/* Names and grants: all that a reload may change. Where hugeplan does not know of all who have pages, grants
+ * are laid around what they have. */
 static const char *keeper_text(const History *history) {
         const Config *config = keeper_config(history->keeper);
         const Plan *plan = keeper_plan(history->keeper);
@@ -204,7 +238,7 @@ static const char *keeper_text(const History *history) {
         for (size_t i = 0; i < config->n_instances; i++)
                 text_printf(&text, "%s %s; ", config->instances[i].name,
                             config->instances[i].fingerprint);
-        for (size_t i = 0; i < plan->n_instances; i++) {
+        for (size_t i = 0; i < plan->n_instances && is_all_known(history); i++) {
                 const PlanInstance *instance = &plan->instances[i];
 
                 text_printf(&text, "%s", instance->demand->config->name);
@@ -252,6 +286,8 @@ void daemon_reload(History *history, bool is_forced) {
         const uint64_t *planned = without_cover(history);
         const char *text = keeper_text(history);
 
+        history->was_overtaken = false;
+        memset(history->lowered, 0, sizeof(history->lowered));
         if (keeper_reload(history->keeper, is_forced, history->now_usec) == KEEPER_RELOAD_BEGUN)
                 work(history);
         if (model_root_is_dead(history->root)) {
@@ -266,12 +302,15 @@ void daemon_reload(History *history, bool is_forced) {
                                                      : "refused");
         if (result.state == KEEPER_RELOAD_APPLIED || result.state == KEEPER_RELOAD_REFUSED)
                 check_said(history, &result.pools, &before);
-        if (result.state != KEEPER_RELOAD_APPLIED)
+        /* With OnDrift=report what was lowered before is raised by the reload. */
+        if (result.state != KEEPER_RELOAD_APPLIED && !history->was_overtaken &&
+            keeper_config(history->keeper)->host.on_drift == DRIFT_REPAIR)
                 check_nothing_changed(history, text, planned);
         if (is_forced && result.state == KEEPER_RELOAD_REFUSED)
                 break_off(history, "refused reload", "was refused though it was forced");
         retry(history);
         history->is_settled = true;
+        history->is_edited = history->is_edited && result.state != KEEPER_RELOAD_APPLIED;
 }
 
 void daemon_release(History *history) {
@@ -284,6 +323,7 @@ void daemon_release(History *history) {
         PoolCounts before = pool_counts(history);
 
         say(history, "      hugeplanctl release %s", name);
+        memset(history->lowered, 0, sizeof(history->lowered));
         keeper_release(history->keeper, name, history->now_usec);
         if (!work(history)) {
                 daemon_kill(history);
@@ -306,10 +346,18 @@ static void take_claim(History *history, Unit *unit, const char *instance) {
                                                          ledger_granted_pages(&hold->granted)};
 }
 
+/* By the files that hugepland has read it is another unit's: then somebody asks who does not start, and is
+ * told whether it is ready. */
+static bool is_starting(const History *history, const Unit *unit, const char *instance) {
+        const InstanceConfig *config = config_find(keeper_config(history->keeper), instance);
+
+        return config && text_equals(config->unit, unit->name);
+}
+
 bool daemon_gate(History *history, Unit *unit, const char *instance) {
         const Gate fresh = {
                 .instance = instance,
-                .is_starting = true,
+                .is_starting = is_starting(history, unit, instance),
                 .policy = unit->policy,
                 .group = arena_printf(history->arena, PATH_CGROUP "%s", unit->group),
                 .run = unit->run,
@@ -324,14 +372,21 @@ bool daemon_gate(History *history, Unit *unit, const char *instance) {
                         keeper_try_gate(history->keeper, arena, &gate, true, &status, &reason);
 
                 if (answer == GATE_WAIT && !model_root_is_dead(history->root)) {
+                        memset(history->lowered, 0, sizeof(history->lowered));
                         if (!keeper_is_working(history->keeper))
                                 keeper_begin(history->keeper, KEEPER_FRESH, history->now_usec);
                         work(history);
                 }
                 /* The gate calls again who takes the place of the one that hung up. */
                 if (model_root_is_dead(history->root)) {
+                        bool was_edited = history->is_edited;
+
                         daemon_kill(history);
                         gate = fresh;
+                        /* A fence of its daemon before stays with this start, and that may have gone by
+                         * files that are others now. */
+                        if (was_edited)
+                                return false;
                         continue;
                 }
                 if (answer == GATE_WAIT)
@@ -343,7 +398,9 @@ bool daemon_gate(History *history, Unit *unit, const char *instance) {
                                             : verdict_name(status.verdict));
                 unit->is_short = unit->is_short ||
                                  (answer == GATE_PASS && status.verdict != VERDICT_READY);
-                if (answer == GATE_PASS)
+                if (answer == GATE_PASS && !gate.is_starting)
+                        unit->was_gated = false;
+                else if (answer == GATE_PASS)
                         take_claim(history, unit, instance);
                 return answer == GATE_PASS;
         }

@@ -94,6 +94,7 @@ PoolCounts pool_counts(const History *history) {
 static void end(History *history) {
         keeper_free(history->keeper);
         root_free(history->root);
+        kernel_free(history->judged);
         kernel_free(history->kernel);
 }
 

@@ -66,6 +66,7 @@ typedef struct Unit {
 typedef struct Stranger {
         KernelProcess *process; /* NULL: none here */
         KernelPolicy policy;
+        uint64_t nodes;    /* to which its cpuset binds it; 0: to none */
         bool was_promised; /* what it maps was reserved */
 } Stranger;
 
@@ -99,6 +100,7 @@ typedef struct History {
         Kernel *kernel;
         Root *root;
         unsigned n_nodes, n_sizes;
+        uint64_t vm_nodes; /* the cpuset of machine.slice/vm; 0: it has none */
         bool is_sandboxed; /* the daemon may not set a memory policy */
         Described described[DESCRIBED];
         Unit units[UNITS];
@@ -108,11 +110,19 @@ typedef struct History {
         Keeper *keeper;
         uint64_t now_usec;
         uint64_t found[KERNEL_SIZES_MAX][NODES]; /* never lowered below this by us */
-        bool is_settled; /* it has looked since anything happened, and has nothing left to do */
+        bool is_edited;                          /* files have changed that it has not read */
+        /* Pages that others have left of a pool of which instances had more, plus 1; nobody has asked for
+         * more since. */
+        uint64_t lowered[KERNEL_SIZES_MAX][NODES];
+        bool was_overtaken; /* by somebody, since it began with something */
+        bool is_settled;    /* it has looked since anything happened, and has nothing left to do */
         /* Judged last. */
         Players unsafe, asked; /* of those who were asked */
         Players unsafe_alone;  /* even if strangers touch nothing */
         Players hurt;          /* by strangers, and not safe since */
+        /* The same if there are no surplus pages to be had from now on. */
+        Players unsafe_bare, hurt_bare;
+        Kernel *judged; /* a copy, as it was then */
         uint64_t n_forks;
         /* What did not hold; NULL: all has held so far. */
         const char *broken;
@@ -162,6 +172,7 @@ void unit_start(History *history, Unit *unit);
 void unit_map(History *history, Unit *unit);
 void unit_stop(History *history, Unit *unit);
 /* Some process touches some pages; false, here and below: there is none. */
+bool somebody_maps(History *history, Actor *ret_actor);
 bool somebody_touches(History *history, Actor *ret_actor);
 bool stranger_comes(History *history);
 bool stranger_goes(History *history);
@@ -179,7 +190,12 @@ bool has_strangers(const History *history);
 
 /* Who would die if everybody touched all that he mapped, or may map, in some order or other. */
 Players find_asked(const History *history);
-Players find_unsafe(History *history, bool do_strangers_touch);
+/* STRANGERS_TOUCH, SURPLUS_PAGES: they do; such may yet be had. */
+typedef enum Supposed { SUPPOSE_STRANGERS_TOUCH = 1, SUPPOSE_SURPLUS_PAGES = 2 } Supposed;
+Players find_unsafe(History *history, unsigned supposed);
+bool may_overcommit(const History *history);
+/* Whether PLAYER might have died as things were when they were judged last, in one of many orders more. */
+bool could_have_died(History *history, size_t player, unsigned supposed);
 /* Whether a unit under POLICY that maps PAGES now, and touches them, lives; OTHERS_FIRST: even if all
  * others touch theirs before. */
 bool could_start(History *history, const MemoryPolicy *policy, uint64_t page_bytes, uint64_t pages,
@@ -197,6 +213,9 @@ static inline Players player_stranger(const History *history, const Stranger *st
 
 /* Whether hugeplan knows of all who have huge pages what they have. */
 bool is_all_known(const History *history);
+
+/* After somebody has done something while hugeplan is at work: only that nobody was hurt. */
+void check_between(History *history, Actor actor);
 
 /* After somebody has done something. */
 void check_after(History *history, Actor actor);

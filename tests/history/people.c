@@ -78,6 +78,7 @@ void unit_stop(History *history, Unit *unit) {
 
 /* What its settings say, whatever hugeplan thinks of it. */
 static void claim_by_itself(History *history, Unit *unit) {
+        unit->n_claims = 0;
         for (size_t i = 0; i < DESCRIBED && unit->n_claims < CLAIMS; i++) {
                 const Described *described = &history->described[i];
 
@@ -106,12 +107,12 @@ void unit_start(History *history, Unit *unit) {
         history->is_settled = false;
         kernel_group_make(history->kernel, unit->group);
         say(history, "      %s starts%s", unit->name, unit->was_gated ? "" : " without a gate");
-        if (!unit->was_gated) {
-                claim_by_itself(history, unit);
-        } else if (!pass_gates(history, unit)) {
+        if (unit->was_gated && !pass_gates(history, unit)) {
                 remove_unit(history, unit);
                 return;
         }
+        if (!unit->was_gated)
+                claim_by_itself(history, unit);
         unit->state = UNIT_LET;
 }
 
@@ -235,14 +236,17 @@ bool stranger_comes(History *history) {
 
         if (stranger->process)
                 return false;
+        bool is_in_vm = chance(history, 30);
+
         stranger->policy = random_policy(history);
+        stranger->nodes = is_in_vm ? history->vm_nodes : 0;
         stranger->was_promised = !is_noreserve;
-        stranger->process = kernel_spawn(
-                history->kernel,
-                &(KernelSpawn){.name = "stranger",
-                               .group = chance(history, 30) ? "/machine.slice/vm" : "/user.slice",
-                               .policy = stranger->policy,
-                               .cpu_node = random_cpu_node(history)});
+        stranger->process =
+                kernel_spawn(history->kernel,
+                             &(KernelSpawn){.name = "stranger",
+                                            .group = is_in_vm ? "/machine.slice/vm" : "/user.slice",
+                                            .policy = stranger->policy,
+                                            .cpu_node = random_cpu_node(history)});
         history->is_settled = false;
         int r = kernel_map(stranger->process,
                            &(KernelMap){.page_bytes = 2 * MIB,
@@ -283,6 +287,25 @@ static void note_found(History *history) {
                                 MIN(history->found[i][node], now.persistent[i][node]);
 }
 
+/* Where instances have pages: they are the keeper's to put back. */
+static void note_lowered(History *history, const PoolCounts *before) {
+        const Plan *plan = keeper_plan(history->keeper);
+        PoolCounts now = pool_counts(history);
+
+        for (unsigned i = 0; i < history->n_sizes; i++)
+                for (unsigned node = 0; node < history->n_nodes; node++) {
+                        const PlanPool *pool =
+                                plan_pool(plan, node, kernel_page_bytes(history->kernel, i));
+                        uint64_t granted = pool ? pool->granted_pages : 0;
+                        uint64_t persistent = now.persistent[i][node];
+
+                        if (persistent >= granted)
+                                history->lowered[i][node] = 0;
+                        else if (persistent < before->persistent[i][node])
+                                history->lowered[i][node] = persistent + 1;
+                }
+}
+
 void stranger_writes(History *history) {
         uint64_t n = draw(history, 0, 90);
         int node = chance(history, 50) ? KERNEL_HOST : (int) draw(history, 0, history->n_nodes - 1);
@@ -296,7 +319,10 @@ void stranger_writes(History *history) {
         }
         say(history, "      somebody sets nr_hugepages of %s to %" PRIu64,
             node == KERNEL_HOST ? "the host" : arena_printf(history->arena, "node %d", node), n);
+        PoolCounts before = pool_counts(history);
+
         kernel_set_pool(history->kernel, NULL, node, 2 * MIB, n);
+        note_lowered(history, &before);
         if (node == KERNEL_HOST)
                 keeper_note_host_written(history->keeper, history->now_usec);
         note_found(history);
@@ -314,4 +340,18 @@ void strangers_take_memory(History *history) {
         }
         say(history, "      others give back memory of node %u", node);
         kernel_give_memory(history->kernel, node, bytes);
+}
+
+/* ---- whoever it is ---- */
+
+bool somebody_maps(History *history, Actor *ret_actor) {
+        Unit *unit = &history->units[draw(history, 0, UNITS - 1)];
+
+        *ret_actor = ACTOR_STRANGER;
+        if (unit->state != UNIT_LET)
+                return stranger_comes(history);
+        if (unit->was_gated)
+                *ret_actor = ACTOR_UNIT;
+        unit_map(history, unit);
+        return true;
 }

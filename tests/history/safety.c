@@ -3,7 +3,7 @@
  * run anywhere run where it hurts most. */
 #include "history/history.h"
 
-enum { PLAYERS = UNITS + STRANGERS, RANDOM_ORDERS = 2, WORST_ORDERS = 3 };
+enum { PLAYERS = UNITS + STRANGERS, RANDOM_ORDERS = 2, WORST_ORDERS = 3, MANY_ORDERS = 100 };
 
 typedef struct Fork {
         History *history;
@@ -28,24 +28,33 @@ static KernelProcess *fork_unit(Fork *fork, const Unit *unit) {
 }
 
 /* Who came without asking, or knows that it lacks some, may find nothing when it comes to map. */
-static bool takes_part(const Unit *unit, bool do_strangers_touch) {
+static bool takes_part(const Unit *unit, unsigned supposed) {
         return unit->state == UNIT_UP
-                       ? unit->was_gated || do_strangers_touch
+                       ? unit->was_gated || supposed & SUPPOSE_STRANGERS_TOUCH
                        : unit->state == UNIT_LET && unit->was_gated && !unit->is_short;
 }
 
-static Fork fork_new(History *history, bool do_strangers_touch, uint64_t number) {
+static void end_overcommit(Kernel *kernel) {
+        uint64_t bytes;
+
+        for (size_t i = 0; (bytes = kernel_page_bytes(kernel, i)) > 0; i++)
+                kernel_set_overcommit(kernel, bytes, 0);
+}
+
+static Fork fork_new(History *history, Kernel *kernel, unsigned supposed, uint64_t number) {
         Fork fork = {
                 .history = history,
-                .kernel = kernel_copy(history->kernel),
+                .kernel = kernel_copy(kernel),
                 .random = {history->options->seed * 7919 + number},
         };
 
         history->n_forks++;
+        if (!(supposed & SUPPOSE_SURPLUS_PAGES))
+                end_overcommit(fork.kernel);
         for (size_t i = 0; i < UNITS; i++) {
                 const Unit *unit = &history->units[i];
 
-                if (!takes_part(unit, do_strangers_touch))
+                if (!takes_part(unit, supposed))
                         continue;
                 fork.of[i] = fork_unit(&fork, unit);
                 fork.has_mapped[i] = unit->state == UNIT_UP;
@@ -54,7 +63,8 @@ static Fork fork_new(History *history, bool do_strangers_touch, uint64_t number)
                 const Stranger *stranger = &history->strangers[i];
 
                 /* Of what is not reserved nobody can know; what it takes is as a stranger does. */
-                if (do_strangers_touch && stranger->process && stranger->was_promised)
+                if (supposed & SUPPOSE_STRANGERS_TOUCH && stranger->process &&
+                    stranger->was_promised)
                         fork.of[UNITS + i] =
                                 kernel_process(fork.kernel, kernel_pid(stranger->process));
                 fork.has_mapped[UNITS + i] = true;
@@ -159,15 +169,23 @@ bool has_strangers(const History *history) {
         return false;
 }
 
+bool may_overcommit(const History *history) {
+        for (unsigned i = 0; i < history->n_sizes; i++)
+                if (kernel_pool(history->kernel, KERNEL_HOST, kernel_page_bytes(history->kernel, i))
+                            .overcommit_pages > 0)
+                        return true;
+        return false;
+}
+
 static bool has_died(const Fork *fork, size_t i) {
         return fork->of[i] && (fork->has_failed[i] || !kernel_is_alive(fork->of[i]));
 }
 
 /* A stranger whose pages were never reserved takes what it gets. */
-static bool is_asked_for(const History *history, size_t i, bool do_strangers_touch) {
+static bool is_asked_for(const History *history, size_t i, unsigned supposed) {
         if (i < UNITS)
-                return takes_part(&history->units[i], do_strangers_touch);
-        return do_strangers_touch && history->strangers[i - UNITS].process &&
+                return takes_part(&history->units[i], supposed);
+        return supposed & SUPPOSE_STRANGERS_TOUCH && history->strangers[i - UNITS].process &&
                history->strangers[i - UNITS].was_promised;
 }
 
@@ -175,6 +193,8 @@ static uint64_t bound_nodes(const History *history, size_t i) {
         KernelPolicy policy = i < UNITS ? kernel_policy(history, &history->units[i].run_policy)
                                         : history->strangers[i - UNITS].policy;
 
+        if (i >= UNITS && history->strangers[i - UNITS].nodes)
+                return history->strangers[i - UNITS].nodes;
         return policy.mode == KERNEL_POLICY_BIND ? policy.nodes : 0;
 }
 
@@ -182,20 +202,20 @@ Players find_asked(const History *history) {
         Players asked = 0;
 
         for (size_t i = 0; i < PLAYERS; i++)
-                if (is_asked_for(history, i, true))
+                if (is_asked_for(history, i, SUPPOSE_STRANGERS_TOUCH))
                         asked |= (Players) 1 << i;
         return asked;
 }
 
-Players find_unsafe(History *history, bool do_strangers_touch) {
+Players find_unsafe(History *history, unsigned supposed) {
         Players unsafe = 0;
 
         for (unsigned n = 0; n < RANDOM_ORDERS; n++) {
-                Fork fork = fork_new(history, do_strangers_touch, n);
+                Fork fork = fork_new(history, history->kernel, supposed, n);
 
                 play_randomly(&fork);
                 for (size_t i = 0; i < PLAYERS; i++)
-                        if (is_asked_for(history, i, do_strangers_touch) && has_died(&fork, i))
+                        if (is_asked_for(history, i, supposed) && has_died(&fork, i))
                                 unsafe |= (Players) 1 << i;
                 fork_end(&fork);
         }
@@ -203,9 +223,8 @@ Players find_unsafe(History *history, bool do_strangers_touch) {
                 uint64_t nodes = bound_nodes(history, i);
 
                 for (unsigned n = 0;
-                     n < WORST_ORDERS && nodes && is_asked_for(history, i, do_strangers_touch);
-                     n++) {
-                        Fork fork = fork_new(history, do_strangers_touch, 100 * i + n);
+                     n < WORST_ORDERS && nodes && is_asked_for(history, i, supposed); n++) {
+                        Fork fork = fork_new(history, history->kernel, supposed, 100 * i + n);
 
                         play_against(&fork, i, nodes);
                         if (has_died(&fork, i))
@@ -216,9 +235,27 @@ Players find_unsafe(History *history, bool do_strangers_touch) {
         return unsafe;
 }
 
+bool could_have_died(History *history, size_t player, unsigned supposed) {
+        uint64_t nodes = bound_nodes(history, player);
+        bool has_died_once = false;
+
+        for (unsigned n = 0; n < MANY_ORDERS && !has_died_once; n++) {
+                Fork fork = fork_new(history, history->judged, supposed, 1000 + n);
+
+                if (nodes && n % 4 > 0)
+                        play_against(&fork, player, nodes);
+                else
+                        play_randomly(&fork);
+                has_died_once = has_died(&fork, player);
+                fork_end(&fork);
+        }
+        return has_died_once;
+}
+
 bool could_start(History *history, const MemoryPolicy *policy, uint64_t page_bytes, uint64_t pages,
                  bool is_others_first) {
-        Fork fork = fork_new(history, true, 77);
+        Fork fork = fork_new(history, history->kernel,
+                             SUPPOSE_STRANGERS_TOUCH | SUPPOSE_SURPLUS_PAGES, 77);
         KernelPolicy own = kernel_policy(history, policy);
         KernelProcess *process =
                 kernel_spawn(fork.kernel, &(KernelSpawn){.name = "starter",

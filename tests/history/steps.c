@@ -96,7 +96,8 @@ static bool step_touch(History *history) {
 static bool step_edit(History *history) {
         for (uint64_t n = draw(history, 1, 2); n > 0; n--)
                 world_edit(history);
-        if (!chance(history, 80))
+        check_after(history, ACTOR_HUGEPLAN);
+        if (history->broken || !chance(history, 80))
                 return true;
         say(history, "      hugeplanctl reload");
         daemon_reload(history, chance(history, 15));

@@ -50,12 +50,14 @@ static void make_groups(History *history) {
         }
         if (!chance(history, 20))
                 return;
+        unsigned node = (unsigned) draw(history, 0, history->n_nodes - 1);
+
+        history->vm_nodes = UINT64_C(1) << node;
         kernel_group_make(history->kernel, "/machine.slice/vm");
         kernel_group_write(history->kernel, "/", "cgroup.subtree_control", "+cpuset");
         kernel_group_write(history->kernel, "/machine.slice", "cgroup.subtree_control", "+cpuset");
-        kernel_group_write(
-                history->kernel, "/machine.slice/vm", "cpuset.mems",
-                arena_printf(history->arena, "%" PRIu64, draw(history, 0, history->n_nodes - 1)));
+        kernel_group_write(history->kernel, "/machine.slice/vm", "cpuset.mems",
+                           arena_printf(history->arena, "%u", node));
 }
 
 static void find_pages(History *history) {
@@ -117,16 +119,23 @@ static const char *path_of(const History *history, const char *name) {
         return arena_printf(history->arena, "/etc/hugeplan.d/%s.conf", name);
 }
 
+/* The write at which hugepland is to be killed may be an administrator's, and that is made all the same. */
 static void write_described(History *history, const Described *described) {
         const char *text = described_text(history, described);
 
-        root_write_file(history->root, path_of(history, described->name), text, 0644);
+        if (root_write_file(history->root, path_of(history, described->name), text, 0644) < 0) {
+                daemon_revive(history);
+                root_write_file(history->root, path_of(history, described->name), text, 0644);
+        }
         say(history, "      %s.conf: %s", described->name,
             text_excerpt(history->arena, text + strlen("[Instance]\n"), 200));
 }
 
 static void remove_described(History *history, Described *described) {
-        root_remove(history->root, path_of(history, described->name));
+        if (root_remove(history->root, path_of(history, described->name)) < 0) {
+                daemon_revive(history);
+                root_remove(history->root, path_of(history, described->name));
+        }
         say(history, "      %s.conf is removed", described->name);
         described->name = NULL;
 }
@@ -245,6 +254,7 @@ void world_edit(History *history) {
                         described->is_broken = !described->is_broken;
                 write_described(history, described);
         }
+        history->is_edited = true;
         if (chance(history, 92)) {
                 say(history, "      systemctl daemon-reload");
                 systemd_reload(history);

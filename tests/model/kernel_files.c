@@ -87,15 +87,24 @@ static const char *through_self(const Kernel *kernel, Arena *arena, const char *
                                             : path;
 }
 
+static bool ends_with(const char *path, const char *name, size_t length) {
+        size_t path_length = strlen(path);
+
+        return path_length >= length && path[path_length - 1] == name[length - 1] &&
+               memcmp(path + path_length - length, name, length) == 0;
+}
+
 static const Attribute *find_attribute(Where *where, const char *path) {
         const char *name = strrchr(path, '/');
+        size_t name_length = name ? strlen(name) : 0;
 
         for (size_t i = 0; i < n_kernel_attributes; i++) {
                 const Attribute *attribute = &kernel_attributes[i];
                 Where here = {.kernel = where->kernel, .arena = where->arena};
                 const char *rest;
 
-                if (!name || !text_ends_with(attribute->path, name) ||
+                /* Most are another file, and few have the same name. */
+                if (!name || !ends_with(attribute->path, name, name_length) ||
                     !match(&here, attribute->path, path, &rest) || *rest ||
                     (attribute->exists && !attribute->exists(&here)))
                         continue;
@@ -142,15 +151,11 @@ static void list_group(const Kernel *kernel, Arena *arena, const Group *group, K
         for (size_t i = 0; i < ARRAY_LEN(group_attributes); i++)
                 if (group_read(kernel, arena, group, group_attributes[i]))
                         *vec_push(arena, names) = arena_strdup(arena, group_attributes[i]);
-        for (unsigned i = 0; i < kernel->n_sizes; i++)
-                for (size_t k = 0; k < ARRAY_LEN(hugetlb_attributes); k++) {
-                        char *name = arena_printf(arena, "hugetlb.%s.%s",
-                                                  group_size_name(arena, &kernel->sizes[i]),
-                                                  hugetlb_attributes[k]);
-
-                        if (group_read(kernel, arena, group, name))
-                                *vec_push(arena, names) = name;
-                }
+        for (unsigned i = 0; i < kernel->n_sizes && group->parent && group->charges; i++)
+                for (size_t k = 0; k < ARRAY_LEN(hugetlb_attributes); k++)
+                        *vec_push(arena, names) = arena_printf(
+                                arena, "hugetlb.%s.%s", group_size_name(arena, &kernel->sizes[i]),
+                                hugetlb_attributes[k]);
         if (!group->parent)
                 *vec_push(arena, names) = arena_strdup(arena, "memory.reclaim");
         VEC_FOREACH(child, &kernel->groups)

@@ -20,6 +20,7 @@ typedef enum EntryKind { ENTRY_DIRECTORY, ENTRY_FILE, ENTRY_LINK } EntryKind;
 typedef struct Entry {
         EntryKind kind;
         const char *path;
+        size_t path_length;
         char *text; /* of a link: where it leads */
         size_t size;
         uint64_t id, changed_at;
@@ -52,11 +53,20 @@ static Root *mutable(const Root *root) {
 
 /* ---- entries ---- */
 
-static Entry *find_entry(const Root *root, const char *path) {
+/* Asked very often: few paths have the same length. Those that are gone, too. */
+static Entry *find_place(const Root *root, const char *path) {
+        size_t length = strlen(path);
+
         VEC_FOREACH(entry, &root->entries)
-                if (!(*entry)->is_gone && text_equals((*entry)->path, path))
+                if ((*entry)->path_length == length && memcmp((*entry)->path, path, length) == 0)
                         return *entry;
         return NULL;
+}
+
+static Entry *find_entry(const Root *root, const char *path) {
+        Entry *entry = find_place(root, path);
+
+        return entry && !entry->is_gone ? entry : NULL;
 }
 
 static void touch(Root *root, Entry *entry) {
@@ -83,14 +93,12 @@ static const char *parent_path(Arena *arena, const char *path) {
  * given back. */
 static Entry *put(Root *root, EntryKind kind, const char *path, const char *text) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        Entry *entry = NULL, *parent;
+        Entry *entry = find_place(root, path), *parent;
 
-        VEC_FOREACH(one, &root->entries)
-                if (text_equals((*one)->path, path))
-                        entry = *one;
         if (!entry) {
                 entry = ARENA_NEW(root->arena, Entry);
                 entry->path = arena_strdup(root->arena, path);
+                entry->path_length = strlen(path);
                 *vec_push(root->arena, &root->entries) = entry;
         }
         set_text(entry, text ? text : "");
@@ -180,23 +188,34 @@ static int resolve(const Root *root, Arena *arena, const char *path, bool is_fol
 
 /* Most paths have no link in them, and are there: what has this very path is found at once. */
 static bool find_directly(const Root *root, const char *path, Found *ret) {
-        Entry *entry;
+        *ret = (Found){.path = path, .entry = find_entry(root, path)};
+        if (kernel_mount_at(root->kernel, path) || (ret->entry && ret->entry->kind == ENTRY_LINK))
+                return false;
+        if (!ret->entry || ret->entry->kind == ENTRY_DIRECTORY)
+                ret->kernel = kernel_file_kind(root->kernel, path);
+        return is_there(ret) && ret->kernel != KERNEL_FILE_LINK;
+}
 
-        if (root->is_dead || kernel_mount_at(root->kernel, path))
+/* It is no path from one directory to another, and its directory, which has this very path, has none. */
+static bool is_missing(const Root *root, Arena *arena, const char *path) {
+        const char *name = strrchr(path, '/');
+        Found above;
+
+        if (!name || name == path || !name[1] || text_equals(name, "/.") ||
+            text_equals(name, "/..") || find_entry(root, path) ||
+            kernel_mount_at(root->kernel, path) ||
+            kernel_file_kind(root->kernel, path) != KERNEL_FILE_NONE)
                 return false;
-        entry = find_entry(root, path);
-        if (entry ? entry->kind != ENTRY_FILE
-                  : kernel_file_kind(root->kernel, path) != KERNEL_FILE_ATTRIBUTE)
-                return false;
-        *ret = (Found){.path = path,
-                       .kernel = entry ? KERNEL_FILE_NONE : KERNEL_FILE_ATTRIBUTE,
-                       .entry = entry};
-        return true;
+        return find_directly(root, parent_path(arena, path), &above) && is_directory(&above);
 }
 
 static int find(const Root *root, Arena *arena, const char *path, bool is_followed, Found *ret) {
+        if (root->is_dead)
+                return -EIO;
         if (find_directly(root, path, ret))
                 return 0;
+        if (is_missing(root, arena, path))
+                return -ENOENT;
         int r = resolve(root, arena, path, is_followed, &path);
 
         if (r == 0)

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HISTORIES = 2000, STEPS = 24 };
+enum { HISTORIES = 2000, STEPS = 12 };
 
 typedef struct Run {
         uint64_t n, from, steps;

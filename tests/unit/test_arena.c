@@ -50,6 +50,23 @@ static void test_copies(void **state) {
         assert_non_null(arena_memdup(*state, NULL, 0));
 }
 
+/* Whether it fits where the next object would be or not: it is whole, and what comes after it is empty. */
+static void test_print(void **state) {
+        enum { LENGTHS = 9000 };
+
+        for (int length = 0; length < LENGTHS; length += 1 + length / 7) {
+                const char *text = arena_printf(*state, "%*s", length, "");
+                const char *again = arena_printf(*state, "%*d", length, 1);
+                const unsigned char *after = arena_alloc(*state, 24);
+
+                assert_int_equal(strlen(text), length);
+                assert_int_equal(strlen(again), MAX(length, 1));
+                assert_int_equal(again[MAX(length, 1) - 1], '1');
+                for (size_t i = 0; i < 24; i++)
+                        assert_int_equal(after[i], 0);
+        }
+}
+
 static void test_freeing(void **state) {
         Arena *arena = arena_new();
 
@@ -158,6 +175,7 @@ int main(void) {
                 TEST(test_alignment_and_zero),
                 TEST(test_large_objects),
                 TEST(test_copies),
+                TEST(test_print),
                 TEST(test_freeing),
                 TEST(test_overflow_ends),
                 TEST(test_vector),

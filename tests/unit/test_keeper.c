@@ -382,6 +382,78 @@ static void test_drift_is_reported_only(void **state) {
         assert_text(text_string(&play->told), "node 0 has 60 pages of 2M instead of 100\n");
 }
 
+/* Below what was found the ledger takes a pool for what it is; nobody has asked for its repair by that. */
+static void test_drift_below_what_was_found(void **state) {
+        Play *play = *state;
+        bool wants_repair;
+
+        tree_write(play->tree, "/etc/hugeplan.d/00.conf", "[Host]\nKeepFree=1G\nOnDrift=report\n");
+        play->pools[0].total = 50;
+        show_host(play);
+        write_config(play, "a", "Pages=100\nNodes=0");
+        boot(play);
+        assert_text(round_of(play), "0:100");
+        play->pools[0].total = 40;
+        show_host(play);
+        for (int i = 0; i < 3; i++) {
+                assert_false(keeper_verify(play->keeper, false, true, 0, &wants_repair));
+                assert_false(wants_repair);
+        }
+        assert_text(text_string(&play->told), "node 0 has 40 pages of 2M instead of 100\n");
+        assert_verdict(play, "a", "lost");
+        /* Who asks for it gets it, and what comes then is another matter. */
+        keeper_reload(play->keeper, false, play->now_usec);
+        assert_text(run(play), "0:100");
+        assert_verdict(play, "a", "ready");
+        remove_config(play, "a");
+        keeper_reload(play->keeper, false, play->now_usec);
+        assert_text(run(play), "0:40");
+}
+
+/* With a pause before it is repaired, as there is against who keeps writing. */
+static void test_drift_below_what_was_found_waits(void **state) {
+        Play *play = *state;
+        bool wants_repair;
+
+        play->pools[0].total = 50;
+        show_host(play);
+        write_config(play, "a", "Pages=100\nNodes=0");
+        boot(play);
+        round_of(play);
+        play->pools[0].total = 40;
+        show_host(play);
+        for (int i = 0; i < 3; i++) {
+                assert_false(keeper_verify(play->keeper, false, false, 0, &wants_repair));
+                assert_true(wants_repair);
+        }
+        assert_true(keeper_verify(play->keeper, false, true, 0, &wants_repair));
+        assert_text(run(play), "0:100");
+        assert_false(keeper_verify(play->keeper, false, false, 0, &wants_repair));
+        assert_false(wants_repair);
+}
+
+/* Pages that others have moved to another node are given back there by who repairs only. */
+static void test_moved_pages_are_reported_only(void **state) {
+        Play *play = *state;
+        bool wants_repair;
+
+        tree_write(play->tree, "/etc/hugeplan.d/00.conf", "[Host]\nKeepFree=1G\nOnDrift=report\n");
+        write_config(play, "a", "Pages=100\nNodes=0");
+        boot(play);
+        round_of(play);
+        play->pools[0].total = 60;
+        play->pools[1].total = 40;
+        show_host(play);
+        for (int i = 0; i < 3; i++)
+                assert_false(keeper_verify(play->keeper, false, true, 0, &wants_repair));
+        /* The rest is put right by others. */
+        play->pools[0].total = 100;
+        show_host(play);
+        assert_false(keeper_verify(play->keeper, false, true, 0, &wants_repair));
+        keeper_reload(play->keeper, false, play->now_usec);
+        assert_text(run(play), "1:0");
+}
+
 /* ---- gates ---- */
 
 static Gate starting(const char *instance, const char *unit, Arena *arena) {
@@ -681,6 +753,29 @@ static void test_gates_of_one_unit(void **state) {
         assert_int_equal(play->pools[0].total, 130);
 }
 
+/* The fence leaves the unit what its first instance was let start with, though a more important one, which
+ * does not run, has a claim to it as well. */
+static void test_gates_of_one_unit_and_fence(void **state) {
+        Play *play = *state;
+        Gate first = starting("a", "x.service", play->tree->arena),
+             second = starting("b", "x.service", play->tree->arena);
+        size_t n_rounds;
+
+        tree_write(play->tree, "/etc/hugeplan.d/00.conf", "[Host]\nKeepFree=1G\nOnDrift=report\n");
+        write_config(play, "c", "Pages=40\nNodes=0\nPriority=55");
+        begin(state, "Pages=100\nNodes=0\nUnit=x.service",
+              "Pages=30\nNodes=0\nUnit=x.service\nPriority=60");
+        round_of(play);
+        keeper_release(play->keeper, "b", play->now_usec);
+        run(play);
+        assert_int_equal(play->pools[0].total, 140);
+        start_unit(play, "x.service", 0, 0);
+        assert_text(pass_gate(play, &first, &n_rounds), "pass");
+        assert_text(pass_gate(play, &second, &n_rounds), "pass");
+        assert_text(tree_read(play->tree, GROUPS "x.service/hugetlb.2MB.rsvd.max"),
+                    "272629760\n"); /* 130 pages */
+}
+
 /* Where its control group is not known, or has no counters, nobody counts. */
 static void test_gate_not_counted(void **state) {
         Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", NULL);
@@ -882,6 +977,32 @@ static void test_reload_refused_for_who_runs(void **state) {
 
 /* It looked well, and memory turned out to be fragmented: what was tried is taken back, and whoever stood
  * has what he had. */
+/* Beside what a unit keeps that runs somebody would not fit: that can be seen, too. */
+static void test_reload_refused_beside_who_runs(void **state) {
+        Play *play = begin(state, "Pages=600\nNodes=0\nUnit=a.service", "Pages=300\nNodes=0");
+        Gate gate = starting("a", "a.service", play->tree->arena);
+        size_t n_rounds;
+
+        round_of(play);
+        start_unit(play, "a.service", 0, 0);
+        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+        write_config(play, "a", "Pages=600\nNodes=1\nUnit=a.service");
+        write_config(play, "b", "Pages=700\nNodes=0");
+        assert_int_equal(keeper_reload(play->keeper, false, play->now_usec), KEEPER_RELOAD_REFUSED);
+        assert_text(run(play), "-");
+        const KeeperReloadResult result = keeper_reload_result(play->keeper);
+
+        assert_contains(problems_text(play->tree->arena, &result.problems),
+                        "b stands, and would not be let start any more");
+        assert_text(round_of(play), "-");
+        assert_text(state_text(play), "a 0:600; b 0:300; hold a.service/a 600 any counted run r1");
+        /* By force both are laid elsewhere. */
+        assert_int_equal(keeper_reload(play->keeper, true, play->now_usec), KEEPER_RELOAD_BEGUN);
+        run(play);
+        assert_int_equal(keeper_reload_result(play->keeper).state, KEEPER_RELOAD_APPLIED);
+        assert_verdict(play, "b", "refused");
+}
+
 static void test_reload_taken_back(void **state) {
         Play *play = begin(state, "Pages=100\nNodes=0", "Pages=30\nNodes=1");
 
@@ -904,6 +1025,31 @@ static void test_reload_taken_back(void **state) {
         assert_verdict(play, "b", "ready");
         assert_int_equal(result.pools.n, 0);
         assert_int_equal(result.changes.n, 0);
+}
+
+/* Others have taken pages of a unit that runs, and they cannot be had again: a reload is none the worse for
+ * it, and may bring what others need. */
+static void test_reload_beside_lost(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=1\nPlacement=bind\nUnit=a.service", NULL);
+        Gate gate = starting("a", "a.service", play->tree->arena);
+        size_t n_rounds;
+
+        gate.policy = (MemoryPolicy){.kind = MEMORY_POLICY_BIND};
+        id_set_add(&gate.policy.nodes, 1);
+        round_of(play);
+        start_unit(play, "a.service", 0, 0);
+        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+        stop_unit(play, "a.service", 0, 0);
+        start_unit(play, "a.service", 100, 0);
+        play->pools[1].total = play->pools[1].most = 60;
+        show_host(play);
+        assert_verdict(play, "a", "lost");
+        write_config(play, "b", "Pages=30\nNodes=0");
+        assert_int_equal(keeper_reload(play->keeper, false, play->now_usec), KEEPER_RELOAD_BEGUN);
+        run(play);
+        assert_int_equal(keeper_reload_result(play->keeper).state, KEEPER_RELOAD_APPLIED);
+        assert_verdict(play, "b", "ready");
+        assert_verdict(play, "a", "lost");
 }
 
 /* The same by force. */
@@ -1025,6 +1171,9 @@ int main(void) {
                 PLAY_TEST(test_held_back),
                 PLAY_TEST(test_drift),
                 PLAY_TEST(test_drift_is_reported_only),
+                PLAY_TEST(test_drift_below_what_was_found),
+                PLAY_TEST(test_drift_below_what_was_found_waits),
+                PLAY_TEST(test_moved_pages_are_reported_only),
                 PLAY_TEST(test_gate_passes),
                 PLAY_TEST(test_gate_of_who_asks),
                 PLAY_TEST(test_gate_waits),
@@ -1039,6 +1188,7 @@ int main(void) {
                 PLAY_TEST(test_gate_beside_others),
                 PLAY_TEST(test_gate_of_another_run),
                 PLAY_TEST(test_gates_of_one_unit),
+                PLAY_TEST(test_gates_of_one_unit_and_fence),
                 PLAY_TEST(test_gate_not_counted),
                 PLAY_TEST(test_gate_and_fence),
                 PLAY_TEST(test_gate_widens_fence),
@@ -1048,7 +1198,9 @@ int main(void) {
                 PLAY_TEST(test_reload_rejected),
                 PLAY_TEST(test_reload_refused),
                 PLAY_TEST(test_reload_refused_for_who_runs),
+                PLAY_TEST(test_reload_refused_beside_who_runs),
                 PLAY_TEST(test_reload_taken_back),
+                PLAY_TEST(test_reload_beside_lost),
                 PLAY_TEST(test_reload_forced),
                 PLAY_TEST(test_reload_killed),
                 PLAY_TEST(test_reload_moves),

@@ -485,6 +485,7 @@ typedef struct Thief {
         const Fixture *fixture;
         uint64_t on_write;
         uint64_t n_writes, n_failed;
+        KernelMapping *memory;
 } Thief;
 
 static void take_pages(void *userdata, const char *path, const char *text) {
@@ -506,6 +507,48 @@ static void count_failures(void *userdata, const char *path, const char *text, i
         (void) path;
         (void) text;
         thief->n_failed += error < 0;
+}
+
+/* Somebody who is bound there reserves all that is about to be given back: it is taken back, for him. */
+static void reserve_pages(void *userdata, const char *path, const char *text) {
+        Thief *thief = userdata;
+
+        (void) path;
+        (void) text;
+        if (++thief->n_writes == 1)
+                kernel_map(database(thief->fixture, NULL, kernel_bind(1)),
+                           &(KernelMap){.n_pages = 40}, &thief->memory);
+}
+
+static void test_apply_takes_back(void **state) {
+        const Fixture *fixture = *state;
+        Arena *arena = fixture->arena;
+        Thief thief = {.fixture = fixture};
+
+        kernel_set_pool(fixture->kernel, NULL, 0, 2 * MIB, 20);
+        kernel_set_pool(fixture->kernel, NULL, 1, 2 * MIB, 40);
+        const Config *config =
+                config_make(arena, "a.conf", "[Instance]\nNodeMemory=0:40M 1:2M\n", NULL);
+        const Topology *topology = probe_topology(fixture->root, arena);
+        Ledger *ledger = ledger_of_idle(arena, topology);
+
+        ledger_pool(ledger, 0, 2 * MIB)->found_pages = 0;
+        ledger_pool(ledger, 1, 2 * MIB)->found_pages = 0;
+        const ApplyInput input = {
+                .root = fixture->root,
+                .config = config,
+                .topology = topology,
+                .ledger = ledger,
+                .plan = plan_with(arena, config, topology, ledger, NULL),
+                .deadline_usec = UINT64_MAX,
+        };
+
+        assert_text(steps_text(arena, input.plan), "1:2M:40->1");
+        model_root_set_hooks(fixture->root, &(ModelRootHooks){reserve_pages, NULL, &thief});
+        run_all(fixture, apply_new(arena, &input));
+        assert_int_equal(thief.n_writes, 2);
+        assert_int_equal(kernel_pool(fixture->kernel, 1, 2 * MIB).free_pages, 40);
+        assert_true(kernel_touch_all(thief.memory));
 }
 
 /* A foreign process comes between what was read and what is written. */
@@ -567,16 +610,27 @@ static void test_state(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                ROOT_TEST(test_is_the_model), ROOT_TEST(test_files),
-                ROOT_TEST(test_links),        ROOT_TEST(test_identity),
-                ROOT_TEST(test_topology),     ROOT_TEST(test_reclaim_file),
-                ROOT_TEST(test_own_cpuset),   ROOT_TEST(test_writes),
-                ROOT_TEST(test_directories),  ROOT_TEST(test_thp),
-                ROOT_TEST(test_holders),      ROOT_TEST(test_units),
-                ROOT_TEST(test_fence),        ROOT_TEST(test_mount_use),
-                ROOT_TEST(test_apply),        ROOT_TEST(test_apply_tries_hard),
-                ROOT_TEST(test_hooks),        ROOT_TEST(test_failures),
-                ROOT_TEST(test_death),        ROOT_TEST(test_state),
+                ROOT_TEST(test_is_the_model),
+                ROOT_TEST(test_files),
+                ROOT_TEST(test_links),
+                ROOT_TEST(test_identity),
+                ROOT_TEST(test_topology),
+                ROOT_TEST(test_reclaim_file),
+                ROOT_TEST(test_own_cpuset),
+                ROOT_TEST(test_writes),
+                ROOT_TEST(test_directories),
+                ROOT_TEST(test_thp),
+                ROOT_TEST(test_holders),
+                ROOT_TEST(test_units),
+                ROOT_TEST(test_fence),
+                ROOT_TEST(test_mount_use),
+                ROOT_TEST(test_apply),
+                ROOT_TEST(test_apply_tries_hard),
+                ROOT_TEST(test_apply_takes_back),
+                ROOT_TEST(test_hooks),
+                ROOT_TEST(test_failures),
+                ROOT_TEST(test_death),
+                ROOT_TEST(test_state),
         };
 
         return RUN_TESTS(tests);
