@@ -34,11 +34,18 @@ static json_t *hold_to_json(const StatusHold *hold) {
                          integer(hold->pages), "nodes", nodes_to_json(hold->nodes, hold->n_nodes));
 }
 
-static json_t *reserved_to_json(const StatusReserved *reserved) {
-        json_t *nodes = id_set_is_empty(&reserved->nodes) ? json_null() : json_array();
+static json_t *ids_to_json(const IdSet *ids) {
+        json_t *array = json_array();
 
-        ID_SET_FOREACH(node, &reserved->nodes)
-        json_array_append_new(nodes, json_integer(node));
+        ID_SET_FOREACH(id, ids)
+        json_array_append_new(array, json_integer(id));
+        return array;
+}
+
+static json_t *reserved_to_json(const StatusReserved *reserved) {
+        json_t *nodes = id_set_is_empty(&reserved->nodes) ? json_null()
+                                                          : ids_to_json(&reserved->nodes);
+
         return json_pack("{ss? ss? so so so sb}", "unit", reserved->unit, "instance",
                          reserved->instance, "pageSizeBytes", integer(reserved->page_size_bytes),
                          "pages", integer(reserved->pages), "nodes", nodes, "likely",
@@ -180,6 +187,20 @@ static void add_writes(json_t *array, const HostWrites *writes) {
                         array, json_pack("{ss ss}", "path", write->path, "value", write->value));
 }
 
+static json_t *exposures_to_json(const Plan *plan) {
+        json_t *exposures = json_array();
+
+        VEC_FOREACH(exposure, &plan->exposures)
+                json_array_append_new(exposures,
+                                      json_pack("{ss so so so ss? so}", "unit", exposure->unit,
+                                                "pageSizeBytes", integer(exposure->page_size_bytes),
+                                                "pages", integer(exposure->pages), "nodes",
+                                                ids_to_json(&exposure->nodes), "taker",
+                                                exposure->taker, "takerPages",
+                                                integer(exposure->taker_pages)));
+        return exposures;
+}
+
 json_t *plan_to_json(const Plan *plan, const Plan *after_reload, const HostPlan *host) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         json_t *writes = json_array(), *reloaded = json_null();
@@ -189,8 +210,9 @@ json_t *plan_to_json(const Plan *plan, const Plan *after_reload, const HostPlan 
         if (after_reload)
                 reloaded = json_pack("{so so}", "instances", grants_to_json(after_reload), "steps",
                                      steps_to_json(arena, after_reload));
-        return json_pack("{so so so so}", "instances", grants_to_json(plan), "steps",
-                         steps_to_json(arena, plan), "writes", writes, "afterReload", reloaded);
+        return json_pack("{so so so so so}", "instances", grants_to_json(plan), "steps",
+                         steps_to_json(arena, plan), "writes", writes, "exposures",
+                         exposures_to_json(plan), "afterReload", reloaded);
 }
 
 /* ---- reading ---- */

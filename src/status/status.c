@@ -487,11 +487,15 @@ Diag status_exposure(Arena *arena, const Exposure *exposure) {
                 .id = problem_id(PROBLEM_PAGES_EXPOSED),
                 .text = arena_printf(
                         arena,
-                        "%s pages of %s that %s has reserved on %s and not touched yet "
-                        "may be taken by %s, which may take %s there",
+                        "%s pages of %s that %s has reserved on %s and not touched yet may be "
+                        "taken by %s%s may take %s there",
                         format_count(arena, exposure->pages),
                         format_page_size(arena, exposure->page_size_bytes), exposure->unit,
-                        nodes_text(arena, &exposure->nodes), taker,
+                        nodes_text(arena, &exposure->nodes),
+                        exposure->pages > exposure->taker_pages ? "others: " : "",
+                        exposure->pages > exposure->taker_pages
+                                ? taker
+                                : arena_printf(arena, "%s, which", taker),
                         format_count(arena, exposure->taker_pages)),
                 .remedy = exposure->taker
                                   ? arena_printf(arena,
