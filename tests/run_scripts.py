@@ -128,6 +128,7 @@ def test_interrupted_build(checkout: Checkout) -> None:
 
 def main() -> int:
     source = pathlib.Path(sys.argv[1])
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup(1) would have everybody below ignore it
     tests: dict[str, Callable[[Checkout], None]] = {
         name: function for name, function in globals().items() if name.startswith("test_")}
     n_failed = 0

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -31,6 +32,13 @@ def why_not() -> str | None:
     return None
 
 
+def is_for_this_host(script: pathlib.Path) -> bool:
+    """The other ones are for guests of several nodes."""
+    needed = re.search(r"^# needs (\d+) nodes$", script.read_text(), re.MULTILINE)
+    n_nodes = len(list(pathlib.Path("/sys/devices/system/node").glob("node[0-9]*")))
+    return not needed or int(needed[1]) <= n_nodes
+
+
 def runs(scripts: list[pathlib.Path]) -> list[list[str]]:
     one = os.environ.get("HUGEPLAN_SEED")
     n_seeds = int(os.environ.get("HUGEPLAN_SEEDS", SEEDS))
@@ -45,7 +53,7 @@ def main() -> int:
         print(reason)
         return SKIP
     program, directory = sys.argv[1], pathlib.Path(sys.argv[2])
-    scripts = sorted(directory.glob("*.script"))
+    scripts = sorted(filter(is_for_this_host, directory.glob("*.script")))
     if not scripts:
         print(f"{directory} holds no scripts")
         return 1

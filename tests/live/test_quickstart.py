@@ -6,7 +6,7 @@ it was.
 usage: HUGEPLAN_LIVE=1 test_quickstart.py --quickstart=SCRIPT [--runs=N] [TEST...]
 
 Each run has a terminal of its own, as a person's has, so that Ctrl-C reaches every process in the
-foreground. The moments are drawn; HUGEPLAN_SEED=N repeats them. Needs what test_live.py does. Without
+foreground. The moments are drawn; HUGEPLAN_SEED=N repeats them, and HUGEPLAN_RUNS=N says how many. Needs what test_live.py does. Without
 HUGEPLAN_LIVE=1, or where something is missing, it says so and skips (77).
 """
 
@@ -306,13 +306,14 @@ def test_keeps_out_of_the_way(demonstration: Demonstration, draw: random.Random,
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--quickstart", type=pathlib.Path, required=True)
-    parser.add_argument("--runs", type=int, default=14)
+    parser.add_argument("--runs", type=int, default=int(os.environ.get("HUGEPLAN_RUNS", "14")))
     parser.add_argument("tests", nargs="*")
     options = parser.parse_args()
-    reason = why_not()
+    reason = why_not() if options.runs > 0 else "no runs are wanted"
     if reason:
         print(f"skipped: {reason}")
         return SKIP
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup(1) would have everybody below ignore it
     seed = int(os.environ.get("HUGEPLAN_SEED") or random.randrange(1 << 32))
     print(f"HUGEPLAN_SEED={seed}", flush=True)
     with host_as_it_was():

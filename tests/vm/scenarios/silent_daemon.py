@@ -161,7 +161,8 @@ def socket_is_removed() -> None:
     done = sh(f"systemctl start {SERVICE}")
     check(done.returncode == 0 and SOCKET.exists(), "also one that was removed meanwhile", said(done))
     check_serves("the daemon that was started")
-    for what in (f"rm -r {SOCKET.parent}", f"rm {SOCKET}"):
+    # hugepland may have made its socket again before the directory can be removed.
+    for what in (f"rm -r {SOCKET.parent} || [ -e {SOCKET} ]", f"rm {SOCKET}"):
         output(what)
         done = sh("systemctl restart hugeplan.service")
         check(done.returncode == 0, f"after {what}: the advice can be followed", said(done))
@@ -253,7 +254,8 @@ def hanging(command: str) -> dict[str, Content]:
 
 
 SCENARIO = Scenario(
-    suites=("bookworm", "trixie"),
+    suites=("trixie",),
+    more_suites=("bookworm",),
     nodes=(Node("1G"), Node("1G")),
     files={
         "/usr/bin/mongod": (0o755, f"#!/bin/sh\nsleep {ANSWER_SEC}\necho 'db version v7.0.14'\n"),
@@ -272,7 +274,7 @@ SCENARIO = Scenario(
     files_on={
         "trixie": {
             "/etc/systemd/system/hugeplan.service.d/pauses.conf": (
-                "[Service]\nRestartSec=500ms\nRestartSteps=8\nRestartMaxDelaySec=30s\n"
+                "[Service]\nRestartSec=3s\nRestartSteps=5\nRestartMaxDelaySec=30s\n"
             )
         }
     },
