@@ -213,6 +213,7 @@ static void begin_round(Keeper *keeper, uint64_t now_usec) {
         keeper->is_another_wanted = false;
         keeper->is_hurried = false;
         keeper->is_drift_left = false;
+        keeper_forget_lost(keeper);
         keeper->n_passes = 0;
         /* Before the pools: a gate may let its instance through between two writes to them. */
         keeper_set_thp(keeper, &keeper->look->host.thp);
@@ -369,9 +370,10 @@ bool keeper_verify(Keeper *keeper, bool has_memory, bool may_repair, uint64_t no
         bool is_drifted = keeper_look_for_drift(keeper) > 0;
         bool is_short = has_memory && waits_for_memory(keeper->look->plan);
 
-        /* A pool below what was found there is known as it is from now on, and pages that were moved are where
-         * they are: what has to be written all the same is still there to be repaired, until that is done. */
-        is_drifted = is_drifted || (keeper->is_drift_left && is_anything_left(keeper));
+        /* A pool below what was found there is known as it is from now on, pages that were moved are where they
+         * are, and plans are made with what is there: it is there to be repaired all the same, until that is done. */
+        is_drifted = is_drifted || keeper_is_anything_lost(keeper) ||
+                     (keeper->is_drift_left && is_anything_left(keeper));
         keeper->is_drift_left = is_drifted;
         if (is_drifted && !is_short) {
                 if (keeper->asked.config->host.on_drift == DRIFT_REPORT)
@@ -526,6 +528,7 @@ Keeper *keeper_new(const Root *root, KeeperListener listener, void *userdata) {
                 .round_arena = arena_new(),
                 .efforts_arena = arena_new(),
                 .starting_arena = arena_new(),
+                .lost_arena = arena_new(),
         };
         return keeper;
 }
@@ -544,6 +547,7 @@ Keeper *keeper_free(Keeper *keeper) {
         arena_free(keeper->rejected_arena);
         arena_free(keeper->starting_arena);
         arena_free(keeper->told_arena);
+        arena_free(keeper->lost_arena);
         free(keeper);
         return NULL;
 }

@@ -40,6 +40,30 @@ static size_t tell_drifts(Keeper *keeper, const Drifts *drifts, const Topology *
         return n_repairable;
 }
 
+static void note_lost(Keeper *keeper, const Drift *drift) {
+        VEC_FOREACH(lost, &keeper->lost)
+                if (lost->node == drift->node && lost->page_size_bytes == drift->page_size_bytes)
+                        return;
+        *vec_push(keeper->lost_arena, &keeper->lost) = *drift;
+}
+
+bool keeper_is_anything_lost(const Keeper *keeper) {
+        VEC_FOREACH(lost, &keeper->lost) {
+                const Pool *pool =
+                        topology_pool(keeper->look->topology, lost->node, lost->page_size_bytes);
+
+                if (!pool || pool_persistent_pages(pool) < lost->expected_pages)
+                        return true;
+        }
+        return false;
+}
+
+void keeper_forget_lost(Keeper *keeper) {
+        arena_free(keeper->lost_arena);
+        keeper->lost_arena = arena_new();
+        keeper->lost = (Drifts){};
+}
+
 size_t keeper_look_for_drift(Keeper *keeper) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
         Arena *arena = arena_new();
@@ -49,6 +73,9 @@ size_t keeper_look_for_drift(Keeper *keeper) {
                                    look->topology, &look->host);
         size_t n = tell_drifts(keeper, &drifts, look->topology) + (look->moved_pages > 0);
 
+        VEC_FOREACH(drift, &drifts)
+                if (drift->kind == DRIFT_POOL_LOWERED || drift->kind == DRIFT_NODE_GONE)
+                        note_lost(keeper, drift);
         keeper_adopt(keeper, arena, look);
         return n;
 }

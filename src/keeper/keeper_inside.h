@@ -68,6 +68,8 @@ struct Keeper {
         PlanStartings starting;
         Arena *told_arena; /* drifts that were told, and are so still */
         SourceNames told;
+        Arena *lost_arena;
+        Drifts lost; /* pools that others have lowered, as long as no round has begun since */
 };
 
 void keeper_tell(const Keeper *keeper, int level, const char *id, const char *text);
@@ -86,6 +88,10 @@ void keeper_save(const Keeper *keeper);
 /* Looks anew, and says what others have changed since the host was left; what they have moved between
  * nodes is to be repaired, too. How many there are to repair. */
 size_t keeper_look_for_drift(Keeper *keeper);
+
+/* Whether others have lowered a pool and it has not come back, nor a round begun. */
+bool keeper_is_anything_lost(const Keeper *keeper);
+void keeper_forget_lost(Keeper *keeper);
 
 /* By the last look: what has been repaired is told again when it comes again. */
 void keeper_forget_drift(Keeper *keeper);

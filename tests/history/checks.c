@@ -15,8 +15,12 @@ static const char *player_name(const History *history, size_t i) {
                                         kernel_pid(history->strangers[i - UNITS].process));
 }
 
-/* Whether status says of a unit that others may take its pages. */
+/* Whether status says of a unit that others may take its pages, or that they have done so. */
 static bool is_named_exposed(const Status *status, const char *unit) {
+        for (size_t i = 0; i < status->n_instances; i++)
+                if (text_equals(status->instances[i].unit, unit) &&
+                    status->instances[i].verdict == VERDICT_LOST)
+                        return true;
         VEC_FOREACH(problem, &status->problems.list)
                 if (text_equals(problem->id, problem_id(PROBLEM_PAGES_EXPOSED)) &&
                     strstr(problem->text, unit))
