@@ -669,6 +669,24 @@ def test_drift_names_who_did_it(host: Host, fixture: str = "two-nodes-hole") -> 
     host.stop(daemon)
 
 
+def test_watchers_see_what_was_lost(host: Host, fixture: str = "two-nodes-hole") -> None:
+    """Though it is repaired at once."""
+    host.config("20-pg.conf", PG)
+    daemon = host.start()
+    with subprocess.Popen(["timeout", "20", *host.hugeplanctl, f"--root={host.root}", "--json=short",
+                           "status", "--watch"],
+                          stdout=subprocess.PIPE, text=True, env=run_cases.ENVIRONMENT) as watching:
+        check(json.loads(watching.stdout.readline())["instances"][0]["verdict"] == "ready", "at first")
+        host.pool_path(2).write_text("123\n")
+        verdicts = []
+        while "lost" not in verdicts or verdicts[-1] != "ready":
+            verdicts.append(json.loads(watching.stdout.readline())["instances"][0]["verdict"])
+            check(len(verdicts) < 20, str(verdicts))
+        watching.terminate()
+    check(host.pool(2) == 500, "it is repaired")
+    host.stop(daemon)
+
+
 def test_drift_is_reported(host: Host, fixture: str = "two-nodes-hole") -> None:
     host.config("00-host.conf", "[Host]\nOnDrift=report\n")
     host.config("20-pg.conf", PG)

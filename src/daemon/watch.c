@@ -6,6 +6,7 @@
  * slow timer finds what neither tells (soft-offlined pages, writers in other mount namespaces).
  * Whatever it was, the answer is the same: look again, and repair upwards. */
 #include "base/text.h"
+#include "daemon/clients.h"
 #include "daemon/journal.h"
 #include "daemon/manager.h"
 #include "host/clock.h"
@@ -145,10 +146,16 @@ static void verify(Manager *manager) {
                 return;
         }
         watch->has_hotplug = false;
-        if (keeper_verify(manager->keeper, has_memory, may_repair(watch), clock_now_usec(),
-                          &wants_repair)) {
-                if (wants_repair)
-                        note_repair(watch);
+        bool has_begun =
+                keeper_verify(manager->keeper, has_memory, false, clock_now_usec(), &wants_repair);
+
+        if (wants_repair && may_repair(watch)) {
+                clients_notify_subscribers(manager); /* who watches is to see what was lost */
+                note_repair(watch);
+                has_begun = keeper_verify(manager->keeper, has_memory, true, clock_now_usec(),
+                                          &wants_repair);
+        }
+        if (has_begun) {
                 manager_work(manager);
                 return;
         }
