@@ -46,7 +46,7 @@ SYSCTL = 10  # an administrator's own vm.nr_hugepages=
 # databases for 85, where nobody noticed.
 BOOT_SEC = 30
 SOON_SEC = 25
-KILLS = 10
+KILLS = 6  # one more than the limit that systemd has by default, at least
 N_ASKED, ANSWER_SEC = 3, 7  # more in all than TimeoutStartSec=, less each than is waited for
 
 
@@ -193,7 +193,7 @@ def crashes() -> None:
     check(restarts_of() >= before + KILLS - 1, "it was started each time", restarts_of())
     check_equal(unit(SOCKET_UNIT), "active", "its socket has borne it")
     check_equal(set(answers), {0}, "whoever asked has got an answer")
-    check_serves("after ten crashes it")
+    check_serves("after as many crashes it")
     check_equal(pools(), PLANNED, "the pools are as planned")
 
 
