@@ -123,18 +123,16 @@ static const MountUse *mount_of(const PlanInput *input, const PlanInstance *inst
         return NULL;
 }
 
-/* What its mount keeps is its own already, earmarked or in files that it left there. */
-static void add_mount(const PlanInput *input, const PlanInstance *instance, Starter *starter) {
-        const MountUse *mount = mount_of(input, instance);
-        int k = topology_page_size_index(input->topology, instance->page_size_bytes);
-
-        if (!mount || k < 0)
+/* What its mount keeps is its own already: in use by files that it left there, and else to be taken from the
+ * free pages of its nodes, where nobody else counts on it. */
+static void add_mount(const PlanInput *input, const Promises *promises,
+                      const PlanInstance *instance, Starter *starter) {
+        if (!mount_of(input, instance))
                 return;
-        starter->pages =
-                MIN(starter->pages,
-                    sub_floored(instance->pages_granted,
-                                mount_use_used_pages(
-                                        mount, input->topology->page_sizes[k].reserved_pages)));
+        VEC_FOREACH(row, &promises->list)
+                if (row->mount_of && text_equals(row->mount_of, starter->instance))
+                        starter->pages = MIN(starter->pages,
+                                             sub_floored(instance->pages_granted, row->used_pages));
         starter->has_mount = true;
 }
 
@@ -149,7 +147,7 @@ Starter plan_starter(const PlanInput *input, const Promises *promises,
                 .pages = sub_floored(instance->pages_granted, promises_loose_pages(promises, name)),
         };
 
-        add_mount(input, instance, &starter);
+        add_mount(input, promises, instance, &starter);
         if (!input->starting)
                 return starter;
         VEC_FOREACH(starting, input->starting)

@@ -116,25 +116,34 @@ static void add_units(Maker *maker) {
         }
 }
 
-/* What is reserved of it, and not counted for the unit, for the unit has not mapped it. */
+/* What is reserved of it, and not counted for the unit. */
 static void promise_mount(Maker *maker, Promise *row, uint64_t pages) {
-        uint64_t more = sub_floored(pages, row->pages);
-
-        row->pages += more;
-        row->owed_pages = sub_floored(row->owed_pages, more);
-        maker->unknown_left = sub_floored(maker->unknown_left, more);
+        row->pages += pages;
+        row->owed_pages = sub_floored(row->owed_pages, pages);
+        maker->unknown_left = sub_floored(maker->unknown_left, pages);
 }
 
-/* What files use of it, and is not counted for the unit, for an earlier run has touched it; where the
- * instance's pages are rather than elsewhere. */
-static void use_mount(Maker *maker, Promise *row, const LedgerInstance *granted, uint64_t pages) {
-        const Topology *topology = maker->promises->topology;
-        uint64_t left = sub_floored(pages, row->used_pages);
+/* What others had in use there before, as far as it still is. */
+static uint64_t used_before(const Maker *maker, size_t node) {
+        const LedgerPool *pool = ledger_pool(
+                maker->ledger, maker->promises->topology->nodes[node].id, maker->page_size_bytes);
 
-        row->owed_pages = sub_floored(row->owed_pages, left);
+        return pool ? pool->others_pages : UINT64_MAX;
+}
+
+/* Where the instance's pages are rather than elsewhere; ONLY_NEW: that came into use since others' pages were
+ * looked at. How many of PAGES. */
+static uint64_t use_mount(Maker *maker, Promise *row, const LedgerInstance *granted, uint64_t pages,
+                          bool only_new) {
+        const Topology *topology = maker->promises->topology;
+        uint64_t left = pages;
+
         for (int pass = 0; pass < 2; pass++)
                 for (size_t i = 0; i < topology->n_nodes; i++) {
-                        uint64_t here = MIN(left, maker->used_left[i]);
+                        uint64_t before = only_new ? used_before(maker, i) : 0;
+                        uint64_t here = MIN(left, before < UINT64_MAX
+                                                          ? sub_floored(maker->used_left[i], before)
+                                                          : maker->used_left[i]);
 
                         if (pass == 0)
                                 here = MIN(here,
@@ -144,6 +153,18 @@ static void use_mount(Maker *maker, Promise *row, const LedgerInstance *granted,
                         take_used(maker, row, i, here);
                         left -= here;
                 }
+        row->owed_pages = sub_floored(row->owed_pages, pages - left);
+        return pages - left;
+}
+
+/* What files have of it, and is not counted for the unit, for an earlier run has mapped it: touched, or, as
+ * far as nothing has come into use, reserved still. hugepage_subpool_get_pages() counts both. */
+static void add_files(Maker *maker, Promise *row, const LedgerInstance *granted, uint64_t pages) {
+        uint64_t left = pages - use_mount(maker, row, granted, pages, true);
+        uint64_t reserved = MIN(left, maker->unknown_left);
+
+        promise_mount(maker, row, reserved);
+        use_mount(maker, row, granted, left - reserved, false);
 }
 
 static const LedgerHold *hold_with_mount(const Maker *maker, const MountUse *mount) {
@@ -156,20 +177,24 @@ static const LedgerHold *hold_with_mount(const Maker *maker, const MountUse *mou
 
 static void add_mount(Maker *maker, const MountUse *mount) {
         const PageSize *size = &maker->promises->topology->page_sizes[maker->promises->size];
-        uint64_t used = mount_use_used_pages(mount, size->reserved_pages);
+        uint64_t in_files = mount_use_file_pages(mount, size->reserved_pages);
         const LedgerHold *hold = hold_with_mount(maker, mount);
         const LedgerInstance *granted = hold ? &hold->granted
                                              : ledger_instance(maker->ledger, mount->instance);
         Promise *row = hold ? find_row(maker->promises, hold->unit) : NULL;
 
         if (!row) {
-                if (mount->earmarked_pages == 0 && used == 0)
+                if (mount->earmarked_pages == 0 && in_files == 0)
                         return;
                 row = add_row(maker);
                 row->mount_of = mount->instance;
         }
-        promise_mount(maker, row, sub_floored(mount->earmarked_pages, used));
-        use_mount(maker, row, granted, used);
+        /* What the unit has mapped is of its other instances first, which have no files. */
+        uint64_t others = hold ? sub_floored(row->granted_pages, hold_pages(hold)) : 0;
+        uint64_t counted = sub_floored(row->used_pages + row->pages, others);
+
+        add_files(maker, row, granted, sub_floored(in_files, counted));
+        promise_mount(maker, row, sub_floored(mount->earmarked_pages, MAX(in_files, counted)));
 }
 
 static void add_mounts(Maker *maker) {
@@ -195,14 +220,6 @@ static bool is_counted(const Maker *maker, const Promise *row) {
 
 static uint64_t budget_of(const Promise *row) {
         return sub_floored(row->granted_pages, row->used_pages + row->pages);
-}
-
-/* What others had in use there before, as far as it still is. */
-static uint64_t used_before(const Maker *maker, size_t node) {
-        const LedgerPool *pool = ledger_pool(
-                maker->ledger, maker->promises->topology->nodes[node].id, maker->page_size_bytes);
-
-        return pool ? pool->others_pages : UINT64_MAX;
 }
 
 /* Pages that came into use since are its own, as far as its grant goes. */

@@ -4,7 +4,7 @@
 #include "base/size.h"
 #include "base/text.h"
 
-uint64_t mount_use_used_pages(const MountUse *mount, uint64_t reserved_pages) {
+uint64_t mount_use_file_pages(const MountUse *mount, uint64_t reserved_pages) {
         return MAX(mount->used_pages, sub_floored(mount->earmarked_pages, reserved_pages));
 }
 

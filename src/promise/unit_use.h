@@ -34,7 +34,7 @@ typedef struct MountUse {
         const char *instance;
         uint64_t page_size_bytes; /* 0: there is no such mount */
         uint64_t earmarked_pages; /* min_size= */
-        uint64_t used_pages;      /* by files in it; for certain, there may be more */
+        uint64_t used_pages; /* by files in it, touched or not; for certain, there may be more */
 } MountUse;
 
 typedef struct HostUse {
@@ -43,9 +43,9 @@ typedef struct HostUse {
         bool is_moving; /* pages were being taken or given back all the time that this was read */
 } HostUse;
 
-/* Of what a mount keeps, what no file uses is reserved, and what files use is not free. Where nothing is
+/* What files of a mount have, in use or reserved; the rest of what it keeps is reserved. Where nothing is
  * known of the files, what is earmarked and not reserved (of RESERVED_PAGES in all) must be in use. */
-uint64_t mount_use_used_pages(const MountUse *mount, uint64_t reserved_pages);
+uint64_t mount_use_file_pages(const MountUse *mount, uint64_t reserved_pages);
 
 /* NULL where nothing is known of the unit. */
 const UnitUse *unit_use_find(const HostUse *use, const char *unit);

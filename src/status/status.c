@@ -108,7 +108,8 @@ static void judge_pools(Judge *judge) {
                                 judge_pool(judge, i, k);
 }
 
-static void add_reserved(Judge *judge, size_t k, const Promise *row, uint64_t pages) {
+static void add_reserved(Judge *judge, size_t k, const Promise *row, uint64_t pages,
+                         bool is_likely) {
         if (pages == 0)
                 return;
         *vec_push(judge->arena, &judge->status->reserved) = (StatusReserved){
@@ -120,7 +121,7 @@ static void add_reserved(Judge *judge, size_t k, const Promise *row, uint64_t pa
                 .pages = pages,
                 .nodes = row && row->policy.kind == MEMORY_POLICY_BIND ? row->policy.nodes
                                                                        : (IdSet){},
-                .is_likely = row && row->pages == 0,
+                .is_likely = is_likely,
         };
 }
 
@@ -128,10 +129,11 @@ static void judge_reserved(Judge *judge) {
         for (size_t k = 0; k < judge->input->topology->n_page_sizes; k++) {
                 const Promises *promises = &judge->promises[k];
 
-                VEC_FOREACH(row, &promises->list)
-                        add_reserved(judge, k, row,
-                                     row->pages > 0 ? row->pages : row->likely_pages);
-                add_reserved(judge, k, NULL, promises->others_promised_pages);
+                VEC_FOREACH(row, &promises->list) {
+                        add_reserved(judge, k, row, row->pages, false);
+                        add_reserved(judge, k, row, row->likely_pages, true);
+                }
+                add_reserved(judge, k, NULL, promises->others_promised_pages, false);
         }
 }
 

@@ -172,14 +172,14 @@ static void check_ready(History *history, const Status *status) {
                 MemoryPolicy policy = instance->unit ? unit_policy(config, instance->unit)
                                                      : (MemoryPolicy){.kind = MEMORY_POLICY_ANY};
 
-                if (!could_start(history, &policy, instance->page_size_bytes,
-                                 instance->pages_wanted, false))
+                const Claim claim = {instance->page_size_bytes, instance->pages_wanted,
+                                     mount_of(history, instance->name)};
+
+                if (!could_start(history, &policy, &claim, false))
                         break_off(history, "ready", "%s is ready, and could not start",
                                   instance->name);
                 /* Who may come first is known only of those who are counted. */
-                else if (is_all_known(history) &&
-                         !could_start(history, &policy, instance->page_size_bytes,
-                                      instance->pages_wanted, true))
+                else if (is_all_known(history) && !could_start(history, &policy, &claim, true))
                         break_off(history, "ready", "%s is ready, and others may take its pages",
                                   instance->name);
         }

@@ -61,18 +61,23 @@ static int perform(History *history, const ApplyOperation *operation) {
         return r;
 }
 
-/* Between what it has read and what it writes there is time for others. */
-static bool meanwhile(History *history) {
-        Actor actor;
+/* Between what it has read and what it writes there is time for others. *LAST is who came before the last
+ * write: what is lowered while a stranger maps pages is taken back by the next write, and until then it is he
+ * who has left too few. */
+static bool meanwhile(History *history, Actor *last) {
+        Actor before = *last, actor;
 
+        *last = ACTOR_HUGEPLAN;
         if (!chance(history, 5))
                 return false;
-        check_between(history, ACTOR_HUGEPLAN);
+        check_between(history, before == ACTOR_STRANGER ? ACTOR_STRANGER : ACTOR_HUGEPLAN);
         say(history, "      meanwhile:");
         history->was_overtaken = true;
         if (chance(history, 60) ? somebody_touches(history, &actor)
-                                : somebody_maps(history, &actor))
+                                : somebody_maps(history, &actor)) {
                 check_between(history, actor);
+                *last = actor;
+        }
         return true;
 }
 
@@ -80,11 +85,12 @@ static bool meanwhile(History *history) {
  * bind himself cannot avoid (apply.c): then the pools are not what was planned. False: the daemon was
  * killed. */
 static bool work(History *history) {
+        Actor last = ACTOR_HUGEPLAN;
         ApplyOperation operation;
 
         while (!model_root_is_dead(history->root) &&
                keeper_next(history->keeper, history->now_usec, &operation)) {
-                bool was_overtaken = meanwhile(history);
+                bool was_overtaken = meanwhile(history, &last);
                 PoolCounts before = pool_counts(history);
                 int r = perform(history, &operation);
 
@@ -343,7 +349,8 @@ static void take_claim(History *history, Unit *unit, const char *instance) {
 
         if (hold && ledger_granted_pages(&hold->granted) > 0 && unit->n_claims < CLAIMS)
                 unit->claims[unit->n_claims++] = (Claim){hold->granted.page_size_bytes,
-                                                         ledger_granted_pages(&hold->granted)};
+                                                         ledger_granted_pages(&hold->granted),
+                                                         mount_of(history, instance)};
 }
 
 /* By the files that hugepland has read it is another unit's: then somebody asks who does not start, and is
@@ -352,6 +359,32 @@ static bool is_starting(const History *history, const Unit *unit, const char *in
         const InstanceConfig *config = config_find(keeper_config(history->keeper), instance);
 
         return config && text_equals(config->unit, unit->name);
+}
+
+bool daemon_ask(History *history, const char *instance) {
+        Gate gate = {.instance = instance, .run = ""};
+
+        for (unsigned i = 0; i < ROUNDS_MAX; i++) {
+                CLEANUP(arena_freep) Arena *arena = arena_new();
+                StatusInstance status = {};
+                Reason reason = {};
+                GateAnswer answer =
+                        keeper_try_gate(history->keeper, arena, &gate, true, &status, &reason);
+
+                if (answer == GATE_WAIT && !model_root_is_dead(history->root)) {
+                        memset(history->lowered, 0, sizeof(history->lowered));
+                        if (!keeper_is_working(history->keeper))
+                                keeper_begin(history->keeper, KEEPER_FRESH, history->now_usec);
+                        work(history);
+                }
+                if (model_root_is_dead(history->root)) {
+                        daemon_kill(history);
+                        return false;
+                }
+                if (answer != GATE_WAIT)
+                        return answer == GATE_PASS;
+        }
+        return false;
 }
 
 bool daemon_gate(History *history, Unit *unit, const char *instance) {

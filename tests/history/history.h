@@ -15,7 +15,7 @@
 #include "model/model_root.h"
 #include "property/random.h"
 
-enum { NODES = 4, UNITS = 5, STRANGERS = 4, DESCRIBED = 6, CLAIMS = 4, STEPS_MAX = 64 };
+enum { NODES = 4, UNITS = 5, STRANGERS = 4, DESCRIBED = 6, CLAIMS = 4, MOUNTS = 8, STEPS_MAX = 64 };
 
 /* An instance as its file has it. */
 typedef struct Described {
@@ -29,8 +29,18 @@ typedef struct Described {
         bool is_degradable;
         unsigned priority;
         const char *isolate;
-        bool is_broken; /* the file has a mistake */
+        bool has_mount;
+        uint64_t mount_min; /* earmarked from the moment of mounting; 0: none */
+        bool is_broken;     /* the file has a mistake */
 } Described;
+
+/* The mount of an instance, from the first start of its unit on. */
+typedef struct Mounted {
+        KernelMount *mount; /* NULL: none here */
+        const char *instance, *path;
+        int unit;
+        bool is_outdated; /* its file says otherwise now: it goes when nobody uses it */
+} Mounted;
 
 typedef enum UnitState {
         UNIT_DOWN,
@@ -41,6 +51,7 @@ typedef enum UnitState {
 /* Pages that a unit maps. */
 typedef struct Claim {
         uint64_t page_bytes, pages;
+        const char *mount; /* in a file of it; NULL: of no file */
 } Claim;
 
 typedef struct Unit {
@@ -85,6 +96,7 @@ typedef struct HistoryOptions {
         unsigned n_steps;
         uint64_t left_out; /* steps, a bit for each */
         bool is_loud;      /* every step is printed */
+        bool has_mounts;   /* some instances have one */
 } HistoryOptions;
 
 /* The persistent pages of every pool; by index of the size, largest first. */
@@ -105,6 +117,7 @@ typedef struct History {
         Described described[DESCRIBED];
         Unit units[UNITS];
         Stranger strangers[STRANGERS];
+        Mounted mounts[MOUNTS];
         unsigned n_named;
         /* The daemon. */
         Keeper *keeper;
@@ -163,6 +176,8 @@ void daemon_revive(History *history);
 bool daemon_verify(History *history, bool has_memory);
 void daemon_reload(History *history, bool is_forced);
 void daemon_release(History *history);
+/* Whether the mount of INSTANCE may be made. */
+bool daemon_ask(History *history, const char *instance);
 /* Whether INSTANCE of UNIT may start; what it may have goes to the unit's claims. */
 bool daemon_gate(History *history, Unit *unit, const char *instance);
 
@@ -180,7 +195,14 @@ void stranger_writes(History *history);
 void strangers_take_memory(History *history);
 
 KernelPolicy kernel_policy(const History *history, const MemoryPolicy *policy);
-int claims_map(History *history, KernelProcess *process, const Unit *unit, Random *random);
+/* KERNEL is that of PROCESS. */
+int claims_map(Kernel *kernel, KernelProcess *process, const Unit *unit, Random *random);
+/* The file that its instance has there. */
+KernelSegment *mount_file(Kernel *kernel, const char *path);
+/* The path of the mount of INSTANCE; NULL: it is not mounted. */
+const char *mount_of(const History *history, const char *instance);
+/* The file of an instance has changed. */
+void mount_outdate(History *history, const char *instance);
 
 /* ---- safety.c: what would be if ---- */
 
@@ -198,7 +220,7 @@ bool may_overcommit(const History *history);
 bool could_have_died(History *history, size_t player, unsigned supposed);
 /* Whether a unit under POLICY that maps PAGES now, and touches them, lives; OTHERS_FIRST: even if all
  * others touch theirs before. */
-bool could_start(History *history, const MemoryPolicy *policy, uint64_t page_bytes, uint64_t pages,
+bool could_start(History *history, const MemoryPolicy *policy, const Claim *claim,
                  bool is_others_first);
 
 static inline Players player_unit(const History *history, const Unit *unit) {

@@ -4,6 +4,7 @@
 
 #include "base/size.h"
 #include "base/text.h"
+#include "model/kernel_files.h"
 
 /* ---- units ---- */
 
@@ -50,16 +51,120 @@ static int map_claim(KernelProcess *process, const Claim *claim, bool is_private
         return 0;
 }
 
-int claims_map(History *history, KernelProcess *process, const Unit *unit, Random *random) {
-        (void) history;
+KernelSegment *mount_file(Kernel *kernel, const char *path) {
+        return kernel_open((KernelMount *) kernel_mount_at(kernel, path), "memory");
+}
+
+static int map_in_mount(Kernel *kernel, KernelProcess *process, const Claim *claim) {
+        KernelMapping *mapping;
+
+        return kernel_map(
+                process,
+                &(KernelMap){.n_pages = claim->pages, .segment = mount_file(kernel, claim->mount)},
+                &mapping);
+}
+
+int claims_map(Kernel *kernel, KernelProcess *process, const Unit *unit, Random *random) {
         for (size_t i = 0; i < unit->n_claims; i++) {
-                int r = map_claim(process, &unit->claims[i], unit->is_private, random);
+                int r = unit->claims[i].mount
+                                ? map_in_mount(kernel, process, &unit->claims[i])
+                                : map_claim(process, &unit->claims[i], unit->is_private, random);
 
                 if (r < 0)
                         return r;
         }
         return 0;
 }
+
+/* ---- mounts ---- */
+
+static Mounted *find_mounted(const History *history, const char *instance) {
+        for (size_t i = 0; i < MOUNTS; i++)
+                if (history->mounts[i].mount && text_equals(history->mounts[i].instance, instance))
+                        return (Mounted *) &history->mounts[i];
+        return NULL;
+}
+
+const char *mount_of(const History *history, const char *instance) {
+        const Mounted *mounted = find_mounted(history, instance);
+
+        return mounted ? mounted->path : NULL;
+}
+
+static void unmount(History *history, Mounted *mounted) {
+        say(history, "      umount %s", mounted->path);
+        if (kernel_unmount(mounted->mount) == 0)
+                mounted->mount = NULL;
+        history->is_settled = false;
+}
+
+void mount_outdate(History *history, const char *instance) {
+        Mounted *mounted = find_mounted(history, instance);
+
+        if (!mounted)
+                return;
+        if (history->units[mounted->unit].state == UNIT_DOWN)
+                unmount(history, mounted);
+        else
+                mounted->is_outdated = true;
+}
+
+/* Where hugeplan lets it; its unit needs it to start. */
+static bool make_mount(History *history, const Described *described) {
+        Mounted *place = NULL;
+
+        for (size_t i = 0; i < MOUNTS && !place; i++)
+                if (!history->mounts[i].mount)
+                        place = &history->mounts[i];
+        if (!place || !daemon_ask(history, described->name))
+                return false;
+        const char *path = arena_printf(history->arena, "/mnt/%s", described->name);
+        int r = kernel_mount(history->kernel, NULL, path, described->page_bytes,
+                             described->mount_min > 0 ? described->mount_min : UINT64_MAX,
+                             described->pages, &place->mount);
+
+        say(history, "      mount %s size=%" PRIu64 " min_size=%" PRIu64 "%s", path,
+            described->pages, described->mount_min, r < 0 ? ": ENOMEM" : "");
+        if (r < 0) {
+                place->mount = NULL;
+                return false;
+        }
+        place->instance = described->name;
+        place->path = path;
+        place->unit = described->unit;
+        place->is_outdated = false;
+        return true;
+}
+
+static bool make_mounts(History *history, const Unit *unit) {
+        for (size_t i = 0; i < DESCRIBED; i++) {
+                const Described *described = &history->described[i];
+
+                if (described->name && described->has_mount &&
+                    described->unit == unit - history->units &&
+                    !find_mounted(history, described->name) && !make_mount(history, described))
+                        return false;
+        }
+        return true;
+}
+
+/* Servers leave files behind, or do not. */
+static void leave_mounts(History *history, const Unit *unit) {
+        for (size_t i = 0; i < MOUNTS; i++) {
+                Mounted *mounted = &history->mounts[i];
+
+                if (!mounted->mount || mounted->unit != unit - history->units)
+                        continue;
+                if (mounted->is_outdated)
+                        unmount(history, mounted);
+                else if (chance(history, 50))
+                        kernel_remove_segment(mount_file(history->kernel, mounted->path));
+                else
+                        say(history, "      what is in %s stays there", mounted->path);
+        }
+}
+
+/* ---- starting, stopping ---- */
 
 static void remove_unit(History *history, Unit *unit) {
         if (unit->process)
@@ -68,6 +173,7 @@ static void remove_unit(History *history, Unit *unit) {
         unit->state = UNIT_DOWN;
         unit->n_claims = 0;
         kernel_group_remove(history->kernel, unit->group);
+        leave_mounts(history, unit);
         history->is_settled = false;
 }
 
@@ -84,7 +190,7 @@ static void claim_by_itself(History *history, Unit *unit) {
 
                 if (described->name && described->unit == unit - history->units)
                         unit->claims[unit->n_claims++] =
-                                (Claim){described->page_bytes, described->pages};
+                                (Claim){described->page_bytes, described->pages, NULL};
         }
 }
 
@@ -107,7 +213,8 @@ void unit_start(History *history, Unit *unit) {
         history->is_settled = false;
         kernel_group_make(history->kernel, unit->group);
         say(history, "      %s starts%s", unit->name, unit->was_gated ? "" : " without a gate");
-        if (unit->was_gated && !pass_gates(history, unit)) {
+        if (unit->was_gated &&
+            (!make_mounts(history, unit) || history->broken || !pass_gates(history, unit))) {
                 remove_unit(history, unit);
                 return;
         }
@@ -137,7 +244,7 @@ void unit_map(History *history, Unit *unit) {
                                                              .cpu_node = random_cpu_node(history)});
         unit->state = UNIT_UP;
         history->is_settled = false;
-        r = claims_map(history, unit->process, unit, &history->random);
+        r = claims_map(history->kernel, unit->process, unit, &history->random);
         for (size_t i = 0; i < unit->n_claims; i++)
                 say(history, "      %s maps %" PRIu64 " pages of %s (%s)%s", unit->name,
                     unit->claims[i].pages,
@@ -147,6 +254,9 @@ void unit_map(History *history, Unit *unit) {
             !(history->unsafe & player_unit(history, unit)))
                 break_off(history, "no pages", "%s was let start and cannot map its pages",
                           unit->name);
+        /* Before 6.15 the kernel miscounts what a mount has when one of its files cannot be mapped. */
+        for (size_t i = 0; i < unit->n_claims && r < 0; i++)
+                history->is_over = history->is_over || unit->claims[i].mount;
         if (r < 0)
                 remove_unit(history, unit);
 }

@@ -3,6 +3,8 @@
  * run anywhere run where it hurts most. */
 #include "history/history.h"
 
+#include "base/text.h"
+
 enum { PLAYERS = UNITS + STRANGERS, RANDOM_ORDERS = 2, WORST_ORDERS = 3, MANY_ORDERS = 100 };
 
 typedef struct Fork {
@@ -93,7 +95,7 @@ static void fork_map(Fork *fork, size_t i) {
                 return;
         fork->has_mapped[i] = true;
         fork->has_failed[i] =
-                claims_map(fork->history, fork->of[i], &fork->history->units[i], &fork->random) < 0;
+                claims_map(fork->kernel, fork->of[i], &fork->history->units[i], &fork->random) < 0;
 }
 
 static bool fork_touch_one(Fork *fork, size_t i) {
@@ -159,7 +161,18 @@ static void play_against(Fork *fork, size_t last, uint64_t nodes) {
 
 /* ---- asking ---- */
 
+/* hugeplan knows of it by the file of its instance only. */
+static bool is_known_mount(const History *history, const Mounted *mounted) {
+        const InstanceConfig *config =
+                config_find(keeper_config(history->keeper), mounted->instance);
+
+        return config && config->mount && text_equals(config->mount->path, mounted->path);
+}
+
 bool has_strangers(const History *history) {
+        for (size_t i = 0; i < MOUNTS; i++)
+                if (history->mounts[i].mount && !is_known_mount(history, &history->mounts[i]))
+                        return true;
         for (size_t i = 0; i < STRANGERS; i++)
                 if (history->strangers[i].process)
                         return true;
@@ -252,7 +265,7 @@ bool could_have_died(History *history, size_t player, unsigned supposed) {
         return has_died_once;
 }
 
-bool could_start(History *history, const MemoryPolicy *policy, uint64_t page_bytes, uint64_t pages,
+bool could_start(History *history, const MemoryPolicy *policy, const Claim *claim,
                  bool is_others_first) {
         Fork fork = fork_new(history, history->kernel,
                              SUPPOSE_STRANGERS_TOUCH | SUPPOSE_SURPLUS_PAGES, 77);
@@ -262,7 +275,12 @@ bool could_start(History *history, const MemoryPolicy *policy, uint64_t page_byt
                                                          .policy = own,
                                                          .cpu_node = cpu_near(&fork, UINT64_MAX)});
         KernelMapping *mapping;
-        bool lives = kernel_map(process, &(KernelMap){.page_bytes = page_bytes, .n_pages = pages},
+        bool lives = kernel_map(process,
+                                &(KernelMap){.page_bytes = claim->page_bytes,
+                                             .n_pages = claim->pages,
+                                             .segment = claim->mount ? mount_file(fork.kernel,
+                                                                                  claim->mount)
+                                                                     : NULL},
                                 &mapping) == 0;
 
         fork.of[PLAYERS] = process;

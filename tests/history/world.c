@@ -112,6 +112,12 @@ static const char *described_text(const History *history, const Described *descr
                 text_printf(&text, "Priority=%u\n", described->priority);
         if (described->isolate)
                 text_printf(&text, "Isolate=%s\n", described->isolate);
+        if (described->has_mount)
+                text_printf(&text, "User=0\nGroup=0\nMount=/mnt/%s%s\n", described->name,
+                            described->mount_min > 0
+                                    ? arena_printf(history->arena, " min_size=%" PRIu64,
+                                                   described->mount_min * described->page_bytes)
+                                    : "");
         return text_string(&text);
 }
 
@@ -120,8 +126,11 @@ static const char *path_of(const History *history, const char *name) {
 }
 
 /* The write at which hugepland is to be killed may be an administrator's, and that is made all the same. */
-static void write_described(History *history, const Described *described) {
+static void write_described(History *history, Described *described) {
+        described->mount_min = MIN(described->mount_min, described->pages);
         const char *text = described_text(history, described);
+
+        mount_outdate(history, described->name);
 
         if (root_write_file(history->root, path_of(history, described->name), text, 0644) < 0) {
                 daemon_revive(history);
@@ -132,6 +141,7 @@ static void write_described(History *history, const Described *described) {
 }
 
 static void remove_described(History *history, Described *described) {
+        mount_outdate(history, described->name);
         if (root_remove(history->root, path_of(history, described->name)) < 0) {
                 daemon_revive(history);
                 root_remove(history->root, path_of(history, described->name));
@@ -185,6 +195,10 @@ static void add_described(History *history, Described *described) {
                 described->isolate = isolates[draw(history, 0, ARRAY_LEN(isolates) - 1)];
         draw_size(history, described);
         draw_placement(history, described);
+        if (history->options->has_mounts && described->unit >= 0 && chance(history, 60)) {
+                described->has_mount = true;
+                described->mount_min = chance(history, 50) ? draw(history, 1, described->pages) : 0;
+        }
         write_described(history, described);
 }
 

@@ -4,6 +4,7 @@
  *
  *   test-histories [HISTORIES=N] [FROM=SEED] [STEPS=N]     N seeds, from this one on
  *   test-histories SEED=N [STEPS=N] [LEFT_OUT=MASK]        this one, told step by step
+ *   MOUNTS=1                                               some instances have a mount
  *
  * The same by the environment.
  * One in which something does not hold is cut down to the steps that it takes, and told. */
@@ -19,7 +20,7 @@
 enum { HISTORIES = 2000, STEPS = 12 };
 
 typedef struct Run {
-        uint64_t n, from, steps;
+        uint64_t n, from, steps, mounts;
 } Run;
 
 static bool is_broken(const HistoryOptions *options, const char *kind) {
@@ -61,7 +62,8 @@ static void shrink(HistoryOptions *options, const char *kind) {
 /* True: all has held. */
 static bool try_one(uint64_t seed, const Run *run) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        HistoryOptions options = {.seed = seed, .n_steps = (unsigned) run->steps};
+        HistoryOptions options = {
+                .seed = seed, .n_steps = (unsigned) run->steps, .has_mounts = run->mounts > 0};
         const char *kind, *broken = history_run(arena, &options, &kind);
 
         if (!broken)
@@ -70,8 +72,8 @@ static bool try_one(uint64_t seed, const Run *run) {
         fflush(stdout);
         shrink(&options, kind);
         tell(&options);
-        printf("again: SEED=%" PRIu64 " STEPS=%u LEFT_OUT=%" PRIu64 "\n", seed, options.n_steps,
-               options.left_out);
+        printf("again: SEED=%" PRIu64 " STEPS=%u LEFT_OUT=%" PRIu64 "%s\n", seed, options.n_steps,
+               options.left_out, options.has_mounts ? " MOUNTS=1" : "");
         fflush(stdout);
         return false;
 }
@@ -96,10 +98,13 @@ int main(int argc, char **argv) {
         take(&run.n, "HISTORIES", argc, argv);
         take(&run.from, "FROM", argc, argv);
         take(&run.steps, "STEPS", argc, argv);
+        take(&run.mounts, "MOUNTS", argc, argv);
         take(&left_out, "LEFT_OUT", argc, argv);
         if (take(&seed, "SEED", argc, argv)) {
-                HistoryOptions options = {
-                        .seed = seed, .n_steps = (unsigned) run.steps, .left_out = left_out};
+                HistoryOptions options = {.seed = seed,
+                                          .n_steps = (unsigned) run.steps,
+                                          .left_out = left_out,
+                                          .has_mounts = run.mounts > 0};
 
                 tell(&options);
                 return 0;

@@ -138,8 +138,8 @@ static void test_not_a_change(void **state) {
                 "{}",
                 "7",
                 "{\"instance\":\"a\",\"change\":\"grown\"}",
-                "{\"instance\":\"a\",\"change\":\"blessed\",\"pageSizeBytes\":1,\"pagesBefore\":1,"
-                "\"pagesAfter\":1,\"keptBy\":null,\"pagesKept\":0}",
+                ("{\"instance\":\"a\",\"change\":\"blessed\",\"pageSizeBytes\":1,\"pagesBefore\":1,"
+                 "\"pagesAfter\":1,\"keptBy\":null,\"pagesKept\":0}"),
         };
 
         for (size_t i = 0; i < ARRAY_LEN(texts); i++) {

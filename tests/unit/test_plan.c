@@ -1280,7 +1280,7 @@ static void test_starter_with_mount(void **state) {
                 {"mount a 1G=1/0\n", 40, false},
                 {"mount a 2M=0/15\n", 25, true},
                 /* What is earmarked and not reserved must be in use. */
-                {"mount a 2M=30/0\n", 20, true},
+                {"mount a 2M=25/0\n", 25, true},
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {

@@ -268,9 +268,19 @@ static void test_mounts(void **state) {
                  "m.service any, used 1:10, promised 20, likely 0, owed 10\n"
                  "others: used 0:60 1:20, unknown 30, theirs 30"},
                 /* Ten pages were touched by an earlier run. */
-                {"mount m 2M=30/15\nhold m.service m 2M=1:30 counted\nunit m.service 2M=20/1:5",
+                {"mount m 2M=30/30\nhold m.service m 2M=1:30 counted\nunit m.service 2M=20/1:5",
                  "m.service any, used 1:15, promised 15, likely 0, owed 0\n"
                  "others: used 0:60 1:15, unknown 35, theirs 35"},
+                /* What is mapped in a file counts as its, touched or not: these it has all mapped itself. */
+                {"mount m 2M=0/25\nhold m.service m 2M=1:25 counted\nunit m.service 2M=25",
+                 "m.service any, used -, promised 25, likely 0, owed 0\n"
+                 "others: used 0:60 1:30, unknown 25, theirs 25"},
+                {"mount m 2M=10/25\nhold m.service m 2M=1:40 counted\nunit m.service 2M=20/1:5",
+                 "m.service any, used 1:10, promised 15, likely 0, owed 15\n"
+                 "others: used 0:60 1:20, unknown 35, theirs 35"},
+                /* Files that were left behind have ten that nobody has touched. */
+                {"mount m 2M=0/100", "mount of m, used 0:60 1:30, promised 10, likely 0, owed 0\n"
+                                     "others: used -, unknown 40, theirs 40"},
                 {"mount m 2M=30/10\nhold m.service m 2M=1:35\nunit m.service",
                  "m.service any, used 1:15, promised 20, likely 0, owed 0\n"
                  "others: used 0:60 1:15, unknown 30, theirs 30"},

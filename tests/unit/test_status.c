@@ -399,6 +399,9 @@ static void test_reserved(void **state) {
                  "? 1G:1; b.service 2M:45 on 1; ? 2M:5"},
                 /* So is what a mount keeps. */
                 {"mount m 2M=25/10\n", "? 1G:1; ? 2M:15; ? 2M:35"},
+                /* And both of one unit. */
+                {"mount b 2M=25/10\nhold b.service b 2M=1:45 bind=1\nunit b.service\n",
+                 "? 1G:1; b.service 2M:15 on 1; b.service 2M:20 on 1; ? 2M:15"},
         };
 
         for (size_t i = 0; i < ARRAY_LEN(cases); i++) {

@@ -43,7 +43,7 @@ static void test_mount_use(void **state) {
                                         .earmarked_pages = cases[i].earmarked,
                                         .used_pages = cases[i].used};
 
-                assert_int_equal(mount_use_used_pages(&mount, cases[i].reserved),
+                assert_int_equal(mount_use_file_pages(&mount, cases[i].reserved),
                                  cases[i].expected);
         }
 }
