@@ -53,7 +53,8 @@ def heals() -> None:
     before = postgresql()
     with Watcher() as watcher:
         lowered_by(f"sysctl -w vm.nr_hugepages={WRECKED}")
-        check(watcher.saw("pg-main", "lost"), "who watches saw it lost", watcher.verdicts)
+        # What PostgreSQL has mapped it has still, as surplus pages.
+        check(watcher.saw("other", "lost"), "who watches saw what was lost", watcher.verdicts)
         lowered_by("sysctl --system")
         guarded()
         lowered_by("systemctl start tuned.service")
