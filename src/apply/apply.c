@@ -210,7 +210,6 @@ static Balance *look_at_promises(const Apply *apply, Arena *arena, const PlanPoo
                                  size_t *ret_node) {
         Topology *now = probe_topology(apply->root, arena);
         int k = topology_page_size_index(now, pool->page_size_bytes);
-        uint64_t *free_pages = ARENA_ARRAY(arena, uint64_t, now->n_nodes + 1);
 
         *ret_node = topology_node_index(now, pool->node);
         if (k < 0 || *ret_node == now->n_nodes)
@@ -224,9 +223,8 @@ static Balance *look_at_promises(const Apply *apply, Arena *arena, const PlanPoo
                 .starting = apply->starting,
         };
 
-        for (size_t i = 0; i < now->n_nodes; i++)
-                free_pages[i] = now->nodes[i].pools[k].free_pages;
-        return balance_new(arena, &plan_promises(arena, &input)[k], free_pages);
+        return balance_new(arena, &plan_promises(arena, &input)[k],
+                           topology_free_pages(arena, now, (size_t) k));
 }
 
 /* What the kernel could not give back, because it was promised in that very moment, it has made surplus

@@ -65,16 +65,11 @@ void journal_verdict(const StatusInstance *instance) {
 }
 
 void journal_diag(const Diag *diag) {
-        static const int levels[] = {
-                [SEVERITY_ERROR] = LOG_ERR,
-                [SEVERITY_WARNING] = LOG_WARNING,
-                [SEVERITY_NOTICE] = LOG_NOTICE,
-        };
         CLEANUP(arena_freep) Arena *arena = arena_new();
         Entry entry = {.arena = arena};
 
         add_field(&entry, "CONFIG_FILE", diag->file);
         if (diag->line > 0)
                 add_number(&entry, "CONFIG_LINE", diag->line);
-        send_entry(&entry, levels[diag->severity], diag->id, diag_format(arena, diag));
+        send_entry(&entry, log_level_of(diag->severity), diag->id, diag_format(arena, diag));
 }

@@ -22,6 +22,16 @@ bool log_is_journal(void) {
                parse_u64(colon + 1, &inode) == 0 && now.st_dev == device && now.st_ino == inode;
 }
 
+int log_level_of(Severity severity) {
+        static const int levels[] = {
+                [SEVERITY_ERROR] = LOG_ERR,
+                [SEVERITY_WARNING] = LOG_WARNING,
+                [SEVERITY_NOTICE] = LOG_NOTICE,
+        };
+
+        return levels[severity];
+}
+
 void log_line(int level, const char *format, ...) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         va_list arguments;

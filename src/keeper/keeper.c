@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "host/boot_guard_file.h"
 #include "host/config_load.h"
+#include "host/log.h"
 #include "host/state.h"
 #include "keeper/keeper_inside.h"
 #include "model/names.h"
@@ -11,7 +12,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <syslog.h>
 
 enum { PASSES_MAX = 8, EFFORTS_MAX = 200 };
 
@@ -25,14 +25,9 @@ void keeper_tell(const Keeper *keeper, int level, const char *id, const char *te
 }
 
 void keeper_tell_diag(const Keeper *keeper, const Diag *diag) {
-        static const int levels[] = {
-                [SEVERITY_ERROR] = LOG_ERR,
-                [SEVERITY_WARNING] = LOG_WARNING,
-                [SEVERITY_NOTICE] = LOG_NOTICE,
-        };
         CLEANUP(arena_freep) Arena *arena = arena_new();
 
-        keeper_tell(keeper, levels[diag->severity], diag->id, diag_format(arena, diag));
+        keeper_tell(keeper, log_level_of(diag->severity), diag->id, diag_format(arena, diag));
 }
 
 /* ---- the ledger ---- */

@@ -50,11 +50,6 @@ static void begin_start(Keeper *keeper, const InstanceConfig *config, Gate *gate
                 keeper_look_anew(keeper);
 }
 
-static PageCounts limits_of_unit(const Keeper *keeper, Arena *arena, const Status *status,
-                                 const char *unit) {
-        return fence_limits(arena, keeper->look->topology, status, unit, false);
-}
-
 /* What the unit was let start with for others of its instances is its own, though more important ones may
  * have claims to these pages that do not run yet. */
 static uint64_t held_and_not_there(const Keeper *keeper, const Status *status, const char *unit,
@@ -78,7 +73,8 @@ static uint64_t held_and_not_there(const Keeper *keeper, const Status *status, c
 static Reason put_up_fence(const Keeper *keeper, Arena *arena, const Status *status,
                            const InstanceConfig *config, const Gate *gate, const PageCount *lack) {
         TriState wish = fence_wish(keeper->asked.config, config->unit);
-        PageCounts limits = limits_of_unit(keeper, arena, status, config->unit);
+        PageCounts limits =
+                fence_limits(arena, keeper->look->topology, status, config->unit, false);
         Reason reason = cgroup_fence_judge(keeper->root);
 
         VEC_FOREACH(limit, &limits)

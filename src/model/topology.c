@@ -124,3 +124,11 @@ char *topology_page_size_names(Arena *arena, const Topology *topology) {
                 text_add_item(&text, format_page_size(arena, topology->page_sizes[i - 1].bytes));
         return arena_strdup(arena, text_string(&text));
 }
+
+uint64_t *topology_free_pages(Arena *arena, const Topology *topology, size_t size) {
+        uint64_t *pages = ARENA_ARRAY(arena, uint64_t, topology->n_nodes + 1);
+
+        for (size_t i = 0; i < topology->n_nodes; i++)
+                pages[i] = topology->nodes[i].pools[size].free_pages;
+        return pages;
+}

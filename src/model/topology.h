@@ -148,3 +148,6 @@ IdSet topology_memory_nodes(const Topology *topology);
 
 /* "2M, 1G": for messages; smallest first. */
 char *topology_page_size_names(Arena *arena, const Topology *topology);
+
+/* Free pages of the size of that index, by index of the node. */
+uint64_t *topology_free_pages(Arena *arena, const Topology *topology, size_t size);

@@ -14,19 +14,12 @@ const char *change_kind_name(ChangeKind kind) {
         return kind_names[kind];
 }
 
-static uint64_t pages_on(const LedgerInstance *instance, unsigned node) {
-        VEC_FOREACH(grant, &instance->grants)
-                if (grant->node == node)
-                        return grant->pages;
-        return 0;
-}
-
 static bool is_same_place(const LedgerInstance *before, const LedgerInstance *after) {
         if (before->page_size_bytes != after->page_size_bytes ||
             ledger_granted_pages(before) != ledger_granted_pages(after))
                 return false;
         VEC_FOREACH(grant, &after->grants)
-                if (pages_on(before, grant->node) != grant->pages)
+                if (ledger_pages_on(before, grant->node) != grant->pages)
                         return false;
         return true;
 }

@@ -9,7 +9,7 @@
 
 /* Free pages when the plan is applied: what raises a pool makes surplus pages persistent first. */
 static uint64_t *free_then(const Planner *planner, size_t k) {
-        uint64_t *pages = planner_free_now(planner, k);
+        uint64_t *pages = topology_free_pages(planner->arena, planner_topology(planner), k);
 
         for (size_t i = 0; i < planner->plan->n_pools; i++) {
                 const PlanPool *pool = &planner->plan->pools[i];

@@ -12,15 +12,6 @@ PlanPool *planner_pool(const Planner *planner, unsigned node, uint64_t page_size
         return (PlanPool *) plan_pool(planner->plan, node, page_size_bytes);
 }
 
-uint64_t *planner_free_now(const Planner *planner, size_t k) {
-        const Topology *topology = planner_topology(planner);
-        uint64_t *pages = ARENA_ARRAY(planner->arena, uint64_t, topology->n_nodes + 1);
-
-        for (size_t i = 0; i < topology->n_nodes; i++)
-                pages[i] = topology->nodes[i].pools[k].free_pages;
-        return pages;
-}
-
 /* ---- what others have ---- */
 
 static bool is_bound_to(const Planner *planner, unsigned node, uint64_t page_size_bytes) {
@@ -39,11 +30,9 @@ static bool is_bound_to(const Planner *planner, unsigned node, uint64_t page_siz
 }
 
 static uint64_t granted_in(const LedgerInstance *granted, const PlanPool *pool) {
-        if (granted->page_size_bytes == pool->page_size_bytes)
-                VEC_FOREACH(grant, &granted->grants)
-                        if (grant->node == pool->node)
-                                return grant->pages;
-        return 0;
+        return granted->page_size_bytes == pool->page_size_bytes
+                       ? ledger_pages_on(granted, pool->node)
+                       : 0;
 }
 
 /* What units that run keep of a pool, and what instances had of it beyond that and likely get again. */
@@ -75,7 +64,7 @@ static uint64_t used_by_known(const Planner *planner, const PlanPool *pool, size
  * which nobody is bound. */
 static void lay_promises_of_others(Planner *planner, size_t k) {
         uint64_t left = planner->promises[k].others_promised_pages;
-        uint64_t *free_pages = planner_free_now(planner, k);
+        uint64_t *free_pages = topology_free_pages(planner->arena, planner_topology(planner), k);
 
         for (int pass = 0; pass < 3; pass++)
                 for (size_t i = 0; i < planner->plan->n_pools && left > 0; i++) {
@@ -121,7 +110,8 @@ static void add_pool(Planner *planner, size_t k, size_t i) {
 
 static void measure_spare(Planner *planner, size_t k) {
         const Balance *balance =
-                balance_new(planner->arena, &planner->promises[k], planner_free_now(planner, k));
+                balance_new(planner->arena, &planner->promises[k],
+                            topology_free_pages(planner->arena, planner_topology(planner), k));
 
         for (size_t i = 0; i < planner->plan->n_pools; i++) {
                 PlanPool *pool = &planner->plan->pools[i];
@@ -349,7 +339,7 @@ static Balance **balances_of(Planner *planner) {
 
         for (size_t k = 0; k < topology->n_page_sizes; k++)
                 balances[k] = balance_new(planner->arena, &planner->promises[k],
-                                          planner_free_now(planner, k));
+                                          topology_free_pages(planner->arena, topology, k));
         for (size_t i = 0; i < planner->plan->n_pools; i++) {
                 const PlanPool *pool = &planner->plan->pools[i];
                 Balance *balance = balances[planner_size_index(planner, pool)];

@@ -49,9 +49,6 @@ static inline uint64_t plan_pool_present_pages(const PlanPool *pool) {
 
 /* ---- pools (plan_pool.c) ---- */
 
-/* Free pages of a size, by index of the node. */
-uint64_t *planner_free_now(const Planner *planner, size_t k);
-
 /* Makes the pools of the plan, with what others have of them and what units that run keep. */
 void planner_add_pools(Planner *planner);
 

@@ -116,17 +116,19 @@ static uint64_t share_in(const Admission *admission, const Starter *starter, con
         return starter->pages;
 }
 
-static void find_taker(const Admission *admission, const IdSet *nodes, Lack *lack) {
-        lack->taker_pages = left_for(&admission->reach, nodes, reach_unknown(&admission->reach));
-        VEC_FOREACH(row, &admission->reach.promises->list) {
-                uint64_t pages = row->unit ? reach_most(&admission->reach, row, nodes) : 0;
+/* The unit that may take most of NODES, SELF apart; NULL: nobody who is known may take more than PAGES. How
+ * many pages that are. */
+static uint64_t find_taker(const Reach *reach, const IdSet *nodes, const Promise *self,
+                           uint64_t pages, const char **ret_unit) {
+        VEC_FOREACH(row, &reach->promises->list) {
+                uint64_t most = row == self || !row->unit ? 0 : reach_most(reach, row, nodes);
 
-                if (pages > lack->taker_pages) {
-                        lack->taker_pages = pages;
-                        lack->taker = row->unit;
+                if (most > pages) {
+                        pages = most;
+                        *ret_unit = row->unit;
                 }
         }
-        lack->taker_pages = MIN(lack->taker_pages, lack->taken_pages);
+        return pages;
 }
 
 /* What the starter's own mount has of NODES, and is counted there. */
@@ -161,8 +163,14 @@ static Lack find_lack(const Admission *admission, const Starter *starter) {
                                 .taken_pages = MIN(needed, set->free_pages),
                         };
         }
-        if (worst.pages > 0)
-                find_taker(admission, &worst.nodes, &worst);
+        if (worst.pages > 0) {
+                uint64_t unknown =
+                        left_for(&admission->reach, &worst.nodes, reach_unknown(&admission->reach));
+
+                worst.taker_pages = MIN(
+                        worst.taken_pages,
+                        find_taker(&admission->reach, &worst.nodes, NULL, unknown, &worst.taker));
+        }
         return worst;
 }
 
@@ -228,19 +236,11 @@ static void find_exposure(Arena *arena, const Reach *reach, const Promise *row, 
                         reach->promises->topology->page_sizes[reach->promises->size].bytes,
                 .nodes = *nodes,
                 .pages = MIN(missing, sub_floored(pages, lost)),
-                .taker_pages = reach_unknown(reach),
         };
 
         if (exposure.pages == 0)
                 return;
-        VEC_FOREACH(other, &reach->promises->list) {
-                uint64_t most = other == row || !other->unit ? 0 : reach_most(reach, other, nodes);
-
-                if (most > exposure.taker_pages) {
-                        exposure.taker = other->unit;
-                        exposure.taker_pages = most;
-                }
-        }
+        exposure.taker_pages = find_taker(reach, nodes, row, reach_unknown(reach), &exposure.taker);
         *vec_push(arena, ret) = exposure;
 }
 

@@ -33,6 +33,14 @@ uint64_t ledger_granted_pages(const LedgerInstance *instance) {
         return pages;
 }
 
+uint64_t ledger_pages_on(const LedgerInstance *instance, unsigned node) {
+        if (instance)
+                VEC_FOREACH(grant, &instance->grants)
+                        if (grant->node == node)
+                                return grant->pages;
+        return 0;
+}
+
 /* What the pools of a size that are known have less than we left them with. */
 static uint64_t lowered_pages(const Ledger *ledger, const Topology *topology, size_t k) {
         uint64_t pages = 0;

@@ -102,7 +102,11 @@ void ledger_forget_restored(Ledger *ledger);
 LedgerPool *ledger_pool(const Ledger *ledger, unsigned node, uint64_t page_size_bytes);
 LedgerInstance *ledger_instance(const Ledger *ledger, const char *name);
 
+/* On all nodes. */
 uint64_t ledger_granted_pages(const LedgerInstance *instance);
+
+/* On one node; INSTANCE may be NULL. */
+uint64_t ledger_pages_on(const LedgerInstance *instance, unsigned node);
 
 /* What UNIT was let start with for INSTANCE; for any of its instances where that is NULL. NULL: nothing,
  * or the unit does not run. */

@@ -46,14 +46,6 @@ static Promise *add_row(Maker *maker) {
         return row;
 }
 
-static uint64_t pages_granted_on(const LedgerInstance *granted, unsigned node) {
-        if (granted)
-                VEC_FOREACH(grant, &granted->grants)
-                        if (grant->node == node)
-                                return grant->pages;
-        return 0;
-}
-
 static Promise *find_row(const Promises *promises, const char *unit) {
         VEC_FOREACH(row, &promises->list)
                 if (row->unit && text_equals(row->unit, unit))
@@ -74,6 +66,7 @@ static void take_charge(Maker *maker, Promise *row, const UnitCharge *charge) {
                 if (node < maker->promises->topology->n_nodes)
                         take_used(maker, row, node, charge->used[i].pages);
         }
+        row->is_counted = true;
         row->pages = sub_floored(charge->reserved_pages, row->used_pages);
         row->owed_pages = sub_floored(row->granted_pages, row->used_pages + row->pages);
         maker->unknown_left = sub_floored(maker->unknown_left, row->pages);
@@ -146,10 +139,9 @@ static uint64_t use_mount(Maker *maker, Promise *row, const LedgerInstance *gran
                                                           : maker->used_left[i]);
 
                         if (pass == 0)
-                                here = MIN(here,
-                                           sub_floored(
-                                                   pages_granted_on(granted, topology->nodes[i].id),
-                                                   row->used[i]));
+                                here = MIN(here, sub_floored(ledger_pages_on(granted,
+                                                                             topology->nodes[i].id),
+                                                             row->used[i]));
                         take_used(maker, row, i, here);
                         left -= here;
                 }
@@ -207,17 +199,6 @@ static void add_mounts(Maker *maker) {
 
 /* ---- where nobody counts ---- */
 
-static bool is_counted(const Maker *maker, const Promise *row) {
-        const UnitUse *unit = maker->use ? unit_use_find(maker->use, row->unit) : NULL;
-
-        if (!unit || !unit_use_charge(unit, maker->page_size_bytes))
-                return false;
-        VEC_FOREACH(hold, maker->holds)
-                if (hold->unit && text_equals(hold->unit, row->unit))
-                        return hold->is_counted;
-        return false;
-}
-
 static uint64_t budget_of(const Promise *row) {
         return sub_floored(row->granted_pages, row->used_pages + row->pages);
 }
@@ -261,11 +242,13 @@ static bool was_first(const Maker *maker, const Promise *row) {
 }
 
 static void estimate_elsewhere(Maker *maker, Promise *row) {
+        bool has_all = was_first(maker, row);
+
         for (size_t i = 0; i < maker->promises->topology->n_nodes; i++) {
                 if (row->policy.kind == MEMORY_POLICY_BIND &&
                     !id_set_has(&row->policy.nodes, maker->promises->topology->nodes[i].id))
                         continue;
-                if (was_first(maker, row))
+                if (has_all)
                         take_used(maker, row, i, MIN(maker->used_left[i], budget_of(row)));
                 else
                         take_new(maker, row, i, UINT64_MAX);
@@ -290,8 +273,8 @@ static void estimate_loose(Maker *maker, const LedgerHold *hold) {
         take_new_where_granted(maker, row, &hold->granted);
 }
 
-static bool is_uncounted(const Maker *maker, const Promise *row) {
-        return row->unit ? !is_counted(maker, row) : row->loose != NULL;
+static bool is_uncounted(const Promise *row) {
+        return row->unit ? !row->is_counted : row->loose != NULL;
 }
 
 /* All of the first kind first: nobody's estimate is to take what is more likely another's. */
@@ -300,7 +283,7 @@ static void estimate_uncounted(Maker *maker) {
 
         for (int pass = 0; pass < 2; pass++)
                 VEC_FOREACH(row, &maker->promises->list) {
-                        if (!row->unit || is_counted(maker, row))
+                        if (!row->unit || row->is_counted)
                                 continue;
                         if (pass == 0)
                                 estimate_where_granted(maker, row);
@@ -311,7 +294,7 @@ static void estimate_uncounted(Maker *maker) {
                 if (!hold->unit && hold->granted.page_size_bytes == maker->page_size_bytes)
                         estimate_loose(maker, hold);
         VEC_FOREACH(row, &maker->promises->list) {
-                if (!is_uncounted(maker, row))
+                if (!is_uncounted(row))
                         continue;
                 row->likely_pages = MIN(left, budget_of(row));
                 row->owed_pages = row->unit ? budget_of(row) - row->likely_pages : 0;

@@ -70,14 +70,6 @@ static PlanInput plan_input_of(const StatusInput *input) {
         };
 }
 
-static uint64_t *free_pages_of(Arena *arena, const Topology *topology, size_t k) {
-        uint64_t *pages = ARENA_ARRAY(arena, uint64_t, topology->n_nodes + 1);
-
-        for (size_t i = 0; i < topology->n_nodes; i++)
-                pages[i] = topology->nodes[i].pools[k].free_pages;
-        return pages;
-}
-
 /* ---- pools ---- */
 
 /* What nobody who is known uses is not there for instances. */
@@ -271,11 +263,11 @@ static void judge_running(Judge *judge, const PlanInstance *planned, const Ledge
                           StatusInstance *instance) {
         const Topology *topology = judge->input->topology;
         int k = topology_page_size_index(topology, hold->granted.page_size_bytes);
-        uint64_t lost =
-                k < 0 || is_moving(judge)
-                        ? 0
-                        : promises_lost_pages(&judge->promises[k], hold->unit,
-                                              free_pages_of(judge->arena, topology, (size_t) k));
+        uint64_t lost = k < 0 || is_moving(judge)
+                                ? 0
+                                : promises_lost_pages(
+                                          &judge->promises[k], hold->unit,
+                                          topology_free_pages(judge->arena, topology, (size_t) k));
 
         if (plan_waits_for_restart(planned, hold)) {
                 StatusHold *until = ARENA_NEW(judge->arena, StatusHold);
@@ -381,7 +373,7 @@ static Lack *find_lacks(const Judge *judge, const PlanInstance *const *order) {
                 size_t n = find_starters(judge, k, order, starters, places);
 
                 promises_admit(judge->arena, &judge->promises[k],
-                               free_pages_of(judge->arena, topology, k), starters, n, found);
+                               topology_free_pages(judge->arena, topology, k), starters, n, found);
                 for (size_t i = 0; i < n; i++)
                         lacks[places[i]] = found[i];
         }
@@ -413,8 +405,8 @@ Lack status_lack_for(Arena *arena, const StatusInput *input, const PlanInstance 
         const Promises *promises = &plan_promises(arena, &plan_input)[k];
         const Starter starter = plan_starter(&plan_input, promises, instance);
 
-        promises_admit(arena, promises, free_pages_of(arena, input->topology, (size_t) k), &starter,
-                       1, &lack);
+        promises_admit(arena, promises, topology_free_pages(arena, input->topology, (size_t) k),
+                       &starter, 1, &lack);
         return lack;
 }
 
@@ -513,8 +505,9 @@ static void add_exposure_problems(Judge *judge) {
         const Topology *topology = judge->input->topology;
 
         for (size_t k = 0; k < topology->n_page_sizes && !is_moving(judge); k++) {
-                Exposures exposures = promises_exposures(judge->arena, &judge->promises[k],
-                                                         free_pages_of(judge->arena, topology, k));
+                Exposures exposures =
+                        promises_exposures(judge->arena, &judge->promises[k],
+                                           topology_free_pages(judge->arena, topology, k));
 
                 VEC_FOREACH(exposure, &exposures) {
                         const Diag diag = status_exposure(judge->arena, exposure);
