@@ -31,9 +31,9 @@ typedef struct Facts {
 
 /* ---- small files ---- */
 
-/* The first line; NULL where there is none. */
+/* The first line of one of the kernel's; NULL where there is none. */
 static char *read_line(const Facts *facts, const char *path) {
-        SourceText text = source_read(facts->sources, facts->arena, path);
+        SourceText text = source_read_kernel(facts->sources, facts->arena, path);
         SourceLines lines = source_lines(&text);
 
         return text.text ? source_line(facts->arena, &lines) : NULL;

@@ -22,7 +22,8 @@ static Suggestions find_suggestions(Command *command) {
         RunningProcesses processes = processes_list(command->root, arena);
         char *segments = NULL;
 
-        root_read_file(command->root, arena, PATH_SYSV_SHM, SEGMENTS_BYTES_MAX, &segments, NULL);
+        root_read_kernel_file(command->root, arena, PATH_SYSV_SHM, SEGMENTS_BYTES_MAX, &segments,
+                              NULL);
         const SuggestInput input = {
                 .config = read_config(command),
                 .topology = probe_topology(command->root, arena),

@@ -8,12 +8,15 @@ static HostSources *host_of(const Sources *sources) {
         return (HostSources *) sources;
 }
 
-static SourceText read_file(const Sources *sources, Arena *arena, const char *path) {
+typedef int (*Reader)(const Root *root, Arena *arena, const char *path, size_t max, char **ret,
+                      size_t *ret_size);
+
+static SourceText read_with(const Sources *sources, Arena *arena, const char *path, Reader reader) {
         HostSources *host = host_of(sources);
         SourceText text = {};
         char *string = NULL;
 
-        text.error = root_read_file(host->root, arena, path, SOURCE_BYTES_MAX, &string, &text.size);
+        text.error = reader(host->root, arena, path, SOURCE_BYTES_MAX, &string, &text.size);
         if (text.error == 0 && text.size > host->bytes_left)
                 text.error = -E2BIG;
         if (text.error < 0)
@@ -21,6 +24,14 @@ static SourceText read_file(const Sources *sources, Arena *arena, const char *pa
         host->bytes_left -= text.size;
         text.text = string;
         return text;
+}
+
+static SourceText read_file(const Sources *sources, Arena *arena, const char *path) {
+        return read_with(sources, arena, path, root_read_file);
+}
+
+static SourceText read_kernel_file(const Sources *sources, Arena *arena, const char *path) {
+        return read_with(sources, arena, path, root_read_kernel_file);
 }
 
 static int list_directory(const Sources *sources, Arena *arena, const char *path,
@@ -50,7 +61,10 @@ static const char *read_link(const Sources *sources, Arena *arena, const char *p
 
 HostSources host_sources(const Root *root) {
         return (HostSources){
-                .sources = {.read = read_file, .list = list_directory, .link = read_link},
+                .sources = {.read = read_file,
+                            .read_kernel = read_kernel_file,
+                            .list = list_directory,
+                            .link = read_link},
                 .root = root,
                 .bytes_left = bytes_in_all_max,
         };

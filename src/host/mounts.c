@@ -45,7 +45,8 @@ static const char *find_unit_file(const Root *root, Arena *arena, const char *na
 static MountTable read_table(const Root *root, Arena *arena) {
         char *text = NULL;
 
-        if (root_read_file(root, arena, PATH_SELF_MOUNTINFO, SOURCE_BYTES_MAX, &text, NULL) < 0)
+        if (root_read_kernel_file(root, arena, PATH_SELF_MOUNTINFO, SOURCE_BYTES_MAX, &text, NULL) <
+            0)
                 return (MountTable){};
         return mount_table_parse(arena, text);
 }

@@ -3,9 +3,11 @@
 
 #include "base/size.h"
 #include "base/text.h"
+#include "model/names.h"
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,11 +81,15 @@ static int open_below(const Root *root, const char *path, int flags, unsigned mo
         if (!*relative)
                 relative = ".";
         if (!root_is_host(root)) {
-                fd = (int) syscall(SYS_openat2, root->fd, relative, &how, sizeof(how));
+                do
+                        fd = (int) syscall(SYS_openat2, root->fd, relative, &how, sizeof(how));
+                while (fd < 0 && errno == EINTR);
                 if (fd >= 0 || errno != ENOSYS)
                         return fd >= 0 ? fd : -errno;
         }
-        fd = openat(root->fd, relative, flags | O_CLOEXEC, mode);
+        do
+                fd = openat(root->fd, relative, flags | O_CLOEXEC, mode);
+        while (fd < 0 && errno == EINTR);
         return fd >= 0 ? fd : -errno;
 }
 
@@ -98,6 +104,74 @@ static int open_parent(const Root *root, const char *path, const char **ret_name
         return open_below(root, arena_strndup(arena, path, (size_t) (slash - path) + 1),
                           O_PATH | O_DIRECTORY, 0);
 }
+
+/* ---- opening ---- */
+
+/* What the kernel makes up as it is read, and where reading may do something: no file of anybody's. */
+static bool is_of_kernel(int fd) {
+        static const uint32_t types[] = {
+                PROC_SUPER_MAGIC,      SYSFS_MAGIC,
+                CGROUP_SUPER_MAGIC,    CGROUP2_SUPER_MAGIC,
+                DEBUGFS_MAGIC,         TRACEFS_MAGIC,
+                SECURITYFS_MAGIC,      SELINUX_MAGIC,
+                SMACK_MAGIC,           BPF_FS_MAGIC,
+                EFIVARFS_MAGIC,        PSTOREFS_MAGIC,
+                BINFMTFS_MAGIC,        NSFS_MAGIC,
+                RDTGROUP_SUPER_MAGIC,  XENFS_SUPER_MAGIC,
+                USBDEVICE_SUPER_MAGIC, DEVPTS_SUPER_MAGIC,
+        };
+        struct statfs found;
+
+        if (fstatfs(fd, &found) < 0)
+                return true;
+        for (size_t i = 0; i < ARRAY_LEN(types); i++)
+                if ((uint32_t) found.f_type == types[i])
+                        return true;
+        return false;
+}
+
+/* Of what O_PATH has found: no path is gone along again, so that nothing else can take its place. */
+static int open_again(int found, int flags) {
+        char path[sizeof("/proc/self/fd/") + 10];
+
+        snprintf(path, sizeof(path), "/proc/self/fd/%d", found);
+        int fd = open(path, flags | O_CLOEXEC);
+
+        if (fd >= 0)
+                return fd;
+        return errno == ENOENT ? -ENOSYS /* no /proc: nothing is known of the file */ : -errno;
+}
+
+/* Looks at what it is before it opens it: opening alone starts a watchdog, or waits for a writer. */
+static int open_regular(const Root *root, const char *path) {
+        CLEANUP(close_fd) int found = open_below(root, path, O_PATH, 0);
+        struct stat st;
+
+        if (found < 0)
+                return found;
+        if (fstat(found, &st) < 0)
+                return -errno;
+        if (S_ISDIR(st.st_mode))
+                return -EISDIR;
+        if (!S_ISREG(st.st_mode) || is_of_kernel(found))
+                return -EINVAL;
+        return open_again(found, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+}
+
+static bool is_kernel_path(const char *path) {
+        return text_starts_with(path, PATH_PROC "/") || text_starts_with(path, PATH_SYS "/") ||
+               text_starts_with(path, PATH_CGROUP_WRITABLE "/");
+}
+
+/* On the running host nobody else can put anything there. */
+static int open_kernel_file(const Root *root, const char *path) {
+        if (!is_kernel_path(path))
+                return -EINVAL;
+        return root_is_host(root) ? open_below(root, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0)
+                                  : open_regular(root, path);
+}
+
+/* ---- reading ---- */
 
 /* Reads to the end of file, or -EFBIG. */
 static int read_all(Arena *arena, int fd, size_t max, char **ret, size_t *ret_size) {
@@ -126,54 +200,52 @@ static int read_all(Arena *arena, int fd, size_t max, char **ret, size_t *ret_si
 
 int root_read_file(const Root *root, Arena *arena, const char *path, size_t max, char **ret,
                    size_t *ret_size) {
-        /* O_NONBLOCK: opening a FIFO must not hang. */
-        CLEANUP(close_fd) int fd = open_below(root, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
-        struct stat st;
+        CLEANUP(close_fd) int fd = open_regular(root, path);
 
-        if (fd < 0)
-                return fd;
-        if (fstat(fd, &st) < 0)
-                return -errno;
-        if (S_ISDIR(st.st_mode))
-                return -EISDIR;
-        if (!S_ISREG(st.st_mode))
-                return -EINVAL;
-        return read_all(arena, fd, max, ret, ret_size);
+        return fd < 0 ? fd : read_all(arena, fd, max, ret, ret_size);
 }
 
 int root_read_end(const Root *root, Arena *arena, const char *path, size_t max, char **ret,
                   size_t *ret_size) {
-        CLEANUP(close_fd) int fd = open_below(root, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+        CLEANUP(close_fd) int fd = open_regular(root, path);
         struct stat st;
 
         if (fd < 0)
-                return fd;
+                return fd == -EISDIR ? -EINVAL : fd;
         if (fstat(fd, &st) < 0)
                 return -errno;
-        if (!S_ISREG(st.st_mode))
-                return -EINVAL;
         if ((uint64_t) st.st_size > max && lseek(fd, -(off_t) max, SEEK_END) < 0)
                 return -errno;
         char *text = arena_alloc(arena, max + 1);
-        ssize_t n, length = 0;
+        size_t length = 0;
 
-        while ((size_t) length < max && (n = read(fd, text + length, max - (size_t) length)) > 0)
-                length += n;
-        if ((size_t) length < max && n < 0)
-                return -errno;
+        while (length < max) {
+                ssize_t n = read(fd, text + length, max - length);
+
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n < 0)
+                        return -errno;
+                if (n == 0)
+                        break;
+                length += (size_t) n;
+        }
         *ret = text;
-        *ret_size = (size_t) length;
+        *ret_size = length;
         return 0;
 }
 
+int root_read_kernel_file(const Root *root, Arena *arena, const char *path, size_t max, char **ret,
+                          size_t *ret_size) {
+        CLEANUP(close_fd) int fd = open_kernel_file(root, path);
+
+        return fd < 0 ? fd : read_all(arena, fd, max, ret, ret_size);
+}
+
 int root_read_attribute(const Root *root, Arena *arena, const char *path, char **ret) {
-        CLEANUP(close_fd) int fd = open_below(root, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
         size_t length;
         char *text;
-
-        if (fd < 0)
-                return fd;
-        int r = read_all(arena, fd, ATTRIBUTE_BYTES_MAX, &text, &length);
+        int r = root_read_kernel_file(root, arena, path, ATTRIBUTE_BYTES_MAX, &text, &length);
 
         if (r < 0)
                 return r;
@@ -184,20 +256,14 @@ int root_read_attribute(const Root *root, Arena *arena, const char *path, char *
 }
 
 int root_read_u64(const Root *root, const char *path, uint64_t *ret) {
-        CLEANUP(close_fd) int fd = open_below(root, path, O_RDONLY | O_NOCTTY, 0);
-        char buffer[64];
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        char *text;
+        int r = root_read_attribute(root, arena, path, &text);
 
-        if (fd < 0)
-                return fd;
-        ssize_t n = read(fd, buffer, sizeof(buffer) - 1);
-
-        if (n < 0)
-                return -errno;
-        while (n > 0 && strchr(" \t\n", buffer[n - 1]))
-                n--;
-        buffer[n] = '\0';
-        return parse_u64(buffer, ret);
+        return r < 0 ? r : parse_u64(text, ret);
 }
+
+/* ---- writing ---- */
 
 int root_write_attribute(const Root *root, const char *path, const char *text) {
         /* Truncating matters for a captured host only, where attributes are plain files. */

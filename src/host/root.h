@@ -27,7 +27,8 @@ bool root_is_host(const Root *root);
 char *root_path(Arena *arena, const Root *root, const char *path);
 
 /* The whole of a regular file of at most MAX bytes (-EFBIG), NUL-terminated; *ret_size may be
- * NULL. -EINVAL for what is no regular file. */
+ * NULL. -EINVAL for what is none, which is never opened: a device may act on that, a FIFO waits. Nor is
+ * what the kernel makes up (/proc, /sys), to which a link may lead. */
 int root_read_file(const Root *root, Arena *arena, const char *path, size_t max, char **ret,
                    size_t *ret_size);
 
@@ -35,7 +36,11 @@ int root_read_file(const Root *root, Arena *arena, const char *path, size_t max,
 int root_read_end(const Root *root, Arena *arena, const char *path, size_t max, char **ret,
                   size_t *ret_size);
 
-/* A kernel attribute: one read of at most 64 KiB, blanks at the end taken off. */
+/* The whole of one of the kernel's own files, by a path of model/names.h; -EINVAL for other paths. */
+int root_read_kernel_file(const Root *root, Arena *arena, const char *path, size_t max, char **ret,
+                          size_t *ret_size);
+
+/* Likewise an attribute: at most 64 KiB, blanks at the end taken off. */
 int root_read_attribute(const Root *root, Arena *arena, const char *path, char **ret);
 
 /* An attribute that is one decimal number. */

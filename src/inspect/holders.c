@@ -34,7 +34,7 @@ static char *read_process_file(Search *search, Arena *scratch, uint64_t pid, con
                                int *ret_error) {
         const char *path = arena_printf(scratch, PATH_PROC "/%" PRIu64 "/%s", pid, name);
         char *text = NULL;
-        int r = root_read_file(search->root, scratch, path, MAPS_BYTES_MAX, &text, NULL);
+        int r = root_read_kernel_file(search->root, scratch, path, MAPS_BYTES_MAX, &text, NULL);
 
         if (ret_error)
                 *ret_error = r;
@@ -161,8 +161,8 @@ static void find_mappers(Search *search, const Candidates *candidates) {
         Devices devices = {};
         char *text;
 
-        if (root_read_file(search->root, scratch, PATH_SELF_MOUNTINFO, MAPS_BYTES_MAX, &text,
-                           NULL) == 0)
+        if (root_read_kernel_file(search->root, scratch, PATH_SELF_MOUNTINFO, MAPS_BYTES_MAX, &text,
+                                  NULL) == 0)
                 devices = process_parse_hugetlbfs(scratch, text);
         VEC_FOREACH(candidate, candidates) {
                 Process process;
@@ -330,7 +330,8 @@ Holders *holders_find(const Root *root, Arena *arena, const Topology *topology) 
         if (!is_explained(&search))
                 find_mappers(&search, &candidates);
         read_all_charges(&search);
-        if (root_read_file(root, arena, PATH_SYSV_SHM, MAPS_BYTES_MAX, &search.segments, NULL) < 0)
+        if (root_read_kernel_file(root, arena, PATH_SYSV_SHM, MAPS_BYTES_MAX, &search.segments,
+                                  NULL) < 0)
                 search.segments = NULL;
         return make(&search, search.is_complete);
 }

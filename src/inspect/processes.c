@@ -17,7 +17,7 @@ static char *read_file(const Root *root, Arena *arena, uint64_t pid, const char 
         const char *path = arena_printf(arena, PATH_PROC "/%" PRIu64 "/%s", pid, name);
         char *text = NULL;
 
-        return root_read_file(root, arena, path, max, &text, ret_size) < 0 ? NULL : text;
+        return root_read_kernel_file(root, arena, path, max, &text, ret_size) < 0 ? NULL : text;
 }
 
 /* /proc/PID/cmdline: each argument ends with a NUL; proc_pid_cmdline(5). */

@@ -29,6 +29,13 @@ static SourceText read_overlaid(const Sources *sources, Arena *arena, const char
         return (SourceText){.text = file->text, .size = strlen(file->text)};
 }
 
+/* What is written to the kernel's files is among what is proposed. */
+static SourceText read_kernel_overlaid(const Sources *sources, Arena *arena, const char *path) {
+        return find(overlay_of(sources), path)
+                       ? read_overlaid(sources, arena, path)
+                       : source_read_kernel(overlay_of(sources)->below, arena, path);
+}
+
 /* ---- directories ---- */
 
 /* The entry of DIRECTORY that leads to PATH: its own name, or that of the next directory on the way.
@@ -87,7 +94,10 @@ static const char *link_overlaid(const Sources *sources, Arena *arena, const cha
 
 Overlay overlay_over(const Sources *below) {
         return (Overlay){
-                .sources = {.read = read_overlaid, .list = list_overlaid, .link = link_overlaid},
+                .sources = {.read = read_overlaid,
+                            .read_kernel = read_kernel_overlaid,
+                            .list = list_overlaid,
+                            .link = link_overlaid},
                 .below = below,
         };
 }

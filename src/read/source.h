@@ -23,8 +23,11 @@ typedef VEC(const char *) SourceNames;
 typedef struct Sources Sources;
 /* Who implements it embeds it as the first member of a structure of its own. */
 struct Sources {
-        /* A regular file, whole. Never waits: -EINVAL for pipes and devices. */
+        /* A regular file, whole. Never waits: -EINVAL for pipes and devices, and for what the kernel
+         * makes up as it is read. */
         SourceText (*read)(const Sources *sources, Arena *arena, const char *path);
+        /* That: a file by a path of model/names.h. */
+        SourceText (*read_kernel)(const Sources *sources, Arena *arena, const char *path);
         /* The names in a directory without "." and "..", sorted by strcmp(3); negative errno. */
         int (*list)(const Sources *sources, Arena *arena, const char *path, SourceNames *ret);
         /* Where a symbolic link leads, as it stands in the link; NULL: it is none, or not there. */
@@ -33,6 +36,11 @@ struct Sources {
 
 static inline SourceText source_read(const Sources *sources, Arena *arena, const char *path) {
         return sources->read(sources, arena, path);
+}
+
+static inline SourceText source_read_kernel(const Sources *sources, Arena *arena,
+                                            const char *path) {
+        return sources->read_kernel(sources, arena, path);
 }
 
 /* No names where the directory cannot be read. */

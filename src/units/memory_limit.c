@@ -9,7 +9,7 @@
 
 /* "cgroup2 /sys/fs/cgroup cgroup2 rw,nosuid,nsdelegate,memory_hugetlb_accounting 0 0" */
 bool memory_limits_count_huge_pages(Arena *arena, const Sources *sources) {
-        SourceText text = source_read(sources, arena, PATH_MOUNTS);
+        SourceText text = source_read_kernel(sources, arena, PATH_MOUNTS);
         SourceLines lines = source_lines(&text);
         char *line;
 
@@ -27,7 +27,7 @@ bool memory_limits_count_huge_pages(Arena *arena, const Sources *sources) {
 
 /* "max" is none. */
 static bool read_bytes(Arena *arena, const Sources *sources, const char *path, uint64_t *ret) {
-        SourceText text = source_read(sources, arena, path);
+        SourceText text = source_read_kernel(sources, arena, path);
         SourceLines lines = source_lines(&text);
         char *line = text.text ? source_line(arena, &lines) : NULL;
 

@@ -372,6 +372,11 @@ int root_read_file(const Root *root, Arena *arena, const char *path, size_t max,
         return 0;
 }
 
+int root_read_kernel_file(const Root *root, Arena *arena, const char *path, size_t max, char **ret,
+                          size_t *ret_size) {
+        return root_read_file(root, arena, path, max, ret, ret_size);
+}
+
 int root_read_end(const Root *root, Arena *arena, const char *path, size_t max, char **ret,
                   size_t *ret_size) {
         size_t size;

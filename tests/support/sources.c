@@ -77,7 +77,7 @@ static const char *link_test(const Sources *sources, Arena *arena, const char *p
 const Sources *test_sources(Arena *arena, const TestFile *files, size_t n) {
         TestSources *self = ARENA_NEW(arena, TestSources);
 
-        *self = (TestSources){{read_test, list_test, link_test},
+        *self = (TestSources){{read_test, read_test, list_test, link_test},
                               arena_memdup(arena, files, n * sizeof(*files)),
                               n};
         return &self->sources;

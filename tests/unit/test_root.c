@@ -6,6 +6,8 @@
 #include "support/tree.h"
 
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -101,7 +103,7 @@ static void test_special_files(void **state) {
 
         assert_int_equal(bind(fd, (struct sockaddr *) &address, sizeof(address)), 0);
         assert_int_equal(root_read_file(tree->root, tree->arena, "/socket", 100, &text, NULL),
-                         -ENXIO);
+                         -EINVAL);
         close(fd);
         tree_mkdir(tree, "/directory");
         assert_int_equal(root_read_file(tree->root, tree->arena, "/directory", 100, &text, NULL),
@@ -112,6 +114,110 @@ static void test_special_files(void **state) {
                          -ENOTDIR);
         assert_null(text);
         alarm(0);
+}
+
+typedef struct Writer {
+        const char *path;
+        int fd;
+        atomic_bool is_let_in;
+} Writer;
+
+static void *open_for_writing(void *argument) {
+        Writer *writer = argument;
+
+        writer->fd = open(writer->path, O_WRONLY | O_CLOEXEC);
+        writer->is_let_in = true;
+        return NULL;
+}
+
+/* Who opens a FIFO lets its writer in, who opens a watchdog starts it: what is no file is not opened. */
+static void test_looks_before_it_opens(void **state) {
+        const Tree *tree = *state;
+        Writer writer = {.path = tree_path(tree, "/fifo"), .fd = -1};
+        char *text = NULL;
+        pthread_t thread;
+        size_t size;
+
+        alarm(10);
+        assert_int_equal(mkfifo(writer.path, 0644), 0);
+        assert_int_equal(pthread_create(&thread, NULL, open_for_writing, &writer), 0);
+        usleep(20000); /* it has come to the FIFO, most likely */
+        assert_int_equal(root_read_file(tree->root, tree->arena, "/fifo", 100, &text, NULL),
+                         -EINVAL);
+        assert_int_equal(root_read_end(tree->root, tree->arena, "/fifo", 100, &text, &size),
+                         -EINVAL);
+        usleep(20000);
+        assert_false(writer.is_let_in);
+        int fd = open(writer.path, O_RDONLY | O_CLOEXEC);
+
+        pthread_join(thread, NULL);
+        close(fd);
+        close(writer.fd);
+        alarm(0);
+}
+
+/* A database's file may be a link to whatever its owner likes. */
+static void test_links_to_what_is_no_file(void **state) {
+        static const char *const targets[] = {"/dev/zero",
+                                              "/dev/null",
+                                              "/proc/version",
+                                              "/proc/self/environ",
+                                              "/sys/kernel/mm/hugepages",
+                                              "/sys/kernel/fscaps"};
+        CLEANUP(root_freep) Root *host = NULL;
+        const Tree *tree = *state;
+        char *text = NULL;
+        size_t size;
+
+        assert_int_equal(root_open("/", &host), 0);
+        for (size_t i = 0; i < ARRAY_LEN(targets); i++) {
+                const char *path = tree_path(tree, arena_printf(tree->arena, "/link%zu", i));
+
+                if (access(targets[i], F_OK) != 0)
+                        continue;
+                assert_int_equal(symlink(targets[i], path), 0);
+                int r = root_read_file(host, tree->arena, path, 1 << 20, &text, NULL);
+
+                assert_true(r == -EINVAL || r == -EISDIR);
+                assert_int_equal(root_read_end(host, tree->arena, path, 100, &text, &size),
+                                 -EINVAL);
+                assert_int_equal(
+                        root_read_file(host, tree->arena, targets[i], 1 << 20, &text, NULL), r);
+        }
+        assert_null(text);
+        /* Through a link to a directory of the kernel's, too. */
+        assert_int_equal(symlink("/proc", tree_path(tree, "/etc")), 0);
+        assert_int_equal(root_read_file(host, tree->arena, tree_path(tree, "/etc/version"), 1 << 20,
+                                        &text, NULL),
+                         -EINVAL);
+        tree_write(tree, "/file", "x");
+        assert_int_equal(
+                root_read_file(host, tree->arena, tree_path(tree, "/file"), 10, &text, NULL), 0);
+        assert_text(text, "x");
+}
+
+/* The kernel's own files have functions of their own, which read nothing else. */
+static void test_kernel_files(void **state) {
+        CLEANUP(root_freep) Root *host = NULL;
+        const Tree *tree = *state;
+        char *text = NULL;
+        uint64_t number;
+
+        assert_int_equal(root_open("/", &host), 0);
+        assert_int_equal(
+                root_read_kernel_file(host, tree->arena, "/proc/version", 1 << 20, &text, NULL), 0);
+        assert_true(strlen(text) > 0);
+        assert_int_equal(root_read_kernel_file(host, tree->arena, "/proc/version", 1, &text, NULL),
+                         -EFBIG);
+        tree_write(tree, "/etc/number", "12\n");
+        assert_int_equal(root_read_attribute(tree->root, tree->arena, "/etc/number", &text),
+                         -EINVAL);
+        assert_int_equal(root_read_u64(tree->root, "/etc/number", &number), -EINVAL);
+        /* Of a captured host they are files. */
+        tree_mkdir(tree, "/proc");
+        assert_int_equal(mkfifo(tree_path(tree, "/proc/version"), 0644), 0);
+        assert_int_equal(root_read_attribute(tree->root, tree->arena, "/proc/version", &text),
+                         -EINVAL);
 }
 
 /* Absolute links and ".." of a captured host stay inside it. */
@@ -381,6 +487,9 @@ int main(void) {
                 TREE_TEST(test_read_file_limits),
                 TREE_TEST(test_read_end),
                 TREE_TEST(test_special_files),
+                TREE_TEST(test_looks_before_it_opens),
+                TREE_TEST(test_links_to_what_is_no_file),
+                TREE_TEST(test_kernel_files),
                 TREE_TEST(test_resolve_in_root),
                 TREE_TEST(test_writes_stay_inside),
                 TREE_TEST(test_attribute),
