@@ -242,7 +242,7 @@ static void say_learned(Arena *arena, const Lesson *lesson, const char *path) {
 static void keep(Command *command, const Lesson *lesson) {
         Arena *arena = command->arena;
         const char *path = learned_path(arena, lesson->instance);
-        int r = root_write_file(command->root, path, learned_format(arena, lesson, time_now(arena)),
+        int r = root_store_file(command->root, path, learned_format(arena, lesson, time_now(arena)),
                                 0644);
 
         if (r < 0)

@@ -18,7 +18,7 @@ enum { LIMITS_BYTES_MAX = 1 << 20 };
 static int write_text(Command *command, const char *text) {
         if (!root_is_directory(command->root, PATH_PAM_SECURITY))
                 return 0;
-        return root_write_file(command->root, PATH_PAM_LIMITS, text, 0644);
+        return root_store_file(command->root, PATH_PAM_LIMITS, text, 0644);
 }
 
 int verb_pam_limits(Command *command) {

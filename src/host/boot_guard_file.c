@@ -19,5 +19,5 @@ BootGuard *boot_guard_load(const Root *root, Arena *arena) {
 }
 
 int boot_guard_save(const Root *root, const BootGuard *guard) {
-        return json_file_write(root, PATH_BOOT_GUARD, boot_guard_to_json(guard), 0644);
+        return json_file_store(root, PATH_BOOT_GUARD, boot_guard_to_json(guard), 0644);
 }

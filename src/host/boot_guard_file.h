@@ -9,5 +9,5 @@
 /* An open guard where there is none, or it is broken. */
 BootGuard *boot_guard_load(const Root *root, Arena *arena);
 
-/* Negative errno. */
+/* On disk when it returns; negative errno. */
 int boot_guard_save(const Root *root, const BootGuard *guard);

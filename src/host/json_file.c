@@ -20,11 +20,20 @@ int json_file_read(const Root *root, Arena *arena, const char *path, json_t **re
         return 0;
 }
 
-int json_file_write(const Root *root, const char *path, json_t *json, unsigned mode) {
+static int write_with(const Root *root, const char *path, json_t *json, unsigned mode,
+                      int (*write)(const Root *, const char *, const char *, unsigned)) {
         char *text = json_dumps(json, JSON_INDENT(1) | JSON_PRESERVE_ORDER);
-        int r = text ? root_write_file(root, path, text, mode) : -ENOMEM;
+        int r = text ? write(root, path, text, mode) : -ENOMEM;
 
         free(text);
         json_decref(json);
         return r;
+}
+
+int json_file_write(const Root *root, const char *path, json_t *json, unsigned mode) {
+        return write_with(root, path, json, mode, root_write_file);
+}
+
+int json_file_store(const Root *root, const char *path, json_t *json, unsigned mode) {
+        return write_with(root, path, json, mode, root_store_file);
 }

@@ -12,3 +12,6 @@ int json_file_read(const Root *root, Arena *arena, const char *path, json_t **re
 
 /* Writes JSON (stolen) to PATH, atomically. Negative errno. */
 int json_file_write(const Root *root, const char *path, json_t *json, unsigned mode);
+
+/* Likewise for what outlives the boot: it is on disk then. */
+int json_file_store(const Root *root, const char *path, json_t *json, unsigned mode);

@@ -135,8 +135,11 @@ static int open_again(int found, int flags) {
         char path[sizeof("/proc/self/fd/") + 10];
 
         snprintf(path, sizeof(path), "/proc/self/fd/%d", found);
-        int fd = open(path, flags | O_CLOEXEC);
+        int fd;
 
+        do
+                fd = open(path, flags | O_CLOEXEC);
+        while (fd < 0 && errno == EINTR);
         if (fd >= 0)
                 return fd;
         return errno == ENOENT ? -ENOSYS /* no /proc: nothing is known of the file */ : -errno;
@@ -278,7 +281,25 @@ int root_write_attribute(const Root *root, const char *path, const char *text) {
         return (size_t) n == strlen(text) ? 0 : -EIO;
 }
 
-int root_make_directory(const Root *root, const char *path) {
+/* Whether what was written is to be on disk, and not only in memory, when a function returns. */
+typedef enum Lasting { FOR_THIS_BOOT, FOR_GOOD } Lasting;
+
+static int sync_fd(int fd) {
+        while (fsync(fd) < 0)
+                if (errno != EINTR)
+                        return -errno;
+        return 0;
+}
+
+/* What was made, named or renamed in it. Some file systems have nothing to do for that, and say so. */
+static int sync_directory(int directory) {
+        CLEANUP(close_fd) int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        int r = fd < 0 ? -errno : sync_fd(fd);
+
+        return r == -EINVAL ? 0 : r;
+}
+
+static int make_directories(const Root *root, const char *path, Lasting lasting) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
 
         for (const char *slash = strchr(path + 1, '/');; slash = strchr(slash + 1, '/')) {
@@ -289,11 +310,19 @@ int root_make_directory(const Root *root, const char *path) {
 
                 if (parent < 0)
                         return parent;
-                if (mkdirat(parent, name, 0755) < 0 && errno != EEXIST)
-                        return -errno;
+                int r = mkdirat(parent, name, 0755) < 0 ? -errno : 0;
+
+                if (r == 0 && lasting == FOR_GOOD)
+                        r = sync_directory(parent);
+                if (r < 0 && r != -EEXIST)
+                        return r;
                 if (!slash)
                         return 0;
         }
+}
+
+int root_make_directory(const Root *root, const char *path) {
+        return make_directories(root, path, FOR_THIS_BOOT);
 }
 
 static int write_whole(int fd, const char *text) {
@@ -312,19 +341,28 @@ static int write_whole(int fd, const char *text) {
         return 0;
 }
 
-/* The whole text in a file of another name beside NAME; the name is returned in *ret. */
-static int write_draft(Arena *arena, int directory, const char *name, const char *text,
-                       unsigned mode, const char **ret) {
-        const char *draft = arena_printf(arena, ".#%s.%d", name, (int) getpid());
+typedef struct NewFile {
+        const char *name, *text;
+        unsigned mode;
+        Lasting lasting;
+        bool is_new; /* -EEXIST where the name is taken */
+} NewFile;
+
+/* The whole text in a file of another name beside it, which is returned in *ret. */
+static int write_draft(Arena *arena, int directory, const NewFile *file, const char **ret) {
+        const char *draft = arena_printf(arena, ".#%s.%d", file->name, (int) getpid());
         int fd = openat(directory, draft, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
-                        mode);
+                        file->mode);
 
         if (fd < 0)
                 return -errno;
-        int r = write_whole(fd, text);
+        int r = write_whole(fd, file->text);
 
-        if (r == 0 && fchmod(fd, mode) < 0) /* whatever the umask is */
+        if (r == 0 && fchmod(fd, file->mode) < 0) /* whatever the umask is */
                 r = -errno;
+        /* Before it has its name: else a power cut may leave an empty file in the place of the old. */
+        if (r == 0 && file->lasting == FOR_GOOD)
+                r = sync_fd(fd);
         if (close(fd) < 0 && r == 0)
                 r = -errno;
         if (r < 0)
@@ -333,56 +371,51 @@ static int write_draft(Arena *arena, int directory, const char *name, const char
         return r;
 }
 
-/* The draft takes the place of NAME when it is complete. */
-static int replace_file(int directory, const char *name, const char *text, unsigned mode) {
+/* The draft takes the name when it is complete; link(2) replaces nothing that has it. */
+static int put_file(int directory, const NewFile *file) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const char *draft;
-        int r = write_draft(arena, directory, name, text, mode, &draft);
-
-        if (r == 0 && renameat(directory, draft, directory, name) < 0) {
-                r = -errno;
-                unlinkat(directory, draft, 0);
-        }
-        return r;
-}
-
-/* Likewise, but only where nothing has that name: link(2) does not replace. */
-static int create_file(int directory, const char *name, const char *text, unsigned mode) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-        const char *draft;
-        int r = write_draft(arena, directory, name, text, mode, &draft);
+        int r = write_draft(arena, directory, file, &draft);
 
         if (r < 0)
                 return r;
-        if (linkat(directory, draft, directory, name, 0) < 0)
-                r = -errno;
-        unlinkat(directory, draft, 0);
-        return r;
+        if (file->is_new)
+                r = linkat(directory, draft, directory, file->name, 0) < 0 ? -errno : 0;
+        else
+                r = renameat(directory, draft, directory, file->name) < 0 ? -errno : 0;
+        if (r < 0 || file->is_new)
+                unlinkat(directory, draft, 0);
+        return r == 0 && file->lasting == FOR_GOOD ? sync_directory(directory) : r;
 }
 
-static int write_with(const Root *root, const char *path, const char *text, unsigned mode,
-                      int (*write_file)(int, const char *, const char *, unsigned)) {
+static int write_file(const Root *root, const char *path, NewFile *file) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        const char *slash = strrchr(path, '/'), *name;
+        const char *slash = strrchr(path, '/');
 
         if (slash && slash > path) {
-                int r = root_make_directory(root,
-                                            arena_strndup(arena, path, (size_t) (slash - path)));
+                int r = make_directories(root, arena_strndup(arena, path, (size_t) (slash - path)),
+                                         file->lasting);
 
                 if (r < 0)
                         return r;
         }
-        CLEANUP(close_fd) int parent = open_parent(root, path, &name);
+        CLEANUP(close_fd) int parent = open_parent(root, path, &file->name);
 
-        return parent < 0 ? parent : write_file(parent, name, text, mode);
+        return parent < 0 ? parent : put_file(parent, file);
 }
 
 int root_write_file(const Root *root, const char *path, const char *text, unsigned mode) {
-        return write_with(root, path, text, mode, replace_file);
+        return write_file(root, path, &(NewFile){.text = text, .mode = mode});
+}
+
+int root_store_file(const Root *root, const char *path, const char *text, unsigned mode) {
+        return write_file(root, path, &(NewFile){.text = text, .mode = mode, .lasting = FOR_GOOD});
 }
 
 int root_create_file(const Root *root, const char *path, const char *text, unsigned mode) {
-        return write_with(root, path, text, mode, create_file);
+        return write_file(
+                root, path,
+                &(NewFile){.text = text, .mode = mode, .lasting = FOR_GOOD, .is_new = true});
 }
 
 int root_remove(const Root *root, const char *path) {
@@ -459,26 +492,47 @@ static int compare_names(const void *a, const void *b) {
         return strcmp(*(char *const *) a, *(char *const *) b);
 }
 
-int root_list(const Root *root, Arena *arena, const char *path, Names *ret) {
-        int fd = open_below(root, path, O_RDONLY | O_DIRECTORY, 0);
+/* The one reader of directories: a read that fails looks like the end of the directory, but for errno. */
+static int read_names(Arena *arena, DIR *directory, Names *ret) {
         Names names = {};
 
-        if (fd < 0)
-                return fd;
-        DIR *directory = fdopendir(fd);
+        for (;;) {
+                errno = 0;
+                const struct dirent *entry = readdir(directory);
 
-        if (!directory) {
-                int r = -errno;
-
-                close(fd);
-                return r;
-        }
-        for (struct dirent *entry; (entry = readdir(directory));)
+                if (!entry && errno != 0)
+                        return -errno;
+                if (!entry)
+                        break;
                 if (!text_equals(entry->d_name, ".") && !text_equals(entry->d_name, ".."))
                         *vec_push(arena, &names) = arena_strdup(arena, entry->d_name);
-        closedir(directory);
+        }
         if (names.n > 0)
                 qsort(names.items, names.n, sizeof(char *), compare_names);
         *ret = names;
         return 0;
+}
+
+static int list_once(const Root *root, Arena *arena, const char *path, Names *ret) {
+        int fd = open_below(root, path, O_RDONLY | O_DIRECTORY, 0);
+
+        if (fd < 0)
+                return fd;
+        DIR *directory = fdopendir(fd);
+        int r = directory ? read_names(arena, directory, ret) : -errno;
+
+        if (directory)
+                closedir(directory);
+        else
+                close(fd);
+        return r;
+}
+
+int root_list(const Root *root, Arena *arena, const char *path, Names *ret) {
+        int r;
+
+        do
+                r = list_once(root, arena, path, ret);
+        while (r == -EINTR);
+        return r;
 }

@@ -49,10 +49,14 @@ int root_read_u64(const Root *root, const char *path, uint64_t *ret);
 /* One write(2) to an attribute that exists. Success says nothing about what the kernel did. */
 int root_write_attribute(const Root *root, const char *path, const char *text);
 
-/* Replaces a file atomically, making missing directories (mode 0755). */
+/* Replaces a file atomically, making missing directories (mode 0755). For what need not outlive the
+ * boot: below /run. */
 int root_write_file(const Root *root, const char *path, const char *text, unsigned mode);
 
-/* The same, but -EEXIST where the file is there already. */
+/* The same for what must: file and directories are on disk when it returns, or it has failed. */
+int root_store_file(const Root *root, const char *path, const char *text, unsigned mode);
+
+/* Likewise, but -EEXIST where the file is there already. */
 int root_create_file(const Root *root, const char *path, const char *text, unsigned mode);
 
 int root_make_directory(const Root *root, const char *path); /* with its parents */

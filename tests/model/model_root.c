@@ -633,6 +633,10 @@ int root_write_file(const Root *root, const char *path, const char *text, unsign
         return write_file(root, path, text, false);
 }
 
+int root_store_file(const Root *root, const char *path, const char *text, unsigned mode) {
+        return root_write_file(root, path, text, mode);
+}
+
 int root_create_file(const Root *root, const char *path, const char *text, unsigned mode) {
         (void) mode;
         return write_file(root, path, text, true);

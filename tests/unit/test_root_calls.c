@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The system calls of host/root.c, each of which may fail: what could not be read is no empty file and no
+ * empty directory; and what is to outlive a power cut is on disk before anybody hears that it was written.
+ * This program has these calls in the place of the library's. */
+
+#include "support/tree.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+typedef enum Call { CALL_NONE, CALL_READ, CALL_READDIR, CALL_OPEN, CALL_FSYNC, CALL_RENAME } Call;
+
+static Text *calls;      /* what has become of files and directories; NULL: not of interest */
+static Call failing;     /* which call fails, */
+static unsigned fail_at; /* the how many-th, from 1, */
+static int fail_error;   /* and how; 0: it does less than it could */
+static unsigned n_calls;
+
+static void arm(Call call, unsigned at, int error) {
+        failing = call;
+        fail_at = at;
+        fail_error = error;
+        n_calls = 0;
+}
+
+static bool fails(Call call) {
+        if (call != failing || ++n_calls != fail_at)
+                return false;
+        errno = fail_error;
+        return true;
+}
+
+static void note(const char *what, const char *name) {
+        if (calls)
+                text_printf(calls, "%s%s%s%s", calls->length > 0 ? ", " : "", what,
+                            *name ? " " : "", name);
+}
+
+static bool is_directory(int fd) {
+        struct stat st;
+
+        return fstat(fd, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+ssize_t read(int fd, void *buffer, size_t size) {
+        if (fails(CALL_READ)) {
+                if (fail_error > 0)
+                        return -1;
+                size = 1;
+        }
+        return syscall(SYS_read, fd, buffer, size);
+}
+
+struct dirent *readdir(DIR *directory) {
+        static struct dirent *(*next)(DIR *);
+
+        if (!next)
+                *(void **) &next = dlsym(RTLD_NEXT, sizeof(long) == 4 ? "readdir64" : "readdir");
+        return fails(CALL_READDIR) ? NULL : next(directory);
+}
+
+int openat(int directory, const char *path, int flags, ...) {
+        va_list arguments;
+
+        va_start(arguments, flags);
+        unsigned mode = flags & O_CREAT ? va_arg(arguments, unsigned) : 0;
+
+        va_end(arguments);
+        return fails(CALL_OPEN) ? -1 : (int) syscall(SYS_openat, directory, path, flags, mode);
+}
+
+int open(const char *path, int flags, ...) {
+        return fails(CALL_OPEN) ? -1 : (int) syscall(SYS_openat, AT_FDCWD, path, flags, 0);
+}
+
+int fsync(int fd) {
+        if (fails(CALL_FSYNC))
+                return -1;
+        note(is_directory(fd) ? "sync directory" : "sync file", "");
+        return (int) syscall(SYS_fsync, fd);
+}
+
+int mkdirat(int directory, const char *path, mode_t mode) {
+        int r = (int) syscall(SYS_mkdirat, directory, path, mode);
+
+        if (r == 0)
+                note("make", path);
+        return r;
+}
+
+int renameat(int from, const char *path, int to, const char *name) {
+        if (fails(CALL_RENAME))
+                return -1;
+        note("name", name);
+        return (int) syscall(SYS_renameat2, from, path, to, name, 0);
+}
+
+int linkat(int from, const char *path, int to, const char *name, int flags) {
+        note("name", name);
+        return (int) syscall(SYS_linkat, from, path, to, name, flags);
+}
+
+/* ---- reading ---- */
+
+static const int errors[] = {EIO, EMFILE, ENFILE, ENOMEM, ESTALE};
+
+/* The running host: there all files are opened by openat(2) and open(2). */
+static Root *open_host(void) {
+        Root *root = NULL;
+
+        assert_int_equal(root_open("/", &root), 0);
+        return root;
+}
+
+/* A directory that ends early looks like one that ends. */
+static void test_a_directory_that_cannot_be_read(void **state) {
+        CLEANUP(root_freep) Root *host = open_host();
+        const Tree *tree = *state;
+        Names names = {};
+
+        tree_write(tree, "/d/a", "");
+        tree_write(tree, "/d/b", "");
+        for (size_t i = 0; i < ARRAY_LEN(errors); i++)
+                for (unsigned at = 1; at <= 4; at++) {
+                        arm(CALL_READDIR, at, errors[i]);
+                        assert_int_equal(root_list(tree->root, tree->arena, "/d", &names),
+                                         -errors[i]);
+                        assert_int_equal(names.n, 0);
+                }
+        /* Nothing has failed, though another call has left its mark. */
+        arm(CALL_NONE, 0, 0);
+        errno = EIO;
+        assert_int_equal(root_list(tree->root, tree->arena, "/d", &names), 0);
+        assert_int_equal(names.n, 2);
+        for (size_t i = 0; i < ARRAY_LEN(errors); i++) {
+                arm(CALL_OPEN, 1, errors[i]);
+                assert_int_equal(root_list(host, tree->arena, tree_path(tree, "/d"), &names),
+                                 -errors[i]);
+        }
+        arm(CALL_NONE, 0, 0);
+}
+
+/* Interrupted, it begins again. */
+static void test_an_interrupted_call(void **state) {
+        CLEANUP(root_freep) Root *host = open_host();
+        const Tree *tree = *state;
+        char *text = NULL;
+        Names names = {};
+
+        tree_write(tree, "/d/a", "x");
+        for (unsigned at = 1; at <= 3; at++) {
+                arm(CALL_READDIR, at, EINTR);
+                assert_int_equal(root_list(tree->root, tree->arena, "/d", &names), 0);
+                assert_int_equal(names.n, 1);
+                arm(CALL_OPEN, at, EINTR);
+                assert_int_equal(
+                        root_read_file(host, tree->arena, tree_path(tree, "/d/a"), 10, &text, NULL),
+                        0);
+                assert_text(text, "x");
+                arm(CALL_READ, at, EINTR);
+                assert_int_equal(root_read_file(tree->root, tree->arena, "/d/a", 10, &text, NULL),
+                                 0);
+                assert_text(text, "x");
+                arm(CALL_FSYNC, at, EINTR);
+                assert_int_equal(root_store_file(tree->root, "/d/c/e", "x", 0644), 0);
+                remove(tree_path(tree, "/d/c/e"));
+                remove(tree_path(tree, "/d/c"));
+        }
+        arm(CALL_NONE, 0, 0);
+}
+
+static void test_a_file_that_cannot_be_read(void **state) {
+        CLEANUP(root_freep) Root *host = open_host();
+        const Tree *tree = *state;
+        char *text = NULL;
+        uint64_t number = 7;
+        size_t size;
+
+        tree_write(tree, "/sys/nr", "1234\n");
+        for (size_t i = 0; i < ARRAY_LEN(errors); i++) {
+                for (unsigned at = 1; at <= 2; at++) {
+                        arm(CALL_READ, at, errors[i]);
+                        assert_int_equal(
+                                root_read_file(tree->root, tree->arena, "/sys/nr", 10, &text, NULL),
+                                -errors[i]);
+                        arm(CALL_READ, at, errors[i]);
+                        assert_int_equal(
+                                root_read_end(tree->root, tree->arena, "/sys/nr", 10, &text, &size),
+                                -errors[i]);
+                        arm(CALL_READ, at, errors[i]);
+                        assert_int_equal(root_read_u64(tree->root, "/sys/nr", &number), -errors[i]);
+                        arm(CALL_OPEN, at, errors[i]);
+                        assert_int_equal(root_read_file(host, tree->arena,
+                                                        tree_path(tree, "/sys/nr"), 10, &text,
+                                                        NULL),
+                                         -errors[i]);
+                }
+        }
+        arm(CALL_NONE, 0, 0);
+        assert_null(text);
+        assert_true(number == 7);
+}
+
+/* "1234" must not become 1. */
+static void test_short_reads(void **state) {
+        const Tree *tree = *state;
+        char *text = NULL;
+        uint64_t number = 7;
+        size_t size;
+
+        tree_write(tree, "/sys/nr", "1234\n");
+        for (unsigned at = 1; at <= 2; at++) {
+                arm(CALL_READ, at, 0);
+                assert_int_equal(root_read_u64(tree->root, "/sys/nr", &number), 0);
+                assert_true(number == 1234);
+                arm(CALL_READ, at, 0);
+                assert_int_equal(
+                        root_read_end(tree->root, tree->arena, "/sys/nr", 10, &text, &size), 0);
+                assert_int_equal(size, 5);
+        }
+        arm(CALL_NONE, 0, 0);
+}
+
+/* ---- writing ---- */
+
+static const char *stored(const Tree *tree,
+                          int (*write)(const Root *, const char *, const char *, unsigned),
+                          const char *path) {
+        Text text = text_in(tree->arena);
+
+        calls = &text;
+        assert_int_equal(write(tree->root, path, "x", 0644), 0);
+        calls = NULL;
+        return text_string(&text);
+}
+
+/* The text before the name, and the name before anybody hears of it; new directories likewise. */
+static void test_order_on_disk(void **state) {
+        const Tree *tree = *state;
+
+        assert_text(stored(tree, root_store_file, "/etc/d/boots.json"),
+                    "make etc, sync directory, make d, sync directory, "
+                    "sync file, name boots.json, sync directory");
+        assert_text(stored(tree, root_store_file, "/etc/d/boots.json"),
+                    "sync file, name boots.json, sync directory");
+        assert_text(stored(tree, root_create_file, "/etc/d/20-pg.conf"),
+                    "sync file, name 20-pg.conf, sync directory");
+        /* What is gone with the boot is not waited for. */
+        assert_text(stored(tree, root_write_file, "/run/state.json"), "make run, name state.json");
+}
+
+static void test_a_store_that_fails(void **state) {
+        const Tree *tree = *state;
+        Names names;
+
+        tree_write(tree, "/etc/f", "old");
+        arm(CALL_FSYNC, 1, EIO);
+        assert_int_equal(root_store_file(tree->root, "/etc/f", "new", 0644), -EIO);
+        assert_text(tree_read(tree, "/etc/f"), "old");
+        arm(CALL_RENAME, 1, ENOSPC);
+        assert_int_equal(root_store_file(tree->root, "/etc/f", "new", 0644), -ENOSPC);
+        assert_text(tree_read(tree, "/etc/f"), "old");
+        /* It is there, and perhaps not for good: nobody may rest on it. */
+        arm(CALL_FSYNC, 2, EIO);
+        assert_int_equal(root_store_file(tree->root, "/etc/f", "new", 0644), -EIO);
+        /* File systems that keep no directories on disk. */
+        arm(CALL_FSYNC, 2, EINVAL);
+        assert_int_equal(root_store_file(tree->root, "/etc/f", "newer", 0644), 0);
+        arm(CALL_NONE, 0, 0);
+        assert_text(tree_read(tree, "/etc/f"), "newer");
+        assert_int_equal(root_list(tree->root, tree->arena, "/etc", &names), 0);
+        assert_int_equal(names.n, 1); /* no drafts */
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TREE_TEST(test_a_directory_that_cannot_be_read),
+                TREE_TEST(test_an_interrupted_call),
+                TREE_TEST(test_a_file_that_cannot_be_read),
+                TREE_TEST(test_short_reads),
+                TREE_TEST(test_order_on_disk),
+                TREE_TEST(test_a_store_that_fails),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
