@@ -14,12 +14,17 @@
 int verb_boot_guard(Command *command) {
         const char *word = command->arguments[0], *why;
         Arena *arena = command->arena;
-        BootGuard *guard = boot_guard_load(command->root, arena);
+        BootGuard *guard;
+        int r = boot_guard_load_for_change(command->root, arena, &guard);
         const char *boot_id = probe_boot_id(command->root, arena);
 
         /* In a rescue shell nothing was planned: that boot neither fails nor proves anything. */
         if (kernel_command_line_is_rescue(probe_kernel_command_line(command->root, arena)))
                 return EXIT_AS_WISHED;
+        if (r < 0) {
+                log_line(LOG_ERR, "cannot read " PATH_BOOT_GUARD ": %s", strerror(-r));
+                return EXIT_FAILED;
+        }
         if (text_equals(word, "begin")) {
                 boot_guard_begin(arena, guard, boot_id);
         } else if (text_equals(word, "good")) {
@@ -28,7 +33,7 @@ int verb_boot_guard(Command *command) {
                 log_line(LOG_ERR, "boot-guard takes begin or good");
                 return EXIT_USAGE;
         }
-        int r = boot_guard_save(command->root, guard);
+        r = boot_guard_save(command->root, guard);
 
         if (r < 0)
                 log_line(LOG_ERR, "cannot write " PATH_BOOT_GUARD ": %s", strerror(-r));

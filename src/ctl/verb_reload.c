@@ -78,11 +78,13 @@ static int fail_unreachable(int error) {
 
 /* The daemon has opened the guard for this boot; the file says what the next one does. */
 static void open_boot_guard(Command *command) {
-        BootGuard *guard = boot_guard_load(command->root, command->arena);
+        BootGuard *guard;
+        int r = boot_guard_load_for_change(command->root, command->arena, &guard);
 
-        if (!boot_guard_open(guard))
+        if (r == 0 && !boot_guard_open(guard))
                 return;
-        int r = boot_guard_save(command->root, guard);
+        if (r == 0)
+                r = boot_guard_save(command->root, guard);
 
         log_line(
                 r < 0 ? LOG_WARNING : LOG_NOTICE,

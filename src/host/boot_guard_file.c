@@ -4,6 +4,18 @@
 #include "host/json_file.h"
 #include "model/names.h"
 
+int boot_guard_load_for_change(const Root *root, Arena *arena, BootGuard **ret) {
+        enum { TRIES = 3 };
+
+        for (unsigned i = 0; i < TRIES; i++) {
+                root_forget_fault(root);
+                *ret = boot_guard_load(root, arena);
+                if (root_fault(root, arena).error == 0)
+                        return 0;
+        }
+        return root_fault(root, arena).error;
+}
+
 BootGuard *boot_guard_load(const Root *root, Arena *arena) {
         json_t *json = NULL;
         BootGuard *guard = NULL;

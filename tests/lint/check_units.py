@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""systemd-analyze verify has nothing to say about the units. Skips (77) where it is not installed.
+"""The reservation comes after the boot guard's count, and systemd-analyze verify has nothing to say about the
+units. Skips (77) where it is not installed.
 
 usage: check_units.py SOURCE-DIR
 """
@@ -33,8 +34,55 @@ def write_units(source: pathlib.Path, directory: pathlib.Path) -> list[str]:
     return units
 
 
+def after(text: str) -> set[str]:
+    """The units after which one is ordered."""
+    return {word for line in text.splitlines() if line.startswith("After=")
+            for word in line.removeprefix("After=").split()}
+
+
+def check_order(units: pathlib.Path) -> list[str]:
+    """What a boot may die of begins when that boot has been counted."""
+    service = (units / "hugeplan.service.in").read_text(encoding="utf-8")
+    count = (units / "hugeplan-boot.service.in").read_text(encoding="utf-8")
+    problems = []
+    if "hugeplan-boot.service" not in after(service):
+        problems.append("hugeplan.service: not After=hugeplan-boot.service: a boot that dies of the "
+                        "reservation would not have been counted")
+    if "hugeplan.service" in after(count):
+        problems.append("hugeplan-boot.service: After=hugeplan.service: likewise")
+    if "Type=oneshot" not in count.splitlines():
+        problems.append("hugeplan-boot.service: not Type=oneshot: nobody would wait for the count")
+    if not re.search(r"^TimeoutStartSec=\d+s$", count, re.MULTILINE):
+        problems.append("hugeplan-boot.service: no TimeoutStartSec=: a disk that hangs would hold up the boot")
+    return problems
+
+
+def self_test() -> None:
+    service = "[Unit]\nAfter=a.service\nAfter=hugeplan-boot.service b.service\n"
+    count = "[Unit]\nAfter=c.service\n[Service]\nType=oneshot\nTimeoutStartSec=15s\n"
+    cases = [
+        (service, count, False),
+        (service.replace("hugeplan-boot.service ", ""), count, True),
+        (service, count.replace("c.service", "c.service hugeplan.service"), True),
+        (service, count.replace("oneshot", "simple"), True),
+        (service, count.replace("TimeoutStartSec=15s\n", ""), True),
+    ]
+    for first, second, is_bad in cases:
+        with tempfile.TemporaryDirectory() as name:
+            directory = pathlib.Path(name)
+            (directory / "hugeplan.service.in").write_text(first, encoding="utf-8")
+            (directory / "hugeplan-boot.service.in").write_text(second, encoding="utf-8")
+            if bool(check_order(directory)) != is_bad:
+                sys.exit(f"self-test: {check_order(directory)} for:\n{first}{second}")
+
+
 def main() -> int:
+    self_test()
     source = pathlib.Path(sys.argv[1])
+    problems = check_order(source / "units")
+    if problems:
+        print("\n".join(problems))
+        return 1
     program = shutil.which("systemd-analyze")
     if program is None:
         print("systemd-analyze is not installed")
