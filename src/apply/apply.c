@@ -74,8 +74,10 @@ Apply *apply_new(Arena *arena, const ApplyInput *input) {
         return apply;
 }
 
+enum { TRIES = 3 };
+
 /* The room a node has at this moment, reckoned as the planner does. */
-static int look(const Apply *apply, ApplyResult *result, uint64_t now_usec, LadderView *ret) {
+static int look_once(const Apply *apply, ApplyResult *result, uint64_t now_usec, LadderView *ret) {
         const PlanPool *pool = result->step.pool;
         Node node = *topology_node(apply->topology, pool->node);
         Pool now;
@@ -95,6 +97,14 @@ static int look(const Apply *apply, ApplyResult *result, uint64_t now_usec, Ladd
                 .now_usec = now_usec,
         };
         return 0;
+}
+
+static int look(const Apply *apply, ApplyResult *result, uint64_t now_usec, LadderView *ret) {
+        int r = look_once(apply, result, now_usec, ret);
+
+        for (unsigned i = 1; i < TRIES && error_is_fault(r); i++)
+                r = look_once(apply, result, now_usec, ret);
+        return r;
 }
 
 /* The node's own file where the kernel has it (since 6.17), else the root cgroup's. */
@@ -206,8 +216,8 @@ static ApplyOperation make_operation(const Apply *apply, const ApplyResult *resu
 
 /* The balance of the pool's page size at this moment. Somebody may have mapped pages since the plan was
  * made: it is looked at right before pages are given back, and right after it. */
-static Balance *look_at_promises(const Apply *apply, Arena *arena, const PlanPool *pool,
-                                 size_t *ret_node) {
+static Balance *look_at_promises_once(const Apply *apply, Arena *arena, const PlanPool *pool,
+                                      size_t *ret_node) {
         Topology *now = probe_topology(apply->root, arena);
         int k = topology_page_size_index(now, pool->page_size_bytes);
 
@@ -225,6 +235,19 @@ static Balance *look_at_promises(const Apply *apply, Arena *arena, const PlanPoo
 
         return balance_new(arena, &plan_promises(arena, &input)[k],
                            topology_free_pages(arena, now, (size_t) k));
+}
+
+/* NULL: nothing is known, and nothing may be given back. */
+static Balance *look_at_promises(const Apply *apply, Arena *arena, const PlanPool *pool,
+                                 size_t *ret_node) {
+        for (unsigned i = 0; i < TRIES; i++) {
+                root_forget_fault(apply->root);
+                Balance *balance = look_at_promises_once(apply, arena, pool, ret_node);
+
+                if (root_fault(apply->root, arena).error == 0)
+                        return balance;
+        }
+        return NULL;
 }
 
 /* What the kernel could not give back, because it was promised in that very moment, it has made surplus
@@ -289,7 +312,9 @@ bool apply_next(Apply *apply, uint64_t now_usec, ApplyOperation *ret) {
 
                 if (r < 0) {
                         result->error = r;
-                        result->reached_pages = 0;
+                        result->is_unread = error_is_fault(r);
+                        if (!result->is_unread)
+                                result->reached_pages = 0;
                         result->is_finished = true;
                         continue;
                 }
@@ -414,7 +439,7 @@ PoolLimits apply_limits(Arena *arena, const Apply *apply, const Topology *now) {
                 const PlanStep *step = &result->step;
                 bool is_split = step->split_into_bytes > 0;
 
-                if (!result->is_finished)
+                if (!result->is_finished || result->is_unread)
                         continue;
                 if (is_split && result->split_pages < step->from_pages - step->to_pages)
                         *vec_push(arena, &limits) =

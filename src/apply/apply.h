@@ -34,6 +34,7 @@ typedef struct ApplyResult {
         Ladder ladder;          /* with the records of what was done */
         int error;              /* the pool or its node has gone, or refuses: negative errno */
         bool is_finished;
+        bool is_unread; /* what stands in the pool could not be read: nothing was learned of it */
 } ApplyResult;
 
 typedef struct ApplyInput {

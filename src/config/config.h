@@ -13,6 +13,7 @@
 #include "base/size.h"
 #include "config/mount_config.h"
 #include "engines/engine.h"
+#include "model/read_fault.h"
 #include "model/thp.h"
 
 /* One file as the host room found it: later files come later in the list. */
@@ -154,6 +155,10 @@ typedef struct Config {
         InstanceConfig *instances; /* sorted by name; names are unique */
         size_t n_instances;
         Diags problems;
+        /* Not all of it could be read: there may be more instances than these, and other settings. */
+        bool is_incomplete;
+        bool is_unlisted; /* not even all names: a directory could not be read */
+        ReadFault fault; /* one that may pass; its error is 0 where it is no fault, or nothing is wrong */
 } Config;
 
 const InstanceConfig *config_find(const Config *config, const char *name);

@@ -54,8 +54,13 @@ Local local_load_for(Command *command, const InstanceConfig *starting) {
                 .found = &command->found,
                 .starting = starting ? starting_of(command, starting) : NULL,
         };
-        const Look *look = look_make(command->arena, &input);
+        Look *look = look_make(command->arena, &input);
 
+        if (look->fault.error < 0) {
+                const Diag diag = look_fault_diag(command->arena, &look->fault);
+
+                diags_add(&look->guard_problems, &diag);
+        }
         return (Local){
                 .config = look->config,
                 .topology = look->topology,

@@ -123,9 +123,10 @@ static void judge_start(Command *command, const Local *local, StatusInstance *in
                                     DAEMON_REMEDY ", which reserves them"};
 }
 
-/* What the files say of the instance; false where there is none of that name. */
+/* What the files say of the instance; false where there is none of that name. What cannot be read lets
+ * nobody start (FAULT). */
 static bool judge_alone(Command *command, const char *name, Status **ret_status,
-                        StatusInstance *ret) {
+                        StatusInstance *ret, ReadFault *ret_fault) {
         const InstanceConfig *described = config_find(read_config(command), name);
 
         if (!described)
@@ -133,6 +134,7 @@ static bool judge_alone(Command *command, const char *name, Status **ret_status,
         bool is_starting = is_own_gate(command, described);
         Local local = local_load_for(command, is_starting ? described : NULL);
 
+        *ret_fault = local.look->fault;
         *ret_status = local_status(command, &local, "no daemon");
         *ret = *status_find(*ret_status, name);
         if (is_starting && ret->verdict != VERDICT_INVALID)
@@ -142,11 +144,23 @@ static bool judge_alone(Command *command, const char *name, Status **ret_status,
 }
 
 static int decide_alone(Command *command, const char *name, const char *why) {
+        const Config *config = read_config(command);
         StatusInstance instance;
+        ReadFault fault;
         Status *status;
 
-        if (!judge_alone(command, name, &status, &instance))
-                return fail_no_instance(command, name, read_config(command));
+        if (config->is_unlisted && !config_find(config, name)) {
+                log_line(LOG_ERR, "%s: the configuration cannot be read: %s", name,
+                         config->problems.list.items[config->problems.list.n - 1].text);
+                return EXIT_FAILED;
+        }
+        if (!judge_alone(command, name, &status, &instance, &fault))
+                return fail_no_instance(command, name, config);
+        if (fault.error < 0) {
+                log_line(LOG_ERR, "%s: %s cannot be read: %s", name, fault.path,
+                         strerror(-fault.error));
+                return EXIT_FAILED;
+        }
         log_line(LOG_WARNING, "hugepland cannot be reached (%s); looking at the files instead",
                  why);
         return tell_with_holders(command, status, &instance);
@@ -158,10 +172,12 @@ static bool pass_alone(const Command *command, const char *name, int *ret_code) 
         CLEANUP(arena_freep) Arena *arena = arena_new();
         Command now = *command;
         StatusInstance instance;
+        ReadFault fault;
         Status *status;
 
         now.arena = arena;
-        if (!judge_alone(&now, name, &status, &instance) || instance.verdict != VERDICT_READY)
+        if (!judge_alone(&now, name, &status, &instance, &fault) || fault.error < 0 ||
+            instance.verdict != VERDICT_READY)
                 return false;
         log_line(LOG_WARNING, "hugepland does not answer; by the kernel's files the pages stand");
         *ret_code = tell(&now, &instance);

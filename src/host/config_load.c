@@ -4,8 +4,11 @@
 #include "config/config_parse.h"
 #include "host/config_dirs.h"
 #include "host/host_sources.h"
+#include "model/problem.h"
 #include "plan/limits.h"
 #include "units/mount_unit.h"
+
+#include <string.h>
 
 static bool names_accounts(const Config *config) {
         for (size_t i = 0; i < config->n_instances; i++)
@@ -14,10 +17,36 @@ static bool names_accounts(const Config *config) {
         return false;
 }
 
-Config *config_load(const Root *root, Arena *arena, const char *draft) {
-        Diags unreadable = diags_in(arena);
-        Config *config = config_parse(arena, config_dirs_read(root, arena, draft, &unreadable));
+static bool is_incomplete(const ConfigFiles *files, const Diags *unreadable) {
+        VEC_FOREACH(file, files)
+                if (file->error < 0)
+                        return true;
+        return unreadable->list.n > 0;
+}
 
+/* Directories and files have their problems already. */
+static void tell_fault(Config *config) {
+        if (config->is_incomplete)
+                return;
+        diags_add(&config->problems,
+                  &(Diag){.severity = SEVERITY_ERROR,
+                          .id = problem_id(PROBLEM_CONFIG_UNREADABLE),
+                          .file = config->fault.path,
+                          .text = arena_printf(config->problems.arena, "cannot be read: %s",
+                                               strerror(-config->fault.error)),
+                          .remedy = "find out what is wrong with the file or the host; it is "
+                                    "tried again"});
+}
+
+static Config *load_once(const Root *root, Arena *arena, const char *draft) {
+        Diags unreadable = diags_in(arena);
+
+        root_forget_fault(root);
+        const ConfigFiles *files = config_dirs_read(root, arena, draft, &unreadable);
+        Config *config = config_parse(arena, files);
+
+        config->is_incomplete = is_incomplete(files, &unreadable);
+        config->is_unlisted = unreadable.list.n > 0;
         diags_add_all(&config->problems, &unreadable);
         if (names_accounts(config) || mount_is_wanted(config)) {
                 HostSources sources = host_sources(root);
@@ -26,5 +55,17 @@ Config *config_load(const Root *root, Arena *arena, const char *draft) {
                 limits_check_accounts(arena, config, &accounts);
                 mount_check_owners(arena, config, &accounts);
         }
+        config->fault = root_fault(root, arena);
+        if (config->fault.error < 0)
+                tell_fault(config);
+        return config;
+}
+
+Config *config_load(const Root *root, Arena *arena, const char *draft) {
+        enum { TRIES = 3 };
+        Config *config = load_once(root, arena, draft);
+
+        for (unsigned i = 1; i < TRIES && config->fault.error < 0; i++)
+                config = load_once(root, arena, draft);
         return config;
 }

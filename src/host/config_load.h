@@ -6,6 +6,7 @@
 #include "config/config.h"
 #include "host/root.h"
 
-/* Never fails; what could not be read is among the configuration's problems. DRAFT: see
+/* Never fails; what could not be read, though it was tried again, is among the configuration's problems
+ * (is_incomplete, fault). DRAFT: see
  * config_dirs_read(). */
 Config *config_load(const Root *root, Arena *arena, const char *draft);

@@ -18,9 +18,15 @@
 
 enum { ATTRIBUTE_BYTES_MAX = 64 * 1024 };
 
+typedef struct Noted {
+        int error;
+        char path[512];
+} Noted;
+
 struct Root {
         int fd;
         char *path;
+        Noted *fault; /* the first; who reads only may note it */
 };
 
 static void close_fd(const int *fd) {
@@ -33,7 +39,9 @@ int root_open(const char *path, Root **ret) {
 
         if (!root)
                 return -ENOMEM;
-        root->path = realpath(path, NULL);
+        root->fd = -1;
+        root->fault = calloc(1, sizeof(Noted));
+        root->path = root->fault ? realpath(path, NULL) : NULL;
         root->fd = root->path ? open(root->path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
         if (root->fd < 0) {
                 int r = -errno;
@@ -49,6 +57,7 @@ Root *root_free(Root *root) {
         if (!root)
                 return NULL;
         close_fd(&root->fd);
+        free(root->fault);
         free(root->path);
         free(root);
         return NULL;
@@ -65,6 +74,25 @@ bool root_is_host(const Root *root) {
 char *root_path(Arena *arena, const Root *root, const char *path) {
         return root_is_host(root) ? arena_strdup(arena, path)
                                   : arena_printf(arena, "%s%s", root->path, path);
+}
+
+/* ---- what could not be read ---- */
+
+void root_forget_fault(const Root *root) {
+        root->fault->error = 0;
+}
+
+ReadFault root_fault(const Root *root, Arena *arena) {
+        return (ReadFault){root->fault->error,
+                           root->fault->error < 0 ? arena_strdup(arena, root->fault->path) : NULL};
+}
+
+static int noted(const Root *root, const char *path, int r) {
+        if (error_is_fault(r) && root->fault->error == 0) {
+                root->fault->error = r;
+                snprintf(root->fault->path, sizeof(root->fault->path), "%s", path);
+        }
+        return r;
 }
 
 /* Kernels before 5.6 have no openat2(2): links of a captured host are then followed as they are.
@@ -205,16 +233,12 @@ int root_read_file(const Root *root, Arena *arena, const char *path, size_t max,
                    size_t *ret_size) {
         CLEANUP(close_fd) int fd = open_regular(root, path);
 
-        return fd < 0 ? fd : read_all(arena, fd, max, ret, ret_size);
+        return noted(root, path, fd < 0 ? fd : read_all(arena, fd, max, ret, ret_size));
 }
 
-int root_read_end(const Root *root, Arena *arena, const char *path, size_t max, char **ret,
-                  size_t *ret_size) {
-        CLEANUP(close_fd) int fd = open_regular(root, path);
+static int read_last(Arena *arena, int fd, size_t max, char **ret, size_t *ret_size) {
         struct stat st;
 
-        if (fd < 0)
-                return fd == -EISDIR ? -EINVAL : fd;
         if (fstat(fd, &st) < 0)
                 return -errno;
         if ((uint64_t) st.st_size > max && lseek(fd, -(off_t) max, SEEK_END) < 0)
@@ -238,11 +262,20 @@ int root_read_end(const Root *root, Arena *arena, const char *path, size_t max, 
         return 0;
 }
 
+int root_read_end(const Root *root, Arena *arena, const char *path, size_t max, char **ret,
+                  size_t *ret_size) {
+        CLEANUP(close_fd) int fd = open_regular(root, path);
+
+        if (fd < 0)
+                return noted(root, path, fd == -EISDIR ? -EINVAL : fd);
+        return noted(root, path, read_last(arena, fd, max, ret, ret_size));
+}
+
 int root_read_kernel_file(const Root *root, Arena *arena, const char *path, size_t max, char **ret,
                           size_t *ret_size) {
         CLEANUP(close_fd) int fd = open_kernel_file(root, path);
 
-        return fd < 0 ? fd : read_all(arena, fd, max, ret, ret_size);
+        return noted(root, path, fd < 0 ? fd : read_all(arena, fd, max, ret, ret_size));
 }
 
 int root_read_attribute(const Root *root, Arena *arena, const char *path, char **ret) {
@@ -445,28 +478,26 @@ int root_symlink(const Root *root, const char *target, const char *path) {
 int root_statfs(const Root *root, const char *path, struct statfs *ret) {
         CLEANUP(close_fd) int fd = open_below(root, path, O_PATH | O_DIRECTORY, 0);
 
-        if (fd < 0)
-                return fd;
-        return fstatfs(fd, ret) < 0 ? -errno : 0;
+        return noted(root, path, fd < 0 ? fd : fstatfs(fd, ret) < 0 ? -errno : 0);
 }
 
 bool root_exists(const Root *root, const char *path) {
         CLEANUP(close_fd) int fd = open_below(root, path, O_PATH, 0);
 
-        return fd >= 0;
+        return noted(root, path, fd) >= 0;
 }
 
 bool root_is_directory(const Root *root, const char *path) {
         CLEANUP(close_fd) int fd = open_below(root, path, O_PATH | O_DIRECTORY, 0);
 
-        return fd >= 0;
+        return noted(root, path, fd) >= 0;
 }
 
 char *root_identity(const Root *root, Arena *arena, const char *path) {
         CLEANUP(close_fd) int fd = open_below(root, path, O_PATH, 0);
         struct stat st;
 
-        if (fd < 0 || fstat(fd, &st) < 0)
+        if (noted(root, path, fd) < 0 || fstat(fd, &st) < 0)
                 return arena_strdup(arena, "-");
         return arena_printf(arena, "%" PRIu64 ":%" PRIu64 ":%" PRId64 ".%09ld",
                             (uint64_t) st.st_dev, (uint64_t) st.st_ino, (int64_t) st.st_mtim.tv_sec,
@@ -479,11 +510,11 @@ int root_read_link(const Root *root, Arena *arena, const char *path, char **ret)
         CLEANUP(close_fd) int parent = open_parent(root, path, &name);
 
         if (parent < 0)
-                return parent;
+                return noted(root, path, parent);
         ssize_t n = readlinkat(parent, name, target, sizeof(target));
 
         if (n < 0)
-                return -errno;
+                return noted(root, path, -errno);
         *ret = arena_strndup(arena, target, (size_t) n);
         return 0;
 }
@@ -534,5 +565,5 @@ int root_list(const Root *root, Arena *arena, const char *path, Names *ret) {
         do
                 r = list_once(root, arena, path, ret);
         while (r == -EINTR);
-        return r;
+        return noted(root, path, r);
 }

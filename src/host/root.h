@@ -9,6 +9,7 @@
  * functions return 0 or a negative errno. */
 
 #include "base/vec.h"
+#include "model/read_fault.h"
 
 #include <sys/statfs.h>
 
@@ -25,6 +26,14 @@ bool root_is_host(const Root *root);
 
 /* The path as seen from outside: for sockets, and for messages about a captured host. */
 char *root_path(Arena *arena, const Root *root, const char *path);
+
+/* ---- reading ---- */
+
+/* Whoever decides by many reads, of which each may find nothing, asks in the end whether one has failed:
+ * the first fault (model/read_fault.h) since root_forget_fault(), in ARENA; its error is 0 where there was
+ * none. A thread that reads beside others has a root of its own. */
+void root_forget_fault(const Root *root);
+ReadFault root_fault(const Root *root, Arena *arena);
 
 /* The whole of a regular file of at most MAX bytes (-EFBIG), NUL-terminated; *ret_size may be
  * NULL. -EINVAL for what is none, which is never opened: a device may act on that, a FIFO waits. Nor is
@@ -46,6 +55,8 @@ int root_read_attribute(const Root *root, Arena *arena, const char *path, char *
 /* An attribute that is one decimal number. */
 int root_read_u64(const Root *root, const char *path, uint64_t *ret);
 
+/* ---- writing ---- */
+
 /* One write(2) to an attribute that exists. Success says nothing about what the kernel did. */
 int root_write_attribute(const Root *root, const char *path, const char *text);
 
@@ -62,6 +73,9 @@ int root_create_file(const Root *root, const char *path, const char *text, unsig
 int root_make_directory(const Root *root, const char *path); /* with its parents */
 int root_remove(const Root *root, const char *path);
 int root_symlink(const Root *root, const char *target, const char *path); /* replaces a link */
+
+/* ---- what is there ---- */
+
 bool root_exists(const Root *root, const char *path);
 bool root_is_directory(const Root *root, const char *path);
 

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PASSES_MAX = 8, EFFORTS_MAX = 200 };
+enum { PASSES_MAX = 8, EFFORTS_MAX = 200, STARTS_MAX = 4 };
 
 /* How long after pages were put back they may still turn up elsewhere. */
 static const uint64_t aftermath_usec = 10 * USEC_PER_SEC;
@@ -34,6 +34,10 @@ void keeper_tell_diag(const Keeper *keeper, const Diag *diag) {
 
 void keeper_save(const Keeper *keeper) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
+
+        /* What is on disk is better than what follows from what could not be read. */
+        if (!keeper->has_started)
+                return;
         int r = state_save(keeper->root, keeper->look->ledger);
 
         if (r < 0)
@@ -112,7 +116,7 @@ static void record_result(Ledger *ledger, const ApplyResult *result) {
         LedgerPool *known = ledger_pool(ledger, pool->node, pool->page_size_bytes);
 
         record_split(ledger, result);
-        if (!known || result->error == -ENOENT)
+        if (!known || result->error == -ENOENT || result->is_unread)
                 return;
         known->found_pages = MIN(known->found_pages, result->reached_pages);
         known->set_pages = MAX(result->reached_pages, known->found_pages);
@@ -131,32 +135,98 @@ LookInput keeper_look_input(const Keeper *keeper) {
         };
 }
 
-void keeper_adopt(Keeper *keeper, Arena *arena, Look *look) {
+static bool is_same_fault(const ReadFault *one, const ReadFault *other) {
+        return one->error == other->error && text_equals(one->path, other->path);
+}
+
+/* Once, for as long as it is so. */
+static void note_fault(Keeper *keeper, const ReadFault *fault) {
+        if (is_same_fault(fault, &keeper->fault))
+                return;
+        Arena *arena = arena_new();
+        const ReadFault noted = {fault->error, arena_strdup(arena, fault->path)};
+
+        if (fault->error < 0) {
+                const Diag diag = look_fault_diag(arena, fault);
+
+                keeper_tell_diag(keeper, &diag);
+        } else {
+                keeper_tell(keeper, LOG_NOTICE, NULL,
+                            arena_printf(arena, "%s can be read again", keeper->fault.path));
+        }
+        arena_free(keeper->fault_arena);
+        keeper->fault_arena = arena;
+        keeper->fault = noted;
+}
+
+static void replace_look(Keeper *keeper, Arena *arena, Look *look) {
         arena_free(keeper->look_arena);
         keeper->look_arena = arena;
         keeper->look = look;
 }
 
-void keeper_look_anew(Keeper *keeper) {
+bool keeper_adopt(Keeper *keeper, Arena *arena, Look *look) {
+        note_fault(keeper, &look->fault);
+        if (look->fault.error < 0) {
+                arena_free(arena);
+                return false;
+        }
+        replace_look(keeper, arena, look);
+        return true;
+}
+
+bool keeper_look_anew(Keeper *keeper) {
         Arena *arena = arena_new();
         LookInput input = keeper_look_input(keeper);
 
-        keeper_adopt(keeper, arena, look_make(arena, &input));
+        return keeper_adopt(keeper, arena, look_make(arena, &input));
 }
 
-/* A first look, by what is on disk. The guard is decided before a plan is made. */
+/* What an instance has of which nothing is known, because a file cannot be read: until a reload. */
+static void keep_undescribed(Arena *arena, const Config *config, Ledger *ledger) {
+        VEC_FOREACH(instance, &ledger->instances)
+                if (config->is_incomplete && !config_find(config, instance->name) &&
+                    instance->grants.n > 0)
+                        *vec_push(arena, &ledger->holds) = (LedgerHold){
+                                .unit = "", .run = "", .is_tentative = true, .granted = *instance};
+}
+
+/* Which of it may pass, and is waited for. A file that cannot be read for long is a mistake of its instance,
+ * for which the others do not wait. */
+static ReadFault config_fault(Keeper *keeper) {
+        const Config *config = keeper->asked.config;
+
+        keeper->n_starts++;
+        return keeper->n_starts < STARTS_MAX || config->is_unlisted ? config->fault : (ReadFault){};
+}
+
+/* A first look, by what is on disk. The guard is decided before a plan is made. A look that has a fault
+ * is taken for want of a better one; nothing is done by it. */
 static void look_first(Keeper *keeper) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
         LookInput input = keeper_look_input(keeper);
-        Look *first = look_at_host(scratch, &input);
 
-        if (first->state)
+        input.ledger = NULL; /* as it is on disk */
+        Look *first = look_at_host(scratch, &input);
+        ReadFault fault = config_fault(keeper);
+
+        if (fault.error == 0)
+                fault = first->fault;
+        if (first->state && first->fault.error == 0)
                 keeper_tell(keeper, LOG_WARNING, NULL, first->state);
-        decide_boot_guard(keeper, first->ledger);
+        if (fault.error == 0) {
+                decide_boot_guard(keeper, first->ledger);
+                keep_undescribed(scratch, keeper->asked.config, first->ledger);
+        }
         input.ledger = first->ledger;
         Arena *arena = arena_new();
+        Look *look = look_make(arena, &input);
 
-        keeper_adopt(keeper, arena, look_make(arena, &input));
+        if (fault.error == 0)
+                fault = look->fault;
+        keeper->has_started = fault.error == 0;
+        replace_look(keeper, arena, look);
+        note_fault(keeper, &fault);
 }
 
 void keeper_note_host_written(Keeper *keeper, uint64_t now_usec) {
@@ -226,14 +296,27 @@ static void refresh_effort(Keeper *keeper, uint64_t now_usec) {
                 add_saturated(now_usec, keeper->asked.config->host.reserve_timeout_usec);
 }
 
-/* What trying has shown once is tried again. The last look, which refers to it, goes with it. */
-static void forget_limits(Keeper *keeper) {
-        Arena *old = keeper->round_arena;
+/* What trying has shown once is tried again. The last look, which refers to it, goes with it; false: there
+ * is no other, and both stay. */
+static bool forget_limits(Keeper *keeper) {
+        PoolLimits limits = keeper->limits;
 
-        keeper->round_arena = arena_new();
         keeper->limits = (PoolLimits){};
-        keeper_look_anew(keeper);
-        arena_free(old);
+        if (!keeper_look_anew(keeper)) {
+                keeper->limits = limits;
+                return false;
+        }
+        arena_free(keeper->round_arena);
+        keeper->round_arena = arena_new();
+        return true;
+}
+
+/* A start has gone on without a file that could not be read; now it can be. */
+static bool is_config_readable_again(const Keeper *keeper) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+
+        return keeper->has_started && keeper->asked.config->fault.error < 0 &&
+               config_load(keeper->root, arena, NULL)->fault.error == 0;
 }
 
 void keeper_begin(Keeper *keeper, KeeperCause cause, uint64_t now_usec) {
@@ -242,12 +325,19 @@ void keeper_begin(Keeper *keeper, KeeperCause cause, uint64_t now_usec) {
                 apply_hurry(keeper->apply);
                 return;
         }
+        if (cause == KEEPER_RETRY && is_config_readable_again(keeper) &&
+            keeper_reload(keeper, false, now_usec) == KEEPER_RELOAD_BEGUN)
+                return;
         if (cause == KEEPER_FRESH)
                 refresh_effort(keeper, now_usec);
+        if (!keeper_finish_start(keeper))
+                return;
         forget_old_restores(keeper, now_usec);
         keeper_look_for_drift(keeper);
-        if (keeper->limits.n > 0)
-                forget_limits(keeper);
+        if (keeper->fault.error < 0 || (keeper->limits.n > 0 && !forget_limits(keeper))) {
+                keeper_reload_break_off(keeper);
+                return;
+        }
         begin_round(keeper, now_usec);
 }
 
@@ -279,7 +369,8 @@ static bool end_pass(Keeper *keeper) {
         for (size_t i = 0; i < n; i++) {
                 note_efforts(keeper, &results[i]);
                 record_result(keeper->look->ledger, &results[i]);
-                has_moved = has_moved || results[i].reached_pages != results[i].step.from_pages;
+                has_moved = has_moved || results[i].is_unread ||
+                            results[i].reached_pages != results[i].step.from_pages;
         }
         keeper_save(keeper);
         return learn_limits(keeper) || has_moved;
@@ -300,7 +391,8 @@ static bool next_pass(Keeper *keeper, uint64_t now_usec) {
         bool has_brought = end_pass(keeper);
 
         keeper->apply = NULL; /* it is in the look's arena */
-        keeper_look_anew(keeper);
+        if (!keeper_look_anew(keeper))
+                return false;
         if (!is_anything_left(keeper))
                 note_standing(keeper);
         if (keeper->is_another_wanted || keeper->is_hurried)
@@ -314,6 +406,11 @@ static bool next_pass(Keeper *keeper, uint64_t now_usec) {
 }
 
 static bool end_round(Keeper *keeper, uint64_t now_usec) {
+        /* What the round has brought is not known. */
+        if (keeper->fault.error < 0) {
+                keeper_reload_break_off(keeper);
+                return false;
+        }
         keeper->has_settled = true;
         keeper_forget_drift(keeper);
         keeper_guard_pool(keeper);
@@ -344,8 +441,10 @@ bool keeper_is_working(const Keeper *keeper) {
 }
 
 bool keeper_wants_retry(const Keeper *keeper, uint64_t now_usec) {
-        return !keeper->apply && !keeper->is_held_back && plan_is_short(keeper->look->plan) &&
-               now_usec < keeper->effort_until_usec;
+        if (keeper->apply || keeper->is_held_back)
+                return false;
+        return keeper->fault.error < 0 || keeper->asked.config->fault.error < 0 ||
+               (plan_is_short(keeper->look->plan) && now_usec < keeper->effort_until_usec);
 }
 
 /* Whether memory that has come may help somebody: who is short, or whose node was not there. */
@@ -361,8 +460,17 @@ bool keeper_verify(Keeper *keeper, bool has_memory, bool may_repair, uint64_t no
         *ret_wants_repair = false;
         if (keeper->apply || keeper->is_held_back)
                 return false;
+        if (!keeper_finish_start(keeper)) {
+                *ret_wants_repair = true;
+                return false;
+        }
         forget_old_restores(keeper, now_usec);
         bool is_drifted = keeper_look_for_drift(keeper) > 0;
+
+        if (keeper->fault.error < 0) {
+                *ret_wants_repair = true;
+                return false;
+        }
         bool is_short = has_memory && waits_for_memory(keeper->look->plan);
 
         /* A pool below what was found there is known as it is from now on, pages that were moved are where they
@@ -380,8 +488,10 @@ bool keeper_verify(Keeper *keeper, bool has_memory, bool may_repair, uint64_t no
         if (!is_drifted && !is_short && !is_anything_left(keeper))
                 return false;
         refresh_effort(keeper, now_usec);
-        if (keeper->limits.n > 0)
-                forget_limits(keeper);
+        if (keeper->limits.n > 0 && !forget_limits(keeper)) {
+                *ret_wants_repair = true;
+                return false;
+        }
         begin_round(keeper, now_usec);
         return true;
 }
@@ -440,7 +550,9 @@ void keeper_note_before(Keeper *keeper) {
         Arena *arena = arena_new();
         LookInput input = keeper_look_input(keeper);
 
-        keeper->before = look_at_host(arena, &input)->topology;
+        const Look *look = look_at_host(arena, &input);
+
+        keeper->before = look->fault.error == 0 ? look->topology : NULL;
         arena_free(keeper->before_arena);
         keeper->before_arena = arena;
 }
@@ -511,6 +623,23 @@ void keeper_start(Keeper *keeper) {
         look_first(keeper);
 }
 
+bool keeper_finish_start(Keeper *keeper) {
+        if (keeper->has_started)
+                return true;
+        Arena *before = keeper->asked.arena;
+        Arena *arena = arena_new();
+        Config *config = config_load(keeper->root, arena, NULL);
+
+        keeper->asked.arena = arena;
+        keeper->asked.config = config;
+        look_first(keeper);
+        arena_free(before); /* the look of before, which referred to it, is gone */
+        if (keeper->has_started)
+                VEC_FOREACH(problem, &config->problems.list)
+                        keeper_tell_diag(keeper, problem);
+        return keeper->has_started;
+}
+
 Keeper *keeper_new(const Root *root, KeeperListener listener, void *userdata) {
         Keeper *keeper = calloc(1, sizeof(Keeper));
 
@@ -538,10 +667,13 @@ Keeper *keeper_free(Keeper *keeper) {
         arena_free(keeper->before_arena);
         if (keeper->reload.before.arena != keeper->asked.arena)
                 arena_free(keeper->reload.before.arena);
+        arena_free(keeper->reload.look_arena);
+        arena_free(keeper->reload.unread_arena);
         arena_free(keeper->reload.arena);
         arena_free(keeper->rejected_arena);
         arena_free(keeper->starting_arena);
         arena_free(keeper->told_arena);
+        arena_free(keeper->fault_arena);
         arena_free(keeper->lost_arena);
         free(keeper);
         return NULL;

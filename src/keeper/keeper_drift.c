@@ -69,6 +69,11 @@ size_t keeper_look_for_drift(Keeper *keeper) {
         Arena *arena = arena_new();
         LookInput input = keeper_look_input(keeper);
         Look *look = look_make(arena, &input);
+
+        if (look->fault.error < 0) {
+                keeper_adopt(keeper, arena, look);
+                return 0;
+        }
         Drifts drifts = drift_find(scratch, keeper->look->plan, keeper->look->ledger,
                                    look->topology, &look->host);
         size_t n = tell_drifts(keeper, &drifts, look->topology) + (look->moved_pages > 0);

@@ -146,9 +146,12 @@ static Reason let_start(Keeper *keeper, Arena *arena, const Status *status,
 /* ---- judging ---- */
 
 /* What it lacks at this moment, by fresh counts. */
-static Lack lack_of(const Keeper *keeper, Arena *arena, const PlanInstance *planned) {
+static Lack lack_of(const Keeper *keeper, Arena *arena, const PlanInstance *planned,
+                    ReadFault *ret_fault) {
         LookInput look_input = keeper_look_input(keeper);
         const Look *now = look_at_host(arena, &look_input);
+
+        *ret_fault = now->fault;
         StatusInput input = look_status_input(now, keeper->look->plan);
 
         return status_lack_for_start(arena, &input, planned);
@@ -180,7 +183,11 @@ static GateAnswer judge_starting(Keeper *keeper, Arena *arena, Gate *gate, bool 
                                  Reason *ret_reason) {
         const PlanInstance *planned = plan_find(keeper->look->plan, gate->instance);
         bool may_start = verdict_lets_start(instance->verdict);
-        Lack lack = may_start ? lack_of(keeper, arena, planned) : (Lack){};
+        ReadFault fault = {};
+        Lack lack = may_start ? lack_of(keeper, arena, planned, &fault) : (Lack){};
+
+        if (fault.error < 0)
+                return GATE_WAIT;
         uint64_t missing = may_start ? lack.pages : instance->pages_wanted;
 
         if ((!may_start && instance->verdict != VERDICT_INVALID) ||
@@ -220,10 +227,15 @@ GateAnswer keeper_try_gate(Keeper *keeper, Arena *arena, Gate *gate, bool may_tr
         const InstanceConfig *config = config_find(keeper->asked.config, gate->instance);
 
         *ret_reason = (Reason){};
+        /* Not everything could be read yet: whether there is such an instance is not known. */
+        if (!keeper->has_started)
+                return GATE_WAIT;
         if (!config || !plan_find(keeper->look->plan, gate->instance))
                 return GATE_GONE;
         if (gate->is_starting && !gate->has_begun) {
                 begin_start(keeper, config, gate);
+                if (keeper->fault.error < 0)
+                        return GATE_WAIT;
                 /* Pages that its earlier run had elsewhere, for instance. */
                 if (!keeper_is_working(keeper) && plan_count_changed(keeper->look->plan) > 0 &&
                     keeper->asked.config->host.on_drift == DRIFT_REPAIR && may_try) {

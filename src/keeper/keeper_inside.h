@@ -25,11 +25,14 @@ typedef struct Reload {
         ReloadStage stage;
         KeeperReload state;
         bool is_forced;
-        Asked before;         /* to go back to */
+        Asked before;      /* to go back to, */
+        Arena *look_arena; /* with the look by it, for the host may be unreadable then; NULL: none */
+        Look *look;
         const Ledger *ledger; /* as it was then */
         const Status *status;
         const Topology *topology;
         Diags problems;
+        Arena *unread_arena; /* of the problem where the host could not be read */
 } Reload;
 
 struct Keeper {
@@ -54,6 +57,12 @@ struct Keeper {
         const Topology *before; /* when the last call for a change began; in before_arena */
         Arena *before_arena;
 
+        /* The last look, or the configuration at the start, could not be read: what was known before
+         * stands, nothing is written, and it is tried again. In fault_arena; error 0: none. */
+        ReadFault fault;
+        Arena *fault_arena;
+        bool has_started; /* everything was read once: there is something to stand by */
+        unsigned n_starts;
         bool is_held_back; /* rescue mode: nothing was reserved */
         /* A round has ended: what is otherwise after it, others have done. Before that, a keeper that was
          * killed may have left its work undone. */
@@ -75,11 +84,15 @@ struct Keeper {
 void keeper_tell(const Keeper *keeper, int level, const char *id, const char *text);
 void keeper_tell_diag(const Keeper *keeper, const Diag *diag);
 
-/* Takes the place of what the keeper knew. LOOK is in ARENA, which is taken. */
-void keeper_adopt(Keeper *keeper, Arena *arena, Look *look);
+/* Takes the place of what the keeper knew, unless it has a fault, which is told: false. LOOK is in ARENA,
+ * which is taken. */
+bool keeper_adopt(Keeper *keeper, Arena *arena, Look *look);
 
-/* Looks anew, as plans are made from now on. */
-void keeper_look_anew(Keeper *keeper);
+/* Looks anew, as plans are made from now on; false: it cannot be read, and the last look stands. */
+bool keeper_look_anew(Keeper *keeper);
+
+/* Reads again what a start could not read; false: nor could this. */
+bool keeper_finish_start(Keeper *keeper);
 
 LookInput keeper_look_input(const Keeper *keeper);
 
@@ -88,6 +101,7 @@ void keeper_save(const Keeper *keeper);
 /* Looks anew, and says what others have changed since the host was left; what they have moved between
  * nodes is to be repaired, too. How many there are to repair. */
 size_t keeper_look_for_drift(Keeper *keeper);
+/* Whether the last of them succeeded is whether keeper->fault is none. */
 
 /* Whether others have lowered a pool and it has not come back, nor a round begun. */
 bool keeper_is_anything_lost(const Keeper *keeper);
@@ -107,3 +121,6 @@ void keeper_note_before(Keeper *keeper);
 
 /* The end of a round, for a reload under way; true: another round has begun. */
 bool keeper_reload_continue(Keeper *keeper, uint64_t now_usec);
+
+/* The host cannot be read any more: a reload that is not in effect yet is taken back. */
+void keeper_reload_break_off(Keeper *keeper);

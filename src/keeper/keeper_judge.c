@@ -47,6 +47,11 @@ static void add_refusals(const Keeper *keeper, Status *status, Arena *arena) {
 Status *keeper_judge(const Keeper *keeper, Arena *arena, bool is_retrying) {
         LookInput look_input = keeper_look_input(keeper);
         const Look *now = look_at_host(arena, &look_input);
+        const ReadFault *fault = now->fault.error < 0 ? &now->fault : &keeper->fault;
+
+        /* The last that is known, and that it is no more than that. */
+        if (now->fault.error < 0)
+                now = keeper->look;
         StatusInput input = look_status_input(now, keeper->look->plan);
 
         input.is_working = keeper->apply || is_retrying;
@@ -59,6 +64,11 @@ Status *keeper_judge(const Keeper *keeper, Arena *arena, bool is_retrying) {
 
         diags_add_all(&status->problems, &keeper->look->host_problems);
         diags_add_all(&status->problems, &keeper->look->guard_problems);
+        if (fault->error < 0) {
+                const Diag diag = look_fault_diag(arena, fault);
+
+                diags_add(&status->problems, &diag);
+        }
         add_rejected(keeper, &status->problems);
         add_refusals(keeper, status, arena);
         status->verdict = status_worst_verdict(status);

@@ -126,6 +126,8 @@ static Figures keep_found(Arena *arena, const Figures *found, const Config *conf
 }
 
 static void forget_reload(Keeper *keeper) {
+        arena_free(keeper->reload.look_arena);
+        arena_free(keeper->reload.unread_arena);
         arena_free(keeper->reload.arena);
         keeper->reload = (Reload){.arena = arena_new()};
         keeper->rejected_arena = arena_free(keeper->rejected_arena);
@@ -143,6 +145,23 @@ static KeeperReload reject(Keeper *keeper, Arena *arena, const Diags *problems) 
         return KEEPER_RELOAD_REJECTED;
 }
 
+/* What is there now is not known: nothing is changed by half. LOOK's fault, or the keeper's. */
+static KeeperReload reject_unread(Keeper *keeper, const ReadFault *fault) {
+        Arena *arena = arena_new();
+        Diags *problems = ARENA_NEW(arena, Diags);
+        const Diag diag = look_fault_diag(arena, fault);
+
+        *problems = diags_in(arena);
+        diags_add(problems, &diag);
+        keeper_tell_diag(keeper, &diag);
+        keeper->reload.state = KEEPER_RELOAD_REJECTED;
+        keeper->reload.problems = *problems;
+        keeper->reload.unread_arena = arena;
+        keeper_tell(keeper, LOG_ERR, NULL,
+                    "the host cannot be read; the previous plan stays in effect");
+        return KEEPER_RELOAD_REJECTED;
+}
+
 static KeeperReload refuse(Keeper *keeper, const Diags *falls) {
         Diags *shown = ARENA_NEW(keeper->reload.arena, Diags);
 
@@ -157,16 +176,18 @@ static KeeperReload refuse(Keeper *keeper, const Diags *falls) {
         return KEEPER_RELOAD_REFUSED;
 }
 
-static void note_present(Keeper *keeper) {
+static ReadFault note_present(Keeper *keeper) {
         Reload *reload = &keeper->reload;
+        LookInput input = keeper_look_input(keeper);
+        const Look *now = look_at_host(reload->arena, &input);
 
-        reload->before = keeper->asked;
         reload->status = keeper_judge(keeper, reload->arena, false);
         reload->ledger = ledger_copy(reload->arena, keeper->look->ledger);
-        reload->topology = probe_topology(keeper->root, reload->arena);
+        reload->topology = now->topology;
+        return now->fault;
 }
 
-static Diags try_in_mind(Keeper *keeper, const Asked *asked) {
+static Diags try_in_mind(Keeper *keeper, const Asked *asked, ReadFault *ret_fault) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
         Ledger *ledger = ledger_copy(scratch, keeper->look->ledger);
         LookInput input = keeper_look_input(keeper);
@@ -177,31 +198,74 @@ static Diags try_in_mind(Keeper *keeper, const Asked *asked) {
         input.found = &asked->found;
         input.limits = NULL;
         input.is_restarted = true;
-        return find_falls(keeper->reload.arena, keeper->reload.status,
-                          look_make(scratch, &input)->plan);
+        const Look *look = look_make(scratch, &input);
+
+        *ret_fault = (ReadFault){look->fault.error,
+                                 arena_strdup(keeper->reload.arena, look->fault.path)};
+        return find_falls(keeper->reload.arena, keeper->reload.status, look->plan);
 }
 
-/* What is kept may take memory that the new plan needs: then it is not. */
-static void look_keeping(Keeper *keeper) {
+/* What is kept may take memory that the new plan needs: then it is not. False: the host cannot be read. */
+static bool look_keeping(Keeper *keeper) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
 
-        keeper_look_anew(keeper);
+        if (!keeper_look_anew(keeper))
+                return false;
         if (keeper->reload.is_forced)
-                return;
+                return true;
         LookInput input = keeper_look_input(keeper);
-        const Plan *next = look_make(scratch, &input)->plan;
+        const Look *next = look_make(scratch, &input);
 
         keep_standing(keeper);
-        keeper_look_anew(keeper);
-        if (is_as_good(keeper->look->plan, next))
-                return;
+        if (next->fault.error < 0 || !keeper_look_anew(keeper))
+                return false;
+        if (is_as_good(keeper->look->plan, next->plan))
+                return true;
         let_go(keeper->look->ledger);
-        keeper_look_anew(keeper);
+        return keeper_look_anew(keeper);
+}
+
+/* What holds is as it was before: configuration, look, and whose the pages are; but the pools as they were
+ * left and seen since. */
+static void restore(Keeper *keeper) {
+        Reload *reload = &keeper->reload;
+        Arena *tried = keeper->asked.arena;
+        Ledger *ledger = ledger_copy(reload->look_arena, keeper->look->ledger);
+        const Ledger *before = ledger_copy(reload->look_arena, reload->ledger);
+
+        let_go(ledger);
+        ledger->instances = before->instances;
+        ledger->guard = before->guard;
+        reload->look->ledger = ledger;
+        if (keeper->look != reload->look)
+                arena_free(keeper->look_arena);
+        keeper->look_arena = TAKE_PTR(reload->look_arena);
+        keeper->look = TAKE_PTR(reload->look);
+        keeper->asked = reload->before;
+        reload->before = (Asked){};
+        arena_free(tried);
+}
+
+/* The new configuration takes the place of the old, with a look by it; false: the host cannot be read, and
+ * nothing has happened. */
+static bool take_over(Keeper *keeper, const Asked *asked) {
+        Reload *reload = &keeper->reload;
+
+        reload->look_arena = TAKE_PTR(keeper->look_arena);
+        reload->look = keeper->look;
+        reload->before = keeper->asked;
+        keeper->asked = *asked;
+        ledger_reload(keeper->look->ledger);
+        if (look_keeping(keeper))
+                return true;
+        restore(keeper);
+        return false;
 }
 
 static void settle(Keeper *keeper) {
         Reload *reload = &keeper->reload;
 
+        reload->look_arena = arena_free(reload->look_arena);
         arena_free(reload->before.arena);
         reload->before = (Asked){};
         reload->state = KEEPER_RELOAD_APPLIED;
@@ -211,19 +275,18 @@ static void settle(Keeper *keeper) {
 
 /* NEXT: what remains to be done for it. */
 static void take_back(Keeper *keeper, const Diags *fallen, ReloadStage next) {
-        Reload *reload = &keeper->reload;
-        Ledger *before = ledger_copy(keeper->look_arena, reload->ledger);
-        Arena *tried = keeper->asked.arena;
-
         refuse(keeper, fallen);
-        let_go(keeper->look->ledger);
-        keeper->look->ledger->instances = before->instances;
-        keeper->look->ledger->guard = before->guard;
-        keeper->asked = reload->before;
-        reload->before = (Asked){};
-        reload->stage = next;
+        restore(keeper);
+        keeper->reload.stage = next;
         keeper_look_anew(keeper);
-        arena_free(tried);
+}
+
+void keeper_reload_break_off(Keeper *keeper) {
+        if (keeper->reload.stage != RELOAD_TRYING)
+                return;
+        reject_unread(keeper, &keeper->fault);
+        restore(keeper);
+        keeper->reload.stage = RELOAD_TAKING_BACK;
 }
 
 KeeperReload keeper_reload(Keeper *keeper, bool is_forced, uint64_t now_usec) {
@@ -236,19 +299,26 @@ KeeperReload keeper_reload(Keeper *keeper, bool is_forced, uint64_t now_usec) {
                 keeper_tell_diag(keeper, problem);
         if (diags_count(&asked.config->problems, SEVERITY_ERROR) > 0)
                 return reject(keeper, asked.arena, &asked.config->problems);
-        note_present(keeper);
-        Diags falls = try_in_mind(keeper, &asked);
+        if (!keeper_finish_start(keeper)) {
+                arena_free(asked.arena);
+                return reject_unread(keeper, &keeper->fault);
+        }
+        ReadFault fault = note_present(keeper), other;
+        Diags falls = try_in_mind(keeper, &asked, &other);
 
+        if (fault.error < 0 || other.error < 0) {
+                arena_free(asked.arena);
+                return reject_unread(keeper, fault.error < 0 ? &fault : &other);
+        }
         if (falls.list.n > 0 && !is_forced) {
                 arena_free(asked.arena);
                 return refuse(keeper, &falls);
         }
         keeper->reload.is_forced = is_forced;
+        if (!take_over(keeper, &asked))
+                return reject_unread(keeper, &keeper->fault);
         keeper->reload.stage = RELOAD_TRYING;
         keeper->reload.state = KEEPER_RELOAD_BEGUN;
-        keeper->asked = asked;
-        ledger_reload(keeper->look->ledger);
-        look_keeping(keeper);
         /* Units that run keep theirs: for what does not fit beside it nobody's pages are moved. */
         falls = find_falls(keeper->reload.arena, keeper->reload.status, keeper->look->plan);
         if (falls.list.n > 0 && !is_forced) {

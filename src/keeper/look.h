@@ -8,6 +8,7 @@
  *  state, or the daemon's ----+                      +--> demand --> plan --> what else to write
  *  configuration, databases' own files --> figures --+
  *
+ * What cannot be read is tried again, at once; a look to which that does not help has a fault.
  * The one function that the daemon, `hugeplanctl` and the gate all call. It only reads. */
 
 #include "demand/figures.h"
@@ -41,6 +42,7 @@ typedef struct Look {
         HostPlan host;
         Diags guard_problems;
         Diags host_problems;
+        ReadFault fault; /* error 0: none; else nothing of this may be concluded from */
 } Look;
 
 /* In ARENA. What INPUT refers to must outlive it. */
@@ -48,6 +50,9 @@ Look *look_make(Arena *arena, const LookInput *input);
 
 /* The first half of it: no figures, demand or plan. */
 Look *look_at_host(Arena *arena, const LookInput *input);
+
+/* What the fault of a look is told as. */
+Diag look_fault_diag(Arena *arena, const ReadFault *fault);
 
 /* For status_judge(), by a plan that was made before; refers to LOOK. */
 StatusInput look_status_input(const Look *look, const Plan *plan);

@@ -14,6 +14,7 @@ static const char *const problem_ids[PROBLEM_KINDS] = {
         [PROBLEM_CONFIG_REJECTED] = "config-rejected",
         [PROBLEM_RELOAD_REFUSED] = "reload-refused",
         [PROBLEM_CONFIG_PENDING] = "config-pending",
+        [PROBLEM_HOST_UNREADABLE] = "host-unreadable",
         [PROBLEM_RELOAD_PENDING] = "reload-pending",
         [PROBLEM_NO_DAEMON] = "no-daemon",
         [PROBLEM_NO_UNIT] = "no-unit",

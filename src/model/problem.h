@@ -22,7 +22,8 @@ typedef enum ProblemKind {
 
         /* of the host under a plan */
         PROBLEM_NO_DAEMON,
-        PROBLEM_RELOAD_PENDING, /* files that are not as the daemon has read them */
+        PROBLEM_HOST_UNREADABLE, /* what is there is not known: all stays as it is */
+        PROBLEM_RELOAD_PENDING,  /* files that are not as the daemon has read them */
         PROBLEM_NO_UNIT,
         PROBLEM_DROPIN_MISSING,
         PROBLEM_GATE_MISSING, /* the drop-in is there, but the unit is loaded without what it says */

@@ -153,7 +153,8 @@ static Plan *make_plan(Arena *arena, const GuardedPlanInput *input, const Ledger
                                              .use = input->use,
                                              .limits = input->limits,
                                              .starting = input->starting,
-                                             .is_restarted = input->is_restarted});
+                                             .is_restarted = input->is_restarted,
+                                             .is_incomplete = input->config->is_incomplete});
 }
 
 GuardedPlan boot_guard_plan(Arena *arena, const GuardedPlanInput *input, Diags *problems) {

@@ -53,6 +53,8 @@ typedef struct PlanInput {
         const PoolLimits *limits;      /* NULL: none known */
         const PlanStartings *starting; /* NULL: none */
         bool is_restarted;             /* as if every unit that runs had been stopped */
+        /* There may be instances that are not known: no pool is lowered. */
+        bool is_incomplete;
 } PlanInput;
 
 typedef struct PlanInstance {

@@ -376,6 +376,8 @@ void planner_set_targets(Planner *planner) {
                 pool->to_pages = pool->granted_pages > 0
                                          ? MAX(found, persistent_pages(planner, pool))
                                          : found;
+                if (planner->input->is_incomplete)
+                        pool->to_pages = MAX(pool->to_pages, present);
                 if (pool->to_pages >= present)
                         continue;
                 uint64_t fewer = MIN(present - pool->to_pages, balance_spare_pages(balance, node));

@@ -40,6 +40,7 @@ const Message messages[] = {
         {"limit-write", "99ba85b403924857a9854a037557b979"},
         {"mount-taken", "096f0de55c124872a77a08c2ca42974b"},
         {"mount-outdated", "3dbefde68b92432bae2dbae1cb51c2d8"},
+        {"host-unreadable", "a41c6d0e7b5948f2930cb8e1d27f5a64"},
         {"no-daemon", "8b1958a231304197a5571a22ba49f988"},
         {"reload-pending", "e3e5f63961794fada9b5a17970ee233f"},
         {"reload-refused", "30d25ffcc90840ba8647cc59e487128e"},

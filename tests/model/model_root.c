@@ -9,6 +9,7 @@
 #include "model/names.h"
 
 #include <linux/magic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,6 +37,11 @@ struct Root {
         uint64_t n_changes, fail_at, die_at; /* of them; UINT64_MAX: none */
         int fail_error;
         bool is_dead;
+        uint64_t n_reads, fail_read_at, fail_reads; /* from the how many-th on, and how many */
+        int fail_read_error;
+        const char *broken_path; /* what is there or below cannot be read; NULL: nothing */
+        int broken_error, fault_error;
+        char fault_path[512];
 };
 
 /* What is at the end of a path. */
@@ -245,8 +251,11 @@ Root *model_root_new(Kernel *kernel) {
         Arena *arena = arena_new();
         Root *root = ARENA_NEW(arena, Root);
 
-        *root = (Root){
-                .arena = arena, .kernel = kernel, .fail_at = UINT64_MAX, .die_at = UINT64_MAX};
+        *root = (Root){.arena = arena,
+                       .kernel = kernel,
+                       .fail_at = UINT64_MAX,
+                       .die_at = UINT64_MAX,
+                       .fail_read_at = UINT64_MAX};
         put(root, ENTRY_DIRECTORY, "/", NULL);
         for (size_t i = 0; i < ARRAY_LEN(first_files); i++) {
                 make_directories(root, parent_path(arena, first_files[i].path));
@@ -336,10 +345,62 @@ static int end_change(Root *root, const char *path, const char *text, int r) {
 
 /* ---- reading ---- */
 
+uint64_t model_root_reads(const Root *root) {
+        return root->n_reads;
+}
+
+void model_root_fail_reads(Root *root, uint64_t n, uint64_t times, int error) {
+        root->fail_read_at = root->n_reads + n;
+        root->fail_reads = times;
+        root->fail_read_error = error;
+}
+
+void model_root_break(Root *root, const char *path, int error) {
+        root->broken_path = path;
+        root->broken_error = error;
+}
+
+void root_forget_fault(const Root *root) {
+        mutable(root)->fault_error = 0;
+}
+
+ReadFault root_fault(const Root *root, Arena *arena) {
+        return (ReadFault){root->fault_error,
+                           root->fault_error < 0 ? arena_strdup(arena, root->fault_path) : NULL};
+}
+
+static int noted(const Root *const_root, const char *path, int r) {
+        Root *root = mutable(const_root);
+
+        if (error_is_fault(r) && root->fault_error == 0) {
+                root->fault_error = r;
+                snprintf(root->fault_path, sizeof(root->fault_path), "%s", path);
+        }
+        return r;
+}
+
+/* 0: it may be read. */
+static int begin_read(const Root *const_root, const char *path) {
+        Root *root = mutable(const_root);
+        size_t length = root->broken_path ? strlen(root->broken_path) : 0;
+        uint64_t n = ++root->n_reads;
+        int r = 0;
+
+        if (n >= root->fail_read_at && n - root->fail_read_at < root->fail_reads)
+                r = root->fail_read_error;
+        if (length > 0 && strncmp(path, root->broken_path, length) == 0 &&
+            (path[length] == '\0' || path[length] == '/'))
+                r = root->broken_error;
+        return noted(root, path, r);
+}
+
 static int read_whole(const Root *root, Arena *arena, const char *path, char **ret,
                       size_t *ret_size) {
         Found found;
-        int r = find(root, arena, path, true, &found);
+        int r = begin_read(root, path);
+
+        if (r == 0)
+                r = noted(root, path, find(root, arena, path, true, &found));
 
         if (r < 0)
                 return r;
@@ -415,21 +476,22 @@ bool root_exists(const Root *root, const char *path) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         Found found;
 
-        return find(root, arena, path, true, &found) == 0;
+        return begin_read(root, path) == 0 && find(root, arena, path, true, &found) == 0;
 }
 
 bool root_is_directory(const Root *root, const char *path) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         Found found;
 
-        return find(root, arena, path, true, &found) == 0 && is_directory(&found);
+        return begin_read(root, path) == 0 && find(root, arena, path, true, &found) == 0 &&
+               is_directory(&found);
 }
 
 /* The kernel's files do not tell when they change. */
 char *root_identity(const Root *root, Arena *arena, const char *path) {
         Found found;
 
-        if (find(root, arena, path, true, &found) < 0)
+        if (begin_read(root, path) < 0 || find(root, arena, path, true, &found) < 0)
                 return arena_strdup(arena, "-");
         if (!found.entry)
                 return arena_printf(arena, "1:0:%s", found.path);
@@ -439,7 +501,10 @@ char *root_identity(const Root *root, Arena *arena, const char *path) {
 
 int root_read_link(const Root *root, Arena *arena, const char *path, char **ret) {
         Found found;
-        int r = find(root, arena, path, false, &found);
+        int r = begin_read(root, path);
+
+        if (r == 0)
+                r = find(root, arena, path, false, &found);
         const char *target = r == 0 ? link_target(root, arena, &found) : NULL;
 
         if (r < 0)
@@ -454,7 +519,10 @@ int root_statfs(const Root *root, const char *path, struct statfs *ret) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         uint64_t bytes, blocks, free_blocks;
         Found found;
-        int r = find(root, arena, path, true, &found);
+        int r = begin_read(root, path);
+
+        if (r == 0)
+                r = find(root, arena, path, true, &found);
 
         if (r < 0)
                 return r;
@@ -492,7 +560,10 @@ int root_list(const Root *root, Arena *arena, const char *path, Names *ret) {
         KernelNames all = {};
         Names names = {};
         Found found;
-        int r = find(root, arena, path, true, &found);
+        int r = begin_read(root, path);
+
+        if (r == 0)
+                r = noted(root, path, find(root, arena, path, true, &found));
 
         if (r < 0)
                 return r;

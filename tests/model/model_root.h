@@ -46,6 +46,14 @@ uint64_t model_root_changes(const Root *root);
 /* The N-th change from now on, counted from 1, is not made and returns ERROR (negative). */
 void model_root_fail(Root *root, uint64_t n, int error);
 
+/* How many reads there were; and the N-th from now on, counted from 1, and those after it, TIMES in all,
+ * return ERROR (negative). */
+uint64_t model_root_reads(const Root *root);
+void model_root_fail_reads(Root *root, uint64_t n, uint64_t times, int error);
+
+/* Whatever is at PATH or below cannot be read, until it is NULL. */
+void model_root_break(Root *root, const char *path, int error);
+
 /* From the N-th change from now on, counted from 1, nothing is done any more: every function fails with
  * -EIO, as if the process were gone. Then drop what it had in memory, and revive the root for the next. */
 void model_root_die(Root *root, uint64_t n);

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "model/read_fault.h"
+
+#include "base/macros.h"
+
+#include <errno.h>
+
+/* Whatever else the kernel may come up with is a fault. */
+bool error_is_fault(int error) {
+        static const int answers[] = {
+                ENOENT, ENOTDIR, EISDIR, EACCES, EPERM, EINVAL,     ELOOP,   ENAMETOOLONG,
+                EFBIG,  E2BIG,   ENODEV, ENXIO,  ESRCH, EOPNOTSUPP, ENODATA, EBUSY,
+        };
+
+        if (error >= 0)
+                return false;
+        for (size_t i = 0; i < ARRAY_LEN(answers); i++)
+                if (error == -answers[i])
+                        return false;
+        return true;
+}

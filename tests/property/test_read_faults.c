@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What could not be read is not empty. On the model of the kernel each read of a start, of a reload, of a
+ * look by the way and of a gate fails: once, a few times in a row, or for good from then on. No pool is
+ * lowered by it, nobody loses his pages, what lasts is told with path and errno, and when the host can be
+ * read again everything is as it would have been.
+ *
+ *     test-read-faults [STRIDE]      every STRIDE-th read only */
+
+#include "base/size.h"
+#include "base/text.h"
+#include "keeper/keeper.h"
+#include "model/model_root.h"
+#include "model/names.h"
+#include "model/problem.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { NODES = 2 };
+
+typedef struct Host {
+        Arena *arena;
+        Kernel *kernel;
+        Root *root;
+        Keeper *keeper;
+        uint64_t now_usec;
+        bool may_lower; /* a reload that gives pages back */
+        uint64_t pages[NODES];
+        Text told;
+        const char *what;
+} Host;
+
+static unsigned stride = 1;
+static uint64_t n_runs, n_told;
+
+static void require(const Host *host, bool holds, const char *why) {
+        if (holds)
+                return;
+        printf("%s: %s\ntold: %s\n", host->what, why, text_string(&host->told));
+        for (unsigned node = 0; node < NODES; node++)
+                printf("node %u: %" PRIu64 " pages, had %" PRIu64 "\n", node,
+                       kernel_pool(host->kernel, (int) node, 2 * MIB).total_pages,
+                       host->pages[node]);
+        exit(1);
+}
+
+static void listen(void *userdata, const KeeperEvent *event) {
+        Host *host = userdata;
+
+        if (event->level <= 4 /* LOG_WARNING */)
+                text_printf(&host->told, "%s\n", event->text ? event->text : "drift");
+}
+
+/* After every change, whatever it was. */
+static void watch_pools(void *userdata, const char *path, const char *text, int error) {
+        const Host *host = userdata;
+
+        (void) path;
+        (void) text;
+        (void) error;
+        for (unsigned node = 0; node < NODES && !host->may_lower; node++)
+                require(host,
+                        kernel_pool(host->kernel, (int) node, 2 * MIB).total_pages >=
+                                host->pages[node],
+                        "a pool was lowered");
+}
+
+/* ---- the host ---- */
+
+static void describe(Host *host, const char *name, const char *lines) {
+        root_write_file(host->root, arena_printf(host->arena, "/etc/hugeplan.d/%s.conf", name),
+                        arena_printf(host->arena, "[Instance]\n%s", lines), 0644);
+}
+
+static void note_pools(Host *host) {
+        for (unsigned node = 0; node < NODES; node++)
+                host->pages[node] = kernel_pool(host->kernel, (int) node, 2 * MIB).total_pages;
+}
+
+static void work(Host *host) {
+        ApplyOperation operation;
+
+        while (keeper_next(host->keeper, host->now_usec, &operation)) {
+                int r = apply_perform(host->root, &operation);
+
+                host->now_usec += 1000;
+                keeper_done(host->keeper, &operation, r, 1000);
+        }
+}
+
+static void start(Host *host) {
+        keeper_free(host->keeper);
+        host->keeper = keeper_new(host->root, listen, host);
+        keeper_start(host->keeper);
+        keeper_begin(host->keeper, KEEPER_FRESH, host->now_usec);
+        work(host);
+}
+
+static void retry(Host *host) {
+        for (unsigned i = 0; i < 6 && keeper_wants_retry(host->keeper, host->now_usec); i++) {
+                host->now_usec += 10 * USEC_PER_SEC;
+                keeper_begin(host->keeper, KEEPER_RETRY, host->now_usec);
+                work(host);
+        }
+}
+
+/* Three instances, one with a name that its file does not have, one that finds its size out, and one whose
+ * unit runs; and pages that were there before. */
+static Host *host_new(const char *what) {
+        Arena *arena = arena_new();
+        Host *host = ARENA_NEW(arena, Host);
+
+        *host = (Host){.arena = arena,
+                       .kernel = kernel_new("release 6.1.176\nsizes 2M\nnode 0 total=4G free=3G\n"
+                                            "node 1 total=4G free=3G\n"),
+                       .now_usec = USEC_PER_SEC,
+                       .told = text_in(arena),
+                       .may_lower = true,
+                       .what = what};
+        host->root = model_root_new(host->kernel);
+        root_write_attribute(host->root,
+                             PATH_NODES "/node0/hugepages/hugepages-2048kB/nr_hugepages", "10");
+        root_write_file(host->root, "/etc/hugeplan.d/00.conf", "[Host]\nKeepFree=512M\n", 0644);
+        describe(host, "20-file", "Name=other\nPages=100\n");
+        describe(host, "30-b", "Pages=60\nNodes=1\nUnit=b.service\n");
+        describe(host, "40-my", "Engine=mysql\nConfigFile=/etc/my.cnf\n");
+        root_write_file(host->root, "/etc/my.cnf",
+                        "[mysqld]\nlarge-pages\ninnodb_buffer_pool_size=128M\n", 0644);
+        kernel_group_make(host->kernel, "/system.slice/b.service");
+        start(host);
+        note_pools(host);
+        host->may_lower = false;
+        model_root_set_hooks(host->root, &(ModelRootHooks){.after = watch_pools, .userdata = host});
+        return host;
+}
+
+static void host_free(Host *host) {
+        keeper_free(host->keeper);
+        root_free(host->root);
+        kernel_free(host->kernel);
+        arena_free(host->arena);
+}
+
+/* ---- what is done while reads fail ---- */
+
+static void start_again(Host *host) {
+        start(host);
+}
+
+static void begin_again(Host *host) {
+        keeper_begin(host->keeper, KEEPER_FRESH, host->now_usec);
+        work(host);
+}
+
+static void verify(Host *host) {
+        bool wants_repair;
+
+        if (keeper_verify(host->keeper, false, true, host->now_usec, &wants_repair))
+                work(host);
+}
+
+static void reload(Host *host) {
+        keeper_reload(host->keeper, false, host->now_usec);
+        work(host);
+}
+
+static void pass_gate(Host *host) {
+        Gate gate = {.instance = "b",
+                     .is_starting = true,
+                     .group = PATH_CGROUP "/system.slice/b.service",
+                     .run = "1"};
+
+        for (unsigned i = 0; i < 4; i++) {
+                StatusInstance instance;
+                Reason reason;
+                GateAnswer answer =
+                        keeper_try_gate(host->keeper, host->arena, &gate, true, &instance, &reason);
+
+                require(host, answer != GATE_GONE, "a gate is told that there is no instance");
+                require(host, answer != GATE_REFUSE, "a gate is refused for what was not read");
+                if (answer == GATE_PASS)
+                        return;
+                keeper_begin(host->keeper, KEEPER_FRESH, host->now_usec);
+                work(host);
+        }
+}
+
+static const struct {
+        const char *name;
+        void (*act)(Host *host);
+} acts[] = {
+        {"start", start_again}, {"round", begin_again}, {"verify", verify},
+        {"reload", reload},     {"gate", pass_gate},
+};
+
+static const struct {
+        const char *name;
+        uint64_t times;
+} lengths[] = {{"once", 1}, {"three times", 3}, {"for good", UINT64_MAX}};
+
+static const int errors[] = {-EIO, -EMFILE, -ENOMEM, -EINTR, -ENFILE};
+
+/* ---- properties ---- */
+
+static void check_end(Host *host, void (*act)(Host *host), uint64_t times, uint64_t n_failed) {
+        bool is_first = true;
+
+        /* What lasts is told; the databases' own files have problems of their own. */
+        if (times == UINT64_MAX && n_failed > 0 && host->told.length > 0)
+                n_told++;
+        model_root_fail_reads(host->root, UINT64_MAX / 2, 1, 0);
+        retry(host);
+        if (act == reload || act == pass_gate)
+                act(host);
+        retry(host);
+        watch_pools(host, NULL, NULL, 0);
+        for (unsigned node = 0; node < NODES; node++)
+                require(host,
+                        kernel_pool(host->kernel, (int) node, 2 * MIB).total_pages ==
+                                host->pages[node],
+                        "the pools are not as they were");
+        Status *status = keeper_judge(host->keeper, host->arena, false);
+
+        require(host, status->n_instances == 3, "instances are missing");
+        for (size_t i = 0; i < status->n_instances; i++) {
+                require(host, status->instances[i].verdict == VERDICT_READY,
+                        arena_printf(host->arena, "%s: %s", status->instances[i].name,
+                                     status->instances[i].reason.text));
+                is_first = false;
+        }
+        VEC_FOREACH(problem, &status->problems.list)
+                require(host, problem->severity != SEVERITY_ERROR || is_first, problem->text);
+        require(host, plan_count_changed(keeper_plan(host->keeper)) == 0, "the plan wants more");
+        const LedgerPool *pool = ledger_pool(keeper_ledger(host->keeper), 0, 2 * MIB);
+
+        require(host, pool && pool->found_pages == 10, "what was found is forgotten");
+}
+
+static uint64_t count_reads(void (*act)(Host *host)) {
+        Host *host = host_new("undisturbed");
+        uint64_t before = model_root_reads(host->root);
+
+        act(host);
+        uint64_t n = model_root_reads(host->root) - before;
+
+        host_free(host);
+        return n;
+}
+
+static void test_every_read(void) {
+        for (size_t a = 0; a < ARRAY_LEN(acts); a++) {
+                uint64_t n_reads = count_reads(acts[a].act), runs = 0;
+
+                for (size_t k = 0; k < ARRAY_LEN(lengths); k++)
+                        for (uint64_t n = 1 + k % stride; n <= n_reads; n += stride) {
+                                char what[128];
+                                int error = errors[n % ARRAY_LEN(errors)];
+
+                                snprintf(what, sizeof(what), "%s: read %" PRIu64 " fails %s (%d)",
+                                         acts[a].name, n, lengths[k].name, error);
+                                Host *host = host_new(what);
+
+                                host->told.length = 0;
+                                model_root_fail_reads(host->root, n, lengths[k].times, error);
+                                acts[a].act(host);
+                                check_end(host, acts[a].act, lengths[k].times, 1);
+                                host_free(host);
+                                runs++;
+                        }
+                n_runs += runs;
+                printf("%s: %" PRIu64 " reads, %" PRIu64 " runs\n", acts[a].name, n_reads, runs);
+        }
+}
+
+/* Each file and directory that matters, broken for good: told by name, and nothing is done. */
+static void test_what_is_told(void) {
+        static const char *const paths[] = {
+                PATH_CONFIG_ETC,
+                PATH_CONFIG_ETC "/20-file.conf",
+                PATH_HUGEPAGES,
+                PATH_NODES,
+                PATH_NODES "/node1/hugepages",
+                PATH_NODES "/node1/hugepages/hugepages-2048kB/nr_hugepages",
+                PATH_NODES "/node0/hugepages/hugepages-2048kB/free_hugepages",
+                PATH_NODES "/node0/meminfo",
+                PATH_MEMINFO,
+                PATH_BOOT_ID,
+                PATH_STATE,
+                PATH_BOOT_GUARD,
+                PATH_CGROUP,
+                PATH_SYS,
+                PATH_PROC,
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(paths); i++)
+                for (size_t a = 0; a < ARRAY_LEN(acts); a++) {
+                        char what[128];
+
+                        snprintf(what, sizeof(what), "%s: %s is broken", acts[a].name, paths[i]);
+                        Host *host = host_new(what);
+                        bool is_config = strncmp(paths[i], "/etc/hugeplan.d", 15) == 0 &&
+                                         strcmp(paths[i], PATH_BOOT_GUARD) != 0;
+                        bool is_read =
+                                (acts[a].act == start_again || acts[a].act == reload ||
+                                 !is_config) &&
+                                (acts[a].act == start_again || strcmp(paths[i], PATH_STATE) != 0);
+
+                        host->told.length = 0;
+                        model_root_break(host->root, paths[i], -EIO);
+                        acts[a].act(host);
+                        if (is_read) {
+                                const char *told = text_string(&host->told);
+
+                                require(host, strstr(told, paths[i]) != NULL,
+                                        "the path is not told");
+                                require(host, strstr(told, strerror(EIO)) != NULL,
+                                        "the error is not told");
+                        }
+                        if (is_read && acts[a].act == reload)
+                                require(host,
+                                        keeper_reload_result(host->keeper).state ==
+                                                KEEPER_RELOAD_REJECTED,
+                                        "the reload is not rejected");
+                        retry(host); /* it stays broken */
+                        model_root_break(host->root, NULL, 0);
+                        check_end(host, acts[a].act, 1, 0);
+                        host_free(host);
+                        n_runs++;
+                }
+}
+
+/* A reload that removes an instance happens whole, or is rejected and nothing has changed. */
+static void test_reload_gives_back_whole(void) {
+        uint64_t n_reads = 0, n_rejected = 0;
+
+        for (uint64_t n = 0; n == 0 || n <= n_reads; n += n == 0 ? 1 : stride) {
+                char what[128];
+
+                snprintf(what, sizeof(what), "reload without b: read %" PRIu64 " fails for good",
+                         n);
+                Host *host = host_new(what);
+                uint64_t before = model_root_reads(host->root);
+
+                root_remove(host->root, "/etc/hugeplan.d/30-b.conf");
+                kernel_group_remove(host->kernel, "/system.slice/b.service");
+                host->may_lower = true;
+                if (n > 0)
+                        model_root_fail_reads(host->root, n, UINT64_MAX, -EIO);
+                reload(host);
+                if (n == 0)
+                        n_reads = model_root_reads(host->root) - before;
+                KeeperReloadResult result = keeper_reload_result(host->keeper);
+                uint64_t now = kernel_pool(host->kernel, 1, 2 * MIB).total_pages;
+
+                if (result.state == KEEPER_RELOAD_REJECTED) {
+                        n_rejected++;
+                        require(host, result.problems.list.n > 0, "rejected without a reason");
+                        require(host, now == host->pages[1], "rejected, and pages are gone");
+                        model_root_fail_reads(host->root, UINT64_MAX / 2, 1, 0);
+                        host->may_lower = false;
+                        retry(host);
+                        note_pools(host);
+                        require(host, host->pages[1] == now, "rejected, and done later");
+                        host->may_lower = true;
+                        reload(host);
+                } else {
+                        require(host, result.state == KEEPER_RELOAD_APPLIED, "neither nor");
+                        model_root_fail_reads(host->root, UINT64_MAX / 2, 1, 0);
+                        retry(host);
+                }
+                require(host,
+                        keeper_reload_result(host->keeper).state == KEEPER_RELOAD_APPLIED &&
+                                kernel_pool(host->kernel, 1, 2 * MIB).total_pages < host->pages[1],
+                        "the pages of who was removed are still there");
+                require(host, kernel_pool(host->kernel, 0, 2 * MIB).total_pages == host->pages[0],
+                        "others lost theirs");
+                host_free(host);
+                n_runs++;
+        }
+        printf("reload without b: %" PRIu64 " reads, %" PRIu64 " rejected\n", n_reads, n_rejected);
+}
+
+int main(int argc, char **argv) {
+        uint64_t number;
+
+        if (argc > 1 && parse_u64(argv[1], &number) == 0 && number > 0)
+                stride = (unsigned) number;
+        setvbuf(stdout, NULL, _IOLBF, 0);
+        test_what_is_told();
+        test_every_read();
+        test_reload_gives_back_whole();
+        printf("%" PRIu64 " runs\n", n_runs);
+        return 0;
+}
