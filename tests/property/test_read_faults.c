@@ -381,6 +381,49 @@ static void test_reload_gives_back_whole(void) {
         printf("reload without b: %" PRIu64 " reads, %" PRIu64 " rejected\n", n_reads, n_rejected);
 }
 
+/* A file that stays unreadable over two starts: in the first its instance is remembered, in the second not
+ * even that; the pages stay. */
+static void test_a_file_unread_for_good(void) {
+        Host *host = host_new("a file that stays unreadable");
+
+        model_root_break(host->root, PATH_CONFIG_ETC "/20-file.conf", -EIO);
+        for (unsigned i = 0; i < 3; i++) {
+                start(host);
+                retry(host);
+                begin_again(host);
+                verify(host);
+        }
+        model_root_break(host->root, NULL, 0);
+        check_end(host, reload, 1, 0);
+        host_free(host);
+        n_runs++;
+}
+
+/* Pages that others took are put back while counts cannot be read: what was found stays known. */
+static void test_a_count_unread_between_writes(void) {
+        for (uint64_t n = 1; n<1200; n += stride> 10 ? 7 : 1) {
+                char what[128];
+
+                snprintf(what, sizeof(what), "pages are put back: read %" PRIu64 " fails", n);
+                Host *host = host_new(what);
+
+                host->may_lower = true;
+                root_write_attribute(host->root,
+                                     PATH_NODES "/node0/hugepages/hugepages-2048kB/nr_hugepages",
+                                     "12");
+                model_root_fail_reads(host->root, n, 3 + n % 2 * 20, -EIO);
+                begin_again(host);
+                model_root_fail_reads(host->root, UINT64_MAX / 2, 1, 0);
+                for (unsigned i = 0; i < 3; i++) {
+                        retry(host);
+                        verify(host);
+                }
+                check_end(host, begin_again, 1, 0);
+                host_free(host);
+                n_runs++;
+        }
+}
+
 int main(int argc, char **argv) {
         uint64_t number;
 
@@ -388,6 +431,8 @@ int main(int argc, char **argv) {
                 stride = (unsigned) number;
         setvbuf(stdout, NULL, _IOLBF, 0);
         test_what_is_told();
+        test_a_file_unread_for_good();
+        test_a_count_unread_between_writes();
         test_every_read();
         test_reload_gives_back_whole();
         printf("%" PRIu64 " runs\n", n_runs);
