@@ -999,16 +999,25 @@ def learned(host: Host) -> int:
     return int(match[1])
 
 
+def learn_and_wait(host: Host) -> subprocess.CompletedProcess[str]:
+    """As systemd starts a database: hugeplan-ask@db.service, then the gate."""
+    learned = host.ctl("learn", "db")
+    check(learned.returncode == 0, learned.stderr)
+    done = host.ctl("wait", "db")
+    done.stderr = learned.stderr + done.stderr
+    return done
+
+
 def test_gate_learns(host: Host, fixture: str = "one-node") -> None:
     """The gate finds the size out, keeps it, and has the reservation grown before the start."""
     host.config("20-db.conf", "[Instance]\nEngine=mariadb\n")
     daemon = host.start()
-    done = host.ctl("wait", "db")
+    done = learn_and_wait(host)
     check(done.returncode == 1 and "its size is not known" in done.stderr, done.stderr)
     check(not host.path(LEARNED).exists(), "nothing is learned from nothing")
     # The data disk is mounted.
     host.write(MARIADB, mariadb("1G"))
-    done = host.ctl("wait", "db")
+    done = learn_and_wait(host)
     first = learned(host)
     check(done.returncode == 0 and f"learned that it takes {first} pages" in done.stderr,
           done.stderr)
@@ -1016,18 +1025,18 @@ def test_gate_learns(host: Host, fixture: str = "one-node") -> None:
     # Nothing has changed: nothing is written, nothing is said.
     written = [host.path(LEARNED), host.pool_path(0)]
     stamps = [path.stat().st_mtime_ns for path in written]
-    done = host.ctl("wait", "db")
+    done = learn_and_wait(host)
     check(done.returncode == 0 and done.stderr == "", done.stderr)
     check([path.stat().st_mtime_ns for path in written] == stamps, "nothing is written")
     # Raised.
     host.write(MARIADB, mariadb("2G"))
-    done = host.ctl("wait", "db")
+    done = learn_and_wait(host)
     check(done.returncode == 0 and f"before it was {first} pages" in done.stderr, done.stderr)
     second = learned(host)
     check(second > first + 500 and host.pool(0) == second, f"{second}, {host.pool(0)} reserved")
     # Lowered: less is learned, and asked for.
     host.write(MARIADB, mariadb("1G"))
-    check(host.ctl("wait", "db").returncode == 0, "it may start")
+    check(learn_and_wait(host).returncode == 0, "it may start")
     check(learned(host) == first and host.pool(0) == first, f"{learned(host)}, {host.pool(0)}")
     host.stop(daemon)
 
@@ -1037,7 +1046,7 @@ def test_learned_at_boot(host: Host, fixture: str = "one-node") -> None:
     host.config("20-db.conf", "[Instance]\nEngine=mariadb\n")
     host.write(MARIADB, mariadb("1G"))
     daemon = host.start()
-    check(host.ctl("wait", "db").returncode == 0, "it may start")
+    check(learn_and_wait(host).returncode == 0, "it may start")
     pages = learned(host)
     host.stop(daemon)
     host.path("run/hugeplan/state.json").unlink()
@@ -1046,7 +1055,7 @@ def test_learned_at_boot(host: Host, fixture: str = "one-node") -> None:
     daemon = host.start()
     check(host.pool(0) == pages, f"{host.pool(0)} of {pages} pages")
     # A database that cannot be asked keeps its last figure, and says so.
-    done = host.ctl("wait", "db")
+    done = learn_and_wait(host)
     check(done.returncode == 0 and f"keeps its last figure, {pages} pages of 2M: " in done.stderr,
           done.stderr)
     check(learned(host) == pages and host.pool(0) == pages, "nothing has changed")
@@ -1075,7 +1084,7 @@ def test_learned_on_reload(host: Host, fixture: str = "one-node") -> None:
     group = host.path("sys/fs/cgroup/system.slice/mariadb.service")
     group.mkdir(parents=True, exist_ok=True)
     (group / "cgroup.procs").write_text("1\n")
-    check(host.ctl("wait", "db").returncode == 0, "it has its pages")
+    check(learn_and_wait(host).returncode == 0, "it has its pages")
     check(host.pool(0) == pages and learned(host) == pages, f"{host.pool(0)}")
     host.stop(daemon)
 
@@ -1086,7 +1095,7 @@ def test_etc_cannot_be_written(host: Host, fixture: str = "one-node") -> None:
     host.write(f"{CONFIG}/20-db.conf.d", "in the way")
     daemon = host.start()
     host.write(MARIADB, mariadb("1G"))
-    done = host.ctl("wait", "db")
+    done = learn_and_wait(host)
     check(done.returncode == 0 and "cannot be written" in done.stderr, done.stderr)
     pages = host.pool(0)
     check(pages > 512, f"{pages} pages")
@@ -1094,19 +1103,19 @@ def test_etc_cannot_be_written(host: Host, fixture: str = "one-node") -> None:
 
 
 def test_gate_learns_alone(host: Host, fixture: str = "one-node") -> None:
-    """Without a daemon the gate goes by what it has found out itself."""
+    """Without a daemon the gate goes by what was found out just before."""
     host.config("20-db.conf", "[Instance]\nEngine=mariadb\n")
     host.write(MARIADB, mariadb("1G"))
-    done = host.ctl("wait", "db")
+    done = learn_and_wait(host)
     pages = learned(host)
     check(done.returncode == 1 and pages > 512, done.stderr)
     host.pool_path(0).write_text(f"{pages}\n")
     wait_until("the kernel", lambda: host.kernel is not None and host.kernel.is_quiet())
     time.sleep(0.02)
-    check(host.ctl("wait", "db").returncode == 0, "its pages are there")
+    check(learn_and_wait(host).returncode == 0, "its pages are there")
     # Raised, and the pages are not there.
     host.write(MARIADB, mariadb("2G"))
-    done = host.ctl("wait", "db")
+    done = learn_and_wait(host)
     check(done.returncode == 1 and learned(host) > pages + 500, done.stderr)
 
 
@@ -1136,15 +1145,18 @@ def test_fences(host: Host, fixture: str = "x86-1g") -> None:
     host.config("30-open.conf", "[Instance]\nPages=5\nPageSize=2M\nUnit=open.service\nIsolate=no\n")
     unlimited(host, "mariadb.service", "shared.service", "open.service")
     daemon = host.start()
-    check(host.gate("mariadb.service", "db").returncode == 0, "the gate has it learned")
+    check(host.ctl("learn", "db").returncode == 0, "it is learned")
+    check(host.gate("mariadb.service", "db").returncode == 0, "its gate lets it start")
     pages = next(each["pagesGranted"] for each in host.status()["instances"]
                  if each["name"] == "db")
     check(pages > 128, str(pages))
     check(limits(host, "mariadb.service") == {"1GB": "0", "2MB": str(pages * 2 * MIB)},
           str(limits(host, "mariadb.service")))
-    # Raised, and started again: the gate has the reservation grow, and the fence follows.
+    # Raised, and started again: the reservation has grown, and the fence follows.
     host.write(MARIADB, mariadb("512M"))
-    check(host.gate("mariadb.service", "db").returncode == 0, "the gate has it grown")
+    host.path("sys/fs/cgroup/system.slice/mariadb.service/cgroup.procs").write_text("")  # stopped
+    check(host.ctl("learn", "db").returncode == 0, "it is learned, and grown")
+    check(host.gate("mariadb.service", "db").returncode == 0, "its gate lets it start again")
     check(int(limits(host, "mariadb.service")["2MB"]) >= (pages + 128) * 2 * MIB, "by the new figure")
     # Those who share a unit are fenced together.
     check(host.gate("shared.service", "one").returncode == 0, "one starts")

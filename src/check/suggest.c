@@ -166,6 +166,11 @@ static bool is_printable_path(const char *path) {
         return true;
 }
 
+/* Its files are read as who runs it, whatever it says it is. */
+static const char *user_of(Arena *arena, const RunningProcess *process) {
+        return process->uid == UINT64_MAX ? NULL : arena_printf(arena, "%" PRIu64, process->uid);
+}
+
 /* Its children show a title in place of their arguments. */
 static void find_postmaster(Finder *finder, const RunningProcess *process) {
         const char *data = option_value(process, "-D");
@@ -180,7 +185,9 @@ static void find_postmaster(Finder *finder, const RunningProcess *process) {
                                             : "postgresql",
                             .title = "PostgreSQL",
                             .found = arena_printf(arena, "process %" PRIu64, process->pid),
-                            .target = {.unit = process->unit, .data_directory = data},
+                            .target = {.unit = process->unit,
+                                       .data_directory = data,
+                                       .user = user_of(arena, process)},
                             .peak_bytes = process->peak_bytes,
                     });
 }
@@ -252,14 +259,15 @@ static void find_jvm(Finder *finder, const RunningProcess *process) {
         if (!process->unit || !text_ends_with(process->unit, ".service") ||
             !has_argument(process, "-XX:+UseLargePages"))
                 return;
-        add(finder, &(Candidate){
-                            .engine = engine_find("jvm"),
-                            .name = stem(finder->arena, process->unit),
-                            .title = "Java with large pages",
-                            .found = arena_printf(finder->arena, "process %" PRIu64, process->pid),
-                            .target = {.unit = process->unit},
-                            .peak_bytes = process->peak_bytes,
-                    });
+        add(finder,
+            &(Candidate){
+                    .engine = engine_find("jvm"),
+                    .name = stem(finder->arena, process->unit),
+                    .title = "Java with large pages",
+                    .found = arena_printf(finder->arena, "process %" PRIu64, process->pid),
+                    .target = {.unit = process->unit, .user = user_of(finder->arena, process)},
+                    .peak_bytes = process->peak_bytes,
+            });
 }
 
 /* ---- System V segments of programs that are none of the above ---- */
@@ -412,25 +420,23 @@ static const char *add_size(Finder *finder, const Candidate *candidate, Text *te
                             Suggestion *suggestion) {
         const Engine *engine = candidate->engine;
         uint64_t page_size_bytes = finder->input->topology->default_page_size_bytes;
-        Gathered gathered = {.problems = diags_in(finder->arena)};
-        Sizing sizing = {};
+        Figures figures = {};
 
         if (!engine->gather)
                 return engine->reserves ? "hugeplan does not read this product's files" : NULL;
-        const char *wrong = engine->gather(finder->arena, &candidate->target,
-                                           finder->input->sources, &gathered);
+        page_size_bytes = page_size_bytes ? page_size_bytes : 2 * MIB;
+        finder->input->gatherer->gather(finder->input->gatherer, finder->arena, engine,
+                                        &candidate->target, &page_size_bytes, 1, &figures);
+        const Figure *figure = &figures.items[figures.n - 1];
 
-        if (!wrong)
-                wrong = engine->size(finder->arena, &gathered.settings,
-                                     page_size_bytes ? page_size_bytes : 2 * MIB, &sizing);
-        if (wrong)
-                return wrong;
-        add_inputs(text, engine, &gathered);
-        suggestion->pages = sizing.pages;
+        if (figure->wrong)
+                return figure->wrong;
+        add_inputs(text, engine, figure->gathered);
+        suggestion->pages = figure->sizing.pages;
         add_comment(text, "# ",
                     arena_printf(finder->arena, "Today: %s%s.",
-                                 format_figure(finder->arena, &sizing),
-                                 engine->ask ? "; the gate asks the server itself before each start"
+                                 format_figure(finder->arena, &figure->sizing),
+                                 engine->ask ? "; the server itself is asked before each start"
                                              : "; found out anew before each start"));
         return NULL;
 }

@@ -12,6 +12,7 @@
  * find files, and are checked before they are written down. */
 typedef struct RunningProcess {
         uint64_t pid;
+        uint64_t uid;          /* who runs it; UINT64_MAX: not known */
         const char *command;   /* the kernel's short name: "postgres" */
         SourceNames arguments; /* as it was started; [0] is its own name for itself */
         const char *unit;      /* of the host's manager; NULL: none */
@@ -24,6 +25,7 @@ typedef struct SuggestInput {
         const Config *config;
         const Topology *topology;
         const Sources *sources;
+        const Gatherer *gatherer; /* of the databases' own files */
         const RunningProcesses *processes;
         const char *sysv_segments; /* /proc/sysvipc/shm; NULL: not known */
 } SuggestInput;

@@ -5,6 +5,7 @@
 #include "host/config_load.h"
 #include "host/log.h"
 #include "host/probe.h"
+#include "inspect/gather.h"
 #include "model/exit_code.h"
 #include "model/names.h"
 #include "model/problem.h"
@@ -48,10 +49,11 @@ static PlanStartings *starting_of(Command *command, const InstanceConfig *instan
 }
 
 Local local_load_for(Command *command, const InstanceConfig *starting) {
+        OwnerGatherer owner = gather_as_owner(command->root);
         const LookInput input = {
                 .root = command->root,
+                .gatherer = &owner.gatherer,
                 .config = read_config(command),
-                .found = &command->found,
                 .starting = starting ? starting_of(command, starting) : NULL,
         };
         Look *look = look_make(command->arena, &input);

@@ -32,7 +32,6 @@ typedef struct Command {
         bool is_writing;       /* --write */
         bool is_forced;        /* --force */
         const char *draft;     /* --draft=, below the root; NULL: none */
-        Figures found;         /* by the gate itself just now; they go before others */
         bool is_changing;      /* reload, release: who is silent is waited for longer */
         bool is_daemon_silent; /* when it was asked last (daemon_call.h) */
 } Command;

@@ -11,6 +11,7 @@
 #include "host/probe.h"
 #include "host/unit_cgroup.h"
 #include "inspect/ask.h"
+#include "inspect/gather.h"
 #include "inspect/holders.h"
 #include "ipc/manager_interface.h"
 #include "plan/thp_plan.h"
@@ -170,9 +171,10 @@ static void find_version(const Asking *asking, const Sources *sources, Lesson *l
 }
 
 /* By the rule, from the database's own files. */
-static void find_sizes(Command *command, const Topology *topology, const Sources *sources,
-                       Lesson *lesson) {
-        figures_add(command->arena, lesson->instance, topology, sources, &lesson->figures);
+static void find_sizes(Command *command, const Topology *topology, Lesson *lesson) {
+        OwnerGatherer owner = gather_as_owner(command->root);
+
+        figures_add(command->arena, lesson->instance, topology, &owner.gatherer, &lesson->figures);
         VEC_FOREACH(figure, &lesson->figures) {
                 lesson->gathered = figure->gathered;
                 lesson->version = figure->gathered->version;
@@ -202,7 +204,7 @@ Lesson learn_find(Command *command, const InstanceConfig *instance, const Topolo
                 find_version(&asking, &sources.sources, &lesson);
                 return lesson;
         }
-        find_sizes(command, topology, &sources.sources, &lesson);
+        find_sizes(command, topology, &lesson);
         if (!lesson.wrong && is_running(command, instance))
                 look_at_mappings(command, topology, &lesson);
         else if (!lesson.wrong)
@@ -276,7 +278,7 @@ static void conclude(Command *command, const Lesson *lesson) {
                 keep(command, lesson);
 }
 
-/* ---- in the gate ---- */
+/* ---- before a start ---- */
 
 /* What is left of COUNTS once page sizes that the instance no longer takes are gone. */
 static json_t *counts_to_json(const InstanceConfig *instance, const Topology *topology,
@@ -343,26 +345,23 @@ static void adopt_wish(Command *command, const Lesson *lesson, uint64_t timeout_
         json_decref(reply);
 }
 
-bool learn_at_gate(Command *command, const char *name, uint64_t timeout_usec) {
+void learn_before_start(Command *command, const char *name, uint64_t timeout_usec) {
         const Config *config = read_config(command);
         const InstanceConfig *instance = config_find(config, name);
         uint64_t deadline_usec = add_saturated(clock_now_usec(), timeout_usec);
 
         if (!instance || !may_learn(command, instance))
-                return false;
+                return;
         /* Called by hand: nothing is about to start. */
         if (is_running(command, instance) && instance->learned.pages.n > 0)
-                return false;
+                return;
         const Topology *topology = probe_topology(command->root, command->arena);
         const Lesson lesson = learn_find(command, instance, topology);
         const PageCounts counts = lesson_pages(command->arena, &lesson);
 
         conclude(command, &lesson);
-        if (lesson_use(&lesson) != LESSON_KEEP)
-                command->found = lesson.figures;
         grow(command, instance, topology, &counts, sub_floored(deadline_usec, clock_now_usec()));
         adopt_wish(command, &lesson, sub_floored(deadline_usec, clock_now_usec()));
-        return true;
 }
 
 /* ---- before a reload ---- */

@@ -13,7 +13,9 @@
 #include "host/mounts.h"
 #include "inspect/alert_logs.h"
 #include "inspect/culprits.h"
+#include "inspect/gather.h"
 #include "inspect/holders.h"
+#include "inspect/oracle_files.h"
 #include "model/exit_code.h"
 #include "model/names.h"
 #include "model/problem.h"
@@ -112,16 +114,18 @@ static void add_exposures(const Plan *plan, Diags *problems) {
 
 /* Of all instances whose product can be asked, also where the configuration gives the size: the
  * rules compare the two. */
-static Figures derive_figures(Command *command, const Local *local, const Sources *sources) {
-        Figures figures = figures_derive(command->arena, local->config, local->topology, sources,
-                                         FIGURES_ALL);
+static Figures derive_figures(Command *command, const Local *local) {
+        OwnerGatherer owner = gather_as_owner(command->root);
+        Figures figures = figures_derive(command->arena, local->config, local->topology,
+                                         &owner.gatherer, FIGURES_ALL);
 
         for (size_t i = 0; i < local->config->n_instances; i++) {
                 const InstanceConfig *instance = &local->config->instances[i];
 
                 if (!instance->refusal && instance->engine->gather &&
                     instance->memory_kind != MEMORY_AUTO)
-                        figures_add(command->arena, instance, local->topology, sources, &figures);
+                        figures_add(command->arena, instance, local->topology, &owner.gatherer,
+                                    &figures);
         }
         return figures;
 }
@@ -319,7 +323,7 @@ static void look(Check *check, Diags *problems) {
         const DropinInput dropin = dropin_input(command->root, arena, config, HUGEPLANCTL);
 
         check->accounts = accounts_for_limits(command->root, arena, config);
-        check->figures = derive_figures(check->command, &check->local, sources);
+        check->figures = derive_figures(check->command, &check->local);
         check->host = plan_host(check, problems);
         check->dropins = dropins_make(arena, &dropin);
         check->culprits = culprits_find(command->root, arena, check->local.topology);
@@ -342,11 +346,13 @@ static int check_host(Command *command) {
         Check check = {.command = command, .arena = arena, .local = local_load(command)};
         const Local *local = &check.local;
         HostSources sources = host_sources(command->root);
+        Overlay overlay = overlay_over(&sources.sources);
         Diags problems = diags_in(arena);
 
         diags_add_all(&problems, &local->config->problems);
         diags_add_all(&problems, &local->guard_problems);
-        check.sources = &sources.sources;
+        oracle_files_add(command->root, arena, &overlay);
+        check.sources = &overlay.sources;
         look(&check, &problems);
         add_shortages(local->plan, local->topology, &problems);
         add_exposures(local->plan, &problems);

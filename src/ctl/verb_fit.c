@@ -5,8 +5,8 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "ctl/verbs.h"
-#include "host/host_sources.h"
 #include "host/log.h"
+#include "inspect/gather.h"
 #include "model/exit_code.h"
 
 #include <stdio.h>
@@ -24,16 +24,19 @@ typedef struct Room {
 /* The database's own settings as far as its files can be read. */
 static Settings read_settings(Command *command, const InstanceConfig *config,
                               const char **ret_why_not) {
-        HostSources sources = host_sources(command->root);
+        OwnerGatherer owner = gather_as_owner(command->root);
         EngineTarget target = figures_target(config);
-        Gathered gathered = {.problems = diags_in(command->arena)};
+        Figures figures = {};
 
-        *ret_why_not = config->engine->gather
-                               ? config->engine->gather(command->arena, &target, &sources.sources,
-                                                        &gathered)
-                               : arena_printf(command->arena, "%s's files are not read",
-                                              config->engine->title);
-        return *ret_why_not ? (Settings){} : gathered.settings;
+        if (!config->engine->gather) {
+                *ret_why_not = arena_printf(command->arena, "%s's files are not read",
+                                            config->engine->title);
+                return (Settings){};
+        }
+        owner.gatherer.gather(&owner.gatherer, command->arena, config->engine, &target, NULL, 0,
+                              &figures);
+        *ret_why_not = figures.items[0].wrong;
+        return *ret_why_not ? (Settings){} : figures.items[0].gathered->settings;
 }
 
 static uint64_t page_size_of(const PlanInstance *planned, const Topology *topology) {

@@ -7,6 +7,8 @@
 #include "host/host_sources.h"
 #include "host/log.h"
 #include "host/probe.h"
+#include "inspect/gather.h"
+#include "inspect/oracle_files.h"
 #include "inspect/processes.h"
 #include "model/exit_code.h"
 #include "model/names.h"
@@ -19,15 +21,19 @@ enum { SEGMENTS_BYTES_MAX = 1 << 20 };
 static Suggestions find_suggestions(Command *command) {
         Arena *arena = command->arena;
         HostSources sources = host_sources(command->root);
+        OwnerGatherer owner = gather_as_owner(command->root);
+        Overlay overlay = overlay_over(&sources.sources);
         RunningProcesses processes = processes_list(command->root, arena);
         char *segments = NULL;
 
         root_read_kernel_file(command->root, arena, PATH_SYSV_SHM, SEGMENTS_BYTES_MAX, &segments,
                               NULL);
+        oracle_files_add(command->root, arena, &overlay);
         const SuggestInput input = {
                 .config = read_config(command),
                 .topology = probe_topology(command->root, arena),
-                .sources = &sources.sources,
+                .sources = &overlay.sources,
+                .gatherer = &owner.gatherer,
                 .processes = &processes,
                 .sysv_segments = segments,
         };

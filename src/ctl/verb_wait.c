@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The gate: lets a database start when its pages stand.
  *
- * Runs as ExecStartPre= of the database's unit, as the unit's own user, or as root where the size is
- * found out before each start (learn.h). It asks the daemon, and as long as that lives its word
+ * Runs as ExecStartPre= of the database's unit, as the unit's own user; where the size is found out before
+ * each start, hugeplan-ask@.service has done so by then (verb_learn.c). It asks the daemon, and as long as that lives its word
  * counts, however long it takes. Where it cannot be reached, the gate looks at the files itself, for a
  * database must not stay down because hugeplan is broken; where it is silent, and may yet come back
  * or be replaced, it does so only to let the database start. */
 #include "base/text.h"
 #include "ctl/gate_memory.h"
-#include "ctl/learn.h"
 #include "ctl/verbs.h"
 #include "host/clock.h"
 #include "host/log.h"
@@ -266,15 +265,6 @@ static int tell_error(Command *command, const char *name, const char *error_name
         return decide_alone(command, name, error_name);
 }
 
-/* What is left of the gate's time for waiting, once what can be learned was found out. */
-static uint64_t learn_first(Command *command, const char *name, uint64_t usec) {
-        uint64_t start = clock_now_usec();
-
-        if (!learn_at_gate(command, name, usec) || usec == UINT64_MAX)
-                return usec;
-        return MAX(sub_floored(usec, clock_now_usec() - start), MIN(usec, USEC_PER_SEC));
-}
-
 /* The gate at work. */
 typedef struct Gate {
         Command *command;
@@ -354,13 +344,12 @@ static bool is_worth_another_call(Gate *gate, int error) {
 }
 
 static int wait_for(Command *command, const char *name) {
-        uint64_t usec_in_all = wait_usec(command, name);
-        uint64_t usec = learn_first(command, name, usec_in_all);
+        uint64_t usec = wait_usec(command, name);
         Gate gate = {
                 .command = command,
                 .name = name,
                 .deadline_usec = add_saturated(clock_now_usec(), usec),
-                .names_timeout = command->has_timeout || usec < usec_in_all,
+                .names_timeout = command->has_timeout,
         };
         int code, r;
 

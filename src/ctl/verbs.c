@@ -20,6 +20,8 @@ const Verb verbs[] = {
          "Drop-ins for the databases found on this host (--write: create them)"},
         {"wait", "NAME", 0, 1, verb_wait,
          "Wait until an instance (--all: every one) has its pages; the gate of database units"},
+        {"learn", "NAME", 1, 1, verb_learn,
+         "Find out what an instance needs whose size is its database's own (before each start)"},
         {"reload", "", 0, 0, verb_reload,
          "Read the configuration anew and apply the difference (--force: whoever falls)"},
         {"release", "NAME", 1, 1, verb_release,

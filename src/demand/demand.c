@@ -143,10 +143,11 @@ static Reason refuse_unknown(const Context *context, const InstanceConfig *confi
                 arena_printf(context->arena, "its size is not known yet: %s",
                              figure ? figure->wrong : "nothing was learned at an earlier start"),
                 remedy ? remedy
-                       : arena_printf(context->arena,
-                                      "start %s, whose gate asks %s; or give Memory= or Pages=",
-                                      config->unit ? config->unit : "the database",
-                                      config->engine->title));
+                       : arena_printf(
+                                 context->arena,
+                                 "start %s, before which %s is asked; or give Memory= or Pages=",
+                                 config->unit ? config->unit : "the database",
+                                 config->engine->title));
 }
 
 static Reason fill_automatic(const Context *context, const InstanceConfig *config,

@@ -11,50 +11,69 @@ EngineTarget figures_target(const InstanceConfig *instance) {
         };
 }
 
-static const char *add_size(Arena *arena, const InstanceConfig *instance, const Gathered *gathered,
-                            uint64_t page_size_bytes, Figures *figures) {
-        Figure figure = {.instance = instance->name, .gathered = gathered};
+static const char *add_size(Arena *arena, const Engine *engine, const EngineTarget *target,
+                            const Gathered *gathered, uint64_t page_size_bytes, Figures *figures) {
+        Figure figure = {.instance = target->instance, .gathered = gathered};
         const char *wrong =
-                instance->engine->size(arena, &gathered->settings, page_size_bytes, &figure.sizing);
+                engine->size(arena, &gathered->settings, page_size_bytes, &figure.sizing);
 
         if (!wrong)
                 *vec_push(arena, figures) = figure;
         return wrong;
 }
 
-/* A page size that the host does not have is left out here; the demand says so. */
-static const char *add_sizes(Arena *arena, const InstanceConfig *instance, const Topology *topology,
-                             const Gathered *gathered, Figures *figures) {
-        const char *wrong = NULL;
+void figures_gather(Arena *arena, const Engine *engine, const EngineTarget *target,
+                    const Sources *sources, const uint64_t *page_sizes, size_t n_page_sizes,
+                    Figures *ret) {
+        Gathered *gathered = ARENA_NEW(arena, Gathered);
 
-        for (size_t i = 0; i < instance->n_page_sizes && !wrong; i++) {
+        gathered->problems = diags_in(arena);
+        const char *wrong = engine->gather(arena, target, sources, gathered);
+
+        for (size_t i = 0; i < n_page_sizes && !wrong; i++)
+                wrong = add_size(arena, engine, target, gathered, page_sizes[i], ret);
+        if (wrong || n_page_sizes == 0)
+                *vec_push(arena, ret) = (Figure){
+                        .instance = target->instance, .gathered = gathered, .wrong = wrong};
+}
+
+static void gather_here(const Gatherer *gatherer, Arena *arena, const Engine *engine,
+                        const EngineTarget *target, const uint64_t *page_sizes, size_t n_page_sizes,
+                        Figures *ret) {
+        /* The gatherer is the first member. */
+        const SourcesGatherer *here = (const SourcesGatherer *) gatherer;
+
+        figures_gather(arena, engine, target, here->sources, page_sizes, n_page_sizes, ret);
+}
+
+SourcesGatherer figures_gatherer(const Sources *sources) {
+        return (SourcesGatherer){{gather_here}, sources};
+}
+
+/* A page size that the host does not have is left out here; the demand says so. */
+void figures_add(Arena *arena, const InstanceConfig *instance, const Topology *topology,
+                 const Gatherer *gatherer, Figures *figures) {
+        const EngineTarget target = figures_target(instance);
+        uint64_t *sizes = ARENA_ARRAY(arena, uint64_t, instance->n_page_sizes + 1);
+        Figures found = {};
+        size_t n = 0;
+
+        for (size_t i = 0; i < instance->n_page_sizes; i++) {
                 uint64_t bytes = instance->page_sizes[i] ? instance->page_sizes[i]
                                                          : topology->default_page_size_bytes;
 
                 if (topology_page_size_index(topology, bytes) >= 0)
-                        wrong = add_size(arena, instance, gathered, bytes, figures);
+                        sizes[n++] = bytes;
         }
-        return wrong;
-}
-
-void figures_add(Arena *arena, const InstanceConfig *instance, const Topology *topology,
-                 const Sources *sources, Figures *figures) {
-        EngineTarget target = figures_target(instance);
-        Gathered *gathered = ARENA_NEW(arena, Gathered);
-
-        gathered->problems = diags_in(arena);
-        const char *wrong = instance->engine->gather(arena, &target, sources, gathered);
-
-        if (!wrong)
-                wrong = add_sizes(arena, instance, topology, gathered, figures);
-        if (wrong)
-                *vec_push(arena, figures) =
-                        (Figure){.instance = instance->name, .gathered = gathered, .wrong = wrong};
+        gatherer->gather(gatherer, arena, instance->engine, &target, sizes, n, &found);
+        VEC_FOREACH(figure, &found)
+                if (figure->wrong || n > 0)
+                        *vec_push(arena, figures) = *figure;
 }
 
 /* Sizes that were learned need no rule: what was learned is as good, and may be exact. */
 static void add_unlearned(Arena *arena, const InstanceConfig *instance, const Topology *topology,
-                          const Sources *sources, Figures *figures) {
+                          const Gatherer *gatherer, Figures *figures) {
         const PageCounts *learned = &instance->learned.pages;
         bool is_learned = true;
         Figures derived = {};
@@ -68,14 +87,14 @@ static void add_unlearned(Arena *arena, const InstanceConfig *instance, const To
         }
         if (is_learned && learned->n > 0)
                 return;
-        figures_add(arena, instance, topology, sources, &derived);
+        figures_add(arena, instance, topology, gatherer, &derived);
         VEC_FOREACH(figure, &derived)
                 if (figure->wrong || page_counts_find(learned, figure->sizing.page_size_bytes) == 0)
                         *vec_push(arena, figures) = *figure;
 }
 
 Figures figures_derive(Arena *arena, const Config *config, const Topology *topology,
-                       const Sources *sources, FiguresWanted wanted) {
+                       const Gatherer *gatherer, FiguresWanted wanted) {
         Figures figures = {};
 
         for (size_t i = 0; i < config->n_instances; i++) {
@@ -84,9 +103,9 @@ Figures figures_derive(Arena *arena, const Config *config, const Topology *topol
                 if (instance->refusal || instance->memory_kind != MEMORY_AUTO)
                         continue;
                 if (wanted == FIGURES_ALL)
-                        figures_add(arena, instance, topology, sources, &figures);
+                        figures_add(arena, instance, topology, gatherer, &figures);
                 else
-                        add_unlearned(arena, instance, topology, sources, &figures);
+                        add_unlearned(arena, instance, topology, gatherer, &figures);
         }
         return figures;
 }

@@ -5,6 +5,30 @@
 
 #include "demand/demand.h"
 
+/* Who reads a database's own files: in this process, or as their owner in one of its own
+ * (inspect/gather.h). Adds one figure for each of the PAGE_SIZES that fits (one without a size where there
+ * are none), and one that says what is wrong, if something is. Each has what was gathered; `instance` is
+ * the target's. */
+typedef struct Gatherer Gatherer;
+struct Gatherer {
+        void (*gather)(const Gatherer *gatherer, Arena *arena, const Engine *engine,
+                       const EngineTarget *target, const uint64_t *page_sizes, size_t n_page_sizes,
+                       Figures *ret);
+};
+
+/* In this process, from SOURCES. */
+typedef struct SourcesGatherer {
+        Gatherer gatherer; /* give a pointer to this */
+        const Sources *sources;
+} SourcesGatherer;
+
+SourcesGatherer figures_gatherer(const Sources *sources);
+
+/* The same as a function. */
+void figures_gather(Arena *arena, const Engine *engine, const EngineTarget *target,
+                    const Sources *sources, const uint64_t *page_sizes, size_t n_page_sizes,
+                    Figures *ret);
+
 typedef enum FiguresWanted {
         FIGURES_UNLEARNED, /* only where none was learned for a page size: at boot, and on reload */
         FIGURES_ALL,       /* of all: for `explain`, `check` and the gates */
@@ -13,11 +37,11 @@ typedef enum FiguresWanted {
 /* One figure for each page size that an instance would take, or one that says what is wrong. By the
  * engines' rules, which are upper bounds mostly; no program is asked. */
 Figures figures_derive(Arena *arena, const Config *config, const Topology *topology,
-                       const Sources *sources, FiguresWanted wanted);
+                       const Gatherer *gatherer, FiguresWanted wanted);
 
 /* The same for one instance, whose memory_kind must be MEMORY_AUTO. */
 void figures_add(Arena *arena, const InstanceConfig *instance, const Topology *topology,
-                 const Sources *sources, Figures *figures);
+                 const Gatherer *gatherer, Figures *figures);
 
 /* What the engine is told about INSTANCE. */
 EngineTarget figures_target(const InstanceConfig *instance);

@@ -57,7 +57,8 @@ typedef struct Gathered {
         const char *user;           /* who runs the server; NULL: not known */
         /* Those of the settings that a command line gives: a program that is asked must be told. */
         Settings options;
-        const char *program; /* the server's, where the unit names it; NULL: not known */
+        const char *program;   /* the server's, where the unit names it; NULL: not known */
+        const char *untrusted; /* why no program is to be asked with these options; NULL: it may be */
 } Gathered;
 
 /* A program that knows the size exactly: run by the gate and by the administrator's programs, never
@@ -67,6 +68,7 @@ typedef struct Question {
         SourceNames arguments;      /* without the program's own name */
         const char *user;           /* NULL: the owner of data_directory */
         const char *data_directory; /* NULL: none is needed; user is set then */
+        const char *untrusted;      /* why it is not to be asked at all; NULL: it may be */
 } Question;
 
 typedef struct Engine {

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "host/host_sources.h"
 
+#include "base/text.h"
+#include "model/names.h"
+
+#include <string.h>
+#include <unistd.h>
+
 static const size_t bytes_in_all_max = 16 * SOURCE_BYTES_MAX;
 
 /* The sources are the first member. */
@@ -8,30 +14,85 @@ static HostSources *host_of(const Sources *sources) {
         return (HostSources *) sources;
 }
 
-typedef int (*Reader)(const Root *root, Arena *arena, const char *path, size_t max, char **ret,
-                      size_t *ret_size);
+/* ---- whose it is ---- */
 
-static SourceText read_with(const Sources *sources, Arena *arena, const char *path, Reader reader) {
-        HostSources *host = host_of(sources);
-        SourceText text = {};
-        char *string = NULL;
+/* Who can write there is root, as far as systemd is concerned. */
+static bool is_systemds(const char *path) {
+        static const char *const directories[] = {
+                "/etc/systemd/", "/run/systemd/",           "/usr/lib/systemd/",
+                "/lib/systemd/", "/usr/local/lib/systemd/",
+        };
 
-        text.error = reader(host->root, arena, path, SOURCE_BYTES_MAX, &string, &text.size);
-        if (text.error == 0 && text.size > host->bytes_left)
-                text.error = -E2BIG;
-        if (text.error < 0)
-                return (SourceText){.error = text.error};
-        host->bytes_left -= text.size;
-        text.text = string;
-        return text;
+        for (size_t i = 0; i < ARRAY_LEN(directories); i++)
+                if (text_starts_with(path, directories[i]) && !strstr(path, "/../"))
+                        return true;
+        return false;
+}
+
+static bool is_open_to_others(const struct stat *st, uid_t owner, gid_t group) {
+        return (st->st_uid != 0 && st->st_uid != owner) || (st->st_mode & S_IWOTH) ||
+               ((st->st_mode & S_IWGRP) && st->st_gid != 0 && st->st_gid != group);
+}
+
+static void remember_foreign(HostSources *host, const char *path, const struct stat *st) {
+        if (host->foreign || !is_open_to_others(st, host->owner, host->group))
+                return;
+        host->foreign =
+                arena_printf(host->arena, "%s %s", text_excerpt(host->arena, path, 200),
+                             st->st_uid != 0 && st->st_uid != host->owner
+                                     ? arena_printf(host->arena, "belongs to user %u", st->st_uid)
+                                     : "can be written by others than its owner");
+}
+
+typedef struct Judged {
+        HostSources *host;
+        const char *path;
+} Judged;
+
+static int judge(void *userdata, const struct stat *st) {
+        HostSources *host = ((const Judged *) userdata)->host;
+        const char *path = ((const Judged *) userdata)->path;
+
+        switch (host->kind) {
+        case SOURCES_OF_ROOT:
+                return is_open_to_others(st, 0, 0) && !is_systemds(path) ? -EPERM : 0;
+        case SOURCES_OF_OWNER:
+                remember_foreign(host, path, st);
+                return 0;
+        default:
+                return 0;
+        }
+}
+
+/* ---- reading ---- */
+
+static SourceText count(HostSources *host, int error, char *string, size_t size) {
+        if (error == 0 && size > host->bytes_left)
+                error = -E2BIG;
+        if (error < 0)
+                return (SourceText){.error = error};
+        host->bytes_left -= size;
+        return (SourceText){.text = string, .size = size};
 }
 
 static SourceText read_file(const Sources *sources, Arena *arena, const char *path) {
-        return read_with(sources, arena, path, root_read_file);
+        HostSources *host = host_of(sources);
+        Judged judged = {host, path};
+        char *string = NULL;
+        size_t size = 0;
+        int r = root_read_judged(host->root, arena, path, SOURCE_BYTES_MAX, judge, &judged, &string,
+                                 &size);
+
+        return count(host, r, string, size);
 }
 
 static SourceText read_kernel_file(const Sources *sources, Arena *arena, const char *path) {
-        return read_with(sources, arena, path, root_read_kernel_file);
+        HostSources *host = host_of(sources);
+        char *string = NULL;
+        size_t size = 0;
+        int r = root_read_kernel_file(host->root, arena, path, SOURCE_BYTES_MAX, &string, &size);
+
+        return count(host, r, string, size);
 }
 
 static int list_directory(const Sources *sources, Arena *arena, const char *path,
@@ -67,5 +128,16 @@ HostSources host_sources(const Root *root) {
                             .link = read_link},
                 .root = root,
                 .bytes_left = bytes_in_all_max,
+                .kind = root_is_host(root) && geteuid() == 0 ? SOURCES_OF_ROOT : SOURCES_ANY,
         };
+}
+
+HostSources host_sources_of(const Root *root, Arena *arena, uid_t owner, gid_t group) {
+        HostSources host = host_sources(root);
+
+        host.kind = SOURCES_OF_OWNER;
+        host.owner = owner;
+        host.group = group;
+        host.arena = arena;
+        return host;
 }

@@ -173,8 +173,9 @@ static int open_again(int found, int flags) {
         return errno == ENOENT ? -ENOSYS /* no /proc: nothing is known of the file */ : -errno;
 }
 
-/* Looks at what it is before it opens it: opening alone starts a watchdog, or waits for a writer. */
-static int open_regular(const Root *root, const char *path) {
+/* Looks at what it is before it opens it: opening alone starts a watchdog, or waits for a writer. JUDGE may
+ * be NULL. */
+static int open_regular(const Root *root, const char *path, RootJudge judge, void *userdata) {
         CLEANUP(close_fd) int found = open_below(root, path, O_PATH, 0);
         struct stat st;
 
@@ -186,7 +187,9 @@ static int open_regular(const Root *root, const char *path) {
                 return -EISDIR;
         if (!S_ISREG(st.st_mode) || is_of_kernel(found))
                 return -EINVAL;
-        return open_again(found, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+        int r = judge ? judge(userdata, &st) : 0;
+
+        return r < 0 ? r : open_again(found, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 }
 
 static bool is_kernel_path(const char *path) {
@@ -199,7 +202,7 @@ static int open_kernel_file(const Root *root, const char *path) {
         if (!is_kernel_path(path))
                 return -EINVAL;
         return root_is_host(root) ? open_below(root, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0)
-                                  : open_regular(root, path);
+                                  : open_regular(root, path, NULL, NULL);
 }
 
 /* ---- reading ---- */
@@ -231,7 +234,12 @@ static int read_all(Arena *arena, int fd, size_t max, char **ret, size_t *ret_si
 
 int root_read_file(const Root *root, Arena *arena, const char *path, size_t max, char **ret,
                    size_t *ret_size) {
-        CLEANUP(close_fd) int fd = open_regular(root, path);
+        return root_read_judged(root, arena, path, max, NULL, NULL, ret, ret_size);
+}
+
+int root_read_judged(const Root *root, Arena *arena, const char *path, size_t max, RootJudge judge,
+                     void *userdata, char **ret, size_t *ret_size) {
+        CLEANUP(close_fd) int fd = open_regular(root, path, judge, userdata);
 
         return noted(root, path, fd < 0 ? fd : read_all(arena, fd, max, ret, ret_size));
 }
@@ -264,7 +272,7 @@ static int read_last(Arena *arena, int fd, size_t max, char **ret, size_t *ret_s
 
 int root_read_end(const Root *root, Arena *arena, const char *path, size_t max, char **ret,
                   size_t *ret_size) {
-        CLEANUP(close_fd) int fd = open_regular(root, path);
+        CLEANUP(close_fd) int fd = open_regular(root, path, NULL, NULL);
 
         if (fd < 0)
                 return noted(root, path, fd == -EISDIR ? -EINVAL : fd);
@@ -407,7 +415,7 @@ static int write_draft(Arena *arena, int directory, const NewFile *file, const c
 /* The draft takes the name when it is complete; link(2) replaces nothing that has it. */
 static int put_file(int directory, const NewFile *file) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        const char *draft;
+        const char *draft = NULL;
         int r = write_draft(arena, directory, file, &draft);
 
         if (r < 0)

@@ -11,6 +11,7 @@
 #include "base/vec.h"
 #include "model/read_fault.h"
 
+#include <sys/stat.h>
 #include <sys/statfs.h>
 
 typedef struct Root Root;
@@ -40,6 +41,12 @@ ReadFault root_fault(const Root *root, Arena *arena);
  * what the kernel makes up (/proc, /sys), to which a link may lead. */
 int root_read_file(const Root *root, Arena *arena, const char *path, size_t max, char **ret,
                    size_t *ret_size);
+
+/* The same where it matters whose file it is: JUDGE looks at what was found, and says 0 or a negative errno,
+ * before that is opened. */
+typedef int (*RootJudge)(void *userdata, const struct stat *st);
+int root_read_judged(const Root *root, Arena *arena, const char *path, size_t max, RootJudge judge,
+                     void *userdata, char **ret, size_t *ret_size);
 
 /* Its last MAX bytes: for logs, which may be large. */
 int root_read_end(const Root *root, Arena *arena, const char *path, size_t max, char **ret,

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "inspect/alert_logs.h"
 
+#include "base/size.h"
 #include "base/text.h"
+#include "inspect/reader.h"
 
 #include <string.h>
 
@@ -9,7 +11,11 @@ enum {
         LOG_BYTES_MAX = 1 << 20, /* of the end: some hundred starts */
         SIDS_MAX = 64,
         NAMES_MAX = 256,
+        ERROR_MAX = 200,
+        FILE_MAX = 4096,
 };
+
+#define LARGEST ((uint64_t) INT64_MAX)
 
 /* A SID is a name; with a slash in it, it would lead elsewhere. */
 static bool is_name(const char *sid) {
@@ -48,7 +54,61 @@ static void read_logs_of(const Root *root, Arena *arena, const OracleSid *sid, H
                         return;
 }
 
+/* ---- on the running host: as the owner of its home ---- */
+
+static json_t *read_there(void *userdata, Arena *arena, HostSources *sources) {
+        HostFacts found = {};
+        json_t *list = json_array();
+
+        read_logs_of(sources->root, arena, userdata, &found);
+        VEC_FOREACH(alert, &found.alerts)
+                json_array_append_new(
+                        list, json_pack("[sIIIs?]", text_printable(arena, alert->file),
+                                        (json_int_t) MIN(alert->page_size_bytes, LARGEST),
+                                        (json_int_t) MIN(alert->available_pages, LARGEST),
+                                        (json_int_t) MIN(alert->expected_pages, LARGEST),
+                                        alert->error ? text_excerpt(arena, alert->error, ERROR_MAX)
+                                                     : NULL));
+        return list;
+}
+
+static bool take_alert(Arena *arena, json_t *row, const char *sid, OracleAlert *ret) {
+        json_int_t size, available, expected;
+        const char *file, *error;
+
+        if (json_unpack(row, "[sIIIs?!]", &file, &size, &available, &expected, &error) < 0 ||
+            size <= 0 || available < 0 || expected <= 0)
+                return false;
+        *ret = (OracleAlert){
+                .sid = sid,
+                .page_size_bytes = (uint64_t) size,
+                .available_pages = (uint64_t) available,
+                .expected_pages = (uint64_t) expected,
+                .error = error ? text_excerpt(arena, error, ERROR_MAX) : NULL,
+                .file = text_excerpt(arena, file, FILE_MAX),
+        };
+        return true;
+}
+
+static void ask_for_logs(Arena *arena, OracleSid *sid, HostFacts *facts) {
+        json_t *list = NULL, *row;
+        OracleAlert alert;
+        Person person;
+        size_t i;
+
+        owner_to_read(arena, sid->home, &person);
+        if (reader_ask(arena, &person, read_there, sid, &list))
+                return;
+        json_array_foreach(list, i, row)
+                if (i < NAMES_MAX && take_alert(arena, row, sid->sid, &alert))
+                        *vec_push(arena, &facts->alerts) = alert;
+        json_decref(list);
+}
+
 void alert_logs_read(const Root *root, Arena *arena, HostFacts *facts) {
         for (size_t i = 0; i < MIN(facts->sids.n, (size_t) SIDS_MAX); i++)
-                read_logs_of(root, arena, &facts->sids.items[i], facts);
+                if (root_is_host(root))
+                        ask_for_logs(arena, &facts->sids.items[i], facts);
+                else
+                        read_logs_of(root, arena, &facts->sids.items[i], facts);
 }

@@ -42,6 +42,19 @@ static uint64_t parse_peak(Arena *arena, const char *status) {
         return word && parse_u64(word, &kilobytes) == 0 ? mul_saturated(kilobytes, KIB) : 0;
 }
 
+/* "Uid:    112     112     112     112": real, effective... */
+static uint64_t parse_uid(Arena *arena, const char *status) {
+        const char *line = strstr(status, "\nUid:");
+        uint64_t uid;
+
+        if (!line)
+                return UINT64_MAX;
+        line += strlen("\nUid:");
+        const char *word = text_next_word(arena, &line, " \t\n");
+
+        return word && parse_u64(word, &uid) == 0 ? uid : UINT64_MAX;
+}
+
 static bool read_process(const Root *root, Arena *arena, uint64_t pid, RunningProcess *ret) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
         size_t size = 0;
@@ -58,6 +71,7 @@ static bool read_process(const Root *root, Arena *arena, uint64_t pid, RunningPr
                 process_parse_cgroup(scratch, group, &process);
         *ret = (RunningProcess){
                 .pid = pid,
+                .uid = parse_uid(scratch, status),
                 .command = arena_strdup(arena, process.command),
                 .arguments = split_arguments(arena, arguments, size),
                 .unit = arena_strdup(arena, process.unit),

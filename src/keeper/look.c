@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "keeper/look.h"
 
-#include "base/size.h"
 #include "host/boot_guard_file.h"
 #include "host/host_plan_read.h"
-#include "host/host_sources.h"
 #include "host/host_use.h"
 #include "host/probe.h"
 #include "host/state.h"
@@ -47,58 +45,24 @@ Look *look_at_host(Arena *arena, const LookInput *input) {
         return look;
 }
 
-/* From files of which one could not be read too little may follow: then it wants what it wanted before. */
-static bool keep_figure(Arena *arena, Look *look, const InstanceConfig *instance) {
-        const LedgerInstance *before = ledger_instance(look->ledger, instance->name);
-
-        if (!before || before->pages_wanted == 0)
-                return false;
-        *vec_push(arena, &look->figures) = (Figure){
-                .instance = instance->name,
-                .sizing =
-                        {
-                                .page_size_bytes = before->page_size_bytes,
-                                .pages = before->pages_wanted,
-                                .bytes = mul_saturated(before->pages_wanted,
-                                                       before->page_size_bytes),
-                                .caveat = "As it was before: its files cannot be read now.",
-                        },
-        };
-        return true;
-}
-
-/* One by one: whose files fail keeps nobody else from his size. */
-static void find_figures_of(Arena *arena, const LookInput *input, Look *look,
-                            const Sources *sources, size_t i) {
-        const Config alone = {.instances = &input->config->instances[i], .n_instances = 1};
-
-        root_forget_fault(input->root);
-        Figures derived = figures_derive(arena, &alone, look->topology, sources, FIGURES_UNLEARNED);
-
-        if (derived.n > 0 && root_fault(input->root, arena).error < 0 &&
-            keep_figure(arena, look, alone.instances))
-                return;
-        VEC_FOREACH(figure, &derived)
-                *vec_push(arena, &look->figures) = *figure;
-}
-
 /* Read anew each time: at early boot the databases' files may not be mounted yet. */
 static void find_figures(Arena *arena, const LookInput *input, Look *look) {
-        HostSources sources = host_sources(input->root);
+        Figures derived = {};
 
+        if (input->gatherer)
+                derived = figures_derive(arena, input->config, look->topology, input->gatherer,
+                                         FIGURES_UNLEARNED);
         if (input->found)
                 VEC_FOREACH(figure, input->found)
                         *vec_push(arena, &look->figures) = *figure;
-        for (size_t i = 0; i < input->config->n_instances; i++)
-                find_figures_of(arena, input, look, &sources.sources, i);
+        VEC_FOREACH(figure, &derived)
+                *vec_push(arena, &look->figures) = *figure;
 }
 
 static Look *make_once(Arena *arena, const LookInput *input) {
         Look *look = look_at_host(arena, input);
 
         find_figures(arena, input, look);
-        /* Of the databases' own files, which their owners could have fail for ever. */
-        root_forget_fault(input->root);
         const GuardedPlanInput plan = {
                 .guard = boot_guard_load(input->root, arena),
                 .config = input->config,

@@ -20,9 +20,10 @@
 typedef struct LookInput {
         const Root *root;
         const Config *config;
-        const Ledger *ledger;          /* NULL: as the host's files have it */
-        const Figures *found;          /* sizes that gates have found out; NULL: none */
-        const PoolLimits *limits;      /* NULL: none known */
+        const Ledger *ledger;     /* NULL: as the host's files have it */
+        const Figures *found;     /* sizes that gates have found out; NULL: none */
+        const Gatherer *gatherer; /* of what nobody has found out yet; NULL: that stays unknown */
+        const PoolLimits *limits; /* NULL: none known */
         const PlanStartings *starting; /* NULL: none */
         bool is_restarted;             /* plan as if every unit that runs had been stopped */
 } LookInput;

@@ -20,7 +20,8 @@
 #define NAME_LEARNED           "90-learned.conf"
 #define NAME_UNIT              "hugeplan.service"
 #define NAME_DROPIN            "10-hugeplan.conf"
-#define NAME_WAIT_PREFIX       "hugeplan-wait@" /* followed by an instance's name */
+#define NAME_WAIT_PREFIX       "hugeplan-wait@"          /* followed by an instance's name */
+#define NAME_ASK_UNIT          "hugeplan-ask@%s.service" /* of an instance's name */
 #define NAME_MOUNTS_WANTED_BY  "multi-user.target"
 #define PATH_SYSTEMD_RUNS      "/run/systemd/system" /* sd_booted(3) */
 #define PATH_USR_LIB           "/usr/lib"
@@ -59,6 +60,7 @@
 #define PATH_DROP_CACHES            "/proc/sys/vm/drop_caches"
 #define PATH_CGROUP_RECLAIM         "/sys/fs/cgroup/memory.reclaim"
 #define PATH_CGROUP                 "/sys/fs/cgroup"
+#define PATH_SYS                    "/sys"
 #define PATH_PROC                   "/proc"
 #define PATH_PROC_SYS               "/proc/sys/"
 #define PATH_SELF_CGROUP            "/proc/self/cgroup"

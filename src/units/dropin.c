@@ -27,13 +27,10 @@ typedef struct Served {
         size_t n;
 } Served;
 
-/* As root where it has to learn and grow: to ask the database's program as its owner, to keep the
- * answer in /etc, to be let by the daemon. */
+/* As the unit's own user: in a unit whose environment is others' to set, nothing of ours runs as root. */
 static void add_gates(Text *text, const Served *served, const char *ctl) {
         for (size_t i = 0; i < served->n; i++)
-                text_printf(text, "ExecStartPre=%s%s wait %s\n",
-                            instance_is_learning(served->instances[i]) ? "+" : "", ctl,
-                            served->instances[i]->name);
+                text_printf(text, "ExecStartPre=%s wait %s\n", ctl, served->instances[i]->name);
 }
 
 static void add_numa_policy(Text *text, const Served *served, const DropinInput *input) {
@@ -73,6 +70,18 @@ static const char *memory_lock_of(const Served *served) {
                 }
         }
         return largest;
+}
+
+/* Finds out before each start what the instance needs, in our own unit. Whatever becomes of that, the gate
+ * goes on with what was known before: never Requires=. */
+static void add_asks(Text *text, const Served *served) {
+        for (size_t i = 0; i < served->n; i++)
+                if (instance_is_learning(served->instances[i])) {
+                        const char *unit = arena_printf(text->arena, NAME_ASK_UNIT,
+                                                        served->instances[i]->name);
+
+                        text_printf(text, "Wants=%s\nAfter=%s\n", unit, unit);
+                }
 }
 
 /* The mount is then there before the database, or neither is: it would fill a disk instead. */
@@ -122,6 +131,7 @@ static char *make_text(Arena *arena, const Served *served, const DropinInput *in
                 &text,
                 "\n# See hugeplan.d(5). A file of this name in /etc/systemd/system takes its place.\n\n"
                 "[Unit]\nWants=" NAME_UNIT "\nAfter=" NAME_UNIT "\n");
+        add_asks(&text, served);
         add_mounts(&text, served);
         text_add(&text, "\n[Service]\n");
         add_gates(&text, served, input->ctl);

@@ -38,11 +38,13 @@ static const Config *make_config(Arena *arena) {
 
 static Figures make_figures(Arena *arena, const Config *config, const Topology *topology,
                             const Sources *sources) {
+        const SourcesGatherer here = figures_gatherer(sources);
         Figures figures = {};
 
         for (size_t i = 0; i < config->n_instances; i++)
                 if (config->instances[i].engine->gather)
-                        figures_add(arena, &config->instances[i], topology, sources, &figures);
+                        figures_add(arena, &config->instances[i], topology, &here.gatherer,
+                                    &figures);
         return figures;
 }
 

@@ -204,6 +204,7 @@ class MariadbTest(unittest.TestCase):
     def setUp(self) -> None:
         self.directory = pathlib.Path(self.enterContext(
             tempfile.TemporaryDirectory(prefix="hugeplan-mariadb-")))
+        self.directory.chmod(0o755)  # nothing says whose it is: it is read as nobody
         (self.directory / "conf.d").mkdir()
         for name, text in INCLUDED.items():
             (self.directory / "conf.d" / name).write_text(text)

@@ -105,7 +105,7 @@ static void retry(Host *host) {
         }
 }
 
-/* Three instances, one with a name that its file does not have, one that finds its size out, and one whose
+/* Three instances, one with a name that its file does not have, one whose size was learned, and one whose
  * unit runs; and pages that were there before. */
 static Host *host_new(const char *what) {
         Arena *arena = arena_new();
@@ -124,9 +124,9 @@ static Host *host_new(const char *what) {
         root_write_file(host->root, "/etc/hugeplan.d/00.conf", "[Host]\nKeepFree=512M\n", 0644);
         describe(host, "20-file", "Name=other\nPages=100\n");
         describe(host, "30-b", "Pages=60\nNodes=1\nUnit=b.service\n");
-        describe(host, "40-my", "Engine=mysql\nConfigFile=/etc/my.cnf\n");
-        root_write_file(host->root, "/etc/my.cnf",
-                        "[mysqld]\nlarge-pages\ninnodb_buffer_pool_size=128M\n", 0644);
+        describe(host, "40-my", "Engine=mysql\nMemory=auto\n");
+        root_write_file(host->root, "/etc/hugeplan.d/40-my.conf.d/90-learned.conf",
+                        "[Instance]\nPages=2M:70\nX-Exact=yes\nX-Rule=2M:70\n", 0644);
         kernel_group_make(host->kernel, "/system.slice/b.service");
         start(host);
         note_pools(host);

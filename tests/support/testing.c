@@ -522,15 +522,24 @@ char *steps_text(Arena *arena, const Plan *plan) {
 }
 
 /* "WORD NAME", where NAME is the name of an instance. */
+/* Never with "+" or "!": whose environment it is, is not ours. */
 static bool is_gate(Arena *arena, const char *line, const char *ctl) {
-        static const char *const prefixes[] = {"", "+"};
+        const char *start = arena_printf(arena, "ExecStartPre=%s wait ", ctl);
 
-        for (size_t i = 0; i < ARRAY_LEN(prefixes); i++) {
-                const char *start =
-                        arena_printf(arena, "ExecStartPre=%s%s wait ", prefixes[i], ctl);
+        return text_starts_with(line, start) && !name_check_instance(line + strlen(start));
+}
 
-                if (text_starts_with(line, start))
-                        return !name_check_instance(line + strlen(start));
+static bool is_ask(Arena *arena, const char *line) {
+        static const char *const keys[] = {"Wants=hugeplan-ask@", "After=hugeplan-ask@"};
+        size_t length = strlen(line);
+
+        for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+                size_t before = strlen(keys[i]), behind = strlen(".service");
+
+                if (text_starts_with(line, keys[i]) && text_ends_with(line, ".service") &&
+                    length > before + behind)
+                        return !name_check_instance(
+                                arena_strndup(arena, line + before, length - before - behind));
         }
         return false;
 }
@@ -573,8 +582,8 @@ const char *dropin_odd_line(Arena *arena, const char *text, const char *ctl) {
                 size_t length = strcspn(text, "\n");
                 const char *line = arena_strndup(arena, text, length);
                 bool is_known = *line == '#' || is_mount_path(line, "RequiresMountsFor=") ||
-                                is_gate(arena, line, ctl) || is_node_list(line) ||
-                                is_memory_lock(line);
+                                is_gate(arena, line, ctl) || is_ask(arena, line) ||
+                                is_node_list(line) || is_memory_lock(line);
 
                 for (size_t i = 0; i < ARRAY_LEN(known); i++)
                         is_known = is_known || text_equals(line, known[i]);

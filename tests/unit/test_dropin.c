@@ -38,7 +38,7 @@ static void test_text(void **state) {
                     "ExecStartPre=/usr/bin/hugeplanctl wait pg\n");
 }
 
-/* As root only where there is something to be learned. */
+/* Nothing runs as root in the databases' units; what has to is a unit of ours, ordered before. */
 static void test_learning(void **state) {
         const Dropins dropins = make(
                 *state,
@@ -48,10 +48,22 @@ static void test_learning(void **state) {
                             "[Instance]\nEngine=mssql\nUnit=d.service\n", NULL));
 
         assert_int_equal(dropins.n, 4);
-        assert_contains(dropins.items[0].text, "\nExecStartPre=+/usr/bin/hugeplanctl wait a\n");
+        assert_contains(dropins.items[0].text, "\nExecStartPre=/usr/bin/hugeplanctl wait a\n");
         assert_contains(dropins.items[1].text, "\nExecStartPre=/usr/bin/hugeplanctl wait b\n");
-        assert_contains(dropins.items[2].text, "\nExecStartPre=+/usr/bin/hugeplanctl wait c\n");
+        assert_contains(dropins.items[2].text, "\nExecStartPre=/usr/bin/hugeplanctl wait c\n");
         assert_contains(dropins.items[3].text, "\nExecStartPre=/usr/bin/hugeplanctl wait d\n");
+        assert_contains(dropins.items[0].text, "\nWants=hugeplan-ask@a.service\n"
+                                               "After=hugeplan-ask@a.service\n");
+        assert_contains(dropins.items[2].text, "\nAfter=hugeplan-ask@c.service\n");
+        for (size_t i = 0; i < dropins.n; i++) {
+                assert_int_equal(strstr(dropins.items[i].text, "hugeplan-ask@") != NULL,
+                                 i % 2 == 0);
+                assert_null(strstr(dropins.items[i].text, "Requires="));
+                assert_null(strstr(dropins.items[i].text, "=+"));
+                assert_null(strstr(dropins.items[i].text, "=-+"));
+                assert_null(strstr(dropins.items[i].text, "=!"));
+                assert_null(dropin_odd_line(*state, dropins.items[i].text, ctl));
+        }
 }
 
 /* Fences are put up by the daemon when it lets a unit start: no line of the unit's runs for them. */

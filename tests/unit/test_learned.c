@@ -218,25 +218,29 @@ static void test_partly_learned(void **state) {
         const Sources *sources =
                 TEST_SOURCES(*state, {"/etc/my.cnf", "[mysqld]\nlarge_pages\n"
                                                      "innodb_buffer_pool_size=1G\n"});
+        const SourcesGatherer here = figures_gatherer(sources);
+        const Gatherer *gatherer = &here.gatherer;
         const Topology *topology = host_make(*state, "sizes 1G 2M\nnode 0 total=16G free=15G\n");
         const char *file = "[Instance]\nEngine=mariadb\nPageSize=1G 2M\n";
         const char *learned = "20-db.conf.d/90-learned.conf";
         const Config *config = config_make(*state, "20-db.conf", file, learned,
                                            "[Instance]\nPages=2M:700\n", NULL);
-        Figures figures = figures_derive(*state, config, topology, sources, FIGURES_UNLEARNED);
+        Figures figures = figures_derive(*state, config, topology, gatherer, FIGURES_UNLEARNED);
 
         assert_int_equal(figures.n, 1);
         assert_null(figures.items[0].wrong);
         assert_int_equal(figures.items[0].sizing.page_size_bytes, GIB);
         config = config_make(*state, "20-db.conf", file, learned, "[Instance]\nPages=2M:700 1G:2\n",
                              NULL);
-        assert_int_equal(figures_derive(*state, config, topology, sources, FIGURES_UNLEARNED).n, 0);
-        assert_int_equal(figures_derive(*state, config, topology, sources, FIGURES_ALL).n, 2);
+        assert_int_equal(figures_derive(*state, config, topology, gatherer, FIGURES_UNLEARNED).n,
+                         0);
+        assert_int_equal(figures_derive(*state, config, topology, gatherer, FIGURES_ALL).n, 2);
         /* A size that this host does not have cannot be learned. */
         topology = host_make(*state, "sizes 2M\nnode 0 total=16G free=15G\n");
         config = config_make(*state, "20-db.conf", file, learned, "[Instance]\nPages=2M:700\n",
                              NULL);
-        assert_int_equal(figures_derive(*state, config, topology, sources, FIGURES_UNLEARNED).n, 0);
+        assert_int_equal(figures_derive(*state, config, topology, gatherer, FIGURES_UNLEARNED).n,
+                         0);
 }
 
 int main(void) {

@@ -9,11 +9,13 @@ static const char host_text[] = "sizes 2M\nnode 0 total=16G free=15G\n";
 
 static Suggestions suggest_for(Arena *arena, const Config *config, const Sources *sources,
                                const RunningProcesses *processes, const char *segments) {
+        const SourcesGatherer here = figures_gatherer(sources);
         static const RunningProcesses nobody;
         const SuggestInput input = {
                 .config = config ? config : config_make(arena, NULL),
                 .topology = host_make(arena, host_text),
                 .sources = sources,
+                .gatherer = &here.gatherer,
                 .processes = processes ? processes : &nobody,
                 .sysv_segments = segments,
         };

@@ -309,6 +309,7 @@ static const char *find_absent_mariadb(Arena *arena, const EngineTarget *target,
 const Engine engine_mariadb = {
         .name = "mariadb",
         .title = "MariaDB",
+        .default_user = "mysql",
         .default_unit = "mariadb.service",
         .thp_wish = THP_AUTO,
         .reserves = true,

@@ -201,6 +201,7 @@ static const char *find_absent_mysql(Arena *arena, const EngineTarget *target,
 const Engine engine_mysql = {
         .name = "mysql",
         .title = "MySQL",
+        .default_user = "mysql",
         .thp_wish = THP_AUTO,
         .reserves = true,
         .uses_default_size = true,

@@ -550,6 +550,7 @@ static const char *answer_postgresql(Arena *arena, const Gathered *gathered, con
 const Engine engine_postgresql = {
         .name = "postgresql",
         .title = "PostgreSQL",
+        .default_user = "postgres",
         .thp_wish = THP_NEVER,
         .reserves = true,
         .memory_setting = "shared_buffers",

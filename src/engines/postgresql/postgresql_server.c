@@ -514,6 +514,7 @@ bool postgresql_ask(Arena *arena, const Gathered *gathered, uint64_t page_size_b
         *ret = (Question){.program = programs,
                           .arguments = arguments,
                           .user = gathered->user,
-                          .data_directory = gathered->data_directory};
+                          .data_directory = gathered->data_directory,
+                          .untrusted = gathered->untrusted};
         return true;
 }

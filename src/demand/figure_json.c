@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "demand/figure_json.h"
+
+#include "base/size.h"
+#include "base/text.h"
+
+#include <string.h>
+
+enum {
+        STRING_BYTES_MAX = 8192,
+        SETTINGS_MAX = 4096,
+        PROBLEMS_MAX = 256,
+        STEPS_MAX = 64,
+};
+
+/* ---- out ---- */
+
+static json_t *string_to_json(Arena *arena, const char *string) {
+        return string ? json_string(text_excerpt(arena, string, STRING_BYTES_MAX)) : json_null();
+}
+
+static json_t *bytes_to_json(uint64_t bytes) {
+        return json_integer((json_int_t) MIN(bytes, (uint64_t) INT64_MAX));
+}
+
+static json_t *settings_to_json(Arena *arena, const Settings *settings) {
+        json_t *list = json_array();
+        size_t first = sub_floored(settings->n, SETTINGS_MAX);
+
+        /* Where there are too many, the last count. */
+        for (size_t i = first; i < settings->n; i++)
+                json_array_append_new(
+                        list, json_pack("[ooo]", string_to_json(arena, settings->items[i].name),
+                                        string_to_json(arena, settings->items[i].value),
+                                        string_to_json(arena, settings->items[i].origin)));
+        return list;
+}
+
+static json_t *diags_to_json(Arena *arena, const Diags *diags) {
+        json_t *list = json_array();
+
+        VEC_FOREACH(diag, &diags->list)
+                if (json_array_size(list) < PROBLEMS_MAX)
+                        json_array_append_new(
+                                list, json_pack("{ss so so si so so so}", "severity",
+                                                severity_name(diag->severity), "id",
+                                                string_to_json(arena, diag->id), "file",
+                                                string_to_json(arena, diag->file), "line",
+                                                (int) MIN(diag->line, (unsigned) INT32_MAX), "key",
+                                                string_to_json(arena, diag->key), "text",
+                                                string_to_json(arena, diag->text), "remedy",
+                                                string_to_json(arena, diag->remedy)));
+        return list;
+}
+
+static json_t *gathered_to_json(Arena *arena, const Gathered *gathered) {
+        return json_pack("{so so so so so so so so so}", "settings",
+                         settings_to_json(arena, &gathered->settings), "problems",
+                         diags_to_json(arena, &gathered->problems), "version",
+                         string_to_json(arena, gathered->version), "dataDirectory",
+                         string_to_json(arena, gathered->data_directory), "configFile",
+                         string_to_json(arena, gathered->config_file), "user",
+                         string_to_json(arena, gathered->user), "options",
+                         settings_to_json(arena, &gathered->options), "program",
+                         string_to_json(arena, gathered->program), "untrusted",
+                         string_to_json(arena, gathered->untrusted));
+}
+
+static json_t *figure_to_json(Arena *arena, const Figure *figure) {
+        json_t *steps = json_array();
+
+        VEC_FOREACH(step, &figure->sizing.steps)
+                if (json_array_size(steps) < STEPS_MAX)
+                        json_array_append_new(steps,
+                                              json_pack("[ooo]", string_to_json(arena, step->what),
+                                                        string_to_json(arena, step->formula),
+                                                        bytes_to_json(step->bytes)));
+        return json_pack("{so so so sb so so so so}", "pageSizeBytes",
+                         bytes_to_json(figure->sizing.page_size_bytes), "pages",
+                         bytes_to_json(figure->sizing.pages), "bytes",
+                         bytes_to_json(figure->sizing.bytes), "exact", figure->sizing.is_exact,
+                         "caveat", string_to_json(arena, figure->sizing.caveat), "steps", steps,
+                         "wrong", string_to_json(arena, figure->wrong), "remedy",
+                         string_to_json(arena, figure->remedy));
+}
+
+json_t *figures_to_json(Arena *arena, const Figures *figures) {
+        json_t *list = json_array();
+
+        VEC_FOREACH(figure, figures)
+                json_array_append_new(list, figure_to_json(arena, figure));
+        return json_pack("{so so}", "gathered",
+                         figures->n > 0 ? gathered_to_json(arena, figures->items[0].gathered)
+                                        : json_null(),
+                         "figures", list);
+}
+
+/* ---- in: each returns 0 or -EINVAL ---- */
+
+/* NULL stays NULL. What is printable already is as it was. */
+static int take_string(Arena *arena, const json_t *json, const char **ret) {
+        if (json_is_null(json))
+                return 0;
+        if (!json_is_string(json) || json_string_length(json) > STRING_BYTES_MAX ||
+            strlen(json_string_value(json)) != json_string_length(json))
+                return -EINVAL;
+        *ret = text_printable(arena, json_string_value(json));
+        return 0;
+}
+
+static int take_needed(Arena *arena, const json_t *json, const char **ret) {
+        return json_is_string(json) ? take_string(arena, json, ret) : -EINVAL;
+}
+
+static int take_number(const json_t *json, uint64_t *ret) {
+        if (!json_is_integer(json) || json_integer_value(json) < 0)
+                return -EINVAL;
+        *ret = (uint64_t) json_integer_value(json);
+        return 0;
+}
+
+static int take_settings(Arena *arena, const json_t *list, Settings *ret) {
+        const json_t *row;
+        size_t i;
+
+        if (!json_is_array(list) || json_array_size(list) > SETTINGS_MAX)
+                return -EINVAL;
+        json_array_foreach(list, i, row) {
+                Setting setting = {};
+
+                if (!json_is_array(row) || json_array_size(row) != 3 ||
+                    take_needed(arena, json_array_get(row, 0), &setting.name) < 0 ||
+                    take_needed(arena, json_array_get(row, 1), &setting.value) < 0 ||
+                    take_string(arena, json_array_get(row, 2), &setting.origin) < 0)
+                        return -EINVAL;
+                *vec_push(arena, ret) = setting;
+        }
+        return 0;
+}
+
+static int take_diag(Arena *arena, const json_t *json, Diags *diags) {
+        const json_t *severity, *id, *file, *line, *key, *text, *remedy;
+        Diag diag = {};
+        uint64_t number;
+
+        if (json_unpack((json_t *) json, "{s:o, s:o, s:o, s:o, s:o, s:o, s:o !}", "severity",
+                        &severity, "id", &id, "file", &file, "line", &line, "key", &key, "text",
+                        &text, "remedy", &remedy) < 0 ||
+            !json_is_string(severity) ||
+            severity_from_name(json_string_value(severity), &diag.severity) < 0 ||
+            take_string(arena, id, &diag.id) < 0 || take_string(arena, file, &diag.file) < 0 ||
+            take_number(line, &number) < 0 || number > INT32_MAX ||
+            take_string(arena, key, &diag.key) < 0 || take_needed(arena, text, &diag.text) < 0 ||
+            take_string(arena, remedy, &diag.remedy) < 0)
+                return -EINVAL;
+        diag.line = (unsigned) number;
+        diags_add(diags, &diag);
+        return 0;
+}
+
+static int take_diags(Arena *arena, const json_t *list, Diags *diags) {
+        const json_t *row;
+        size_t i;
+
+        if (!json_is_array(list) || json_array_size(list) > PROBLEMS_MAX)
+                return -EINVAL;
+        json_array_foreach(list, i, row)
+                if (take_diag(arena, row, diags) < 0)
+                        return -EINVAL;
+        return 0;
+}
+
+static int take_gathered(Arena *arena, const json_t *json, Gathered *ret) {
+        const json_t *settings, *problems, *version, *data, *config, *user, *options, *program,
+                *untrusted;
+
+        ret->problems = diags_in(arena);
+        if (json_unpack((json_t *) json, "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o !}",
+                        "settings", &settings, "problems", &problems, "version", &version,
+                        "dataDirectory", &data, "configFile", &config, "user", &user, "options",
+                        &options, "program", &program, "untrusted", &untrusted) < 0 ||
+            take_settings(arena, settings, &ret->settings) < 0 ||
+            take_diags(arena, problems, &ret->problems) < 0 ||
+            take_string(arena, version, &ret->version) < 0 ||
+            take_string(arena, data, &ret->data_directory) < 0 ||
+            take_string(arena, config, &ret->config_file) < 0 ||
+            take_string(arena, user, &ret->user) < 0 ||
+            take_settings(arena, options, &ret->options) < 0 ||
+            take_string(arena, program, &ret->program) < 0 ||
+            take_string(arena, untrusted, &ret->untrusted) < 0)
+                return -EINVAL;
+        return 0;
+}
+
+static int take_steps(Arena *arena, const json_t *list, Sizing *sizing) {
+        const json_t *row;
+        size_t i;
+
+        if (!json_is_array(list) || json_array_size(list) > STEPS_MAX)
+                return -EINVAL;
+        json_array_foreach(list, i, row) {
+                SizingStep step = {};
+
+                if (!json_is_array(row) || json_array_size(row) != 3 ||
+                    take_needed(arena, json_array_get(row, 0), &step.what) < 0 ||
+                    take_string(arena, json_array_get(row, 1), &step.formula) < 0 ||
+                    take_number(json_array_get(row, 2), &step.bytes) < 0)
+                        return -EINVAL;
+                *vec_push(arena, &sizing->steps) = step;
+        }
+        return 0;
+}
+
+static bool is_asked_for(const Sizing *sizing, const Figures *before, const uint64_t *page_sizes,
+                         size_t n_page_sizes) {
+        bool is_asked = false;
+
+        for (size_t i = 0; i < n_page_sizes; i++)
+                is_asked = is_asked || sizing->page_size_bytes == page_sizes[i];
+        VEC_FOREACH(other, before)
+                is_asked = is_asked && (other->wrong ||
+                                        other->sizing.page_size_bytes != sizing->page_size_bytes);
+        return is_asked;
+}
+
+/* More bytes than there are stay so. */
+static bool adds_up(const Sizing *sizing) {
+        uint64_t bytes = mul_saturated(sizing->pages, sizing->page_size_bytes);
+
+        return MIN(bytes, (uint64_t) INT64_MAX) == sizing->bytes;
+}
+
+static int take_figure(Arena *arena, const json_t *json, Figure *ret) {
+        const json_t *page_size, *pages, *bytes, *exact, *caveat, *steps, *wrong, *remedy;
+        Sizing *sizing = &ret->sizing;
+
+        if (json_unpack((json_t *) json, "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o !}",
+                        "pageSizeBytes", &page_size, "pages", &pages, "bytes", &bytes, "exact",
+                        &exact, "caveat", &caveat, "steps", &steps, "wrong", &wrong, "remedy",
+                        &remedy) < 0 ||
+            take_number(page_size, &sizing->page_size_bytes) < 0 ||
+            take_number(pages, &sizing->pages) < 0 || take_number(bytes, &sizing->bytes) < 0 ||
+            !json_is_boolean(exact) || take_string(arena, caveat, &sizing->caveat) < 0 ||
+            take_steps(arena, steps, sizing) < 0 || take_string(arena, wrong, &ret->wrong) < 0 ||
+            take_string(arena, remedy, &ret->remedy) < 0)
+                return -EINVAL;
+        sizing->is_exact = json_is_true(exact);
+        return 0;
+}
+
+int figures_from_json(Arena *arena, const json_t *json, const char *instance,
+                      const uint64_t *page_sizes, size_t n_page_sizes, Figures *ret) {
+        Gathered *gathered = ARENA_NEW(arena, Gathered);
+        const json_t *found, *list, *row;
+        Figures figures = {};
+        size_t i;
+
+        if (json_unpack((json_t *) json, "{s:o, s:o !}", "gathered", &found, "figures", &list) <
+                    0 ||
+            take_gathered(arena, found, gathered) < 0 || !json_is_array(list) ||
+            json_array_size(list) == 0 || json_array_size(list) > n_page_sizes + 1)
+                return -EINVAL;
+        json_array_foreach(list, i, row) {
+                Figure figure = {.instance = instance, .gathered = gathered};
+
+                if (take_figure(arena, row, &figure) < 0)
+                        return -EINVAL;
+                if (!figure.wrong && n_page_sizes > 0 &&
+                    (!adds_up(&figure.sizing) ||
+                     !is_asked_for(&figure.sizing, &figures, page_sizes, n_page_sizes)))
+                        return -EINVAL;
+                *vec_push(arena, &figures) = figure;
+        }
+        *ret = figures;
+        return 0;
+}

@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "inspect/confine.h"
+
+#include "base/size.h"
+#include "base/text.h"
+#include "host/clock.h"
+#include "inspect/syscall_list.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <limits.h>
+#include <linux/capability.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+        COMPLAINT_BYTES_MAX = 4096, /* kept of standard error */
+        SENTENCE_BYTES_MAX = 200,   /* of what is quoted */
+        FAILURE_BYTES_MAX = 560,    /* of why it did not run */
+        DRAIN_READS_MAX = 32,
+        OPEN_FILES_MAX = 65536,
+        TICK_MSEC = 10,
+        CAPABILITIES_MAX = 64,
+        /* Where the child has them. */
+        FAILURE_FD = 3,
+        SPARE_FD = 10,
+};
+
+static const uint64_t death_usec = 2 * USEC_PER_SEC;
+
+typedef struct Run {
+        Arena *arena;
+        const Confinement *how;
+        pid_t pid;
+        int output, complaint, failure; /* our ends of its pipes */
+        Text printed, complained;
+        bool is_flood;
+} Run;
+
+/* ---- in the child, which never returns ---- */
+
+/* Why it did not run, as a sentence. */
+static void fail_with(const char *sentence) {
+        (void) !write(FAILURE_FD, sentence, strlen(sentence));
+        _exit(127);
+}
+
+static void fail(const char *step) {
+        char sentence[SENTENCE_BYTES_MAX];
+
+        snprintf(sentence, sizeof(sentence), "cannot %s: %s", step, strerror(errno));
+        fail_with(sentence);
+}
+
+static void close_from(int first) {
+        struct rlimit files;
+
+        if (syscall(SYS_close_range, first, UINT_MAX, 0) == 0)
+                return;
+        /* Linux < 5.9 */
+        if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur > OPEN_FILES_MAX)
+                files.rlim_cur = OPEN_FILES_MAX;
+        for (int fd = first; fd < (int) files.rlim_cur; fd++)
+                close(fd);
+}
+
+static void connect_streams(int output, int complaint, int failure) {
+        int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        int spare = fcntl(failure, F_DUPFD_CLOEXEC, SPARE_FD);
+
+        if (spare < 0 || dup3(spare, FAILURE_FD, O_CLOEXEC) < 0)
+                _exit(127);
+        if (null < 0 || dup2(output, STDOUT_FILENO) < 0 || dup2(complaint, STDERR_FILENO) < 0)
+                fail("connect it");
+        if (null != STDIN_FILENO && dup2(null, STDIN_FILENO) < 0)
+                fail("connect it");
+        close_from(FAILURE_FD + 1);
+}
+
+static void reset_signals(void) {
+        sigset_t none;
+
+        for (int number = 1; number < NSIG; number++)
+                signal(number, SIG_DFL);
+        sigemptyset(&none);
+        sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+#if defined(__SANITIZE_ADDRESS__)
+#        define IS_SANITIZED 1
+#elif defined(__has_feature)
+#        if __has_feature(address_sanitizer)
+#                define IS_SANITIZED 1
+#        endif
+#endif
+#ifndef IS_SANITIZED
+#        define IS_SANITIZED 0
+#endif
+
+static void limit(const Confinement *how) {
+        bool is_reader = how->read;
+        const struct {
+                __rlimit_resource_t resource;
+                rlim_t value;
+        } limits[] = {
+                {RLIMIT_CORE, 0},
+                {RLIMIT_CPU, how->timeout_usec / USEC_PER_SEC + 1},
+                {RLIMIT_FSIZE, is_reader ? 0 : MIB},
+                {RLIMIT_NOFILE, is_reader ? 64 : 1024},
+                /* A sanitizer's shadow takes terabytes. */
+                {RLIMIT_AS, IS_SANITIZED ? RLIM_INFINITY : (rlim_t) (is_reader ? GIB : 16 * GIB)},
+                /* A program's are counted with all that its user runs. */
+                {RLIMIT_NPROC, is_reader ? 0 : RLIM_INFINITY},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(limits); i++) {
+                struct rlimit both;
+
+                /* A limit that is lower already stays. */
+                if (getrlimit(limits[i].resource, &both) < 0)
+                        fail("limit it");
+                both.rlim_max = MIN(both.rlim_max, limits[i].value);
+                both.rlim_cur = MIN(both.rlim_cur, both.rlim_max);
+                if (setrlimit(limits[i].resource, &both) < 0)
+                        fail("limit it");
+        }
+}
+
+/* Where the host lets it: in a unit, systemd has done it. Servers write to their own directories, be it
+ * only postmaster.pid. */
+static void leave_namespaces(const Confinement *how) {
+        struct {
+                uint64_t attr_set, attr_clr, propagation, userns_fd;
+        } read_only = {.attr_set = 1 /* MOUNT_ATTR_RDONLY */};
+
+        if (geteuid() != 0 || unshare(CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC) < 0)
+                return;
+        if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+                fail("leave the mounts");
+        if (!how->read)
+                return;
+#ifdef SYS_mount_setattr
+        (void) !syscall(SYS_mount_setattr, AT_FDCWD, "/", 0x8000 /* AT_RECURSIVE */, &read_only,
+                        sizeof(read_only));
+#else
+        (void) read_only;
+#endif
+}
+
+/* With "keep capabilities" among the secure bits, a change of user would not drop them. */
+static void drop_capabilities(void) {
+        struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+        struct __user_cap_data_struct none[2] = {};
+
+        prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+        if (syscall(SYS_capset, &header, none) < 0)
+                fail("drop capabilities");
+}
+
+static void become(const Person *person) {
+        bool is_root = geteuid() == 0;
+
+        for (unsigned long i = 0; is_root && i < CAPABILITIES_MAX; i++)
+                prctl(PR_CAPBSET_DROP, i, 0, 0, 0); /* needs CAP_SETPCAP */
+        if (is_root && (setgroups((size_t) person->n_groups, person->groups) < 0 ||
+                        setresgid(person->gid, person->gid, person->gid) < 0 ||
+                        setresuid(person->uid, person->uid, person->uid) < 0))
+                fail("become its owner");
+        drop_capabilities();
+        if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+                fail("give up rights");
+        errno = EPERM;
+        if (is_root && (person->uid == 0 || setresuid((uid_t) -1, 0, (uid_t) -1) == 0 ||
+                        setresgid((gid_t) -1, 0, (gid_t) -1) == 0))
+                fail("give up rights for good");
+}
+
+static void run_reader(const Confinement *how) {
+        clearenv();
+        if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+                fail("hide its memory");
+        int r = syscall_list_enter();
+
+        if (r < 0) {
+                errno = -r;
+                fail("filter its system calls");
+        }
+        close(FAILURE_FD);
+        how->read(how->userdata, STDOUT_FILENO);
+        _exit(0);
+}
+
+/* What was judged is what is run: a script too, which is read through the descriptor. */
+static void run_program(const Confinement *how) {
+        Program program = {.fd = -1};
+        const char *wrong = how->find(how->userdata, arena_new(), &program);
+
+        if (wrong)
+                fail_with(wrong);
+        syscall(SYS_execveat, program.fd, "", program.arguments, program.environment,
+                AT_EMPTY_PATH);
+        fail("run it");
+}
+
+static void run_child(const Confinement *how, int output, int complaint, int failure,
+                      pid_t parent) {
+        connect_streams(output, complaint, failure);
+        reset_signals();
+        umask(077);
+        if (setsid() < 0 || chdir("/") < 0)
+                fail("give it a session");
+        leave_namespaces(how);
+        limit(how);
+        become(how->person);
+        /* Not to outlive us; a change of user clears it. */
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent)
+                _exit(127);
+        if (how->read)
+                run_reader(how);
+        run_program(how);
+}
+
+/* ---- in the parent ---- */
+
+static void close_fd(int *fd) {
+        if (*fd >= 0)
+                close(*fd);
+        *fd = -1;
+}
+
+/* Descriptors of the standard streams that are closed here would be taken for pipes. */
+static int make_pipe(int *ret_ours, int *ret_theirs) {
+        int ends[2];
+
+        if (pipe2(ends, O_CLOEXEC) < 0)
+                return -errno;
+        *ret_ours = fcntl(ends[0], F_DUPFD_CLOEXEC, 3);
+        *ret_theirs = fcntl(ends[1], F_DUPFD_CLOEXEC, 3);
+        close(ends[0]);
+        close(ends[1]);
+        if (*ret_ours < 0 || *ret_theirs < 0)
+                return -errno;
+        return fcntl(*ret_ours, F_SETFL, O_NONBLOCK) < 0 ? -errno : 0;
+}
+
+static int start(Run *run) {
+        CLEANUP(close_fd) int output = -1, complaint = -1, failure = -1;
+        pid_t parent = getpid();
+        int r = make_pipe(&run->output, &output);
+
+        if (r == 0)
+                r = make_pipe(&run->complaint, &complaint);
+        if (r == 0)
+                r = make_pipe(&run->failure, &failure);
+        if (r < 0)
+                return r;
+        signal(SIGCHLD, SIG_DFL); /* where it is ignored, nobody learns how a child has ended */
+        run->pid = fork();
+        if (run->pid == 0)
+                run_child(run->how, output, complaint, failure, parent);
+        return run->pid < 0 ? -errno : 0;
+}
+
+/* One read; at the end of the stream its descriptor is closed. */
+static bool read_some(int *fd, Text *text, size_t max, bool *ret_is_full) {
+        char buffer[4096];
+        ssize_t n = *fd < 0 ? -1 : read(*fd, buffer, sizeof(buffer));
+
+        if (n <= 0) {
+                if (n == 0)
+                        close_fd(fd);
+                return false;
+        }
+        *ret_is_full = text->length + (size_t) n > max;
+        text_add_n(text, buffer, MIN((size_t) n, max - text->length));
+        return true;
+}
+
+static void read_streams(Run *run) {
+        bool is_more = true, is_full = false;
+
+        for (int i = 0; i < DRAIN_READS_MAX && is_more && !run->is_flood; i++) {
+                is_more =
+                        read_some(&run->complaint, &run->complained, COMPLAINT_BYTES_MAX, &is_full);
+                is_more = read_some(&run->output, &run->printed, run->how->output_bytes_max,
+                                    &run->is_flood) ||
+                          is_more;
+        }
+}
+
+static bool has_ended(const Run *run) {
+        siginfo_t info = {};
+
+        /* It stays a zombie, so that its number is nobody else's while its session is killed. */
+        return waitid(P_PID, (id_t) run->pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ||
+               info.si_pid != 0;
+}
+
+/* Until it has ended, whoever else may still hold its pipes; false: it had to be stopped. */
+static bool wait_for_end(Run *run, uint64_t deadline_usec) {
+        while (!run->is_flood) {
+                struct pollfd fds[] = {{run->output, POLLIN, 0}, {run->complaint, POLLIN, 0}};
+                bool is_ended = has_ended(run);
+
+                read_streams(run);
+                if (is_ended)
+                        return !run->is_flood;
+                if (clock_now_usec() >= deadline_usec)
+                        return false;
+                poll(fds, ARRAY_LEN(fds), TICK_MSEC);
+        }
+        return false;
+}
+
+static const char *first_line(Arena *arena, const Text *text) {
+        const char *rest = text_string(text);
+        const char *line = text_next_word(arena, &rest, "\r\n");
+
+        return line ? text_excerpt(arena, text_strip(arena, line), SENTENCE_BYTES_MAX)
+                    : "it says nothing";
+}
+
+static const char *why_not_run(const Run *run) {
+        char buffer[FAILURE_BYTES_MAX];
+        ssize_t n = read(run->failure, buffer, sizeof(buffer));
+        const char *sentence;
+
+        if (n <= 0)
+                return NULL;
+        sentence = text_excerpt(run->arena, arena_strndup(run->arena, buffer, (size_t) n),
+                                FAILURE_BYTES_MAX);
+        return text_starts_with(sentence, "cannot ")
+                       ? arena_printf(run->arena, "%s: %s", run->how->title, sentence)
+                       : sentence;
+}
+
+static const char *judge_end(const Run *run, int status) {
+        Arena *arena = run->arena;
+
+        if (WIFSIGNALED(status))
+                return arena_printf(arena, "%s was ended by signal %d: %s", run->how->title,
+                                    WTERMSIG(status), first_line(arena, &run->complained));
+        if (WEXITSTATUS(status) != 0)
+                return arena_printf(arena, "%s ended with %d: %s", run->how->title,
+                                    WEXITSTATUS(status), first_line(arena, &run->complained));
+        return NULL;
+}
+
+static bool wait_for_death(const Run *run) {
+        uint64_t deadline_usec = clock_now_usec() + death_usec;
+
+        while (!has_ended(run)) {
+                if (clock_now_usec() >= deadline_usec)
+                        return false;
+                poll(NULL, 0, TICK_MSEC);
+        }
+        return true;
+}
+
+static const char *finish(Run *run) {
+        Arena *arena = run->arena;
+        uint64_t timeout_usec = run->how->timeout_usec;
+        bool has_finished = wait_for_end(run, add_saturated(clock_now_usec(), timeout_usec));
+        const char *wrong = has_finished ? why_not_run(run) : NULL;
+        int status = 0;
+
+        kill(-run->pid, SIGKILL); /* what it has left behind, too */
+        kill(run->pid, SIGKILL);  /* it may not have had its session yet */
+        /* What hangs in the kernel dies later, and is waited for by whoever comes after us. */
+        if (!wait_for_death(run))
+                return arena_printf(arena, "%s cannot be stopped", run->how->title);
+        while (waitpid(run->pid, &status, 0) < 0 && errno == EINTR)
+                ;
+        if (run->is_flood)
+                return arena_printf(arena, "%s was stopped: it prints more than %s",
+                                    run->how->title,
+                                    format_size(arena, run->how->output_bytes_max));
+        if (!has_finished)
+                return arena_printf(arena, "%s was stopped: it gave no answer within %s",
+                                    run->how->title, format_duration(arena, timeout_usec));
+        return wrong ? wrong : judge_end(run, status);
+}
+
+const char *confine(Arena *arena, const Confinement *confinement, char **ret, size_t *ret_size) {
+        Run run = {
+                .arena = arena,
+                .how = confinement,
+                .output = -1,
+                .complaint = -1,
+                .failure = -1,
+                .printed = text_in(arena),
+                .complained = text_in(arena),
+        };
+        int r = start(&run);
+        const char *wrong = r < 0 ? arena_printf(arena, "%s cannot be run: %s", confinement->title,
+                                                 strerror(-r))
+                                  : finish(&run);
+
+        close_fd(&run.output);
+        close_fd(&run.complaint);
+        close_fd(&run.failure);
+        if (wrong)
+                return wrong;
+        text_add(&run.printed, "");
+        *ret = run.printed.string;
+        *ret_size = run.printed.length;
+        return NULL;
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "inspect/gather.h"
+
+#include "base/text.h"
+#include "demand/figure_json.h"
+#include "inspect/reader.h"
+
+#include <string.h>
+
+/* What is to be found out. */
+typedef struct Errand {
+        const Engine *engine;
+        const EngineTarget *target;
+        const Person *person;
+        const uint64_t *page_sizes;
+        size_t n_page_sizes;
+} Errand;
+
+/* ---- in the reader ---- */
+
+static void mark_untrusted(Arena *arena, const Figures *figures, const char *foreign) {
+        VEC_FOREACH(figure, figures) {
+                Gathered *gathered = arena_memdup(arena, figure->gathered, sizeof(Gathered));
+
+                gathered->untrusted =
+                        foreign ? arena_printf(arena, "it is not asked with settings of others: %s",
+                                               foreign)
+                                : NULL;
+                figure->gathered = gathered;
+        }
+}
+
+static json_t *run_errand(void *userdata, Arena *arena, HostSources *sources) {
+        const Errand *errand = userdata;
+        Figures figures = {};
+
+        figures_gather(arena, errand->engine, errand->target, &sources->sources, errand->page_sizes,
+                       errand->n_page_sizes, &figures);
+        mark_untrusted(arena, &figures, sources->foreign);
+        return figures_to_json(arena, &figures);
+}
+
+/* ---- for who asked ---- */
+
+static const char *take_answer(Arena *arena, const Errand *errand, json_t *json, Figures *ret) {
+        int r = figures_from_json(arena, json, errand->target->instance, errand->page_sizes,
+                                  errand->n_page_sizes, ret);
+
+        json_decref(json);
+        if (r < 0)
+                return READER_NO_ANSWER;
+        VEC_FOREACH(figure, ret)
+                if (figure->wrong && strstr(figure->wrong, strerror(EACCES)))
+                        figure->remedy = arena_printf(
+                                arena,
+                                "its files are read as %s: let that user read them, or name "
+                                "the database's owner in User=",
+                                errand->person->name);
+        return NULL;
+}
+
+static const char *send_reader(Arena *arena, Errand *errand, Figures *ret) {
+        json_t *json = NULL;
+        const char *wrong = reader_ask(arena, errand->person, run_errand, errand, &json);
+
+        return wrong ? wrong : take_answer(arena, errand, json, ret);
+}
+
+/* What was found by a guess says whose it is: whoever owns the configuration. */
+static bool find_better(Arena *arena, const Figures *found, const Person *guess, Person *ret) {
+        const Gathered *gathered = found->items[0].gathered;
+        const char *const paths[] = {gathered->config_file, gathered->data_directory};
+
+        for (size_t i = 0; i < ARRAY_LEN(paths); i++)
+                if (paths[i] && *paths[i] == '/' && !owner_of_path(arena, paths[i], ret) &&
+                    ret->uid != 0 && ret->gid != 0)
+                        return ret->uid != guess->uid;
+        return false;
+}
+
+static const char *gather_as(Arena *arena, Errand *errand, bool is_guess, Figures *ret) {
+        const char *wrong = send_reader(arena, errand, ret);
+        Person better = {};
+
+        if (wrong || !is_guess || !find_better(arena, ret, errand->person, &better))
+                return wrong;
+        errand->person = &better;
+        *ret = (Figures){};
+        return send_reader(arena, errand, ret);
+}
+
+static void gather_there(const Gatherer *gatherer, Arena *arena, const Engine *engine,
+                         const EngineTarget *target, const uint64_t *page_sizes,
+                         size_t n_page_sizes, Figures *ret) {
+        /* The gatherer is the first member. */
+        const Root *root = ((const OwnerGatherer *) gatherer)->root;
+        Person person = {};
+        Errand errand = {engine, target, &person, page_sizes, n_page_sizes};
+
+        if (!root_is_host(root)) {
+                HostSources sources = host_sources(root);
+
+                figures_gather(arena, engine, target, &sources.sources, page_sizes, n_page_sizes,
+                               ret);
+                return;
+        }
+        bool is_guess;
+        Figures found = {};
+        const char *wrong = owner_of_target(root, arena, engine, target, &person, &is_guess);
+
+        if (!wrong)
+                wrong = gather_as(arena, &errand, is_guess, &found);
+        VEC_FOREACH(figure, &found)
+                *vec_push(arena, ret) = *figure;
+        if (wrong) {
+                Gathered *nothing = ARENA_NEW(arena, Gathered);
+
+                nothing->problems = diags_in(arena);
+                *vec_push(arena, ret) =
+                        (Figure){.instance = target->instance, .gathered = nothing, .wrong = wrong};
+        }
+}
+
+OwnerGatherer gather_as_owner(const Root *root) {
+        return (OwnerGatherer){{gather_there}, root};
+}

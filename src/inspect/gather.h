@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* Reads a database's own files as their owner, in a process of its own (inspect/confine.h). On a captured
+ * host, whose files are all of one who captured it, in this one. */
+
+#include "demand/figures.h"
+#include "host/host_sources.h"
+
+typedef struct OwnerGatherer {
+        Gatherer gatherer; /* give a pointer to this */
+        const Root *root;
+} OwnerGatherer;
+
+/* ROOT must outlive it. */
+OwnerGatherer gather_as_owner(const Root *root);

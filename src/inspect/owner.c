@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "inspect/owner.h"
+
+#include "base/size.h"
+#include "base/text.h"
+#include "host/host_sources.h"
+#include "read/unit_file.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+        NOBODY = 65534,
+        SENTENCE_BYTES_MAX = 200, /* of what is quoted */
+};
+
+static void take_entry(Arena *arena, const struct passwd *entry, Person *ret) {
+        ret->uid = entry->pw_uid;
+        ret->gid = entry->pw_gid;
+        ret->name = arena_strdup(arena, entry->pw_name);
+        ret->home = arena_strdup(arena, entry->pw_dir);
+        ret->n_groups = OWNER_GROUPS_MAX;
+        if (getgrouplist(entry->pw_name, entry->pw_gid, ret->groups, &ret->n_groups) < 0)
+                ret->n_groups = 0; /* more than anybody needs to answer a question */
+}
+
+static void take_ids(Arena *arena, uid_t uid, gid_t gid, Person *ret) {
+        const struct passwd *entry = getpwuid(uid);
+
+        if (entry) {
+                take_entry(arena, entry, ret);
+                return;
+        }
+        *ret = (Person){
+                .uid = uid,
+                .gid = gid,
+                .name = arena_printf(arena, "%u", uid),
+                .home = "/",
+        };
+}
+
+const char *owner_find_user(Arena *arena, const char *name, Person *ret) {
+        const struct passwd *entry = getpwnam(name);
+        uint64_t number;
+
+        if (!entry && parse_u64(name, &number) == 0 && number < UINT32_MAX) {
+                take_ids(arena, (uid_t) number, NOBODY, ret);
+                return NULL;
+        }
+        if (!entry)
+                return arena_printf(arena, "there is no user '%s'", text_excerpt(arena, name, 64));
+        take_entry(arena, entry, ret);
+        return NULL;
+}
+
+const char *owner_of_path(Arena *arena, const char *path, Person *ret) {
+        struct stat st;
+        int fd = open(path, O_PATH | O_CLOEXEC);
+        int r = fd < 0 || fstat(fd, &st) < 0 ? errno : 0;
+
+        if (fd >= 0)
+                close(fd);
+        if (r > 0)
+                return arena_printf(arena, "%s: %s", text_excerpt(arena, path, SENTENCE_BYTES_MAX),
+                                    strerror(r));
+        take_ids(arena, st.st_uid, st.st_gid, ret);
+        return NULL;
+}
+
+/* ---- of a target ---- */
+
+static const char *user_of_unit(const Root *root, Arena *arena, const char *unit) {
+        HostSources sources = host_sources(root);
+        const UnitAssignment *user =
+                unit_file_find(unit_file_read(arena, &sources.sources, unit), "Service", "User");
+
+        return user && *user->value ? user->value : NULL;
+}
+
+static bool find_by_path(Arena *arena, const EngineTarget *target, Person *ret) {
+        return (target->config_file && !owner_of_path(arena, target->config_file, ret) &&
+                ret->uid != 0) ||
+               (target->data_directory && !owner_of_path(arena, target->data_directory, ret));
+}
+
+const char *owner_of_target(const Root *root, Arena *arena, const Engine *engine,
+                            const EngineTarget *target, Person *ret, bool *ret_is_guess) {
+        const char *user = target->user, *wrong = NULL;
+
+        *ret_is_guess = false;
+        if (geteuid() != 0) {
+                take_ids(arena, geteuid(), getegid(), ret);
+                return NULL;
+        }
+        if (!user && target->unit)
+                user = user_of_unit(root, arena, target->unit);
+        if (user) {
+                wrong = owner_find_user(arena, user, ret);
+        } else if (!find_by_path(arena, target, ret)) {
+                *ret_is_guess = true;
+                if (!engine->default_user || owner_find_user(arena, engine->default_user, ret))
+                        take_ids(arena, NOBODY, NOBODY, ret);
+        }
+        if (!wrong && (ret->uid == 0 || ret->gid == 0))
+                take_ids(arena, NOBODY, NOBODY, ret);
+        return wrong;
+}
+
+void owner_to_read(Arena *arena, const char *path, Person *ret) {
+        if (geteuid() != 0)
+                take_ids(arena, geteuid(), getegid(), ret);
+        else if (owner_of_path(arena, path, ret) || ret->uid == 0 || ret->gid == 0)
+                take_ids(arena, NOBODY, NOBODY, ret);
+}
+
+/* ---- who else could have written it ---- */
+
+const char *owner_why_open(Arena *arena, const struct stat *st, const Person *person) {
+        bool is_shielded = S_ISDIR(st->st_mode) && (st->st_mode & S_ISVTX);
+
+        if (st->st_uid != 0 && st->st_uid != person->uid)
+                return arena_printf(arena, "belongs to user %u", st->st_uid);
+        if ((st->st_mode & S_IWOTH) && !is_shielded)
+                return "can be written by everyone";
+        if ((st->st_mode & S_IWGRP) && !is_shielded && st->st_gid != 0 && st->st_gid != person->gid)
+                return arena_printf(arena, "can be written by group %u", st->st_gid);
+        return NULL;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* Whose a database is: the user as whom its files are read and its program is asked. */
+
+#include "engines/engine.h"
+#include "host/root.h"
+
+#include <sys/stat.h>
+#include <sys/types.h>
+
+enum { OWNER_GROUPS_MAX = 256 };
+
+typedef struct Person {
+        uid_t uid;
+        gid_t gid;
+        const char *name;
+        const char *home;
+        gid_t groups[OWNER_GROUPS_MAX];
+        int n_groups;
+} Person;
+
+/* By name or number; NULL, or a sentence. */
+const char *owner_find_user(Arena *arena, const char *name, Person *ret);
+
+/* Who owns PATH, which is not opened. NULL, or a sentence. */
+const char *owner_of_path(Arena *arena, const char *path, Person *ret);
+
+/* Who reads what is at PATH: its owner, but never root, for whom somebody without rights stands in. Where we
+ * are not root, ourselves. */
+void owner_to_read(Arena *arena, const char *path, Person *ret);
+
+/* Who reads TARGET's files: User= of the instance, of its unit, the owner of what the configuration names,
+ * the engine's usual user; never root, for whom somebody without rights stands in. Where we are not root,
+ * ourselves. *RET_IS_GUESS: nothing says so, and what he finds may. NULL, or a sentence. */
+const char *owner_of_target(const Root *root, Arena *arena, const Engine *engine,
+                            const EngineTarget *target, Person *ret, bool *ret_is_guess);
+
+/* Why a file or directory with these ids and this mode may be written by others than root and PERSON; NULL:
+ * it may not. */
+const char *owner_why_open(Arena *arena, const struct stat *st, const Person *person);

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* A question to a process that has become somebody else (inspect/confine.h) and answers in JSON. */
+
+#include "host/host_sources.h"
+#include "inspect/owner.h"
+
+#include <jansson.h>
+
+#define READER_NO_ANSWER "the process that reads its files gave no proper answer"
+
+/* Called in that process. SOURCES read what PERSON may. */
+typedef json_t *(*ReaderMake)(void *userdata, Arena *arena, HostSources *sources);
+
+/* NULL, with what MAKE has made (to be checked member by member, and released by the caller); or a
+ * sentence. */
+const char *reader_ask(Arena *arena, const Person *person, ReaderMake make, void *userdata,
+                       json_t **ret);
