@@ -79,7 +79,7 @@ def gated(name: str, instance_name: str) -> None:
     text = drop_in(name).splitlines()
     for line in ("After=hugeplan.service", "NUMAPolicy=bind", f"NUMAMask={NODE}"):
         check(line in text, f"{name} has {line}", text)
-    gate = f"ExecStartPre=+/usr/bin/hugeplanctl wait {instance_name}"
+    gate = f"ExecStartPre=/usr/bin/hugeplanctl wait {instance_name}"
     check(gate in text, f"{name} has its gate", text)
 
 

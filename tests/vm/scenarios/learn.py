@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""PostgreSQL with Memory=auto: its gate learns what the server itself says, has the reservation grow
-when shared_buffers is raised, and the next boot reserves early what was learned. Debian 13's gate
-learns in `sizes`."""
+"""PostgreSQL with Memory=auto: before each start it is learned what the server itself says, the reservation
+grows when shared_buffers is raised, and the next boot reserves early what was learned. Debian 13 learns
+in `sizes`."""
 
 import re
 from pathlib import Path
@@ -73,8 +73,8 @@ def learned() -> int:
 
 
 def told(*words: str) -> bool:
-    """Whether the unit's log has a line with all of these words."""
-    lines = [str(entry.get("MESSAGE")) for entry in journal("-u", postgresql())]
+    """Whether our unit's log has a line with all of these words."""
+    lines = [str(entry.get("MESSAGE")) for entry in journal("-u", "hugeplan-ask@*")]
     return any(all(word in line for word in words) for line in lines)
 
 
@@ -97,12 +97,12 @@ def learns() -> None:
     (etc() / "start.conf").write_text("auto\n")  # from the next boot on
     configure("20-pg-main", f"[Instance]\nEngine=postgresql\nUnit={postgresql()}\n")
     output("systemctl daemon-reload && systemctl restart hugeplan.service")
-    gate = r"^ExecStartPre=\+\S*hugeplanctl wait pg-main$"
-    check(re.search(gate, drop_in(postgresql()), re.M), "the gate may learn", drop_in(postgresql()))
+    asks = r"^After=hugeplan-ask@pg-main\.service$"
+    check(re.search(asks, drop_in(postgresql()), re.M), "it is asked before", drop_in(postgresql()))
     check_equal(learned(), 0, "nothing is learned without a start")
     exact = own_word()
     systemctl("start", "PostgreSQL starts")
-    check_equal(learned(), exact, "first start: the gate learns the server's own word")
+    check_equal(learned(), exact, "first start: the server's own word is learned")
     text = LEARNED.read_text()
     check("X-Exact=yes" in text, "first start: exact", text)
     check(re.search(rf"^#.* shared_buffers +{FIRST}MB +\S*hugeplan-vm.conf:3$", text, re.M),
@@ -120,7 +120,7 @@ def grows(before: int) -> None:
     systemctl("restart", "raised: PostgreSQL starts")
     raised = learned()
     check(raised > before + 80, "raised: more is learned", raised)
-    check(told("learned", f"before it was {before} pages"), "raised: the unit's log tells")
+    check(told("learned", f"before it was {before} pages"), "raised: our unit's log tells")
     counters_agree(raised, "raised")
     stamp = LEARNED.stat().st_mtime_ns
     systemctl("stop", "it stops")
@@ -150,7 +150,7 @@ def keeps_its_last_figure() -> None:
     check(done.returncode != 0, "broken: PostgreSQL itself does not start", said(done))
     check(told("pg-main keeps its last figure", f"{pages} pages of 2M"),
           "broken: its last figure is kept, and the log says so",
-          [entry.get("MESSAGE") for entry in journal("-u", postgresql())][-20:])
+          [entry.get("MESSAGE") for entry in journal("-u", "hugeplan-ask@*")][-20:])
     check_equal((learned(), sum(pools().values())), (pages, pages), "broken: nothing has changed")
     set_shared_buffers(f"{RAISED}MB")
     sh(f"systemctl reset-failed {postgresql()}")
@@ -186,7 +186,7 @@ def remembers() -> None:
     check_equal(seen, pages, "next boot: what was learned stood there before sysinit.target")
     check_postgresql(installed_postgresql(), RAISED * MIB, set(pools()))
     counters_agree(pages, "next boot")
-    check(not told("learned"), "next boot: the gate has nothing to learn")
+    check(not told("learned"), "next boot: there is nothing to learn")
     check(not told("keeps its last"), "next boot: and was told the truth")
     check_equal(unit("hugeplan.service", "NRestarts"), "0", "hugeplan started at the first try")
 

@@ -1,0 +1,247 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What a database's owner, or who calls his process postgres, cannot have root do.
+
+usage: HUGEPLAN_LIVE=1 test_privilege.py HUGEPLANCTL
+
+Each of these was an exploit: a configuration that leads to a device, or to a file of root's; settings and
+programs of third parties; an environment that plants a library. Needs root and a host on which hugeplan is
+not in use, touches no pool, and makes /etc/hugeplan.d for itself. Else it says so and skips (77).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import pathlib
+import pwd
+import shutil
+import signal
+import stat
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+from public import public_copy
+from test_live import CONFIG, SKIP
+
+MALLORY = 65533  # has no name
+OWNER = pwd.getpwnam("daemon").pw_uid
+IN_OPEN, IN_ACCESS = 0x20, 0x1
+ZERO = os.makedev(1, 5)
+SECRET = "31337MB"
+
+hugeplanctl = ""
+
+
+class Watch:
+    """Who opens a file for reading or writing. Holding it (O_PATH) does not count."""
+
+    def __init__(self, path: pathlib.Path) -> None:
+        library = ctypes.CDLL(None, use_errno=True)
+        self._fd = library.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+        if library.inotify_add_watch(self._fd, os.fsencode(path), IN_OPEN | IN_ACCESS) < 0:
+            raise OSError(ctypes.get_errno(), "inotify_add_watch")
+
+    def events(self) -> list[int]:
+        try:
+            found = os.read(self._fd, 65536)
+        except BlockingIOError:
+            return []
+        return [struct.unpack_from("iIII", found, at)[1] for at in range(0, len(found), 16)]
+
+
+class PrivilegeTest(unittest.TestCase):
+    directory: pathlib.Path
+
+    def setUp(self) -> None:
+        self.directory = pathlib.Path(self.enterContext(
+            tempfile.TemporaryDirectory(prefix="hugeplan-privilege-", dir="/var/lib")))
+        self.directory.chmod(0o755)
+        self.addCleanup(lambda: shutil.rmtree(CONFIG, ignore_errors=True))
+        CONFIG.mkdir(exist_ok=True)
+
+    def ctl(self, *arguments: str, **more: object) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([hugeplanctl, *arguments], capture_output=True, text=True,
+                              check=False, timeout=60, **more)
+
+    def data(self, settings: str, owner: int = MALLORY, version: str = "14") -> pathlib.Path:
+        path = self.directory / f"data-{owner}"
+        path.mkdir(exist_ok=True)
+        (path / "PG_VERSION").write_text(f"{version}\n")
+        (path / "postgresql.conf").write_text(settings)
+        for each in (path, path / "PG_VERSION", path / "postgresql.conf"):
+            os.chown(each, owner, owner)
+        return path
+
+    def suggest(self, data: pathlib.Path, user: int = MALLORY) -> str:
+        program = shutil.copy("/bin/sh", self.directory / "postgres")
+        process = subprocess.Popen([program, "-c", "sleep 60 & wait", "-D", str(data)],
+                                   user=user, group=user, extra_groups=[], cwd="/",
+                                   start_new_session=True)
+        try:
+            comm = pathlib.Path(f"/proc/{process.pid}/comm")
+            while comm.read_text() != "postgres\n":
+                time.sleep(0.01)
+            done = self.ctl("suggest")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("PostgreSQL", done.stdout)
+            return done.stdout
+        finally:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+    def describe(self, data: pathlib.Path, more: str = "") -> None:
+        (CONFIG / "20-pg.conf").write_text(
+            f"[Instance]\nEngine=postgresql\nDataDirectory={data}\n{more}")
+
+    def test_device(self) -> None:
+        """A link to the watchdog armed it: the machine was off 30 s later."""
+        device = self.directory / "watchdog"
+        os.mknod(device, 0o666 | stat.S_IFCHR, ZERO)
+        device.chmod(0o666)
+        data = self.data("")
+        (data / "postgresql.conf").unlink()
+        (data / "postgresql.conf").symlink_to(device)
+        watch = Watch(device)
+        self.suggest(data)
+        self.describe(data)
+        self.ctl("explain", "pg")
+        self.ctl("check")
+        self.ctl("plan")
+        self.ctl("learn", "pg")
+        self.assertEqual(watch.events(), [])
+        # It would have been seen.
+        device.open("rb").close()
+        self.assertIn(IN_OPEN, watch.events())
+
+    def test_file_of_root(self) -> None:
+        """What he includes is read as he may read it."""
+        secret = self.directory / "secret"
+        secret.write_text(f"shared_buffers = {SECRET}\n")
+        secret.chmod(0o600)
+        watch = Watch(secret)
+        data = self.data(f"huge_pages = on\ninclude '{secret}'\n")
+        self.assertNotIn(SECRET, self.suggest(data))
+        self.describe(data)
+        told = self.ctl("explain", "pg").stdout
+        self.assertIn("Permission denied", told)
+        self.assertNotIn(SECRET, told)
+        self.assertEqual(watch.events(), [])
+
+    def test_kernel_log(self) -> None:
+        for path in ("/proc/kmsg", "/proc/self/environ", "/sys/kernel/mm/hugepages"):
+            told = self.suggest(self.data(f"include '{path}'\n"))
+            self.assertIn("not proposed", told, path)
+
+    def test_own_file(self) -> None:
+        """As he may read, he may be read: nobody else could."""
+        data = self.data("huge_pages = on\nshared_buffers = 77MB\n")
+        data.chmod(0o700)
+        self.assertIn("shared_buffers = 77MB", self.suggest(data))
+
+    def fake_server(self, owner: int, directory_owner: int) -> pathlib.Path:
+        """Says who runs it, in the place of PostgreSQL 15."""
+        programs = self.directory / "programs"
+        programs.mkdir()
+        os.chown(programs, directory_owner, directory_owner)
+        program = programs / "postgres"
+        program.write_text("#!/bin/sh\nid -u >/tmp/hugeplan-privilege-ran\n"
+                           "grep -E 'Cap(Prm|Eff|Bnd)|NoNewPrivs|^Groups' /proc/self/status "
+                           ">>/tmp/hugeplan-privilege-ran\necho 999\n")
+        program.chmod(0o755)
+        os.chown(program, owner, owner)
+        self.addCleanup(lambda: pathlib.Path("/tmp/hugeplan-privilege-ran").unlink(missing_ok=True))
+        return program
+
+    def unit(self, program: pathlib.Path, data: pathlib.Path) -> None:
+        path = pathlib.Path("/etc/systemd/system/hugeplan-privilege.service")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"[Service]\nUser=daemon\nExecStart={program} -D {data}\n")
+        self.addCleanup(path.unlink)
+
+    def asked(self, **more: object) -> tuple[dict[str, object], str]:
+        """What explain found, and what the server said of itself."""
+        done = self.ctl("explain", "--json=short", "pg", **more)
+        ran = pathlib.Path("/tmp/hugeplan-privilege-ran")
+        return json.loads(done.stdout)["found"], ran.read_text() if ran.exists() else ""
+
+    def prepare_server(self, settings: str, owner: int = OWNER, directory_owner: int = OWNER) -> None:
+        data = self.data(f"huge_pages = on\nshared_buffers = 64MB\n{settings}", OWNER, "15")
+        self.unit(self.fake_server(owner, directory_owner), data)
+        self.describe(data, f"Unit=hugeplan-privilege.service\nUser=daemon\n")
+
+    def test_asked_as_owner(self) -> None:
+        self.prepare_server("")
+        found, ran = self.asked()
+        self.assertTrue(found["exact"], found)
+        self.assertTrue(ran.startswith(f"{OWNER}\n"), ran)
+        self.assertIn("NoNewPrivs:\t1", ran)
+        self.assertIn("CapPrm:\t0000000000000000", ran)
+        self.assertIn("CapEff:\t0000000000000000", ran)
+
+    def test_with_the_capabilities_of_the_unit(self) -> None:
+        self.prepare_server("")
+        done = subprocess.run(
+            ["setpriv", "--bounding-set=-all,+setuid,+setgid,+kill", "--inh-caps=-all", hugeplanctl,
+             "explain", "--json=short", "pg"], capture_output=True, text=True, check=False)
+        self.assertTrue(json.loads(done.stdout)["found"]["exact"], done.stdout)
+
+    def test_settings_of_third_parties(self) -> None:
+        """Who wrote an option has the server run his code: shared_preload_libraries."""
+        third = self.directory / "third.conf"
+        third.write_text("shared_preload_libraries = '/tmp/evil'\n")
+        os.chown(third, MALLORY, MALLORY)
+        self.prepare_server(f"include '{third}'\n")
+        found, ran = self.asked()
+        self.assertFalse(found["exact"], found)
+        self.assertIn("settings of others", found["unasked"])
+        self.assertEqual(ran, "")
+
+    def test_program_of_third_parties(self) -> None:
+        self.prepare_server("", owner=MALLORY)
+        found, ran = self.asked()
+        self.assertFalse(found["exact"], found)
+        self.assertEqual(ran, "")
+
+    def test_directory_of_third_parties(self) -> None:
+        self.prepare_server("", directory_owner=MALLORY)
+        found, ran = self.asked()
+        self.assertFalse(found["exact"], found)
+        self.assertEqual(ran, "")
+
+    def test_environment(self) -> None:
+        """Nothing of what root was called with goes on to the server."""
+        self.prepare_server("")
+        _, ran = self.asked(env={**os.environ, "PGDATA": "/tmp", "LD_BIND_NOW": "1"})
+        self.assertTrue(ran.startswith(f"{OWNER}\n"), ran)
+
+
+def why_not() -> str | None:
+    if os.environ.get("HUGEPLAN_LIVE") != "1":
+        return "it describes databases of its own to this host; set HUGEPLAN_LIVE=1 to allow it"
+    if os.geteuid() != 0:
+        return "it needs root"
+    if CONFIG.exists() and any(CONFIG.iterdir()):
+        return f"{CONFIG} has files: hugeplan is in use here"
+    return None
+
+
+def main() -> int:
+    global hugeplanctl
+    program = os.path.abspath(sys.argv.pop(1))
+    reason = why_not()
+    if reason:
+        print(f"skipped: {reason}")
+        return SKIP
+    with public_copy(program) as hugeplanctl:
+        result = unittest.main(verbosity=2, exit=False).result
+    return 0 if result.wasSuccessful() else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

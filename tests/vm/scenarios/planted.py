@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""A unit whose environment is its database's: what the loader does in it, it does as that user.
+
+Environment=LD_LIBRARY_PATH=... is usual for Oracle, in a directory that Oracle owns; a library planted there
+was run as root, for "+" drops User= and not the environment. Here the loader itself tells: with LD_DEBUG
+it writes a file for each program that is started in the unit, as whoever that program is."""
+
+import re
+from pathlib import Path
+
+from guestlib import check, check_equal, instance, journal, output, pools, said, sh, unit, wait_for
+from memory import CONFIG
+from scenario import Boot, Node, Scenario
+
+UNIT = "planted.service"
+STATE = Path("/var/lib/planted")
+LEARNED = CONFIG / "20-planted.conf.d/90-learned.conf"
+OWN_CONFIG = Path("/etc/planted/my.cnf")
+
+
+def options(mib: int) -> str:
+    return f"[mysqld]\nlarge-pages\ninnodb_buffer_pool_size={mib}M\n"
+
+
+def loaded() -> dict[Path, str]:
+    """What the loader wrote, by file."""
+    return {path: path.read_text() for path in STATE.glob("ld.*")}
+
+
+def owners() -> set[str]:
+    return {path.owner() for path in STATE.glob("ld.*")}
+
+
+def learned_pages() -> int:
+    found = re.search(r"^Pages=2M:(\d+)$", LEARNED.read_text(), re.M) if LEARNED.exists() else None
+    return int(found[1]) if found else 0
+
+
+def asked() -> list[str]:
+    return [str(entry.get("MESSAGE")) for entry in journal("-u", "hugeplan-ask@planted.service")]
+
+
+def restart(what: str) -> None:
+    done = sh(f"systemctl restart {UNIT}", timeout_sec=120)
+    check(done.returncode == 0, what, said(done))
+
+
+def nobody_becomes_root() -> None:
+    drop_in = Path(f"/run/systemd/generator/{UNIT}.d/10-hugeplan.conf").read_text()
+    check(not re.search(r"^Exec\w+=[-@:]*[+!]", drop_in, re.M), "no line runs as root", drop_in)
+    check("After=hugeplan-ask@planted.service" in drop_in, "a unit of ours asks before", drop_in)
+    check_equal(unit(UNIT), "active", "it runs")
+    gates = [path for path, text in loaded().items() if "hugeplanctl" in text]
+    check(len(gates) >= 2, "both gates ran in its environment", loaded().keys())
+    check_equal(owners(), {"nobody"}, "and as its user, like all else there")
+
+    first = learned_pages()
+    check(first > 32, "its size was learned all the same", asked())
+    check_equal(instance("planted")["verdict"], "ready", "it has its pages")
+    check(any("learned that it takes" in line for line in asked()), "our unit's log tells", asked())
+    check_equal(output(f"stat -c %U {LEARNED}").strip(), "root", "what was learned is root's")
+
+    OWN_CONFIG.write_text(options(128))
+    restart("raised: it starts")
+    check(learned_pages() > first + 16, "raised: it was asked before the start", asked())
+    check(sum(pools().values()) >= learned_pages() + 5, "raised: and has its pages", pools())
+    check_equal(owners(), {"nobody"}, "raised: nothing else ran")
+
+
+def retried() -> None:
+    """Restart= asks again: its job wants what a start does."""
+    before = len([line for line in asked() if "learned" in line])
+    OWN_CONFIG.write_text(options(64))
+    output(f"systemctl kill -s KILL {UNIT}")
+    check(wait_for(lambda: len([line for line in asked() if "learned" in line]) > before, 60),
+          "started anew by systemd, it was asked anew", asked())
+    check(wait_for(lambda: unit(UNIT) == "active", 60), "and runs again", unit(UNIT))
+
+
+def not_asked() -> None:
+    """The gate goes on with what was known before."""
+    known = learned_pages()
+    output("systemctl mask --runtime hugeplan-ask@planted.service")
+    restart("without our unit: it starts")
+    check_equal(learned_pages(), known, "without our unit: nothing was learned")
+    output("systemctl unmask --runtime hugeplan-ask@planted.service")
+
+
+def planted() -> None:
+    nobody_becomes_root()
+    retried()
+    not_asked()
+
+
+SCENARIO = Scenario(
+    nodes=(Node("1G"),),
+    suites=("bookworm",),
+    more_suites=("trixie",),
+    files={
+        "/etc/hugeplan.d/20-planted.conf": (
+            f"[Instance]\nEngine=mariadb\nUnit={UNIT}\nConfigFile={OWN_CONFIG}\n"
+        ),
+        "/etc/hugeplan.d/30-beside.conf": f"[Instance]\nPages=5\nUnit={UNIT}\n",
+        str(OWN_CONFIG): options(64),
+        f"/etc/systemd/system/{UNIT}": f"""\
+[Service]
+User=nobody
+StateDirectory=planted
+Environment=LD_LIBRARY_PATH={STATE} LD_DEBUG=libs LD_DEBUG_OUTPUT={STATE}/ld
+ExecStart=/bin/sleep infinity
+Restart=on-failure
+RestartSec=1s
+
+[Install]
+WantedBy=multi-user.target
+""",
+    },
+    enable=(UNIT,),
+    boots=(Boot(planted),),
+)
