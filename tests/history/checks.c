@@ -164,6 +164,7 @@ static void check_ready(History *history, const Status *status) {
 
                 if (instance->verdict != VERDICT_READY || instance->pages_wanted == 0 ||
                     instance->is_running ||
+                    (history->is_edited && mount_of(history, instance->name)) ||
                     (instance->unit && !is_unit_down(history, instance->unit)))
                         continue;
                 /* Who has no unit may run already, and what strangers have may be its own. */
@@ -206,6 +207,17 @@ static uint64_t granted_on(const Plan *plan, unsigned node, uint64_t page_bytes)
         return pages;
 }
 
+/* What mounts that are still there keep for their files, whoever will use them: pools hold it beside the
+ * plan, or it is in surplus pages where memory is short. */
+static uint64_t kept_by_mounts(const History *history, unsigned size) {
+        for (size_t i = 0; i < MOUNTS; i++)
+                if (history->mounts[i].mount)
+                        return kernel_pool(history->kernel, KERNEL_HOST,
+                                           kernel_page_bytes(history->kernel, size))
+                                .reserved_pages;
+        return 0;
+}
+
 static void check_rest(History *history) {
         const Plan *plan = keeper_plan(history->keeper);
         bool is_kept = keeper_config(history->keeper)->host.existing_pages == EXISTING_KEEP;
@@ -222,7 +234,10 @@ static void check_rest(History *history) {
                         uint64_t found = pool ? pool->found_pages : 0;
                         uint64_t expected = is_kept ? found + granted : MAX(found, granted);
 
-                        if (now.persistent[i][node] != expected)
+                        uint64_t kept = kept_by_mounts(history, i);
+
+                        if (now.persistent[i][node] + MIN(kept, now.surplus[i][node]) < expected ||
+                            now.persistent[i][node] > expected + kept)
                                 break_off(history, "rest",
                                           "nobody runs, and node %u has %" PRIu64
                                           " pages; granted are %" PRIu64 ", found were %" PRIu64,

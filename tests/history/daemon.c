@@ -351,6 +351,8 @@ static void take_claim(History *history, Unit *unit, const char *instance) {
                 unit->claims[unit->n_claims++] = (Claim){hold->granted.page_size_bytes,
                                                          ledger_granted_pages(&hold->granted),
                                                          mount_of(history, instance)};
+        /* Its mount was made by a file that hugepland has not read, and may hold less. */
+        unit->is_short = unit->is_short || (history->is_edited && mount_of(history, instance));
 }
 
 /* By the files that hugepland has read it is another unit's: then somebody asks who does not start, and is

@@ -116,6 +116,8 @@ def removes() -> None:
 
 
 SCENARIO = Scenario(
+    suites=(),
+    more_suites=("bookworm",),
     nodes=(Node("768M"), Node("768M")),
     files=FILES,
     boots=(Boot(role_is_applied, limit_sec=900),),

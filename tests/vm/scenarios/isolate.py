@@ -226,8 +226,8 @@ def switched_off() -> None:
 
 SCENARIO = Scenario(
     nodes=(Node("2G"),),
-    suites=("bookworm",),
-    more_suites=("trixie",),
+    suites=(),
+    more_suites=("bookworm", "trixie"),
     files={
         "/etc/hugeplan.d/00-host.conf": "[Host]\nExistingPages=keep\n",
         "/etc/mysql/mariadb.conf.d/90-hugeplan-vm.cnf": """\

@@ -196,7 +196,8 @@ def taken(path: str) -> str:
 
 SCENARIO = Scenario(
     nodes=(Node("1G"), Node("1G")),
-    suites=("bookworm", "trixie"),
+    suites=("trixie",),
+    more_suites=("bookworm",),
     files={
         "/etc/hugeplan.d/10-orders.conf": config(f"min_size={SIZE}"),
         "/etc/hugeplan.d/20-neighbour.conf": f"[Instance]\nPages={NEIGHBOURS - 3}\n",

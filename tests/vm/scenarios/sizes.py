@@ -119,7 +119,8 @@ def real_servers() -> None:
 
 SCENARIO = Scenario(
     nodes=(Node("2G"),),
-    suites=("trixie",),
+    suites=(),
+    more_suites=("trixie",),
     files={
         **postgresql_files(VERSION, "128MB"),
         f"/etc/postgresql/{VERSION}/main/start.conf": "manual\n",

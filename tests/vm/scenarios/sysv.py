@@ -210,7 +210,8 @@ def described(name: str, more: str) -> str:
 
 
 SCENARIO = Scenario(
-    suites=("bookworm", "trixie"),
+    suites=("trixie",),
+    more_suites=("bookworm",),
     nodes=(Node("1G"),),
     files={
         "/etc/sysusers.d/hugeplan-vm.conf": (
