@@ -207,14 +207,17 @@ static uint64_t granted_on(const Plan *plan, unsigned node, uint64_t page_bytes)
         return pages;
 }
 
-/* What mounts that are still there keep for their files, whoever will use them: pools hold it beside the
- * plan, or it is in surplus pages where memory is short. */
+/* What mounts that are still there keep for their files, and the files have, whoever will use them: pools
+ * hold it beside the plan, or it is in surplus pages where memory is short. */
 static uint64_t kept_by_mounts(const History *history, unsigned size) {
-        for (size_t i = 0; i < MOUNTS; i++)
-                if (history->mounts[i].mount)
-                        return kernel_pool(history->kernel, KERNEL_HOST,
-                                           kernel_page_bytes(history->kernel, size))
-                                .reserved_pages;
+        for (size_t i = 0; i < MOUNTS; i++) {
+                if (!history->mounts[i].mount)
+                        continue;
+                KernelPool pool = kernel_pool(history->kernel, KERNEL_HOST,
+                                              kernel_page_bytes(history->kernel, size));
+
+                return pool.total_pages - pool.free_pages + pool.reserved_pages;
+        }
         return 0;
 }
 
