@@ -286,11 +286,17 @@ class CaseRun:
             self.disk.add_layer()
             try:
                 self._boot(number, boot, log_prefix, arguments)
+                if boot.last_words:
+                    text = f"boot {number + 1} ends before its checks"
+                    self.report.check(False, self.case.name, text)
                 return
             except Interrupted:
                 self._show_console(log_prefix)
                 raise
             except NotBegun as error:
+                if boot.last_words and self._has_said(log_prefix, boot.last_words):
+                    self.report.check(True, self.case.name, f"boot {number + 1} ends as it should")
+                    return
                 self.disk.drop_layer()
                 which = f"{self.case.name}, boot {number + 1}, attempt {attempt} of {ATTEMPTS}"
                 self.report.line(f"#\n# !!! {which}: {error}\n#")
@@ -329,6 +335,10 @@ class CaseRun:
                     self.report.note(message["text"])
                 case "request":
                     guest.answer(boot.on_request[message["name"]](guest))
+
+    def _has_said(self, log_prefix: Path, words: str) -> bool:
+        log = Path(f"{log_prefix}.console.log")
+        return log.exists() and words in log.read_text(errors="replace")
 
     def _results(self, number: int) -> Path:
         directory = self.directory / f"boot-{number + 1}"

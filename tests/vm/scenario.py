@@ -34,6 +34,9 @@ class Boot:
     files: Mapping[str, Content] = field(default_factory=dict)
     enable: tuple[str, ...] = ()  # units enabled before this boot, as `systemctl enable` would
     limit_sec: int = 300  # of wall time, all in all
+    # The power fails: the guest resets itself before the checks run, having said `last_words` on its
+    # console. What it had not brought to its disk is lost.
+    last_words: str = ""
     # What the checks may ask of the machine itself with guestlib.ask_host(NAME): each gets the
     # running guest.Guest (its `qmp` plugs memory), and what it returns goes back, as JSON.
     on_request: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)

@@ -33,6 +33,27 @@ AllowIsolate=yes
 """
 
 
+# A boot that dies early, where the kernel's command line says when.
+LAST_WORDS = "hugeplan-vm: dead"
+DEATH = """\
+[Unit]
+DefaultDependencies=no
+ConditionKernelCommandLine=hugeplan_vm.die={when}
+{order}
+[Service]
+Type=oneshot
+StandardOutput=tty
+TTYPath=/dev/console
+ExecStart=/bin/sh -c 'echo {words}; echo b >/proc/sysrq-trigger'
+[Install]
+WantedBy=sysinit.target
+"""
+
+
+def death(when: str, order: str) -> str:
+    return DEATH.format(when=when, order=order, words=LAST_WORDS)
+
+
 def good() -> None:
     check_equal(instance("old")["verdict"], "ready", "good boot: old is ready")
     noted = wait_for(lambda: unit("hugeplan-boot-good.service") == "active", 30)
@@ -47,6 +68,8 @@ def stuck(number: int) -> None:
 
 
 def guarded() -> None:
+    counts = failed_boots()
+    check(counts >= 3, "guarded: boots that died early were counted", str(counts))
     check_equal(instance("old")["verdict"], "ready", "guarded: what was proven is reserved")
     new = instance("new")
     check_equal(new["verdict"], "refused", "guarded: what was not is refused")
@@ -80,15 +103,22 @@ def failed_boots() -> int:
     return counted()["failedBoots"]
 
 
-def stuck_boot(number: int) -> Boot:
-    return Boot(lambda: stuck(number), kernel_args="systemd.unit=stuck.target")
+def fatal_boot(when: str) -> Boot:
+    return Boot(guarded, kernel_args=f"hugeplan_vm.die={when}", last_words=LAST_WORDS)
 
 
 SCENARIO = Scenario(
     nodes=(Node("1G"),),
+    enable=("die-before.service", "die-after.service"),
     files={
         "/etc/hugeplan.d/10-old.conf": f"[Instance]\nPages={OLD}\n",
         "/etc/systemd/system/stuck.target": STUCK,
+        "/etc/systemd/system/die-before.service": death(
+            "before", "After=hugeplan-boot.service\nBefore=hugeplan.service"
+        ),
+        "/etc/systemd/system/die-after.service": death(
+            "after", "After=hugeplan.service\nBefore=sysinit.target"
+        ),
     },
     boots=(
         Boot(good),
@@ -97,8 +127,8 @@ SCENARIO = Scenario(
             kernel_args="systemd.unit=stuck.target",
             files={"/etc/hugeplan.d/20-new.conf": f"[Instance]\nPages={NEW}\n"},
         ),
-        stuck_boot(2),
-        stuck_boot(3),
+        fatal_boot("before"),
+        fatal_boot("after"),
         Boot(guarded),
         # systemd goes by the last word, hugeplan by the first: so the checks can run.
         Boot(rescue, kernel_args="rescue systemd.unit=hugeplan-vm-test.target"),
