@@ -2,6 +2,7 @@
 /* hugeplanctl: shows what hugepland says, and what it would do. hugeplanctl(1). */
 #include "base/text.h"
 #include "ctl/verbs.h"
+#include "host/environment.h"
 #include "host/log.h"
 #include "model/exit_code.h"
 
@@ -218,6 +219,8 @@ static int run_verb(Command *command, const char *name) {
 }
 
 int main(int argc, char **argv) {
+        if (geteuid() == 0)
+                environment_reduce(environ);
         CLEANUP(arena_freep) Arena *arena = arena_new();
         CLEANUP(root_freep) Root *root = NULL;
         Command command = {.arena = arena, .render = terminal_options()};
