@@ -173,19 +173,32 @@ static int open_again(int found, int flags) {
         return errno == ENOENT ? -ENOSYS /* no /proc: nothing is known of the file */ : -errno;
 }
 
-/* Looks at what it is before it opens it: opening alone starts a watchdog, or waits for a writer. JUDGE may
- * be NULL. */
+static int check_regular(int fd, struct stat *ret) {
+        if (fstat(fd, ret) < 0)
+                return -errno;
+        if (S_ISDIR(ret->st_mode))
+                return -EISDIR;
+        return S_ISREG(ret->st_mode) ? 0 : -EINVAL;
+}
+
+/* Looks at what it is before anybody opens it: opening alone starts a watchdog, or waits for a writer. */
+static int pin_regular(const Root *root, const char *path, struct stat *ret) {
+        int found = open_below(root, path, O_PATH, 0);
+        int r = found < 0 ? found : check_regular(found, ret);
+
+        if (r < 0)
+                close_fd(&found);
+        return r < 0 ? r : found;
+}
+
+/* JUDGE may be NULL. */
 static int open_regular(const Root *root, const char *path, RootJudge judge, void *userdata) {
-        CLEANUP(close_fd) int found = open_below(root, path, O_PATH, 0);
         struct stat st;
+        CLEANUP(close_fd) int found = pin_regular(root, path, &st);
 
         if (found < 0)
                 return found;
-        if (fstat(found, &st) < 0)
-                return -errno;
-        if (S_ISDIR(st.st_mode))
-                return -EISDIR;
-        if (!S_ISREG(st.st_mode) || is_of_kernel(found))
+        if (is_of_kernel(found))
                 return -EINVAL;
         int r = judge ? judge(userdata, &st) : 0;
 
@@ -197,12 +210,19 @@ static bool is_kernel_path(const char *path) {
                text_starts_with(path, PATH_CGROUP_WRITABLE "/");
 }
 
-/* On the running host nobody else can put anything there. */
+/* On the running host nobody else can put anything there. Below another root it may be a file that was
+ * captured, or the kernel's own where that is mounted. */
 static int open_kernel_file(const Root *root, const char *path) {
+        int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
+        struct stat st;
+
         if (!is_kernel_path(path))
                 return -EINVAL;
-        return root_is_host(root) ? open_below(root, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0)
-                                  : open_regular(root, path, NULL, NULL);
+        if (root_is_host(root))
+                return open_below(root, path, flags, 0);
+        CLEANUP(close_fd) int found = pin_regular(root, path, &st);
+
+        return found < 0 ? found : open_again(found, flags);
 }
 
 /* ---- reading ---- */
