@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/arena.h"
 
+#include "base/memory.h"
+
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,18 +26,8 @@ enum {
         ALIGNMENT = _Alignof(max_align_t),
 };
 
-static void *allocate_or_end(size_t size) {
-        void *memory = calloc(1, size);
-
-        if (!memory) {
-                fputs("hugeplan: out of memory\n", stderr);
-                abort();
-        }
-        return memory;
-}
-
 Arena *arena_new(void) {
-        return allocate_or_end(sizeof(Arena));
+        return memory_new(sizeof(Arena));
 }
 
 Arena *arena_free(Arena *arena) {
@@ -43,9 +35,9 @@ Arena *arena_free(Arena *arena) {
                 return NULL;
         for (Block *block = arena->blocks, *next; block; block = next) {
                 next = block->next;
-                free(block);
+                memory_free(block);
         }
-        free(arena);
+        memory_free(arena);
         return NULL;
 }
 
@@ -54,7 +46,7 @@ void arena_freep(Arena **arena) {
 }
 
 static Block *arena_add_block(Arena *arena, size_t size) {
-        Block *block = allocate_or_end(sizeof(Block) + size);
+        Block *block = memory_new(sizeof(Block) + size);
 
         block->size = size;
         /* A block made for one large object goes behind the current one, which has room left. */

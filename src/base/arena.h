@@ -5,9 +5,8 @@
  *
  * Every value of the pipeline (configuration, topology, plan, status) is built once, read many
  * times and dropped whole. It lives in an arena: no free lists to write, no half-built objects to
- * take apart. hugeplan handles kilobytes; when not even those can be had, the process ends with a
- * clear sentence and the service manager starts it anew. Nothing is lost by that: the pools are the
- * kernel's, the ledger is a file. */
+ * take apart. hugeplan handles kilobytes; when the heap has not even those, there is a reserve
+ * (base/memory.h). */
 
 #include "base/macros.h"
 

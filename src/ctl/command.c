@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ctl/command.h"
 
+#include "base/memory.h"
 #include "base/text.h"
 #include "host/config_load.h"
 #include "host/log.h"
@@ -148,7 +149,7 @@ void print_json(const Command *command, json_t *json) {
         json_decref(json);
         if (text)
                 puts(text);
-        free(text);
+        memory_free(text);
 }
 
 json_t *sizing_to_json(const Sizing *sizing) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* hugeplanctl: shows what hugepland says, and what it would do. hugeplanctl(1). */
+#include "base/memory.h"
 #include "base/text.h"
 #include "ctl/verbs.h"
 #include "host/environment.h"
@@ -221,6 +222,7 @@ static int run_verb(Command *command, const char *name) {
 int main(int argc, char **argv) {
         if (geteuid() == 0)
                 environment_reduce(environ);
+        json_set_alloc_funcs(memory_new, memory_free);
         CLEANUP(arena_freep) Arena *arena = arena_new();
         CLEANUP(root_freep) Root *root = NULL;
         Command command = {.arena = arena, .render = terminal_options()};

@@ -12,6 +12,7 @@
  *
  * Everything before `apply` only reads; the plan is a value; what failed becomes a status that is
  * still served, for a unit that waits deserves "no, because line 7 of 20-pg.conf". */
+#include "base/memory.h"
 #include "base/text.h"
 #include "daemon/after_stop.h"
 #include "daemon/manager.h"
@@ -21,6 +22,7 @@
 #include "model/names.h"
 
 #include <getopt.h>
+#include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -158,6 +160,8 @@ int main(int argc, char **argv) {
         CLEANUP(root_freep) Root *root = NULL;
         CLEANUP(event_unrefp) sd_event *event = NULL;
         Options options;
+
+        json_set_alloc_funcs(memory_new, memory_free);
         int r = parse_options(argc, argv, &options);
 
         if (r != 0)

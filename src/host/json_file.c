@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "host/json_file.h"
 
-#include <stdlib.h>
+#include "base/memory.h"
 
 enum { JSON_BYTES_MAX = 4 * 1024 * 1024 };
 
@@ -25,7 +25,7 @@ static int write_with(const Root *root, const char *path, json_t *json, unsigned
         char *text = json_dumps(json, JSON_INDENT(1) | JSON_PRESERVE_ORDER);
         int r = text ? write(root, path, text, mode) : -ENOMEM;
 
-        free(text);
+        memory_free(text);
         json_decref(json);
         return r;
 }

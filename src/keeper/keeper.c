@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "keeper/keeper.h"
 
+#include "base/memory.h"
 #include "base/text.h"
 #include "host/boot_guard_file.h"
 #include "host/config_load.h"
@@ -152,7 +153,9 @@ static void note_fault(Keeper *keeper, const ReadFault *fault) {
                 keeper_tell_diag(keeper, &diag);
         } else {
                 keeper_tell(keeper, LOG_NOTICE, NULL,
-                            arena_printf(arena, "%s can be read again", keeper->fault.path));
+                            keeper->fault.path ? arena_printf(arena, "%s can be read again",
+                                                              keeper->fault.path)
+                                               : "there is memory again");
         }
         arena_free(keeper->fault_arena);
         keeper->fault_arena = arena;
@@ -175,11 +178,20 @@ bool keeper_adopt(Keeper *keeper, Arena *arena, Look *look) {
         return true;
 }
 
+Look *keeper_make_look(const Keeper *keeper, Arena *arena) {
+        unsigned n_shortages = memory_shortages();
+        LookInput input = keeper_look_input(keeper);
+        Look *look = look_make(arena, &input);
+
+        if (look->fault.error == 0 && memory_shortages() != n_shortages)
+                look->fault = (ReadFault){.error = -ENOMEM};
+        return look;
+}
+
 bool keeper_look_anew(Keeper *keeper) {
         Arena *arena = arena_new();
-        LookInput input = keeper_look_input(keeper);
 
-        return keeper_adopt(keeper, arena, look_make(arena, &input));
+        return keeper_adopt(keeper, arena, keeper_make_look(keeper, arena));
 }
 
 /* What an instance has of which nothing is known, because a file cannot be read: until a reload. */

@@ -67,8 +67,7 @@ void keeper_forget_lost(Keeper *keeper) {
 size_t keeper_look_for_drift(Keeper *keeper) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
         Arena *arena = arena_new();
-        LookInput input = keeper_look_input(keeper);
-        Look *look = look_make(arena, &input);
+        Look *look = keeper_make_look(keeper, arena);
 
         if (look->fault.error < 0) {
                 keeper_adopt(keeper, arena, look);

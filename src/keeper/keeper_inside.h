@@ -88,6 +88,10 @@ void keeper_tell_diag(const Keeper *keeper, const Diag *diag);
  * which is taken. */
 bool keeper_adopt(Keeper *keeper, Arena *arena, Look *look);
 
+/* A look as plans are made from, in ARENA. Where it took the reserve of memory (base/memory.h) it has a
+ * fault: it would keep that for as long as it stands, and what follows from it takes more. */
+Look *keeper_make_look(const Keeper *keeper, Arena *arena);
+
 /* Looks anew, as plans are made from now on; false: it cannot be read, and the last look stands. */
 bool keeper_look_anew(Keeper *keeper);
 

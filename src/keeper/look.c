@@ -94,7 +94,20 @@ Look *look_make(Arena *arena, const LookInput *input) {
         return look;
 }
 
+/* Its path is none: nothing that was read is at fault. */
+static Diag shortage_diag(void) {
+        return (Diag){
+                .severity = SEVERITY_ERROR,
+                .id = problem_id(PROBLEM_HOST_UNREADABLE),
+                .text = "there is no memory to look at the host; plan and pages stay as they are",
+                .remedy =
+                        "see in /proc/meminfo (CommitLimit, MemAvailable) what the host has left; it "
+                        "is tried again"};
+}
+
 Diag look_fault_diag(Arena *arena, const ReadFault *fault) {
+        if (!fault->path)
+                return shortage_diag();
         return (Diag){
                 .severity = SEVERITY_ERROR,
                 .id = problem_id(PROBLEM_HOST_UNREADABLE),

@@ -52,7 +52,7 @@ Look *look_make(Arena *arena, const LookInput *input);
 /* The first half of it: no figures, demand or plan. */
 Look *look_at_host(Arena *arena, const LookInput *input);
 
-/* What the fault of a look is told as. */
+/* What the fault of a look is told as; without a path it is a lack of memory. */
 Diag look_fault_diag(Arena *arena, const ReadFault *fault);
 
 /* For status_judge(), by a plan that was made before; refers to LOOK. */

@@ -38,8 +38,8 @@ DENIED = re.compile(
     re.VERBOSE,
 )
 
-# arena.c says so and ends the process when memory runs out; size.c is where numbers are parsed.
-ALLOWED = {"libbase.a": {"fwrite", "stderr", "strtod", "strtoull"}}
+# memory.c says so and ends the process when memory runs out; size.c is where numbers are parsed.
+ALLOWED = {"libbase.a": {"exit", "fwrite", "stderr", "strtod", "strtoull"}}
 PLAIN = re.compile(r"^_*(isoc\d+_)?(?P<name>.+?)(64)?(_chk|_2)?(@.*)?$")
 
 

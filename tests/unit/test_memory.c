@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* With a heap of its own, which is exhausted when the test says so: linked with --wrap=calloc. */
+#include "base/arena.h"
+#include "base/memory.h"
+
+#include "support/testing.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { PIECES_MAX = 100000, RESERVE_LEAST = 1024 * 1024 };
+
+static bool is_exhausted;
+
+void *__real_calloc(size_t n, size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+
+void *__wrap_calloc(size_t n, size_t size) {
+        return is_exhausted ? NULL : __real_calloc(n, size);
+}
+
+static void test_heap(void **state) {
+        unsigned before = memory_shortages();
+        char *memory = memory_new(0);
+
+        (void) state;
+        assert_non_null(memory);
+        memory_free(memory);
+        memory_free(NULL);
+        assert_int_equal(memory_shortages(), before);
+}
+
+static bool is_zeroed(const char *bytes, size_t size) {
+        for (size_t i = 0; i < size; i++)
+                if (bytes[i])
+                        return false;
+        return true;
+}
+
+/* How many pieces of SIZE the reserve has, in a process of their own, for the one too many ends it. */
+static int count_pieces(size_t size) {
+        int output[2], status, n = 0;
+
+        assert_int_equal(pipe(output), 0);
+        pid_t child = fork();
+
+        if (child == 0) {
+                close(output[0]);
+                close(STDERR_FILENO);
+                is_exhausted = true;
+                for (int i = 0; i < PIECES_MAX; i++) {
+                        memory_new(size);
+                        (void) !write(output[1], "x", 1);
+                }
+                _exit(0);
+        }
+        close(output[1]);
+        for (char byte; read(output[0], &byte, 1) == 1;)
+                n++;
+        close(output[0]);
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), 1);
+        return n;
+}
+
+static void test_reserve(void **state) {
+        (void) state;
+        assert_in_range(count_pieces(8192), RESERVE_LEAST / 8192, PIECES_MAX);
+        assert_in_range(count_pieces(100), RESERVE_LEAST / 150, PIECES_MAX);
+        assert_in_range(count_pieces(RESERVE_LEAST), 1, 2);
+        assert_int_equal(count_pieces(64 * RESERVE_LEAST), 0);
+        assert_int_equal(count_pieces(SIZE_MAX / 4), 0);
+}
+
+/* Pieces of all sizes that come and go in disorder: each is whole, and in the end it is all there again. */
+static void test_pieces(void **state) {
+        struct {
+                char *bytes;
+                size_t size;
+        } pieces[64] = {};
+        unsigned seed = 1;
+        int before = count_pieces(4096);
+
+        (void) state;
+        is_exhausted = true;
+        for (int i = 0; i < 50000; i++) {
+                typeof(pieces[0]) *piece;
+
+                seed = seed * 1103515245 + 12345;
+                piece = &pieces[seed >> 16 & 63];
+                for (size_t k = 0; k < piece->size; k++)
+                        assert_int_equal(piece->bytes[k], 'a' + (piece - pieces) % 26);
+                memory_free(piece->bytes);
+                piece->size = (seed >> 8) % (i % 3 == 0 ? 20000 : 300);
+                piece->bytes = memory_new(piece->size);
+                assert_true(is_zeroed(piece->bytes, piece->size));
+                memset(piece->bytes, 'a' + (int) (piece - pieces) % 26, piece->size);
+        }
+        for (size_t i = 0; i < ARRAY_LEN(pieces); i++)
+                memory_free(pieces[i].bytes);
+        is_exhausted = false;
+        assert_int_equal(count_pieces(4096), before);
+}
+
+static void test_arena(void **state) {
+        unsigned before = memory_shortages();
+        Arena *arena = arena_new();
+
+        (void) state;
+        is_exhausted = true;
+        assert_string_equal(arena_printf(arena, "%0200000d", 7) + 199999, "7");
+        is_exhausted = false;
+        assert_int_not_equal(memory_shortages(), before);
+        before = memory_shortages();
+        assert_non_null(arena_alloc(arena, 300000));
+        assert_int_equal(memory_shortages(), before);
+        arena_free(arena);
+}
+
+static void say_end(void) {
+        _exit(42);
+}
+
+static void test_end(void **state) {
+        int status;
+        pid_t child = fork();
+
+        (void) state;
+        if (child == 0) {
+                is_exhausted = true;
+                memory_set_end(say_end);
+                memory_new(SIZE_MAX / 4);
+                _exit(0);
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(WEXITSTATUS(status), 42);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                TEST(test_heap),  TEST(test_reserve), TEST(test_pieces),
+                TEST(test_arena), TEST(test_end),
+        };
+
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
