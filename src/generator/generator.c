@@ -3,9 +3,11 @@
  * for those that take them so.
  *
  * systemd.generator(7): runs before any unit is loaded, beside the other generators, with nothing
- * but the root file system; what it cannot do it must leave undone quietly, for its exit code is
- * not acted on and since systemd 254 a crash takes the other generators' output along. It adds
- * drop-ins and mount units only, each complete or not at all, and speaks in the kernel log. */
+ * but the root file system. systemd does not act on its exit code, and since 254 a crash takes the other
+ * generators' output along. It adds drop-ins and mount units only, each complete or not at all, and speaks
+ * in the kernel log. What it could not read or write does not keep the others from theirs, and is told; the
+ * exit code is 1 then. */
+#include "base/memory.h"
 #include "base/text.h"
 #include "host/config_load.h"
 #include "host/mounts.h"
@@ -53,6 +55,17 @@ static void say(const Root *root, int level, const char *format, ...) {
         close(fd);
 }
 
+/* Called where there is no memory to say more. */
+static void say_last(void) {
+        static const char line[] =
+                "<27>hugeplan-generator: out of memory, units may lack their gates; "
+                "later: systemctl daemon-reload\n";
+        int fd = open(PATH_KMSG, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+
+        if (fd >= 0)
+                (void) !write(fd, line, strlen(line));
+}
+
 /* Where the drop-ins would be of no use, or are not wanted. */
 static bool stands_aside(const Root *root) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
@@ -67,15 +80,16 @@ static bool stands_aside(const Root *root) {
         return text_has_word(probe_kernel_command_line(root, arena), KERNEL_SWITCH_OFF);
 }
 
-static void write_dropin(Arena *arena, const Root *root, const Root *output, const Dropin *dropin) {
+static int write_dropin(Arena *arena, const Root *root, const Root *output, const Dropin *dropin) {
         const char *path = arena_printf(arena, "/%s.d/" NAME_DROPIN, dropin->unit);
         int r = root_write_file(output, path, dropin->text, 0644);
 
         if (r < 0)
                 say(root, LOG_ERR, "cannot write %s: %s", path, strerror(-r));
+        return r;
 }
 
-static void make_wanted(Arena *arena, const Root *root, const Root *output, const char *unit) {
+static int make_wanted(Arena *arena, const Root *root, const Root *output, const char *unit) {
         static const char wants[] = "/" NAME_MOUNTS_WANTED_BY ".wants";
         int r = root_make_directory(output, wants);
 
@@ -84,31 +98,16 @@ static void make_wanted(Arena *arena, const Root *root, const Root *output, cons
                                  arena_printf(arena, "%s/%s", wants, unit));
         if (r < 0)
                 say(root, LOG_ERR, "cannot have %s mounted at boot: %s", unit, strerror(-r));
+        return r;
 }
 
-/* Never in the place of what somebody else has put there. */
-static void write_mount(Arena *arena, const Root *root, const Root *output, const MountUnit *unit) {
-        const Diag *obstacle = mounts_obstacle(root, arena, unit);
-
-        if (obstacle) {
-                say(root, LOG_WARNING, "%s", diag_format(arena, obstacle));
-                return;
-        }
+static int write_mount(Arena *arena, const Root *root, const Root *output, const MountUnit *unit) {
         int r = root_write_file(output, arena_printf(arena, "/%s", unit->name), unit->text, 0644);
 
-        if (r < 0)
-                say(root, LOG_ERR, "cannot write %s: %s", unit->name, strerror(-r));
-        else
-                make_wanted(arena, root, output, unit->name);
-}
-
-static void write_mounts(Arena *arena, const Root *root, const Root *output, const Config *config) {
-        if (!mount_is_wanted(config))
-                return;
-        MountUnits units = mounts_of(root, arena, config, probe_topology(root, arena));
-
-        VEC_FOREACH(unit, &units)
-                write_mount(arena, root, output, unit);
+        if (r == 0)
+                return make_wanted(arena, root, output, unit->name);
+        say(root, LOG_ERR, "cannot write %s: %s", unit->name, strerror(-r));
+        return r;
 }
 
 /* Mistakes are told here too: the daemon may never come to it. */
@@ -118,17 +117,85 @@ static void say_problems(Arena *arena, const Root *root, const Diags *problems) 
                         say(root, LOG_ERR, "%s", diag_format(arena, problem));
 }
 
+/* What is to be written. */
+typedef struct Wanted {
+        const Config *config;
+        Dropins dropins;
+        MountUnits mounts;
+        Diags obstacles; /* to other mounts */
+        ReadFault fault; /* of what was read for it; error 0: none */
+} Wanted;
+
+/* Never in the place of what somebody else has put there. */
+static void find_mounts(Arena *arena, const Root *root, Wanted *wanted) {
+        if (!mount_is_wanted(wanted->config))
+                return;
+        MountUnits units = mounts_of(root, arena, wanted->config, probe_topology(root, arena));
+
+        VEC_FOREACH(unit, &units) {
+                const Diag *obstacle = mounts_obstacle(root, arena, unit);
+
+                if (obstacle)
+                        diags_add(&wanted->obstacles, obstacle);
+                else
+                        *vec_push(arena, &wanted->mounts) = *unit;
+        }
+}
+
+static Wanted find_once(Arena *arena, const Root *root) {
+        Wanted wanted = {.config = config_load(root, arena, NULL), .obstacles = diags_in(arena)};
+
+        root_forget_fault(root);
+        const DropinInput input = dropin_input(root, arena, wanted.config, HUGEPLANCTL);
+
+        wanted.dropins = dropins_make(arena, &input);
+        find_mounts(arena, root, &wanted);
+        wanted.fault = wanted.config->fault.error < 0 ? wanted.config->fault
+                                                      : root_fault(root, arena);
+        return wanted;
+}
+
+/* There is no second run of a boot: what may pass within a moment (EMFILE, ENOMEM) is waited for. */
+static Wanted find_wanted(Arena *arena, const Root *root) {
+        enum { PAUSE_FIRST_USEC = 20000, PAUSE_MAX_USEC = 160000 };
+        Wanted wanted = find_once(arena, root);
+
+        for (useconds_t pause = PAUSE_FIRST_USEC; wanted.fault.error < 0 && pause <= PAUSE_MAX_USEC;
+             pause *= 2) {
+                usleep(pause);
+                wanted = find_once(arena, root);
+        }
+        return wanted;
+}
+
+/* Whether everything was read that decides about gates. */
+static bool is_whole(const Root *root, const Wanted *wanted) {
+        if (wanted->fault.error < 0)
+                say(root, LOG_ERR, "%s cannot be read: %s", wanted->fault.path,
+                    strerror(-wanted->fault.error));
+        if (wanted->fault.error == 0 && !wanted->config->is_incomplete)
+                return true;
+        say(root, LOG_ERR,
+            "not all units that should wait for their huge pages are known; once that can be "
+            "read: systemctl daemon-reload");
+        return false;
+}
+
 static int generate(const Root *root, const Root *output) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        const Config *config = config_load(root, arena, NULL);
-        const DropinInput input = dropin_input(root, arena, config, HUGEPLANCTL);
-        Dropins dropins = dropins_make(arena, &input);
+        const Wanted wanted = find_wanted(arena, root);
+        bool is_done = is_whole(root, &wanted);
 
-        say_problems(arena, root, &config->problems);
-        VEC_FOREACH(dropin, &dropins)
-                write_dropin(arena, root, output, dropin);
-        write_mounts(arena, root, output, config);
-        return EXIT_AS_WISHED;
+        say_problems(arena, root, &wanted.config->problems);
+        VEC_FOREACH(obstacle, &wanted.obstacles.list)
+                say(root, LOG_WARNING, "%s", diag_format(arena, obstacle));
+        VEC_FOREACH(dropin, &wanted.dropins)
+                is_done = write_dropin(arena, root, output, dropin) == 0 && is_done;
+        /* What is in the place of a mount is not known where something could not be read. */
+        if (wanted.fault.error == 0)
+                VEC_FOREACH(unit, &wanted.mounts)
+                        is_done = write_mount(arena, root, output, unit) == 0 && is_done;
+        return is_done ? EXIT_AS_WISHED : EXIT_FAILED;
 }
 
 static const char usage[] =
@@ -164,6 +231,8 @@ int main(int argc, char **argv) {
                 say(NULL, LOG_ERR, "cannot open %s: %s", root_name, strerror(-r));
                 return EXIT_FAILED;
         }
+        if (root_is_host(root) && !isatty(STDERR_FILENO))
+                memory_set_end(say_last);
         if (stands_aside(root))
                 return EXIT_AS_WISHED;
         r = root_open(argv[first], &output);
