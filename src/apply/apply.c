@@ -246,6 +246,7 @@ static Balance *look_at_promises(const Apply *apply, Arena *arena, const PlanPoo
 
                 if (root_fault(apply->root, arena).error == 0)
                         return balance;
+                root_drop_fault(apply->root);
         }
         return NULL;
 }

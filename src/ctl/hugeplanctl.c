@@ -200,6 +200,16 @@ static int open_draft(Command *command, const Verb *verb) {
         return EXIT_AS_WISHED;
 }
 
+/* What could not be read is not empty: what was made of the rest is no success. */
+static int judge_reading(const Command *command, const Verb *verb, int code) {
+        const ReadFault fault = root_any_fault(command->root, command->arena);
+
+        if (fault.error == 0 || verb->is_gate)
+                return code;
+        log_line(LOG_ERR, "%s cannot be read: %s", fault.path, strerror(-fault.error));
+        return code == EXIT_AS_WISHED || code == EXIT_NOT_READY ? EXIT_FAILED : code;
+}
+
 static int run_verb(Command *command, const char *name) {
         const Verb *verb = find_verb(name);
 
@@ -214,9 +224,12 @@ static int run_verb(Command *command, const char *name) {
         int code = open_draft(command, verb);
 
         if (code == EXIT_AS_WISHED)
-                code = verb->run(command);
+                code = judge_reading(command, verb, verb->run(command));
         /* A full disk or a closed pipe must not pass for success. */
-        return fflush(stdout) == 0 ? code : EXIT_FAILED;
+        if (fflush(stdout) == 0 && !ferror(stdout))
+                return code;
+        log_line(LOG_ERR, "standard output: %s", strerror(errno));
+        return EXIT_FAILED;
 }
 
 int main(int argc, char **argv) {

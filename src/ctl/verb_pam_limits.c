@@ -23,6 +23,10 @@ static int write_text(Command *command, const char *text) {
 
 int verb_pam_limits(Command *command) {
         Local local = local_load(command);
+
+        /* Whose limits they are to be is not known. */
+        if (local.look->fault.error < 0 || local.config->fault.error < 0)
+                return EXIT_FAILED;
         const char *text = limits_pam_text(command->arena, local.config, local.plan);
         char *present = NULL;
         int r = root_read_file(command->root, command->arena, PATH_PAM_LIMITS, LIMITS_BYTES_MAX,

@@ -10,11 +10,13 @@
 
 int verb_plan(Command *command) {
         Local local = local_load(command);
+
+        if (local.look->fault.error < 0)
+                return EXIT_FAILED; /* it is told in the end */
         Diags problems = local.config->problems;
         HostPlan host = host_plan_read(command->root, command->arena, local.config, local.plan,
                                        local.topology, &problems);
-        bool is_met = local.look->fault.error == 0 && plan_count_changed(local.plan) == 0 &&
-                      host_plan_count(&host) == 0;
+        bool is_met = plan_count_changed(local.plan) == 0 && host_plan_count(&host) == 0;
 
         diags_add_all(&problems, &local.guard_problems);
         VEC_FOREACH(exposure, &local.plan->exposures) {

@@ -15,6 +15,7 @@ typedef struct Verb {
         int (*run)(Command *command); /* gives the exit code */
         const char *help;             /* NULL: not for people */
         bool takes_draft;             /* works from the configuration files alone */
+        bool is_gate; /* lets start whom hugepland lets, whatever else cannot be read */
 } Verb;
 
 extern const Verb verbs[];

@@ -163,6 +163,7 @@ static Wanted find_wanted(Arena *arena, const Root *root) {
         for (useconds_t pause = PAUSE_FIRST_USEC; wanted.fault.error < 0 && pause <= PAUSE_MAX_USEC;
              pause *= 2) {
                 usleep(pause);
+                root_drop_fault(root);
                 wanted = find_once(arena, root);
         }
         return wanted;

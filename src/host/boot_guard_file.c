@@ -7,8 +7,9 @@
 int boot_guard_load_for_change(const Root *root, Arena *arena, BootGuard **ret) {
         enum { TRIES = 3 };
 
+        root_forget_fault(root);
         for (unsigned i = 0; i < TRIES; i++) {
-                root_forget_fault(root);
+                root_drop_fault(root);
                 *ret = boot_guard_load(root, arena);
                 if (root_fault(root, arena).error == 0)
                         return 0;

@@ -65,7 +65,9 @@ Config *config_load(const Root *root, Arena *arena, const char *draft) {
         enum { TRIES = 3 };
         Config *config = load_once(root, arena, draft);
 
-        for (unsigned i = 1; i < TRIES && config->fault.error < 0; i++)
+        for (unsigned i = 1; i < TRIES && config->fault.error < 0; i++) {
+                root_drop_fault(root);
                 config = load_once(root, arena, draft);
+        }
         return config;
 }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "host/root.h"
 
+#include "base/memory.h"
 #include "base/size.h"
 #include "base/text.h"
 #include "model/names.h"
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/magic.h>
 #include <linux/openat2.h>
 #include <stdio.h>
@@ -27,6 +29,7 @@ struct Root {
         int fd;
         char *path;
         Noted *fault; /* the first; who reads only may note it */
+        Noted *aside; /* the first of those that were forgotten, and not dropped */
 };
 
 static void close_fd(const int *fd) {
@@ -35,20 +38,18 @@ static void close_fd(const int *fd) {
 }
 
 int root_open(const char *path, Root **ret) {
-        Root *root = calloc(1, sizeof(Root));
+        char found[PATH_MAX];
+        int fd = realpath(path, found) ? open(found, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
 
-        if (!root)
-                return -ENOMEM;
-        root->fd = -1;
-        root->fault = calloc(1, sizeof(Noted));
-        root->path = root->fault ? realpath(path, NULL) : NULL;
-        root->fd = root->path ? open(root->path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
-        if (root->fd < 0) {
-                int r = -errno;
+        if (fd < 0)
+                return -errno;
+        Root *root = memory_new(sizeof(Root));
 
-                root_free(root);
-                return r;
-        }
+        root->fd = fd;
+        root->fault = memory_new(sizeof(Noted));
+        root->aside = memory_new(sizeof(Noted));
+        root->path = memory_new(strlen(found) + 1);
+        strcpy(root->path, found);
         *ret = root;
         return 0;
 }
@@ -57,9 +58,10 @@ Root *root_free(Root *root) {
         if (!root)
                 return NULL;
         close_fd(&root->fd);
-        free(root->fault);
-        free(root->path);
-        free(root);
+        memory_free(root->fault);
+        memory_free(root->aside);
+        memory_free(root->path);
+        memory_free(root);
         return NULL;
 }
 
@@ -79,7 +81,20 @@ char *root_path(Arena *arena, const Root *root, const char *path) {
 /* ---- what could not be read ---- */
 
 void root_forget_fault(const Root *root) {
+        if (root->aside->error == 0)
+                *root->aside = *root->fault;
+        root_drop_fault(root);
+}
+
+void root_drop_fault(const Root *root) {
         root->fault->error = 0;
+}
+
+ReadFault root_any_fault(const Root *root, Arena *arena) {
+        const Noted *noted = root->aside->error < 0 ? root->aside : root->fault;
+
+        return (ReadFault){noted->error,
+                           noted->error < 0 ? arena_strdup(arena, noted->path) : NULL};
 }
 
 ReadFault root_fault(const Root *root, Arena *arena) {
@@ -135,8 +150,8 @@ static int open_parent(const Root *root, const char *path, const char **ret_name
 
 /* ---- opening ---- */
 
-/* What the kernel makes up as it is read, and where reading may do something: no file of anybody's. */
-static bool is_of_kernel(int fd) {
+/* What the kernel makes up as it is read, and where reading may do something, is no file of anybody's: -EINVAL. */
+static int check_file_system(int fd) {
         static const uint32_t types[] = {
                 PROC_SUPER_MAGIC,      SYSFS_MAGIC,
                 CGROUP_SUPER_MAGIC,    CGROUP2_SUPER_MAGIC,
@@ -151,11 +166,11 @@ static bool is_of_kernel(int fd) {
         struct statfs found;
 
         if (fstatfs(fd, &found) < 0)
-                return true;
+                return -errno;
         for (size_t i = 0; i < ARRAY_LEN(types); i++)
                 if ((uint32_t) found.f_type == types[i])
-                        return true;
-        return false;
+                        return -EINVAL;
+        return 0;
 }
 
 /* Of what O_PATH has found: no path is gone along again, so that nothing else can take its place. */
@@ -198,9 +213,10 @@ static int open_regular(const Root *root, const char *path, RootJudge judge, voi
 
         if (found < 0)
                 return found;
-        if (is_of_kernel(found))
-                return -EINVAL;
-        int r = judge ? judge(userdata, &st) : 0;
+        int r = check_file_system(found);
+
+        if (r == 0 && judge)
+                r = judge(userdata, &st);
 
         return r < 0 ? r : open_again(found, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 }
@@ -551,20 +567,22 @@ static int compare_names(const void *a, const void *b) {
         return strcmp(*(char *const *) a, *(char *const *) b);
 }
 
-/* The one reader of directories: a read that fails looks like the end of the directory, but for errno. */
-static int read_names(Arena *arena, DIR *directory, Names *ret) {
+/* The one reader of directories. Not by opendir(3), which needs memory that may not be there. */
+static int read_names(Arena *arena, int directory, Names *ret) {
+        _Alignas(struct dirent64) char entries[8192];
         Names names = {};
+        ssize_t n;
 
-        for (;;) {
-                errno = 0;
-                const struct dirent *entry = readdir(directory);
-
-                if (!entry && errno != 0)
+        while ((n = getdents64(directory, entries, sizeof(entries))) != 0) {
+                if (n < 0)
                         return -errno;
-                if (!entry)
-                        break;
-                if (!text_equals(entry->d_name, ".") && !text_equals(entry->d_name, ".."))
-                        *vec_push(arena, &names) = arena_strdup(arena, entry->d_name);
+                for (ssize_t at = 0; at < n;) {
+                        const struct dirent64 *entry = (const void *) (entries + at);
+
+                        at += entry->d_reclen;
+                        if (!text_equals(entry->d_name, ".") && !text_equals(entry->d_name, ".."))
+                                *vec_push(arena, &names) = arena_strdup(arena, entry->d_name);
+                }
         }
         if (names.n > 0)
                 qsort(names.items, names.n, sizeof(char *), compare_names);
@@ -573,18 +591,9 @@ static int read_names(Arena *arena, DIR *directory, Names *ret) {
 }
 
 static int list_once(const Root *root, Arena *arena, const char *path, Names *ret) {
-        int fd = open_below(root, path, O_RDONLY | O_DIRECTORY, 0);
+        CLEANUP(close_fd) int fd = open_below(root, path, O_RDONLY | O_DIRECTORY, 0);
 
-        if (fd < 0)
-                return fd;
-        DIR *directory = fdopendir(fd);
-        int r = directory ? read_names(arena, directory, ret) : -errno;
-
-        if (directory)
-                closedir(directory);
-        else
-                close(fd);
-        return r;
+        return fd < 0 ? fd : read_names(arena, fd, ret);
 }
 
 int root_list(const Root *root, Arena *arena, const char *path, Names *ret) {

@@ -36,6 +36,11 @@ char *root_path(Arena *arena, const Root *root, const char *path);
 void root_forget_fault(const Root *root);
 ReadFault root_fault(const Root *root, Arena *arena);
 
+/* What has failed is tried again: it counts for nobody. Else whoever tells somebody what was read, asks for any
+ * fault of all this time, forgotten ones among them. */
+void root_drop_fault(const Root *root);
+ReadFault root_any_fault(const Root *root, Arena *arena);
+
 /* The whole of a regular file of at most MAX bytes (-EFBIG), NUL-terminated; *ret_size may be
  * NULL. -EINVAL for what is none, which is never opened: a device may act on that, a FIFO waits. Nor is
  * what the kernel makes up (/proc, /sys), to which a link may lead. */

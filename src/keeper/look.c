@@ -40,8 +40,10 @@ static Look *look_once(Arena *arena, const LookInput *input) {
 Look *look_at_host(Arena *arena, const LookInput *input) {
         Look *look = look_once(arena, input);
 
-        for (unsigned i = 1; i < TRIES && look->fault.error < 0; i++)
+        for (unsigned i = 1; i < TRIES && look->fault.error < 0; i++) {
+                root_drop_fault(input->root);
                 look = look_once(arena, input);
+        }
         return look;
 }
 
@@ -89,8 +91,10 @@ static Look *make_once(Arena *arena, const LookInput *input) {
 Look *look_make(Arena *arena, const LookInput *input) {
         Look *look = make_once(arena, input);
 
-        for (unsigned i = 1; i < TRIES && look->fault.error < 0; i++)
+        for (unsigned i = 1; i < TRIES && look->fault.error < 0; i++) {
+                root_drop_fault(input->root);
                 look = make_once(arena, input);
+        }
         return look;
 }
 

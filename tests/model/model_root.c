@@ -364,6 +364,10 @@ void root_forget_fault(const Root *root) {
         mutable(root)->fault_error = 0;
 }
 
+void root_drop_fault(const Root *root) {
+        root_forget_fault(root);
+}
+
 ReadFault root_fault(const Root *root, Arena *arena) {
         return (ReadFault){root->fault_error,
                            root->fault_error < 0 ? arena_strdup(arena, root->fault_path) : NULL};

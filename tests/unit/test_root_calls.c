@@ -7,7 +7,6 @@
 #include "support/tree.h"
 
 #include <dirent.h>
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -57,12 +56,8 @@ ssize_t read(int fd, void *buffer, size_t size) {
         return syscall(SYS_read, fd, buffer, size);
 }
 
-struct dirent *readdir(DIR *directory) {
-        static struct dirent *(*next)(DIR *);
-
-        if (!next)
-                *(void **) &next = dlsym(RTLD_NEXT, sizeof(long) == 4 ? "readdir64" : "readdir");
-        return fails(CALL_READDIR) ? NULL : next(directory);
+ssize_t getdents64(int directory, void *buffer, size_t size) {
+        return fails(CALL_READDIR) ? -1 : syscall(SYS_getdents64, directory, buffer, size);
 }
 
 int openat(int directory, const char *path, int flags, ...) {
@@ -127,7 +122,7 @@ static void test_a_directory_that_cannot_be_read(void **state) {
         tree_write(tree, "/d/a", "");
         tree_write(tree, "/d/b", "");
         for (size_t i = 0; i < ARRAY_LEN(errors); i++)
-                for (unsigned at = 1; at <= 4; at++) {
+                for (unsigned at = 1; at <= 2; at++) { /* the names, and that there are no more */
                         arm(CALL_READDIR, at, errors[i]);
                         assert_int_equal(root_list(tree->root, tree->arena, "/d", &names),
                                          -errors[i]);
