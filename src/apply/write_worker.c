@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "apply/write_worker.h"
 
+#include "base/memory.h"
 #include "host/clock.h"
 
 #include <pthread.h>
@@ -22,13 +23,11 @@ struct WriteWorker {
 };
 
 WriteWorker *write_worker_new(void) {
-        WriteWorker *worker = calloc(1, sizeof(WriteWorker));
+        WriteWorker *worker = memory_new(sizeof(WriteWorker));
 
-        if (!worker)
-                return NULL;
         worker->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
         if (worker->event_fd < 0) {
-                free(worker);
+                memory_free(worker);
                 return NULL;
         }
         return worker;
@@ -42,7 +41,7 @@ WriteWorker *write_worker_free(WriteWorker *worker) {
         if (worker->is_busy)
                 write_worker_finish(worker, &usec);
         close(worker->event_fd);
-        free(worker);
+        memory_free(worker);
         return NULL;
 }
 

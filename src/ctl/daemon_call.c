@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ctl/daemon_call.h"
 
+#include "base/memory.h"
 #include "host/clock.h"
 #include "ipc/manager_interface.h"
 #include "ipc/varlink_client.h"
@@ -38,10 +39,9 @@ static uint64_t silence_limit_usec(const Command *command) {
 
 int daemon_begin(Command *command, const char *method, json_t *parameters, bool more,
                  DaemonCall **ret) {
-        CLEANUP(daemon_endp) DaemonCall *call = calloc(1, sizeof(DaemonCall));
+        CLEANUP(daemon_endp) DaemonCall *call = memory_new(sizeof(DaemonCall));
         uint64_t limit_usec = silence_limit_usec(command);
-        int r = call ? varlink_client_connect(socket_path(command), limit_usec, &call->client)
-                     : -ENOMEM;
+        int r = varlink_client_connect(socket_path(command), limit_usec, &call->client);
 
         if (r < 0) {
                 json_decref(parameters);
@@ -61,7 +61,7 @@ DaemonCall *daemon_end(DaemonCall *call) {
         if (!call)
                 return NULL;
         varlink_client_free(call->client);
-        free(call);
+        memory_free(call);
         return NULL;
 }
 

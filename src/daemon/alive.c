@@ -29,16 +29,18 @@ static int on_alive(sd_event_source *source, uint64_t usec, void *userdata) {
                 return 0;
         }
         sd_notifyf(0, "EXTEND_TIMEOUT_USEC=%" PRIu64, extension_usec);
-        sd_event_source_set_time_relative(source, alive_usec);
-        return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+        manager_need(manager, sd_event_source_set_time_relative(source, alive_usec));
+        manager_need(manager, sd_event_source_set_enabled(source, SD_EVENT_ONESHOT));
+        return 0;
 }
 
 void alive_begin(Manager *manager) {
         if (manager->alive_timer)
                 return;
         sd_notifyf(0, "EXTEND_TIMEOUT_USEC=%" PRIu64, extension_usec);
-        sd_event_add_time_relative(manager->event, &manager->alive_timer, CLOCK_BOOTTIME,
-                                   alive_usec, 0, on_alive, manager);
+        manager_need(manager,
+                     sd_event_add_time_relative(manager->event, &manager->alive_timer,
+                                                CLOCK_BOOTTIME, alive_usec, 0, on_alive, manager));
 }
 
 void alive_end(Manager *manager) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "daemon/clients.h"
 
+#include "base/memory.h"
 #include "base/text.h"
 #include "host/clock.h"
 #include "host/log.h"
@@ -50,7 +51,7 @@ static void client_end(Client *client) {
         unit_query_free(client->query);
         sd_event_source_disable_unref(client->timer);
         arena_free(client->arena);
-        free(client);
+        memory_free(client);
 }
 
 static void on_closed(VarlinkCall *call, void *userdata) {
@@ -58,14 +59,9 @@ static void on_closed(VarlinkCall *call, void *userdata) {
         client_end(userdata);
 }
 
-/* NULL, and the call is answered, when there is no memory for it. */
 static Client *client_new(Manager *manager, VarlinkCall *call, const char *instance) {
-        Client *client = calloc(1, sizeof(Client));
+        Client *client = memory_new(sizeof(Client));
 
-        if (!client) {
-                varlink_call_reply(call, NULL);
-                return NULL;
-        }
         client->arena = arena_new();
         client->instance = arena_strdup(client->arena, instance);
         client->manager = manager;
@@ -74,6 +70,14 @@ static Client *client_new(Manager *manager, VarlinkCall *call, const char *insta
         manager->clients = client;
         varlink_call_set_closed_handler(call, on_closed, client);
         return client;
+}
+
+/* It is called again, by who has more memory perhaps. */
+static void hang_up(Client *client) {
+        VarlinkCall *call = client->call;
+
+        client_end(client);
+        varlink_call_reply(call, NULL);
 }
 
 void clients_drop(Manager *manager) {
@@ -110,8 +114,6 @@ static void method_describe(VarlinkCall *call, json_t *parameters, void *userdat
         }
         Client *client = client_new(manager, call, NULL);
 
-        if (!client)
-                return;
         client->kind = CLIENT_SUBSCRIBER;
         varlink_call_reply_continues(call, describe(manager));
 }
@@ -292,8 +294,6 @@ static void method_wait(VarlinkCall *call, json_t *parameters, void *userdata) {
         }
         Client *client = client_new(manager, call, name);
 
-        if (!client)
-                return;
         uint64_t usec = json_is_integer(timeout) ? (uint64_t) json_integer_value(timeout)
                                                  : config->wait_timeout_usec;
 
@@ -301,9 +301,12 @@ static void method_wait(VarlinkCall *call, json_t *parameters, void *userdata) {
         client->gate = (Gate){.instance = client->instance, .run = ""};
         /* What a round cannot change, or was tried just now, is answered without one. */
         client->may_try = may_begin_round(manager);
-        if (usec != UINT64_MAX)
-                sd_event_add_time_relative(manager->event, &client->timer, CLOCK_BOOTTIME, usec, 0,
-                                           on_gate_timeout, client);
+        if (usec != UINT64_MAX &&
+            sd_event_add_time_relative(manager->event, &client->timer, CLOCK_BOOTTIME, usec, 0,
+                                       on_gate_timeout, client) < 0) {
+                hang_up(client);
+                return;
+        }
         if (config->unit &&
             unit_cgroup_has_process(manager->root, config->unit, varlink_call_peer_pid(call)))
                 ask_who_starts(client, config->unit);
@@ -352,8 +355,6 @@ static void method_reload(VarlinkCall *call, json_t *parameters, void *userdata)
         Manager *manager = userdata;
         Client *client = client_new(manager, call, NULL);
 
-        if (!client)
-                return;
         client->kind = CLIENT_RELOAD;
         manager_reload(manager, json_is_true(json_object_get(parameters, "force")));
 }
@@ -395,8 +396,6 @@ static void method_release(VarlinkCall *call, json_t *parameters, void *userdata
         }
         Client *client = client_new(manager, call, name);
 
-        if (!client)
-                return;
         client->kind = CLIENT_RELEASE;
         keeper_release(manager->keeper, client->instance, clock_now_usec());
         manager_work(manager);
@@ -456,8 +455,6 @@ static void method_grow(VarlinkCall *call, json_t *parameters, void *userdata) {
         }
         Client *client = client_new(manager, call, name);
 
-        if (!client)
-                return;
         client->kind = CLIENT_GROW;
         if (keeper_grow(manager->keeper, config, &pages, clock_now_usec()))
                 manager_work(manager);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "daemon/manager.h"
 
+#include "base/memory.h"
 #include "base/text.h"
 #include "daemon/alive.h"
 #include "daemon/clients.h"
@@ -88,6 +89,14 @@ Status *manager_judge(const Manager *manager, Arena *arena) {
         return status;
 }
 
+void manager_need(Manager *manager, int error) {
+        if (error >= 0)
+                return;
+        log_line(LOG_ERR, "the event loop cannot take more (%s): the daemon is to be started anew",
+                 strerror(-error));
+        sd_event_exit(manager->event, error);
+}
+
 bool manager_is_retrying(const Manager *manager) {
         return manager->retry_timer || watch_is_settling(manager);
 }
@@ -119,10 +128,11 @@ static int on_retry(sd_event_source *source, uint64_t usec, void *userdata) {
 static void schedule_retry(Manager *manager) {
         uint64_t delay = manager->retry_delay_usec;
 
-        if (!keeper_wants_retry(manager->keeper, add_saturated(clock_now_usec(), delay)) ||
-            sd_event_add_time_relative(manager->event, &manager->retry_timer, CLOCK_BOOTTIME, delay,
-                                       USEC_PER_SEC, on_retry, manager) < 0)
+        if (!keeper_wants_retry(manager->keeper, add_saturated(clock_now_usec(), delay)))
                 return;
+        manager_need(manager, sd_event_add_time_relative(manager->event, &manager->retry_timer,
+                                                         CLOCK_BOOTTIME, delay, USEC_PER_SEC,
+                                                         on_retry, manager));
         manager->retry_delay_usec = MIN(delay * 2, retry_delay_max_usec);
 }
 
@@ -216,8 +226,9 @@ void manager_start(Manager *manager) {
         uint64_t boot_timeout_usec = keeper_config(manager->keeper)->host.boot_timeout_usec;
 
         if (boot_timeout_usec != UINT64_MAX)
-                sd_event_add_time_relative(manager->event, &manager->boot_timer, CLOCK_BOOTTIME,
-                                           boot_timeout_usec, 0, on_boot_timeout, manager);
+                manager_need(manager, sd_event_add_time_relative(
+                                              manager->event, &manager->boot_timer, CLOCK_BOOTTIME,
+                                              boot_timeout_usec, 0, on_boot_timeout, manager));
         if (is_rescue(manager)) {
                 keeper_hold_back(manager->keeper);
                 tell_ready(manager, manager_judge(manager, arena));
@@ -306,16 +317,14 @@ int manager_new(const Root *root, sd_event *event, Manager **ret) {
                 .version = HUGEPLAN_VERSION,
                 .url = "",
         };
-        CLEANUP(manager_freep) Manager *manager = calloc(1, sizeof(Manager));
+        CLEANUP(manager_freep) Manager *manager = memory_new(sizeof(Manager));
 
-        if (!manager)
-                return -ENOMEM;
         manager->root = root;
         manager->event = event;
         manager->keeper = keeper_new(root, on_event, manager);
         manager->server = varlink_server_new(interfaces, ARRAY_LEN(interfaces), &info, manager);
         manager->worker = write_worker_new();
-        if (!manager->keeper || !manager->server || !manager->worker)
+        if (!manager->server || !manager->worker)
                 return -errno;
         int r = sd_event_add_io(event, &manager->server_source, varlink_server_fd(manager->server),
                                 EPOLLIN, on_server, manager);
@@ -346,7 +355,7 @@ Manager *manager_free(Manager *manager) {
         write_worker_free(manager->worker);
         keeper_free(manager->keeper);
         outcome_free(&manager->outcome);
-        free(manager);
+        memory_free(manager);
         return NULL;
 }
 

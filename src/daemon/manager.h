@@ -57,6 +57,10 @@ void manager_begin_round(Manager *manager);
 /* Goes on with a round that the keeper has begun. */
 void manager_work(Manager *manager);
 
+/* Of a timer that could not be set (negative errno) nothing would ever come: the daemon ends, and the next one
+ * goes on from the state on /run. */
+void manager_need(Manager *manager, int error);
+
 /* What is true now, from fresh counts; in ARENA. */
 Status *manager_judge(const Manager *manager, Arena *arena);
 

@@ -190,8 +190,9 @@ static void arm_units(Manager *manager, uint64_t delay_usec) {
         uint64_t at = clock_now_usec() + delay_usec, armed;
 
         if (!manager->watch.units_timer)
-                sd_event_add_time(manager->event, &manager->watch.units_timer, CLOCK_BOOTTIME, at,
-                                  0, on_units_settled, manager);
+                manager_need(manager,
+                             sd_event_add_time(manager->event, &manager->watch.units_timer,
+                                               CLOCK_BOOTTIME, at, 0, on_units_settled, manager));
         else if (sd_event_source_get_time(manager->watch.units_timer, &armed) >= 0 && at < armed)
                 sd_event_source_set_time(manager->watch.units_timer, at);
 }
@@ -203,8 +204,9 @@ static void arm_settle(Manager *manager, uint64_t delay_usec) {
 
         if (!watch->settle_timer) {
                 watch->settle_latest_usec = now + settle_max_usec;
-                sd_event_add_time(manager->event, &watch->settle_timer, CLOCK_BOOTTIME, at, 0,
-                                  on_settled, manager);
+                manager_need(manager,
+                             sd_event_add_time(manager->event, &watch->settle_timer, CLOCK_BOOTTIME,
+                                               at, 0, on_settled, manager));
                 return;
         }
         at = MIN(at, watch->settle_latest_usec);
@@ -458,14 +460,15 @@ static void watch_uevents(Manager *manager) {
 static int on_slow(sd_event_source *source, uint64_t usec, void *userdata) {
         (void) usec;
         verify(userdata);
-        sd_event_source_set_time_relative(source, slow_usec);
-        sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+        manager_need(userdata, sd_event_source_set_time_relative(source, slow_usec));
+        manager_need(userdata, sd_event_source_set_enabled(source, SD_EVENT_ONESHOT));
         return 0;
 }
 
 void watch_start(Manager *manager) {
-        sd_event_add_time_relative(manager->event, &manager->watch.slow_timer, CLOCK_BOOTTIME,
-                                   slow_usec, slow_slack_usec, on_slow, manager);
+        manager_need(manager, sd_event_add_time_relative(manager->event, &manager->watch.slow_timer,
+                                                         CLOCK_BOOTTIME, slow_usec, slow_slack_usec,
+                                                         on_slow, manager));
         if (root_is_host(manager->root))
                 watch_uevents(manager);
 }

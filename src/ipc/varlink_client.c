@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ipc/varlink_client.h"
 
+#include "base/memory.h"
 #include "base/size.h"
 #include "ipc/varlink_frame.h"
 
@@ -122,11 +123,7 @@ int varlink_client_connect(const char *path, uint64_t timeout_usec, VarlinkClien
 
         if (fd < 0)
                 return fd;
-        client = calloc(1, sizeof(*client));
-        if (!client) {
-                close(fd);
-                return -ENOMEM;
-        }
+        client = memory_new(sizeof(*client));
         *client = (VarlinkClient){
                 .fd = fd,
                 .reader = varlink_reader_make(REPLY_BYTES_MAX),
@@ -142,7 +139,7 @@ VarlinkClient *varlink_client_free(VarlinkClient *client) {
         close(client->fd);
         varlink_reader_done(&client->reader);
         varlink_writer_done(&client->writer);
-        free(client);
+        memory_free(client);
         return NULL;
 }
 

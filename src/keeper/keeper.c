@@ -653,10 +653,8 @@ bool keeper_finish_start(Keeper *keeper) {
 }
 
 Keeper *keeper_new(const Root *root, KeeperListener listener, void *userdata) {
-        Keeper *keeper = calloc(1, sizeof(Keeper));
+        Keeper *keeper = memory_new(sizeof(Keeper));
 
-        if (!keeper)
-                return NULL;
         *keeper = (Keeper){
                 .root = root,
                 .listener = listener,
@@ -687,7 +685,7 @@ Keeper *keeper_free(Keeper *keeper) {
         arena_free(keeper->told_arena);
         arena_free(keeper->fault_arena);
         arena_free(keeper->lost_arena);
-        free(keeper);
+        memory_free(keeper);
         return NULL;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "systemd/unit_manager.h"
 
+#include "base/memory.h"
 #include "base/text.h"
 #include "host/clock.h"
 #include "model/names.h"
@@ -108,7 +109,9 @@ static int read_command(Reading *reading, sd_bus_message *message, SourceNames *
         if (r <= 0)
                 return r;
         r = read_text(reading->arena, message, &path);
-        if (r > 0)
+        if (r == 0)
+                r = -EBADMSG;
+        if (r >= 0)
                 r = read_texts(reading->arena, message, &words);
         if (r >= 0)
                 r = sd_bus_message_skip(message, "bttttuii");
@@ -315,10 +318,8 @@ static int ask_all(UnitQuery *query, unsigned wanted, LoadedUnit *unit) {
 
 int unit_query_new(const Root *root, Arena *arena, const SourceNames *names, unsigned wanted,
                    UnitQuery **ret) {
-        CLEANUP(unit_query_freep) UnitQuery *query = calloc(1, sizeof(UnitQuery));
+        CLEANUP(unit_query_freep) UnitQuery *query = memory_new(sizeof(UnitQuery));
 
-        if (!query)
-                return -ENOMEM;
         query->arena = arena;
         VEC_FOREACH(name, names)
                 *vec_push(arena, &query->units) = (LoadedUnit){
@@ -348,7 +349,7 @@ UnitQuery *unit_query_free(UnitQuery *query) {
         if (query->bus)
                 sd_bus_detach_event(query->bus);
         sd_bus_close_unref(query->bus);
-        free(query);
+        memory_free(query);
         return NULL;
 }
 
