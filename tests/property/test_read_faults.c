@@ -3,10 +3,13 @@
 /* What could not be read is not empty. On the model of the kernel each read of a start, of a reload, of a
  * look by the way and of a gate fails: once, a few times in a row, or for good from then on. No pool is
  * lowered by it, nobody loses his pages, what lasts is told with path and errno, and when the host can be
- * read again everything is as it would have been.
+ * read again everything is as it would have been. The same where the heap is exhausted: this program is linked
+ * with --wrap=calloc.
  *
- *     test-read-faults [STRIDE]      every STRIDE-th read only */
+ *     test-read-faults [STRIDE]      every STRIDE-th read and allocation; without it, every read, and some
+ *                                    allocations */
 
+#include "base/memory.h"
 #include "base/size.h"
 #include "base/text.h"
 #include "keeper/keeper.h"
@@ -14,10 +17,22 @@
 #include "model/names.h"
 #include "model/problem.h"
 
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 enum { NODES = 2 };
+
+void *__real_calloc(size_t n, size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+
+/* From the n-th allocation on, so many fail. */
+static struct { uint64_t n, at, times; } heap = {.at = UINT64_MAX};
+
+void *__wrap_calloc(size_t n, size_t size) {
+        heap.n++;
+        return heap.n >= heap.at && heap.n - heap.at < heap.times ? NULL : __real_calloc(n, size);
+}
 
 typedef struct Host {
         Arena *arena;
@@ -32,6 +47,7 @@ typedef struct Host {
 } Host;
 
 static unsigned stride = 1;
+static unsigned heap_stride = 13;
 static uint64_t n_runs, n_told;
 
 static void require(const Host *host, bool holds, const char *why) {
@@ -273,6 +289,51 @@ static void test_every_read(void) {
         }
 }
 
+static uint64_t count_allocations(void (*act)(Host *host)) {
+        Host *host = host_new("undisturbed");
+        uint64_t before = heap.n;
+
+        act(host);
+        uint64_t n = heap.n - before;
+
+        host_free(host);
+        return n;
+}
+
+/* What is made of the reserve is given up, and made again when there is memory. */
+static void run_without_memory(size_t a, uint64_t n, size_t length) {
+        char what[128];
+
+        snprintf(what, sizeof(what), "%s: allocation %" PRIu64 " fails %s", acts[a].name, n,
+                 lengths[length].name);
+        Host *host = host_new(what);
+        unsigned n_shortages = memory_shortages();
+
+        host->told.length = 0;
+        heap.times = lengths[length].times;
+        heap.at = heap.n + n;
+        acts[a].act(host);
+        heap.at = UINT64_MAX;
+        require(host, memory_shortages() != n_shortages, "the reserve was not needed");
+        if (n == 1 && heap.times == UINT64_MAX && acts[a].act != start_again)
+                require(host, strstr(text_string(&host->told), "there is no memory"),
+                        "the lack of memory is not told");
+        check_end(host, acts[a].act, 1, 0);
+        host_free(host);
+        n_runs++;
+}
+
+static void test_every_allocation(void) {
+        for (size_t a = 0; a < ARRAY_LEN(acts); a++) {
+                uint64_t n_allocations = count_allocations(acts[a].act);
+
+                for (size_t k = 0; k < ARRAY_LEN(lengths); k++)
+                        for (uint64_t n = 1 + k % heap_stride; n <= n_allocations; n += heap_stride)
+                                run_without_memory(a, n, k);
+                printf("%s: %" PRIu64 " allocations\n", acts[a].name, n_allocations);
+        }
+}
+
 /* Each file and directory that matters, broken for good: told by name, and nothing is done. */
 static void test_what_is_told(void) {
         static const char *const paths[] = {
@@ -428,12 +489,14 @@ int main(int argc, char **argv) {
         uint64_t number;
 
         if (argc > 1 && parse_u64(argv[1], &number) == 0 && number > 0)
-                stride = (unsigned) number;
+                stride = heap_stride = (unsigned) number;
+        json_set_alloc_funcs(memory_new, memory_free);
         setvbuf(stdout, NULL, _IOLBF, 0);
         test_what_is_told();
         test_a_file_unread_for_good();
         test_a_count_unread_between_writes();
         test_every_read();
+        test_every_allocation();
         test_reload_gives_back_whole();
         printf("%" PRIu64 " runs\n", n_runs);
         return 0;

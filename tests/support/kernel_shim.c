@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,6 +146,9 @@ static void set(int fd, const char *value) {
         close(locked);
 }
 
+/* In fault_shim.c, where that is preloaded before this: what the kernel does does not fail. */
+__attribute__((weak)) void fault_pause(bool is_paused);
+
 ssize_t write(int fd, const void *bytes, size_t n) {
         static ssize_t (*next)(int, const void *, size_t);
         char value[32] = "";
@@ -152,6 +156,10 @@ ssize_t write(int fd, const void *bytes, size_t n) {
         if (!next)
                 *(void **) &next = dlsym(RTLD_NEXT, "write");
         memcpy(value, bytes, n < sizeof(value) ? n : sizeof(value) - 1);
+        if (fault_pause)
+                fault_pause(true);
         set(fd, value);
+        if (fault_pause)
+                fault_pause(false);
         return next(fd, bytes, n);
 }

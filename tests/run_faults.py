@@ -1,0 +1,463 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Lets each allocation and each system call of the three programs fail, once, and from there on.
+
+usage: run_faults.py --hugepland=PROGRAM --hugeplanctl=PROGRAM --generator=PROGRAM --shim=LIBRARY
+                     --faults=LIBRARY [--whole] [TEST...]
+
+The programs are built without sanitizers, and support/fault_shim.c is preloaded. A program is run once to
+count its calls; then again for the n-th of them. Some n are drawn; with --whole, or HUGEPLAN_FAULTS=whole,
+each is played. What holds of each run:
+
+    generator    all drop-ins, each as it should be, or exit code 1 and a message
+    hugeplanctl  the text that it should print, or another exit code than 0, and a message
+    hugepland    it serves, or has ended with a message; no pool is lowered, nobody's pages are; and the
+                 next one, on a host that is well again, makes everything as it should be
+"""
+
+from __future__ import annotations
+
+import argparse
+import concurrent.futures
+import contextlib
+import dataclasses
+import errno
+import json
+import os
+import pathlib
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Iterator
+
+import run_cases
+import run_daemon
+from run_daemon import Failure, check
+
+FILES = "open,read,fstat,fstatfs,lseek,getdents64,readlink"
+CHANGES = "write,close,fsync,fchmod,mkdir,unlink,symlink,rename,link"
+SOCKETS = "socket,bind,listen,connect,accept,setsockopt,getsockopt,send,recv"
+LOOP = "epoll,descriptor,timerfd,inotify_add_watch,thread,fork"
+SHORT = 0  # no error, but half of what was to be read or written
+PARTIAL = "read,write,send,recv"
+
+
+@dataclasses.dataclass(frozen=True)
+class Fault:
+    calls: str
+    error: int
+    is_forever: bool
+    at: int = 0
+
+    def __str__(self) -> str:
+        what = errno.errorcode[self.error] if self.error else "half of it"
+        return f"{self.calls} {self.at}{' and after' if self.is_forever else ''}: {what}"
+
+
+MEMORY = [Fault("memory", errno.ENOMEM, is_forever) for is_forever in (False, True)]
+
+
+def system_faults(calls: str, *errors: int) -> list[Fault]:
+    return [Fault(calls, error, False) for error in errors]
+
+
+@dataclasses.dataclass
+class Programs:
+    hugepland: pathlib.Path
+    hugeplanctl: pathlib.Path
+    generator: pathlib.Path
+    shim: pathlib.Path
+    faults: pathlib.Path
+    is_whole: bool
+
+
+@dataclasses.dataclass
+class Done:
+    code: int
+    output: str
+    errors: str
+
+
+class Bench:
+    """A host, and a place for what one run of a program on it leaves."""
+
+    def __init__(self, programs: Programs, root: pathlib.Path, place: pathlib.Path | None = None) -> None:
+        self.programs = programs
+        self.root = root
+        self.place = place or root.parent
+        self.log = self.place / "faults"
+
+    @contextlib.contextmanager
+    def another(self) -> Iterator[Bench]:
+        """The same host, and another place."""
+        with tempfile.TemporaryDirectory(dir=self.root.parent) as name:
+            yield Bench(self.programs, self.root, pathlib.Path(name))
+
+    def environment(self, fault: Fault) -> dict[str, str]:
+        environment = {"LD_PRELOAD": str(self.programs.faults), "FAULT_CALLS": fault.calls,
+                       "FAULT_AT": str(fault.at), "FAULT_ERROR": str(fault.error),
+                       "FAULT_ROOT": str(self.root.parent), "FAULT_LOG": str(self.log)}
+        return environment | ({"FAULT_FOREVER": "1"} if fault.is_forever else {})
+
+    def run(self, fault: Fault | None, *command: object) -> Done:
+        environment = run_cases.ENVIRONMENT | (self.environment(fault) if fault else {})
+        done = subprocess.run([*run_cases.WRAPPER, *map(str, command)], check=False, text=True, cwd=self.root,
+                              capture_output=True, timeout=60, stdin=subprocess.DEVNULL, env=environment)
+        return Done(done.returncode, done.stdout, done.stderr)
+
+    def counted(self) -> int:
+        """After a run with FAULT_AT=0: the calls of the largest of its processes."""
+        return max(map(int, self.log.read_text().split()))
+
+    def failed(self) -> str:
+        return self.log.read_text().strip() if self.log.exists() else "nothing"
+
+
+@contextlib.contextmanager
+def bench_of(programs: Programs, case: str) -> Iterator[Bench]:
+    with tempfile.TemporaryDirectory(prefix="hugeplan-faults-") as name:
+        root = pathlib.Path(name).resolve() / "root"
+        run_cases.make_root(run_cases.HERE / "cases" / case, root)
+        yield Bench(programs, root)
+
+
+# Each has a program wait for a third of a second, or many connections fail: also in the whole, some.
+FOREVER_SHARE = 60
+
+
+def draw(n: int, share: int, kind: Fault, is_whole: bool) -> list[int]:
+    """About SHARE of 1 to N, each part of the run among them; other ones each day, the same within it."""
+    if is_whole:
+        share = FOREVER_SHARE if kind.is_forever and kind.calls != "memory" else n
+    if n <= share:
+        return list(range(1, n + 1))
+    dice = random.Random(f"{time.strftime('%F')} {kind}")
+    return [dice.randrange(i * n // share, (i + 1) * n // share) + 1 for i in range(share)]
+
+
+Run = Callable[[Fault], int]
+
+
+def play(programs: Programs, kinds: list[Fault], share: int, run: Run) -> int:
+    """RUN does and judges one run, and gives its number of calls; here the number of runs."""
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        counts = list(pool.map(run, kinds))
+        runs = [pool.submit(run, dataclasses.replace(kind, at=at)) for kind, n in zip(kinds, counts)
+                for at in draw(n, share, kind, programs.is_whole)]
+        failures = [str(each.exception()) for each in runs if each.exception()]
+    check(not failures, f"{len(failures)} of {len(runs)} runs\n" + "\n".join(failures[:5]))
+    return len(runs)
+
+
+def play_on(bench: Bench, kinds: list[Fault], share: int, run_and_judge: Callable[[Bench, Fault], None]) -> int:
+    """All on one host, which nobody changes."""
+    def run(fault: Fault) -> int:
+        with bench.another() as own:
+            try:
+                run_and_judge(own, fault)
+            except (Failure, subprocess.TimeoutExpired) as failure:
+                raise Failure(f"{fault} ({own.failed()}): {failure}") from failure
+            return own.counted() if fault.at == 0 else 0
+    return play(bench.programs, kinds, share, run)
+
+
+def check_ended(done: Done) -> None:
+    check(done.code >= 0, f"ended by signal {-done.code}\n{done.errors}")
+
+
+# ---- generator ----
+
+def generate(bench: Bench, fault: Fault | None) -> tuple[Done, dict[str, str]]:
+    output = bench.place / "output"
+    output.mkdir()
+    done = bench.run(fault, bench.programs.generator, f"--root={bench.root}", output)
+    files = {str(path.relative_to(output)): str(path.readlink()) if path.is_symlink() else path.read_text()
+             for path in output.rglob("*") if not path.is_dir() or path.is_symlink()}
+    return done, files
+
+
+def is_draft(name: str) -> bool:
+    return pathlib.PurePath(name).name.startswith(".#")
+
+
+def judge_generated(done: Done, files: dict[str, str], expected: dict[str, str]) -> None:
+    check_ended(done)
+    files = {name: text for name, text in files.items() if not is_draft(name)}
+    for name, text in files.items():
+        check(text == expected.get(name), f"{name} is another one:\n{text}")
+    check(done.code in (0, 1), f"exit code {done.code}")
+    check(done.code == 1 or files == expected,
+          f"exit code 0 without {sorted(expected.keys() - files.keys())}\n{done.errors}")
+    check(done.code == 0 or bool(done.errors), "it does not say what is wrong")
+
+
+def play_generator(programs: Programs, case: str, kinds: list[Fault], share: int) -> int:
+    with bench_of(programs, case) as bench:
+        done, expected = generate(bench, None)
+        check(done.code == 0 and len(expected) > 0, f"{case}: {done}")
+        return play_on(bench, kinds, share,
+                       lambda own, fault: judge_generated(*generate(own, fault), expected))
+
+
+def test_generator_memory(programs: Programs) -> int:
+    return sum(play_generator(programs, case, MEMORY, 15) for case in ("mounts", "eight-nodes"))
+
+
+def test_generator_calls(programs: Programs) -> int:
+    once = [*system_faults(FILES, errno.EIO, errno.EMFILE, errno.EINTR, errno.ENOMEM),
+            *system_faults(CHANGES, errno.EIO, errno.ENOSPC),
+            *system_faults("write,fsync", errno.EINTR), *system_faults(PARTIAL, SHORT)]
+    forever = [dataclasses.replace(kind, is_forever=True) for kind in once if kind.error == errno.EIO]
+    return sum(play_generator(programs, case, kinds, share)
+               for case in ("mounts", "fences") for kinds, share in ((once, 5), (forever, 1)))
+
+
+# ---- hugeplanctl ----
+
+def without_daemon(text: str) -> str:
+    """What is read from the files is the same, and why that was done is told."""
+    text = re.sub(r"warning: hugepland cannot be reached .*\n +what to do: .*\n", "", text)
+    return text.replace("; no daemon", "").rstrip()
+
+
+def judge_printed(done: Done, expected: Done) -> None:
+    check_ended(done)
+    check(done.code in (0, 1, 3, 4, 75), f"exit code {done.code}")
+    if done.code == expected.code and without_daemon(done.output) == without_daemon(expected.output):
+        return
+    check(done.code != 0, f"exit code 0, and it prints\n{done.output}{done.errors}--- instead of\n{expected.output}")
+    check(bool(done.errors) or "cannot" in done.output,
+          f"exit code {done.code} instead of {expected.code}, and no word why\n{done.output}")
+
+
+def play_verb(bench: Bench, kinds: list[Fault], share: int, *verb: str) -> int:
+    command = (bench.programs.hugeplanctl, f"--root={bench.root}", *verb)
+    expected = bench.run(None, *command)
+    return play_on(bench, kinds, share,
+                   lambda own, fault: judge_printed(own.run(fault, *command), expected))
+
+
+READING = [*system_faults(FILES, errno.EIO, errno.EMFILE, errno.EINTR),
+           *system_faults("write", errno.EIO, errno.ENOSPC), *system_faults(PARTIAL, SHORT)]
+ALONE = [("plan",), ("--json=short", "plan"), ("check",), ("status",), ("wait", "--all"), ("suggest",), ("cmdline",),
+         ("cat-config",), ("pam-limits",)]
+
+
+def test_verbs_memory(programs: Programs) -> int:
+    n_runs = 0
+    for case in ("eight-nodes", "running"):
+        with bench_of(programs, case) as bench:
+            n_runs += sum(play_verb(bench, MEMORY, 3, *verb) for verb in ALONE)
+    return n_runs
+
+
+def test_verbs_calls(programs: Programs) -> int:
+    n_runs = 0
+    for case in ("running", "mounts"):
+        with bench_of(programs, case) as bench:
+            n_runs += sum(play_verb(bench, READING, 1, *verb) for verb in ALONE)
+    return n_runs
+
+
+# ---- hugepland ----
+
+PG = "[Instance]\nPages=400\nUnit=pg.service\n"
+GROWN = "[Instance]\nPages=600\nUnit=pg.service\n"
+SMALL = "[Instance]\nPages=10\nNodes=2\n"
+POOLS = (0, 2)  # the nodes of the fixture
+FOUND = 20  # pages that somebody else has reserved before
+
+
+class Life:
+    """One daemon from start to end, on a fixture, with what is asked of it meanwhile."""
+
+    def __init__(self, bench: Bench, host: run_daemon.Host, fault: Fault | None) -> None:
+        self.bench, self.host = bench, host
+        more = bench.environment(fault) if fault else {}
+        if fault:
+            # What fails does so before the kernel hears of it.
+            more["LD_PRELOAD"] += f":{bench.programs.shim}"
+        self.daemon = host.spawn(more_environment=more)
+        self.may_be_mute = fault is not None and fault.is_forever
+
+    def pools(self) -> tuple[int, ...]:
+        return tuple(self.host.pool(node) for node in POOLS)
+
+    def is_over(self) -> bool:
+        return self.daemon.poll() is not None
+
+    def ask(self, *arguments: str) -> Done:
+        return self.bench.run(None, self.bench.programs.hugeplanctl, f"--root={self.bench.root}", *arguments)
+
+    def is_idle(self) -> bool:
+        done = self.ask("--json=short", "status")
+        return done.code in (0, 3) and json.loads(done.output)["host"]["phase"] in ("idle", "retrying")
+
+    def wait_idle(self) -> None:
+        """Who has not even what a connection takes may serve nobody."""
+        start = time.monotonic()
+        while not self.is_over() and not self.is_idle():
+            taken = time.monotonic() - start
+            if self.may_be_mute and taken > 1:
+                return
+            check(taken < 20, f"it does not come to rest\n{self.host.log(self.daemon)}")
+
+    def check_pools(self, *least: int) -> None:
+        """One that is being written is empty for a moment."""
+        run_daemon.wait_until("the pools", lambda: self.is_over() or min(self.pools()) >= 0)
+        if self.is_over():
+            self.host.kernel.mend()
+        now = self.pools()
+        check(all(pages >= floor for pages, floor in zip(now, least)), f"the pools are {now}, not {least}")
+
+    def end(self) -> None:
+        self.daemon.terminate()
+        code = self.daemon.wait(20)
+        self.host.daemons.remove(self.daemon)
+        log = self.host.log(self.daemon)
+        check(code in (0, 1), f"it ended with {code}\n{log}")
+        check(code == 0 or bool(log), "it ended with 1, and did not say why")
+
+
+def make_host(programs: Programs, root: pathlib.Path) -> run_daemon.Host:
+    run_daemon.unpack_host.unpack(run_daemon.HERE / "hosts" / "two-nodes-hole.tree", root)
+    host = run_daemon.Host(root, programs.hugepland, programs.hugeplanctl, programs.shim)
+    host.kernel = run_daemon.Kernel(root)
+    host.kernel.start()
+    host.kernel.set_pages(host.pool_path(0).parent, FOUND)
+    host.config("20-pg.conf", PG)
+    host.config("30-small.conf", SMALL)
+    return host
+
+
+def live(programs: Programs, bench: Bench, host: run_daemon.Host, fault: Fault | None) -> None:
+    """Start, gate, reload, status; then the same by another daemon, to which nothing happens."""
+    life = Life(bench, host, fault)
+    life.wait_idle()
+    life.check_pools(FOUND, 0)
+    granted = 0
+    if not life.is_over() and life.ask("--timeout=300ms", "wait", "pg").code == 0:
+        granted = 200
+    life.check_pools(max(FOUND, granted), granted)
+    host.config("20-pg.conf", GROWN)
+    if not life.is_over():
+        done = life.ask("reload")
+        check(done.code in (0, 1, 3), f"reload: {done}")
+        if done.code == 0:
+            granted = 300
+    life.check_pools(max(FOUND, granted), granted)
+    life.wait_idle()
+    life.end()
+    life.check_pools(max(FOUND, granted), granted)
+    well = Life(bench, host, None)
+    well.wait_idle()
+    done = well.ask("--json=short", "status")
+    verdicts = {each["name"]: each["verdict"] for each in json.loads(done.output)["instances"]}
+    check(verdicts == {"pg": "ready", "small": "ready"}, f"afterwards {verdicts}\n{done.output}")
+    check(well.pools() == (300, 310), f"afterwards the pools are {well.pools()}")
+    check("broken" not in host.log(well.daemon), host.log(well.daemon))
+    well.end()
+
+
+def live_once(programs: Programs, directory: pathlib.Path, fault: Fault) -> int:
+    place = directory / f"{fault.calls[:6]}-{fault.error}-{fault.is_forever}-{fault.at}"
+    place.mkdir()
+    host = make_host(programs, place / "root")
+    bench = Bench(programs, place / "root")
+    try:
+        live(programs, bench, host, fault)
+        return bench.counted() if fault.at == 0 else 0
+    except (Failure, subprocess.TimeoutExpired) as failure:
+        logs = "".join(path.read_text() for path in place.glob("log-*"))
+        raise Failure(f"{fault} ({bench.failed()}): {failure}\n--- logs\n{logs}") from failure
+    finally:
+        host.end()
+        shutil.rmtree(place)
+
+
+def play_daemon(programs: Programs, kinds: list[Fault], share: int) -> int:
+    with tempfile.TemporaryDirectory(prefix="hugeplan-faults-") as name:
+        directory = pathlib.Path(name).resolve()
+        return play(programs, kinds, share, lambda fault: live_once(programs, directory, fault))
+
+
+def test_daemon_memory(programs: Programs) -> int:
+    return play_daemon(programs, MEMORY, 4)
+
+
+def test_daemon_calls(programs: Programs) -> int:
+    return play_daemon(programs, [*system_faults(FILES, errno.EIO, errno.EMFILE),
+                                  *system_faults(CHANGES, errno.EIO, errno.ENOSPC),
+                                  *system_faults(SOCKETS, errno.ENOMEM),
+                                  *system_faults(PARTIAL, SHORT),
+                                  *system_faults(LOOP, errno.EMFILE)], 1)
+
+
+# ---- hugeplanctl, and a daemon to which nothing happens ----
+
+def play_served(programs: Programs, kinds: list[Fault], share: int) -> int:
+    """What it asks changes nothing: the reload reads what is there already."""
+    with tempfile.TemporaryDirectory(prefix="hugeplan-faults-") as name:
+        host = make_host(programs, pathlib.Path(name).resolve() / "root")
+        bench = Bench(programs, host.root)
+        try:
+            life = Life(bench, host, None)
+            life.wait_idle()
+            n_runs = sum(play_verb(bench, kinds, share, *verb)
+                         for verb in (("status",), ("wait", "pg"), ("reload",)))
+            life.check_pools(200, 200)
+            life.end()
+        finally:
+            host.end()
+        return n_runs
+
+
+def test_served_memory(programs: Programs) -> int:
+    return play_served(programs, MEMORY, 3)
+
+
+def test_served_calls(programs: Programs) -> int:
+    return play_served(programs, [*READING, *system_faults(SOCKETS, errno.ENOMEM)], 1)
+
+
+# ---- all ----
+
+TESTS = [test_generator_memory, test_generator_calls, test_verbs_memory, test_verbs_calls,
+         test_daemon_memory, test_daemon_calls, test_served_memory, test_served_calls]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    for name in ("hugepland", "hugeplanctl", "generator", "shim", "faults"):
+        parser.add_argument(f"--{name}", required=True, type=pathlib.Path)
+    parser.add_argument("--whole", action="store_true")
+    parser.add_argument("tests", nargs="*")
+    arguments = parser.parse_args()
+    programs = Programs(arguments.hugepland.resolve(), arguments.hugeplanctl.resolve(),
+                        arguments.generator.resolve(), arguments.shim.resolve(), arguments.faults.resolve(),
+                        arguments.whole or os.environ.get("HUGEPLAN_FAULTS") == "whole")
+    n_failed = 0
+    for test in TESTS:
+        if arguments.tests and test.__name__ not in arguments.tests:
+            continue
+        start = time.monotonic()
+        try:
+            n_runs = test(programs)
+            print(f"ok   {test.__name__}: {n_runs} runs ({time.monotonic() - start:.2f} s)", flush=True)
+        except Failure as failure:
+            n_failed += 1
+            print(f"FAIL {test.__name__}: {failure}", flush=True)
+        except Exception:  # what goes wrong in a test is its failure, not that of the others
+            n_failed += 1
+            print(f"FAIL {test.__name__}:", flush=True)
+            traceback.print_exc(file=sys.stdout)
+    return 1 if n_failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
