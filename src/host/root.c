@@ -39,8 +39,11 @@ static void close_fd(const int *fd) {
 
 int root_open(const char *path, Root **ret) {
         char found[PATH_MAX];
-        int fd = realpath(path, found) ? open(found, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+        int fd;
 
+        do
+                fd = realpath(path, found) ? open(found, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+        while (fd < 0 && errno == EINTR);
         if (fd < 0)
                 return -errno;
         Root *root = memory_new(sizeof(Root));
