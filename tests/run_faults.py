@@ -264,6 +264,26 @@ def test_verbs_calls(programs: Programs) -> int:
     return n_runs
 
 
+# ---- the reserve ----
+
+def test_reserve(programs: Programs) -> int:
+    """Without a byte of heap from the first moment on, a large host is planned and described all the same."""
+    none = Fault("memory", errno.ENOMEM, True, 1)
+    commands = [("plan",), ("status",), ("--json=short", "status")]
+    with bench_of(programs, "eight-nodes") as bench:
+        for i in range(90):
+            (bench.root / f"etc/hugeplan.d/{i}-db{i}.conf").write_text(
+                f"[Instance]\nEngine=postgresql\nMemory=100M\nUnit=db{i}.service\n")
+        for command in ((programs.hugeplanctl, f"--root={bench.root}", *verb) for verb in commands):
+            done, expected = bench.run(none, *command), bench.run(None, *command)
+            check((done.code, done.output) == (expected.code, expected.output),
+                  f"{command}: {done.code}\n{done.errors}")
+        with bench.another() as one, bench.another() as other:
+            done, files = generate(one, none)
+            check(done.code == 0 and files == generate(other, None)[1], f"generator: {done}")
+    return len(commands) + 1
+
+
 # ---- hugepland ----
 
 PG = "[Instance]\nPages=400\nUnit=pg.service\n"
@@ -427,7 +447,7 @@ def test_served_calls(programs: Programs) -> int:
 
 # ---- all ----
 
-TESTS = [test_generator_memory, test_generator_calls, test_verbs_memory, test_verbs_calls,
+TESTS = [test_generator_memory, test_generator_calls, test_verbs_memory, test_verbs_calls, test_reserve,
          test_daemon_memory, test_daemon_calls, test_served_memory, test_served_calls]
 
 
