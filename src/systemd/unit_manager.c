@@ -183,6 +183,18 @@ static int read_active_state(Reading *reading, sd_bus_message *message) {
         return read_text(reading->arena, message, &reading->unit->active_state);
 }
 
+static int read_sub_state(Reading *reading, sd_bus_message *message) {
+        return read_text(reading->arena, message, &reading->unit->sub_state);
+}
+
+static int read_control_pid(Reading *reading, sd_bus_message *message) {
+        return sd_bus_message_read_basic(message, 'u', &reading->unit->control_pid);
+}
+
+static int read_main_pid(Reading *reading, sd_bus_message *message) {
+        return sd_bus_message_read_basic(message, 'u', &reading->unit->main_pid);
+}
+
 static int read_control_group(Reading *reading, sd_bus_message *message) {
         return read_text(reading->arena, message, &reading->unit->control_group);
 }
@@ -229,7 +241,10 @@ static const Property properties[] = {
         {SERVICE ".Unit", "DropInPaths", "as", read_dropins, UNIT_QUERY_LOADED},
         {SERVICE ".Unit", "After", "as", read_after, UNIT_QUERY_LOADED},
         {SERVICE ".Unit", "ActiveState", "s", read_active_state, UNIT_QUERY_RUN},
+        {SERVICE ".Unit", "SubState", "s", read_sub_state, UNIT_QUERY_RUN},
         {SERVICE ".Unit", "InvocationID", "ay", read_run, UNIT_QUERY_RUN},
+        {SERVICE ".Service", "ControlPID", "u", read_control_pid, UNIT_QUERY_RUN},
+        {SERVICE ".Service", "MainPID", "u", read_main_pid, UNIT_QUERY_RUN},
         {SERVICE ".Service", "ControlGroup", "s", read_control_group, UNIT_QUERY_RUN},
         {SERVICE ".Service", "ExecStartPre", "a(sasbttttuii)", read_pre_starts, UNIT_QUERY_LOADED},
         {SERVICE ".Service", "ExecStart", "a(sasbttttuii)", read_starts, UNIT_QUERY_LOADED},
@@ -328,6 +343,7 @@ int unit_query_new(const Root *root, Arena *arena, const SourceNames *names, uns
                         .user = "",
                         .group = "",
                         .active_state = "",
+                        .sub_state = "",
                         .run = "",
                         .control_group = "",
                 };

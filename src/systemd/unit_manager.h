@@ -25,7 +25,7 @@ void unit_manager_disconnect(sd_bus **bus); /* for CLEANUP() */
 /* What is to be known of a unit. */
 enum {
         UNIT_QUERY_LOADED = 1, /* what its gates and its instances depend on */
-        UNIT_QUERY_RUN = 2,    /* its present run: whether it is starting, and under which policy */
+        UNIT_QUERY_RUN = 2, /* its present run: whether it is starting, by whom, and its policy */
 };
 
 /* Asks for the units called NAMES. Does not wait; everything is on its way at once. What is answered

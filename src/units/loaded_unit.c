@@ -165,6 +165,17 @@ void loaded_unit_judge_gates(const Config *config, const LoadedUnit *unit, Diags
 
 /* ---- from files ---- */
 
+bool loaded_unit_starts_by(const LoadedUnit *unit, uint64_t pid) {
+        if (!text_equals(unit->active_state, "activating"))
+                return false;
+        if (text_equals(unit->sub_state, "condition") || text_equals(unit->sub_state, "start-pre"))
+                return unit->control_pid != 0;
+        if (!text_equals(unit->sub_state, "start"))
+                return false;
+        return pid == unit->control_pid || pid == unit->main_pid ||
+               (unit->control_pid != 0 && unit->main_pid == 0);
+}
+
 const UnitAssignment *loaded_unit_find_reset(const UnitFile *file) {
         const UnitAssignment *last = NULL;
 

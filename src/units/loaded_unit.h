@@ -30,6 +30,9 @@ typedef struct LoadedUnit {
         SourceNames groups;       /* SupplementaryGroups= */
         /* Of its present run; known where that was asked for. */
         const char *active_state;    /* "active", "activating", ... */
+        const char *sub_state;       /* of that: "start-pre", "start", "auto-restart", ... */
+        uint32_t control_pid;        /* of the command that runs for it now; 0: none */
+        uint32_t main_pid;           /* 0: none */
         const char *run;             /* the invocation's id, in hexadecimal; "": it does not run */
         const char *control_group;   /* below the hierarchy's mount: "/system.slice/x.service" */
         MemoryPolicy policy;         /* with which its processes are started */
@@ -38,6 +41,13 @@ typedef struct LoadedUnit {
 } LoadedUnit;
 
 typedef VEC(LoadedUnit) LoadedUnits;
+
+/* Whether the process PID, of the unit's control group, is what starts it. Before its main process there is
+ * nobody in the group but commands of systemd's and what they have started, such as the gate that a shell
+ * runs. With it comes what only belongs to the unit, and then it is the command itself, or the process that
+ * is to become the database, unless there is no main process yet that systemd knows (Type=forking). A unit
+ * that is about to be started again, or being stopped, does not start. */
+bool loaded_unit_starts_by(const LoadedUnit *unit, uint64_t pid);
 
 /* The last ExecStartPre= without a value, which throws away what stands before it; NULL: none. */
 const UnitAssignment *loaded_unit_find_reset(const UnitFile *file);

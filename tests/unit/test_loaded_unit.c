@@ -351,13 +351,57 @@ static void test_of_files(void **state) {
         assert_text(loaded_unit_of_files(*state, "x.service", none).load_state, "not-found");
 }
 
+/* Who starts a unit, by its states and by who calls: 10 is its control process, 20 its main one. */
+static void test_starts_by(void **state) {
+        static const struct {
+                const char *active_state, *sub_state;
+                uint32_t control_pid, main_pid, pid;
+                bool starts;
+        } cases[] = {
+                {"activating", "start-pre", 10, 0, 10, true},
+                {"activating", "start-pre", 10, 0, 11, true}, /* a shell is the control process */
+                {"activating", "condition", 10, 0, 10, true},
+                {"activating", "start-pre", 0, 0, 11, false},
+                {"activating", "start", 10, 0, 10, true},
+                {"activating", "start", 10, 0, 11, true}, /* Type=forking: its start script */
+                {"activating", "start", 0, 20, 20, true}, /* Type=notify, exec, oneshot */
+                {"activating", "start", 0, 20, 21, false},
+                {"activating", "start", 10, 20, 21, false},
+                {"activating", "start", 0, 0, 21, false},
+                {"activating", "start-post", 10, 20, 10, false},
+                {"activating", "auto-restart", 0, 0, 21, false},
+                {"activating", "auto-restart-queued", 0, 0, 21, false},
+                {"active", "running", 0, 20, 20, false},
+                {"active", "start-pre", 10, 0, 10, false},
+                {"reloading", "reload", 10, 20, 10, false},
+                {"deactivating", "stop-post", 10, 0, 10, false},
+                {"inactive", "dead", 0, 0, 11, false},
+                {"", "", 0, 0, 0, false},
+        };
+
+        (void) state;
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                const LoadedUnit unit = {
+                        .active_state = cases[i].active_state,
+                        .sub_state = cases[i].sub_state,
+                        .control_pid = cases[i].control_pid,
+                        .main_pid = cases[i].main_pid,
+                };
+
+                if (loaded_unit_starts_by(&unit, cases[i].pid) != cases[i].starts)
+                        fail_msg("%s (%s), %u, %u: by %u", cases[i].active_state,
+                                 cases[i].sub_state, cases[i].control_pid, cases[i].main_pid,
+                                 cases[i].pid);
+        }
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(test_healthy),     TEST(test_gates),       TEST(test_reset),
                 TEST(test_shared_unit), TEST(test_masked_gate), TEST(test_dropin_is_missing),
                 TEST(test_states),      TEST(test_nodes),       TEST(test_group),
                 TEST(test_memory_lock), TEST(test_match),       TEST(test_order),
-                TEST(test_of_files),
+                TEST(test_of_files),    TEST(test_starts_by),
         };
 
         return RUN_TESTS(tests);

@@ -55,6 +55,8 @@ static int get_text(sd_bus *bus, const char *path, const char *interface, const 
                 return sd_bus_message_append(reply, "s", is_there ? "loaded" : "not-found");
         if (strcmp(property, "ActiveState") == 0)
                 return sd_bus_message_append(reply, "s", is_there ? "activating" : "inactive");
+        if (strcmp(property, "SubState") == 0)
+                return sd_bus_message_append(reply, "s", is_there ? "start-pre" : "dead");
         if (strcmp(property, "ControlGroup") == 0)
                 return sd_bus_message_append(reply, "s", is_there ? "/system.slice/a.service" : "");
         return sd_bus_message_append(reply, "s", strcmp(property, "User") == 0 ? "db" : "");
@@ -112,6 +114,14 @@ static int get_number(sd_bus *bus, const char *path, const char *interface, cons
         if (strcmp(property, "AmbientCapabilities") == 0)
                 return sd_bus_message_append(reply, "t", UINT64_C(1) << 14);
         return sd_bus_message_append(reply, "t", UINT64_C(65536));
+}
+
+static int get_process(sd_bus *bus, const char *path, const char *interface, const char *property,
+                       sd_bus_message *reply, void *userdata, sd_bus_error *error) {
+        (void) bus, (void) interface, (void) userdata, (void) error;
+        if (strstr(path, "none"))
+                return sd_bus_message_append(reply, "u", 0);
+        return sd_bus_message_append(reply, "u", strcmp(property, "MainPID") == 0 ? 20 : 10);
 }
 
 static int get_nodes(sd_bus *bus, const char *path, const char *interface, const char *property,
@@ -176,6 +186,7 @@ static const sd_bus_vtable unit_vtable[] = {
         SD_BUS_PROPERTY("DropInPaths", "as", get_texts, 0, 0),
         SD_BUS_PROPERTY("After", "as", get_texts, 0, 0),
         SD_BUS_PROPERTY("ActiveState", "s", get_text, 0, 0),
+        SD_BUS_PROPERTY("SubState", "s", get_text, 0, 0),
         SD_BUS_PROPERTY("InvocationID", "ay", get_run, 0, 0),
         SD_BUS_PROPERTY("Job", "(uo)", get_job, 0, 0),
         SD_BUS_PROPERTY("Documentation", "as", get_texts, 0, 0), /* not asked for */
@@ -191,6 +202,8 @@ static const sd_bus_vtable service_vtable[] = {
         SD_BUS_PROPERTY("NUMAPolicy", "i", get_number, 0, 0),
         SD_BUS_PROPERTY("NUMAMask", "ay", get_nodes, 0, 0),
         SD_BUS_PROPERTY("ControlGroup", "s", get_text, 0, 0),
+        SD_BUS_PROPERTY("ControlPID", "u", get_process, 0, 0),
+        SD_BUS_PROPERTY("MainPID", "u", get_process, 0, 0),
         SD_BUS_PROPERTY("User", "s", get_text, 0, 0),
         SD_BUS_PROPERTY("Group", "s", get_text, 0, 0),
         SD_BUS_PROPERTY("SupplementaryGroups", "as", get_texts, 0, 0),
@@ -397,6 +410,9 @@ static void test_run(void **state) {
         const LoadedUnit *unit = &units.items[0];
 
         assert_text(unit->active_state, "activating");
+        assert_text(unit->sub_state, "start-pre");
+        assert_int_equal(unit->control_pid, 10);
+        assert_int_equal(unit->main_pid, 20);
         assert_text(unit->run, "01ab00000000000000000000000000ff");
         assert_text(unit->control_group, "/system.slice/a.service");
         assert_int_equal(unit->policy.kind, MEMORY_POLICY_BIND);
@@ -406,6 +422,8 @@ static void test_run(void **state) {
         assert_int_equal(unit->pre_starts.n, 0);
         unit = &units.items[1];
         assert_text(unit->active_state, "inactive");
+        assert_text(unit->sub_state, "dead");
+        assert_int_equal(unit->control_pid, 0);
         assert_text(unit->run, "");
         assert_text(unit->control_group, "");
         assert_int_equal(unit->policy.kind, MEMORY_POLICY_ANY);
