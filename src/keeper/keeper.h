@@ -134,11 +134,12 @@ bool keeper_grow(Keeper *keeper, const InstanceConfig *instance, const PageCount
 
 typedef struct Gate {
         const char *instance;
-        /* The gate of the unit that is about to start, which needs its pages now; else somebody asks. */
+        /* The gate of the unit that is about to start, which needs its pages now; else somebody asks. That
+         * is believed once for each start: whoever comes after that was let start asks. */
         bool is_starting;
         MemoryPolicy policy; /* under which it starts; UNKNOWN: as its drop-in has it */
         const char *group;   /* its control group; NULL: not known */
-        const char *run;     /* systemd's id of this start; "": not known */
+        const char *run;     /* the id of this start; "": not known, so that nobody starts by it */
         /* The keeper's own. */
         bool has_begun;        /* its earlier run was ended */
         unsigned n_rounds;     /* that were run for it */
@@ -151,6 +152,9 @@ typedef enum GateAnswer {
         GATE_REFUSE, /* *RET_REASON says why */
         GATE_GONE,   /* there is no such instance any more */
 } GateAnswer;
+
+/* Whether RUN of the instance's unit was refused already: it has had its rounds. */
+bool keeper_was_refused(const Keeper *keeper, const char *instance, const char *run);
 
 /* *RET_INSTANCE (in ARENA) is its status. MAY_TRY: a round may be run for it. */
 GateAnswer keeper_try_gate(Keeper *keeper, Arena *arena, Gate *gate, bool may_try,

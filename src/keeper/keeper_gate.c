@@ -3,7 +3,11 @@
  *
  * Its pages must be available to it now, in whatever order those that run touch theirs. Where they are
  * not, rounds are run for it as long as they bring it nearer. Who is let start is noted on disk before
- * he hears of it: from then on its pages are its own until its unit stops. */
+ * he hears of it: from then on its pages are its own until its unit stops.
+ *
+ * Somebody who starts has nothing yet, so what his unit has mapped is taken for another's, and pages are
+ * found beside it. That is why a start counts once: a unit that could start twice in one run would be given
+ * its pages again for each that it has mapped. */
 #include "keeper/keeper.h"
 
 #include "base/size.h"
@@ -143,6 +147,13 @@ static Reason let_start(Keeper *keeper, Arena *arena, const Status *status,
         return (Reason){};
 }
 
+/* One whose run is not known could start again and again. */
+static bool is_new_start(const Keeper *keeper, const InstanceConfig *config, const Gate *gate) {
+        const LedgerHold *hold = ledger_hold(keeper->look->ledger, config->unit, config->name);
+
+        return *gate->run && !(hold && text_equals(hold->run, gate->run));
+}
+
 /* ---- judging ---- */
 
 /* What it lacks at this moment, by fresh counts. */
@@ -172,7 +183,7 @@ static GateAnswer refuse(Keeper *keeper, const Gate *gate, const Reason *reason)
         forget_starting(keeper, gate->instance);
         if (gate->is_starting) {
                 ledger_note_refusal(keeper->look_arena, keeper->look->ledger, gate->instance,
-                                    reason->text);
+                                    gate->run, reason->text);
                 keeper_save(keeper);
         }
         return GATE_REFUSE;
@@ -222,6 +233,14 @@ static GateAnswer judge_asking(Keeper *keeper, Gate *gate, bool may_try,
         return GATE_REFUSE;
 }
 
+bool keeper_was_refused(const Keeper *keeper, const char *instance, const char *run) {
+        if (keeper->look)
+                VEC_FOREACH(refusal, &keeper->look->ledger->refusals)
+                        if (text_equals(refusal->instance, instance))
+                                return text_equals(refusal->run, run);
+        return false;
+}
+
 GateAnswer keeper_try_gate(Keeper *keeper, Arena *arena, Gate *gate, bool may_try,
                            StatusInstance *ret_instance, Reason *ret_reason) {
         const InstanceConfig *config = config_find(keeper->asked.config, gate->instance);
@@ -232,6 +251,7 @@ GateAnswer keeper_try_gate(Keeper *keeper, Arena *arena, Gate *gate, bool may_tr
                 return GATE_WAIT;
         if (!config || !plan_find(keeper->look->plan, gate->instance))
                 return GATE_GONE;
+        gate->is_starting = gate->is_starting && is_new_start(keeper, config, gate);
         if (gate->is_starting && !gate->has_begun) {
                 begin_start(keeper, config, gate);
                 if (keeper->fault.error < 0)

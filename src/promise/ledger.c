@@ -174,7 +174,7 @@ Ledger *ledger_copy(Arena *arena, const Ledger *ledger) {
                 copied->granted = copy_instance(arena, &hold->granted);
         }
         VEC_FOREACH(refusal, &ledger->refusals)
-                ledger_note_refusal(arena, copy, refusal->instance, refusal->text);
+                ledger_note_refusal(arena, copy, refusal->instance, refusal->run, refusal->text);
         return copy;
 }
 
@@ -298,8 +298,11 @@ void ledger_forget_refusal(Ledger *ledger, const char *instance) {
         ledger->refusals.n = n;
 }
 
-void ledger_note_refusal(Arena *arena, Ledger *ledger, const char *instance, const char *text) {
+void ledger_note_refusal(Arena *arena, Ledger *ledger, const char *instance, const char *run,
+                         const char *text) {
+        const LedgerRefusal refusal = {arena_strdup(arena, instance), arena_strdup(arena, run),
+                                       arena_strdup(arena, text)};
+
         ledger_forget_refusal(ledger, instance);
-        *vec_push(arena, &ledger->refusals) =
-                (LedgerRefusal){arena_strdup(arena, instance), arena_strdup(arena, text)};
+        *vec_push(arena, &ledger->refusals) = refusal;
 }

@@ -69,6 +69,7 @@ typedef struct LedgerRestored {
 /* What a gate was told last, as long as its unit has not started since. */
 typedef struct LedgerRefusal {
         const char *instance;
+        const char *run; /* systemd's id of that start; "": not known; not kept on disk */
         const char *text;
 } LedgerRefusal;
 
@@ -117,9 +118,10 @@ LedgerHold *ledger_hold(const Ledger *ledger, const char *unit, const char *inst
  * HOLD->policy does not let it take any count for those from which it does. */
 void ledger_start(Arena *arena, Ledger *ledger, const char *instance, const LedgerHold *hold);
 
-/* Notes why the unit of INSTANCE was not let start, in the place of what it was told before; or that it
- * was. */
-void ledger_note_refusal(Arena *arena, Ledger *ledger, const char *instance, const char *text);
+/* Notes why RUN of the unit of INSTANCE was not let start, in the place of what it was told before; or that
+ * it was. */
+void ledger_note_refusal(Arena *arena, Ledger *ledger, const char *instance, const char *run,
+                         const char *text);
 void ledger_forget_refusal(Ledger *ledger, const char *instance);
 
 /* Notes that RUN of UNIT has begun for INSTANCE, and so all earlier ones are over. */

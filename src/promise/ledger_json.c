@@ -191,7 +191,7 @@ static bool read_refusal(Arena *arena, Ledger *ledger, const json_t *json) {
         if (json_unpack((json_t *) json, "{ss ss !}", "instance", &instance, "reason", &text) < 0 ||
             name_check_instance(instance))
                 return false;
-        ledger_note_refusal(arena, ledger, instance, text);
+        ledger_note_refusal(arena, ledger, instance, "", text);
         return true;
 }
 

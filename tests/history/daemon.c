@@ -433,7 +433,7 @@ bool daemon_gate(History *history, Unit *unit, const char *instance) {
                                             : verdict_name(status.verdict));
                 unit->is_short = unit->is_short ||
                                  (answer == GATE_PASS && status.verdict != VERDICT_READY);
-                if (answer == GATE_PASS && !gate.is_starting)
+                if (answer == GATE_PASS && !fresh.is_starting)
                         unit->was_gated = false;
                 else if (answer == GATE_PASS)
                         take_claim(history, unit, instance);
@@ -441,4 +441,37 @@ bool daemon_gate(History *history, Unit *unit, const char *instance) {
         }
         break_off(history, "gate", "the gate of %s waits for ever", instance);
         return false;
+}
+
+/* Nothing is booked for it, whatever it has mapped meanwhile: a start counts once. */
+void daemon_claim_start(History *history, Unit *unit) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const char *instance = unit->gates[draw(history, 0, unit->n_gates - 1)];
+        const LedgerHold *hold = ledger_hold(keeper_ledger(history->keeper), unit->name, instance);
+        StatusInstance status = {};
+        Reason reason = {};
+
+        if (!hold || !text_equals(hold->run, unit->run) || !is_starting(history, unit, instance))
+                return;
+        daemon_verify(history, false);
+        if (history->broken)
+                return;
+        PoolCounts before = pool_counts(history);
+        Gate gate = {
+                .instance = instance,
+                .is_starting = true,
+                .policy = unit->run_policy,
+                .group = arena_printf(arena, PATH_CGROUP "%s", unit->group),
+                .run = unit->run,
+        };
+
+        say(history, "      %s says that it starts %s again", unit->name, instance);
+        keeper_try_gate(history->keeper, arena, &gate, true, &status, &reason);
+        daemon_verify(history, false);
+        if (gate.is_starting)
+                break_off(history, "started twice", "%s is believed to start %s again", unit->name,
+                          instance);
+        if (!has_strangers(history) && !is_same(history, &before))
+                break_off(history, "started twice", "%s has said so, and pools have changed",
+                          unit->name);
 }

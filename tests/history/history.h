@@ -181,6 +181,9 @@ bool daemon_ask(History *history, const char *instance);
 /* Whether INSTANCE of UNIT may start; what it may have goes to the unit's claims. */
 bool daemon_gate(History *history, Unit *unit, const char *instance);
 
+/* A process of UNIT, which has passed its gates, says that it is one of them. */
+void daemon_claim_start(History *history, Unit *unit);
+
 /* ---- people.c: units and strangers ---- */
 
 void unit_start(History *history, Unit *unit);

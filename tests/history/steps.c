@@ -163,6 +163,16 @@ static bool step_kill_soon(History *history) {
         return true;
 }
 
+static bool step_claim(History *history) {
+        Unit *unit = random_unit(history, chance(history, 30) ? UNIT_LET : UNIT_UP);
+
+        if (!unit || !unit->was_gated || unit->n_gates == 0)
+                return false;
+        daemon_claim_start(history, unit);
+        check_after(history, ACTOR_HUGEPLAN);
+        return true;
+}
+
 static bool step_look(History *history) {
         maybe_verify(history, 100);
         return true;
@@ -172,7 +182,7 @@ static const StepKind kinds[] = {
         {20, step_start},   {6, step_map},           {22, step_touch}, {10, step_stop},
         {8, step_restart},  {14, step_edit},         {3, step_reload}, {4, step_release},
         {5, step_stranger}, {5, step_stranger_goes}, {4, step_write},  {3, step_memory},
-        {2, step_kill},     {3, step_kill_soon},     {6, step_look},
+        {2, step_kill},     {3, step_kill_soon},     {6, step_look},   {4, step_claim},
 };
 
 static const StepKind *draw_kind(History *history) {

@@ -727,6 +727,7 @@ static void test_gate_beside_others(void **state) {
         play->pools[1].total = play->pools[1].most = 120;
         show_host(play);
         gate = starting("a", "a.service", play->tree->arena);
+        gate.run = "r2";
         gate.policy = (MemoryPolicy){.kind = MEMORY_POLICY_BIND};
         id_set_add(&gate.policy.nodes, 1);
         start_unit(play, "a.service", 0, 0);
@@ -757,6 +758,125 @@ static void test_gate_of_another_run(void **state) {
         assert_int_equal(play->pools[0].total, 0);
         assert_text(state_text(play), "a 1:100; hold a.service/a 100 any counted run r2");
         assert_null(status_of(play, "a")->until_restart);
+}
+
+/* Its pages are mapped, touched, and given back. */
+static void use_pages(Play *play, const char *unit, uint64_t mapped, uint64_t used) {
+        static uint64_t mapped_before, used_before; /* of the one unit that does so */
+
+        play->reserved -= mapped_before - used_before;
+        play->pools[0].used -= used_before;
+        start_unit(play, unit, mapped, used);
+        mapped_before = mapped;
+        used_before = used;
+}
+
+/* Who calls again and again while his unit is starting, with ever other pages mapped, gets no page more. */
+static void test_start_is_believed_once(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", NULL);
+        static const struct {
+                uint64_t mapped, used;
+        } uses[] = {{0, 0}, {100, 0}, {100, 100}, {30, 30}, {100, 60}};
+        const char *const hold = "a 0:100; hold a.service/a 100 any counted run r1";
+        size_t n_rounds;
+
+        round_of(play);
+        start_unit(play, "a.service", 0, 0);
+        for (size_t i = 0; i < 100; i++) {
+                Gate gate = starting("a", "a.service", play->tree->arena);
+
+                use_pages(play, "a.service", uses[i % ARRAY_LEN(uses)].mapped,
+                          uses[i % ARRAY_LEN(uses)].used);
+                assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+                assert_int_equal(play->pools[0].total + play->pools[1].total, 100);
+                assert_int_equal(gate.is_starting, i == 0);
+                if (i % 20 == 19)
+                        assert_text(round_of(play), "-");
+        }
+        assert_text(state_text(play), hold);
+        boot(play); /* nor does a daemon that is started again */
+        Gate gate = starting("a", "a.service", play->tree->arena);
+
+        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+        assert_false(gate.is_starting);
+        assert_text(round_of(play), "-");
+        assert_text(state_text(play), hold);
+        use_pages(play, "a.service", 0, 0);
+}
+
+/* One that waited while another one of the same start was let start. */
+static void test_start_is_believed_once_at_once(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", NULL);
+        Gate first = starting("a", "a.service", play->tree->arena), second = first;
+
+        start_unit(play, "a.service", 0, 0);
+        assert_text(try_gate(play, &first, true), "wait");
+        assert_text(try_gate(play, &second, true), "wait");
+        round_of(play);
+        assert_text(try_gate(play, &first, true), "pass");
+        use_pages(play, "a.service", 100, 100);
+        assert_text(try_gate(play, &second, true), "pass");
+        assert_false(second.is_starting);
+        assert_int_equal(play->pools[0].total + play->pools[1].total, 100);
+        assert_text(state_text(play), "a 0:100; hold a.service/a 100 any counted run r1");
+        use_pages(play, "a.service", 0, 0);
+}
+
+/* Two instances of one unit, in turn. */
+static void test_starts_of_one_unit_are_believed_once(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=x.service",
+                           "Pages=30\nNodes=0\nUnit=x.service");
+        size_t n_rounds;
+
+        round_of(play);
+        start_unit(play, "x.service", 0, 0);
+        for (size_t i = 0; i < 100; i++) {
+                Gate gate = starting(i % 2 ? "b" : "a", "x.service", play->tree->arena);
+
+                use_pages(play, "x.service", i < 2 ? 0 : 130, i < 2 ? 0 : i);
+                assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+                assert_int_equal(play->pools[0].total, 130);
+                assert_int_equal(gate.is_starting, i < 2);
+        }
+        assert_text(state_text(play), "a 0:100; b 0:30; hold x.service/a 100 any counted run r1; "
+                                      "hold x.service/b 30 any counted run r1");
+        use_pages(play, "x.service", 0, 0);
+}
+
+/* A run that is not known could begin again and again. */
+static void test_start_of_unknown_run(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", NULL);
+        Gate gate = starting("a", "a.service", play->tree->arena);
+        size_t n_rounds;
+
+        round_of(play);
+        start_unit(play, "a.service", 0, 0);
+        gate.run = "";
+        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+        assert_false(gate.is_starting);
+        assert_text(state_text(play), "a 0:100");
+}
+
+/* Rounds are run for it at once; the same start that calls again is to wait for its turn. */
+static void test_start_that_was_refused(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", NULL);
+        Gate gate = starting("a", "a.service", play->tree->arena);
+        size_t n_rounds;
+
+        play->pools[0].most = 40;
+        round_of(play);
+        start_unit(play, "a.service", 0, 0);
+        assert_false(keeper_was_refused(play->keeper, "a", "r1"));
+        assert_contains(pass_gate(play, &gate, &n_rounds), "refuse: ");
+        assert_true(keeper_was_refused(play->keeper, "a", "r1"));
+        assert_false(keeper_was_refused(play->keeper, "a", "r2"));
+        assert_false(keeper_was_refused(play->keeper, "b", "r1"));
+        play->pools[0].most = UINT64_MAX;
+        round_of(play);
+        gate = starting("a", "a.service", play->tree->arena);
+        assert_text(try_gate(play, &gate, false), "pass"); /* it has not started yet */
+        assert_true(gate.is_starting);
+        assert_false(keeper_was_refused(play->keeper, "a", "r1"));
 }
 
 /* A unit of two instances has two gates in one run, and is counted for both. */
@@ -1211,6 +1331,11 @@ int main(void) {
                 PLAY_TEST(test_gate_of_broken_file),
                 PLAY_TEST(test_gate_beside_others),
                 PLAY_TEST(test_gate_of_another_run),
+                PLAY_TEST(test_start_is_believed_once),
+                PLAY_TEST(test_start_is_believed_once_at_once),
+                PLAY_TEST(test_starts_of_one_unit_are_believed_once),
+                PLAY_TEST(test_start_of_unknown_run),
+                PLAY_TEST(test_start_that_was_refused),
                 PLAY_TEST(test_gates_of_one_unit),
                 PLAY_TEST(test_gates_of_one_unit_and_fence),
                 PLAY_TEST(test_gate_not_counted),
