@@ -30,7 +30,9 @@ struct Client {
         const char *instance; /* of a gate, a release or a growth */
         Gate gate;
         bool may_try;     /* a round may be run for this gate */
-        UnitQuery *query; /* who starts is what systemd says; NULL: it need not be asked */
+        const char *unit; /* of which systemd is asked; NULL: who calls is not in it */
+        UnitQuery *query; /* under way */
+        bool is_queued;   /* it follows when the one for the same unit is answered */
         sd_event_source *timer;
 };
 
@@ -45,10 +47,15 @@ static void client_unlink(Client *client) {
                 *at = client->next;
 }
 
+static void go_on_asking(Manager *manager, const char *unit, int error);
+
 /* Forgets the client; its call must have been answered or be gone. */
 static void client_end(Client *client) {
         client_unlink(client);
-        unit_query_free(client->query);
+        if (client->query) {
+                client->query = unit_query_free(client->query);
+                go_on_asking(client->manager, client->unit, 0);
+        }
         sd_event_source_disable_unref(client->timer);
         arena_free(client->arena);
         memory_free(client);
@@ -81,6 +88,8 @@ static void hang_up(Client *client) {
 }
 
 void clients_drop(Manager *manager) {
+        for (Client *client = manager->clients; client; client = client->next)
+                client->is_queued = false;
         while (manager->clients) {
                 Client *client = manager->clients;
 
@@ -169,7 +178,7 @@ static bool try_gate(Client *client) {
         StatusInstance instance;
         Reason reason;
 
-        if (client->query) /* systemd is being asked */
+        if (client->query || client->is_queued) /* systemd is being asked */
                 return false;
         switch (keeper_try_gate(client->manager->keeper, arena, &client->gate, client->may_try,
                                 &instance, &reason)) {
@@ -212,62 +221,112 @@ static int on_gate_timeout(sd_event_source *source, uint64_t usec, void *userdat
 
 /* ---- who starts ---- */
 
-/* Where systemd does not tell: the group is the unit's, and another one than at its last start. */
-static void take_for_starting(Client *client, const char *unit) {
+/* Who starts is what systemd says: its unit is, and by this very process. What cannot be known books no
+ * pages and ends nothing: then somebody asks. */
+
+static void believe(Client *client) {
+        Gate *gate = &client->gate;
+
+        gate->is_starting = true;
+        client->may_try = client->may_try ||
+                          !keeper_was_refused(client->manager->keeper, gate->instance, gate->run);
+}
+
+/* Where there is no systemd at all, a group is made for each start. */
+static void take_group_for_start(Client *client, const char *unit) {
         const Manager *manager = client->manager;
-        const LedgerHold *hold =
-                ledger_hold(keeper_ledger(manager->keeper), unit, client->instance);
         Gate *gate = &client->gate;
 
         gate->group = unit_cgroup_find(manager->root, client->arena, unit);
         if (!gate->group)
                 return;
         gate->run = root_identity(manager->root, client->arena, gate->group);
-        gate->is_starting = !hold || !text_equals(hold->run, gate->run);
-        client->may_try = client->may_try || gate->is_starting;
+        believe(client);
 }
 
 static void take_run(Client *client, const LoadedUnit *unit) {
         const char *hierarchy = unit_cgroup_hierarchy(client->manager->root);
         Gate *gate = &client->gate;
 
-        gate->is_starting = text_equals(unit->active_state, "activating");
         gate->run = arena_strdup(client->arena, unit->run);
         gate->policy = unit->policy;
         if (hierarchy && *unit->control_group)
                 gate->group = arena_printf(client->arena, "%s%s", hierarchy, unit->control_group);
-        client->may_try = client->may_try || gate->is_starting;
+        if (loaded_unit_starts_by(unit, (uint64_t) varlink_call_peer_pid(client->call)))
+                believe(client);
+}
+
+static void begin_query(Client *client);
+
+/* The next whose unit is the same. Where systemd did not answer, it is not asked again for each. */
+static void go_on_asking(Manager *manager, const char *unit, int error) {
+        for (Client *client = manager->clients, *next; client; client = next) {
+                next = client->next;
+                if (!client->is_queued || !text_equals(client->unit, unit))
+                        continue;
+                client->is_queued = false;
+                if (error == 0) {
+                        begin_query(client);
+                        return;
+                }
+        }
+        if (error < 0)
+                clients_notify_gates(manager);
 }
 
 static void on_run(void *userdata, int error, const LoadedUnits *units) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
         Client *client = userdata;
-        const InstanceConfig *config =
-                config_find(keeper_config(client->manager->keeper), client->instance);
+        Manager *manager = client->manager;
+        const char *unit = arena_strdup(arena, client->unit);
 
         if (error < 0)
-                log_line(LOG_INFO, "%s: systemd cannot be asked whether it starts: %s",
-                         client->instance, strerror(-error));
-        if (error == 0)
+                log_line(LOG_INFO,
+                         "%s: systemd cannot be asked whether %s starts, so that it is only told "
+                         "whether its pages stand: %s",
+                         client->instance, unit, strerror(-error));
+        else
                 take_run(client, &units->items[0]);
-        else if (config && config->unit)
-                take_for_starting(client, config->unit);
         client->query = unit_query_free(client->query);
         begin_gate(client);
+        go_on_asking(manager, unit, error);
 }
 
-/* A process in the unit's group is its gate only if the unit is starting: its owner may call the method
- * as often as he likes while it runs. */
-static void ask_who_starts(Client *client, const char *unit) {
+static void begin_query(Client *client) {
         Manager *manager = client->manager;
         SourceNames names = {};
 
-        *vec_push(client->arena, &names) = unit;
-        if (!unit_manager_exists(manager->root) ||
-            unit_query_new(manager->root, client->arena, &names, UNIT_QUERY_RUN, &client->query) <
-                    0 ||
-            unit_query_attach(client->query, manager->event, ask_limit_usec, on_run, client) < 0) {
-                client->query = unit_query_free(client->query);
-                take_for_starting(client, unit);
+        *vec_push(client->arena, &names) = client->unit;
+        int r = unit_query_new(manager->root, client->arena, &names, UNIT_QUERY_RUN,
+                               &client->query);
+
+        if (r >= 0)
+                r = unit_query_attach(client->query, manager->event, ask_limit_usec, on_run,
+                                      client);
+        if (r < 0)
+                on_run(client, r, NULL);
+}
+
+static bool is_asking(const Manager *manager, const char *unit) {
+        for (const Client *client = manager->clients; client; client = client->next)
+                if (client->query && text_equals(client->unit, unit))
+                        return true;
+        return false;
+}
+
+/* Of each unit once at a time: its processes may call the method as often as they like, and systemd has
+ * other things to do. */
+static void ask_who_starts(Client *client, const char *unit) {
+        Manager *manager = client->manager;
+
+        client->unit = arena_strdup(client->arena, unit);
+        if (!unit_manager_exists(manager->root)) {
+                take_group_for_start(client, unit);
+                begin_gate(client);
+        } else if (is_asking(manager, unit)) {
+                client->is_queued = true;
+        } else {
+                begin_query(client);
         }
 }
 
@@ -310,7 +369,8 @@ static void method_wait(VarlinkCall *call, json_t *parameters, void *userdata) {
         if (config->unit &&
             unit_cgroup_has_process(manager->root, config->unit, varlink_call_peer_pid(call)))
                 ask_who_starts(client, config->unit);
-        begin_gate(client);
+        else
+                begin_gate(client);
 }
 
 /* ---- Plan ---- */

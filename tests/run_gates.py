@@ -1,0 +1,331 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Who is believed to start: gates, and what only says that it is one, on unpacked fixture hosts with a
+systemd of the test's own, which says of the units what the test has it say.
+
+usage: run_gates.py --hugepland=PROGRAM --hugeplanctl=PROGRAM --shim=LIBRARY [TEST...]
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import contextlib
+import json
+import os
+import re
+import socket
+import struct
+import sys
+import threading
+from collections.abc import Iterator
+
+from run_daemon import MIB, STATE, Host, check, main, replace, unlimited
+
+GROUPS = "sys/fs/cgroup/system.slice"
+PG = "[Instance]\nPages=100\nUnit=pg.service\n"
+
+
+# ---- a systemd of sorts ----
+
+def align(body: bytes, to: int) -> bytes:
+    return body + b"\0" * (-len(body) % to)
+
+
+def marshal(kind: str, value: object) -> bytes:
+    """At an offset that is a multiple of 8."""
+    if kind in ("s", "o"):
+        text = str(value).encode()
+        return struct.pack("<I", len(text)) + text + b"\0"
+    if kind == "ay":
+        return struct.pack("<I", len(bytes(value))) + bytes(value)  # type: ignore[arg-type]
+    if kind.startswith("a"):  # of which there is nothing
+        return align(struct.pack("<I", 0), 8 if kind.startswith("a(") else 4)
+    return struct.pack({"u": "<I", "b": "<I", "i": "<i", "t": "<Q"}[kind], value)
+
+
+def variant(kind: str, value: object) -> bytes:
+    signature = bytes([len(kind)]) + kind.encode() + b"\0"
+    if kind == "t" or not kind.startswith("a("):
+        signature = align(signature, 8 if kind == "t" else 4)
+        # What is marshalled for an offset of 8 stands right at any multiple of 4.
+        return signature + marshal(kind, value)
+    return align(signature, 4) + struct.pack("<I", 0) + b"\0" * (-(len(align(signature, 4)) + 4) % 8)
+
+
+def texts_of(body: bytes) -> list[str]:
+    texts, at = [], 0
+    while at < len(body):
+        at += -at % 4
+        length = struct.unpack_from("<I", body, at)[0]
+        texts.append(body[at + 4:at + 4 + length].decode())
+        at += length + 5
+    return texts
+
+
+class Unit:
+    """What systemd says of a unit."""
+
+    def __init__(self, name: str) -> None:
+        self.run = 1
+        self.set("inactive", "dead")
+        self.group = f"/system.slice/{name}"
+
+    def set(self, active: str, sub: str, control: int = 0, main_pid: int = 0) -> None:
+        self.active, self.sub, self.control, self.main = active, sub, control, main_pid
+
+    def property(self, name: str) -> tuple[str, object]:
+        known: dict[str, tuple[str, object]] = {
+            "ActiveState": ("s", self.active), "SubState": ("s", self.sub),
+            "InvocationID": ("ay", self.run.to_bytes(16, "big")), "ControlPID": ("u", self.control),
+            "MainPID": ("u", self.main), "ControlGroup": ("s", self.group), "LoadState": ("s", "loaded"),
+            "NeedDaemonReload": ("b", 0), "NUMAPolicy": ("i", -1), "NUMAMask": ("ay", b""),
+            "LimitMEMLOCKSoft": ("t", 2**64 - 1), "AmbientCapabilities": ("t", 0),
+        }
+        if name in ("ExecStartPre", "ExecStart"):
+            return "a(sasbttttuii)", []
+        if name in ("DropInPaths", "After", "SupplementaryGroups"):
+            return "as", []
+        return known.get(name, ("s", ""))
+
+
+class Systemd(threading.Thread):
+    """Answers, on its private socket, what is asked of its units' properties."""
+
+    def __init__(self, host: Host, *units: str) -> None:
+        super().__init__(daemon=True)
+        self.units = {name: Unit(name) for name in units}
+        self.is_mute = False
+        self.n_at_once = self.n_most = 0
+        self.lock = threading.Lock()
+        path = host.path("run/systemd/private")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.listener.bind(str(path))
+        self.listener.listen(64)
+
+    def run(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                client, _ = self.listener.accept()
+                threading.Thread(target=self.serve, args=(client,), daemon=True).start()
+
+    def end(self) -> None:
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+
+    def serve(self, client: socket.socket) -> None:
+        with self.lock:
+            self.n_at_once += 1
+            self.n_most = max(self.n_most, self.n_at_once)
+        with client, contextlib.suppress(OSError, struct.error):
+            data = self.greet(client)
+            while True:
+                data = self.answer(client, data)
+                more = client.recv(65536)
+                if not more:
+                    break
+                data += more
+        with self.lock:
+            self.n_at_once -= 1
+
+    @staticmethod
+    def greet(client: socket.socket) -> bytes:
+        data = b""
+        while b"BEGIN\r\n" not in data:
+            data += client.recv(4096)
+        words, rest = data.split(b"BEGIN\r\n", 1)
+        for line in words.lstrip(b"\0").split(b"\r\n"):
+            if line == b"AUTH EXTERNAL":
+                client.sendall(b"DATA\r\n")
+            elif line.startswith((b"AUTH", b"DATA")):
+                client.sendall(b"OK 0123456789abcdef0123456789abcdef\r\n")
+            elif line:
+                client.sendall(b"AGREE_UNIX_FD\r\n")
+        return rest
+
+    def answer(self, client: socket.socket, data: bytes) -> bytes:
+        """Whole messages of DATA; what is left over is returned."""
+        while len(data) >= 16:
+            n_body, serial, n_fields = struct.unpack_from("<III", data, 4)
+            start = 16 + n_fields + -n_fields % 8
+            if len(data) < start + n_body:
+                break
+            header, body, data = data[:start], data[start:start + n_body], data[start + n_body:]
+            if not self.is_mute and b"Properties" in header:
+                client.sendall(self.reply(header, serial, texts_of(body)[1]))
+        return data
+
+    def reply(self, header: bytes, serial: int, name: str) -> bytes:
+        found = re.search(rb"/org/freedesktop/systemd1/unit/(\w+)", header)
+        assert found
+        unit = re.sub(r"_([0-9a-f]{2})", lambda match: chr(int(match[1], 16)), found[1].decode())
+        kind, value = self.units[unit].property(name)
+        body = variant(kind, value)
+        fields = (b"\x05\x01u\0" + struct.pack("<I", serial) + b"\x08\x01g\0\x01v\0")
+        return align(struct.pack("<cBBBIII", b"l", 2, 1, 1, len(body), serial, len(fields)) + fields,
+                     8) + body
+
+
+@contextlib.contextmanager
+def systemd_of(host: Host, *units: str) -> Iterator[Systemd]:
+    systemd = Systemd(host, *units)
+    systemd.start()
+    unlimited(host, *units)
+    try:
+        yield systemd
+    finally:
+        systemd.end()
+
+
+# ---- a unit's owner ----
+
+def enter(host: Host, unit: str) -> None:
+    """From now on this very process is in the unit's group, as its owner's may be."""
+    host.write(f"{GROUPS}/{unit}/cgroup.procs", f"{os.getpid()}\n")
+
+
+class Pages:
+    """2M pages of node 0 that a unit has mapped and touched."""
+
+    def __init__(self, host: Host, unit: str) -> None:
+        self.host, self.group, self.touched = host, f"{GROUPS}/{unit}", 0
+        self.use(0, 0)
+
+    def use(self, mapped: int, touched: int) -> None:
+        host, kernel = self.host, self.host.kernel
+        assert kernel
+        pool = host.pool_path(0).parent
+        with kernel.lock, kernel.shared():
+            free = int((pool / "free_hugepages").read_text()) + self.touched - touched
+            check(free >= 0, "it touches what there is")
+            replace(pool / "free_hugepages", f"{free}\n")
+            host.write("sys/kernel/mm/hugepages/hugepages-2048kB/resv_hugepages",
+                       f"{mapped - touched}\n")
+            kernel.add_up(pool.name)
+            host.write(f"{self.group}/hugetlb.2MB.rsvd.current", f"{mapped * 2 * MIB}\n")
+            host.write(f"{self.group}/hugetlb.2MB.numa_stat",
+                       f"total={touched * 2 * MIB} N0={touched * 2 * MIB}\n")
+        self.touched = touched
+
+
+def holds(host: Host) -> list[tuple[str, str]]:
+    """(instance, run) of what units were let start with."""
+    return [(hold["granted"]["name"], hold["run"].lstrip("0"))
+            for hold in json.loads(host.path(STATE).read_text())["holds"]]
+
+
+def wait_for(host: Host, name: str = "pg") -> dict:
+    return host.call("Wait", {"instance": name})
+
+
+# ---- tests ----
+
+def test_start_is_believed_once(host: Host, fixture: str = "one-node") -> None:
+    """Whoever calls from within his unit while that is starting gets its pages once."""
+    host.config("20-pg.conf", PG)
+    with systemd_of(host, "pg.service") as systemd:
+        daemon = host.start()
+        enter(host, "pg.service")
+        pages = Pages(host, "pg.service")
+        systemd.units["pg.service"].set("activating", "start-pre", control=os.getpid())
+        for i in range(100):
+            check("error" not in wait_for(host), "it passes")
+            check(holds(host) == [("pg", "1")], str(holds(host)))
+            check(host.pool(0) == 100, f"{host.pool(0)} pages at the call number {i}")
+            mapped, touched = ((100, 0), (100, 100), (40, 40), (100, 60), (0, 0))[i % 5]
+            pages.use(mapped, touched)
+        # Its main process never says that it is ready.
+        systemd.units["pg.service"].set("activating", "start", main_pid=os.getpid())
+        pages.use(100, 100)
+        for _ in range(20):
+            check("error" not in wait_for(host), "it passes")
+        check(host.pool(0) == 100, f"{host.pool(0)} pages")
+        # Another start is another start.
+        pages.use(0, 0)
+        systemd.units["pg.service"].run = 2
+        systemd.units["pg.service"].set("activating", "start-pre", control=os.getpid())
+        check("error" not in wait_for(host) and holds(host) == [("pg", "2")], str(holds(host)))
+        check(host.pool(0) == 100, f"{host.pool(0)} pages")
+        host.stop(daemon)
+
+
+def test_gates_in_scripts(host: Host, fixture: str = "one-node") -> None:
+    """A gate that a shell runs is the unit's, and so is one that a start script or the main process runs."""
+    host.config("20-pg.conf", PG)
+    with systemd_of(host, "pg.service") as systemd:
+        daemon = host.start()
+        unit = systemd.units["pg.service"]
+        for control, sub in ((1, "start-pre"), (1, "condition"), (1, "start")):
+            unit.run += 1
+            unit.set("activating", sub, control=control)
+            done = host.gate("pg.service", "pg")
+            check(done.returncode == 0, done.stderr)
+            check(holds(host) == [("pg", f"{unit.run:x}")], f"{sub}: {holds(host)}")
+        host.stop(daemon)
+
+
+def test_who_does_not_start(host: Host, fixture: str = "one-node") -> None:
+    """Who is in the unit's group, and is not what starts it, asks: nothing is booked for him."""
+    host.config("20-pg.conf", PG)
+    with systemd_of(host, "pg.service") as systemd:
+        daemon = host.start()
+        enter(host, "pg.service")
+        pages = Pages(host, "pg.service")
+        unit = systemd.units["pg.service"]
+        for state in (("active", "running", 0, os.getpid()), ("activating", "start", 0, 1),
+                      ("activating", "start", 1, 2), ("activating", "auto-restart", 0, 0),
+                      ("activating", "start-post", os.getpid(), 1), ("deactivating", "stop", 1, 1),
+                      ("reloading", "reload", os.getpid(), 1)):
+            unit.set(*state)
+            for i in range(20):
+                pages.use(i * 5, i * 5)
+                check("error" not in wait_for(host), "the pages stand")
+            check(host.pool(0) == 100 and holds(host) == [], f"{state}: {host.pool(0)} {holds(host)}")
+        host.stop(daemon)
+
+
+def test_systemd_is_mute(host: Host, fixture: str = "one-node") -> None:
+    """What cannot be known books no pages and ends no hold; and systemd is asked once at a time."""
+    host.config("20-pg.conf", PG)
+    with systemd_of(host, "pg.service") as systemd:
+        daemon = host.start()
+        enter(host, "pg.service")
+        pages = Pages(host, "pg.service")
+        systemd.units["pg.service"].set("activating", "start-pre", control=os.getpid())
+        check("error" not in wait_for(host) and holds(host) == [("pg", "1")], str(holds(host)))
+        pages.use(100, 100)
+        systemd.n_most = 0
+        with concurrent.futures.ThreadPoolExecutor(20) as pool:
+            replies = list(pool.map(lambda _: wait_for(host), range(60)))
+        check(not [reply for reply in replies if "error" in reply], "all are answered")
+        check(systemd.n_most == 1, f"asked {systemd.n_most} times at once")
+        systemd.is_mute = True
+        with concurrent.futures.ThreadPoolExecutor(20) as pool:
+            replies = list(pool.map(lambda _: wait_for(host), range(20)))
+        check(not [reply for reply in replies if "error" in reply], "they are told how it is")
+        check(systemd.n_most <= 2, f"asked {systemd.n_most} times at once")
+        check(host.pool(0) == 100 and holds(host) == [("pg", "1")], f"{host.pool(0)} {holds(host)}")
+        check("so that it is only told" in host.log(daemon), host.log(daemon))
+        host.stop(daemon)
+
+
+def test_instances_of_one_unit(host: Host, fixture: str = "one-node") -> None:
+    """Each is let start once in a run, in whatever order its unit asks for them."""
+    host.config("20-a.conf", "[Instance]\nPages=100\nUnit=x.service\n")
+    host.config("20-b.conf", "[Instance]\nPages=30\nUnit=x.service\n")
+    with systemd_of(host, "x.service") as systemd:
+        daemon = host.start()
+        enter(host, "x.service")
+        pages = Pages(host, "x.service")
+        systemd.units["x.service"].set("activating", "start-pre", control=os.getpid())
+        for i in range(100):
+            check("error" not in wait_for(host, "ab"[i % 2]), "it passes")
+            check(host.pool(0) == 130, f"{host.pool(0)} pages at the call number {i}")
+            pages.use(i, i // 2)
+        check(sorted(holds(host)) == [("a", "1"), ("b", "1")], str(holds(host)))
+        host.stop(daemon)
+
+
+if __name__ == "__main__":
+    os.environ.pop("NOTIFY_SOCKET", None)
+    sys.exit(main(globals(), n_at_once=2))
