@@ -320,6 +320,8 @@ static void ask_who_starts(Client *client, const char *unit) {
         Manager *manager = client->manager;
 
         client->unit = arena_strdup(client->arena, unit);
+        varlink_call_keep_place(
+                client->call); /* who starts, or may, does not make room for others */
         if (!unit_manager_exists(manager->root)) {
                 take_group_for_start(client, unit);
                 begin_gate(client);
@@ -581,8 +583,8 @@ const VarlinkInterface manager_interface = {
         .methods =
                 (const VarlinkMethod[]){
                         {"Describe", method_describe, 0, varlink_no_parameters},
-                        {"Wait", method_wait, 0, manager_wait_parameters},
-                        {"Plan", method_plan, 0, varlink_no_parameters},
+                        {"Wait", method_wait, VARLINK_FIRST, manager_wait_parameters},
+                        {"Plan", method_plan, VARLINK_LAST, varlink_no_parameters},
                         {"Reload", method_reload, VARLINK_ROOT_ONLY, manager_reload_parameters},
                         {"Release", method_release, VARLINK_ROOT_ONLY, manager_release_parameters},
                         {"Grow", method_grow, VARLINK_ROOT_ONLY, manager_grow_parameters},

@@ -2,22 +2,25 @@
 
 /* The life of a connection:
  *
- * It gets a *turn* when epoll reports it: what is unsent is sent, at most CALLS_PER_TURN messages are
- * taken, answers are sent. Then it is *settled*: what to watch for follows from its state alone.
- * Input is watched only while nothing is pending, so a client is held back by its own unanswered
- * calls and untaken replies. Complete messages left over for the next turn are waited for with
- * EPOLLOUT: the socket is writable, so the next dispatch comes at once, after the others' turns.
+ * It gets a *turn* when epoll reports it: what is unsent is sent, what has come is read once, and the next
+ * whole message is *queued* (varlink_places.h). Then it is *settled*: what to watch for follows from its
+ * state alone. Input is watched only while nothing is queued or pending, so a client is held back by its
+ * own unanswered calls and untaken replies.
  *
- * A connection is closed in its own turn or by the timer, never from within varlink_call_*(), which
- * owners call while walking their lists of calls. What fails there *dooms* the connection: the socket
- * is shut down, which epoll reports as a hang-up, and that turn closes it.
+ * After the turns queued calls are *served*, in the order of their classes and users, until that took
+ * some time; what is left waits for the next dispatch, which looks first who has come meanwhile. So a gate
+ * waits for one call of somebody else, however many there are.
+ *
+ * A connection is closed in its own turn, by the timer, or, where another one has got its place, at the end
+ * of a dispatch; never from within varlink_call_*(), which owners call while walking their lists of calls.
+ * What fails there *dooms* the connection: the socket is shut down, which epoll reports as a hang-up, and
+ * that turn closes it.
  *
  * epoll(7); unix(7): a closed peer is reported as EPOLLHUP, a half-closed one is not. */
 
-#include "ipc/varlink_server.h"
+#include "ipc/varlink_server_inside.h"
 
 #include "base/size.h"
-#include "ipc/varlink_frame.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -25,6 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/timerfd.h>
@@ -33,67 +37,15 @@
 #include <unistd.h>
 
 enum {
-        EVENTS_PER_DISPATCH = 16,
-        CALLS_PER_TURN = 4,
-        ACCEPTS_PER_TURN = 16,
-        OUTPUT_LOW_BYTES = 64 * 1024, /* no further call is taken above it */
+        EVENTS_PER_DISPATCH = 64,
+        ACCEPTS_PER_TURN = 64,
+        CALLS_PER_DISPATCH = 16,
+        OUTPUT_LOW_BYTES = 64 * 1024,  /* no further call is taken above it */
+        SEND_BUFFER_BYTES = 16 * 1024, /* the kernel keeps that much for each, and doubles it */
 };
 
-typedef struct Source Source;
-typedef struct Listener Listener;
-typedef struct Connection Connection;
-
-/* One descriptor in the epoll set; the first member of what it belongs to. */
-struct Source {
-        int fd;
-        uint32_t interest;
-        void (*dispatch)(VarlinkServer *server, Source *source, uint32_t events);
-};
-
-struct Listener {
-        Source source;
-        Listener *next;
-};
-
-struct Connection {
-        Source source;
-        VarlinkServer *server;
-        Connection *previous, *next;
-        struct ucred peer;
-        VarlinkReader reader;
-        VarlinkWriter writer;
-        VarlinkCall *call;        /* in progress */
-        uint64_t idle_since_usec; /* meaningful without one */
-        bool is_idle;             /* counted in n_idle */
-        bool is_at_end;           /* nothing more can be read */
-        bool is_in_turn;
-        bool is_doomed;
-};
-
-struct VarlinkCall {
-        Connection *connection;
-        bool more, oneway;
-        VarlinkCallHandler closed, drained;
-        void *closed_userdata, *drained_userdata;
-};
-
-struct VarlinkServer {
-        int epoll_fd;
-        Source timer;
-        uint64_t timer_usec;  /* what the timer is set to; 0: it is not */
-        bool timer_fired;     /* in this dispatch */
-        uint64_t resume_usec; /* listeners are not watched until then; 0: they are */
-        Listener *listeners;
-        Connection *connections;
-        size_t n_connections, n_other_connections; /* other than root's */
-        size_t n_idle;
-        VarlinkLimits limits;
-        VarlinkServerInfo info;
-        uid_t own_uid;
-        void *userdata;
-        size_t n_interfaces;
-        const VarlinkInterface *interfaces[]; /* org.varlink.service is the first */
-};
+/* Of calls, before it is looked who has come. */
+static const uint64_t serving_usec = USEC_PER_MSEC;
 
 static uint64_t now_usec(void) {
         struct timespec now;
@@ -163,6 +115,23 @@ static void timer_turn(VarlinkServer *server, Source *source, uint32_t events) {
                 server->timer_fired = true;
 }
 
+/* ---- calls that wait for their turn ---- */
+
+static void wake_turn(VarlinkServer *server, Source *source, uint32_t events) {
+        (void) server, (void) source, (void) events;
+}
+
+static void server_set_awake(VarlinkServer *server) {
+        bool is_awake = server->places.n_queued > 0;
+        uint64_t count = 1;
+
+        if (is_awake == server->is_awake)
+                return;
+        if (is_awake ? write(server->wake.fd, &count, sizeof(count)) > 0
+                     : read(server->wake.fd, &count, sizeof(count)) > 0)
+                server->is_awake = is_awake;
+}
+
 /* ---- listeners ---- */
 
 /* Without descriptors accept(2) fails for as long as clients wait, and epoll would report them for
@@ -188,20 +157,6 @@ static void server_resume(VarlinkServer *server) {
                 server_pause(server);
 }
 
-static bool server_has_room(const VarlinkServer *server, uid_t uid) {
-        const VarlinkLimits *limits = &server->limits;
-        size_t n_of_user = 0;
-
-        if (server->n_connections >= limits->connections)
-                return false;
-        if (uid == 0)
-                return true;
-        for (const Connection *c = server->connections; c; c = c->next)
-                n_of_user += c->peer.uid == uid;
-        return n_of_user < limits->per_uid &&
-               server->n_other_connections + limits->kept_for_root < limits->connections;
-}
-
 /* ---- connections ---- */
 
 static void connection_dispatch(VarlinkServer *server, Source *source, uint32_t events);
@@ -212,7 +167,6 @@ static void server_link(VarlinkServer *server, Connection *c) {
                 c->next->previous = c;
         server->connections = c;
         server->n_connections++;
-        server->n_other_connections += c->peer.uid != 0;
 }
 
 static void server_unlink(VarlinkServer *server, Connection *c) {
@@ -223,12 +177,13 @@ static void server_unlink(VarlinkServer *server, Connection *c) {
         if (c->next)
                 c->next->previous = c->previous;
         server->n_connections--;
-        server->n_other_connections -= c->peer.uid != 0;
         server->n_idle -= c->is_idle;
 }
 
 /* Owns FD, also when it fails. */
 static Connection *connection_new(VarlinkServer *server, int fd, const struct ucred *peer) {
+        const VarlinkLimits *limits = &server->limits;
+        bool is_trusted = peer->uid == 0 || peer->uid == server->own_uid;
         Connection *c = calloc(1, sizeof(*c));
 
         if (!c) {
@@ -239,11 +194,15 @@ static Connection *connection_new(VarlinkServer *server, int fd, const struct uc
                 .source = {.fd = fd, .dispatch = connection_dispatch},
                 .server = server,
                 .peer = *peer,
-                .reader = varlink_reader_make(server->limits.message_bytes),
-                .writer = varlink_writer_make(server->limits.output_bytes),
+                .is_trusted = is_trusted,
+                .reader = varlink_reader_make(is_trusted ? limits->message_bytes
+                                                         : limits->others_message_bytes),
+                .writer = varlink_writer_make(limits->output_bytes),
                 .idle_since_usec = now_usec(),
         };
-        if (source_add(server, &c->source, EPOLLIN) < 0) {
+        if (varlink_places_enter(&server->places, &c->place, c, peer->uid, is_trusted) < 0 ||
+            source_add(server, &c->source, EPOLLIN) < 0) {
+                varlink_places_leave(&server->places, &c->place);
                 close(fd);
                 free(c);
                 return NULL;
@@ -258,6 +217,7 @@ static void connection_close(Connection *c) {
         VarlinkCall *call = c->call;
 
         c->is_doomed = true;
+        varlink_places_leave(&server->places, &c->place);
         server_unlink(server, c);
         source_close(server, &c->source);
         if (call && call->closed)
@@ -269,7 +229,7 @@ static void connection_close(Connection *c) {
         server_resume(server);
 }
 
-static void connection_doom(Connection *c) {
+void connection_doom(Connection *c) {
         if (c->is_doomed)
                 return;
         c->is_doomed = true;
@@ -277,8 +237,7 @@ static void connection_doom(Connection *c) {
         shutdown(c->source.fd, SHUT_RDWR);
 }
 
-/* Whether nothing is left unsent. */
-static bool connection_send(Connection *c) {
+bool connection_send(Connection *c) {
         size_t before = varlink_writer_unsent(&c->writer);
         int r = c->is_doomed ? 0 : varlink_writer_send(&c->writer, c->source.fd);
 
@@ -289,238 +248,54 @@ static bool connection_send(Connection *c) {
         return varlink_writer_unsent(&c->writer) == 0;
 }
 
-static uint32_t connection_interest(Connection *c) {
+void connection_evict(Connection *c) {
+        VarlinkServer *server = c->server;
+
+        if (c->is_leaving)
+                return;
+        varlink_places_leave(&server->places, &c->place);
+        connection_doom(c);
+        c->is_leaving = true;
+        c->next_leaving = server->leaving;
+        server->leaving = c;
+}
+
+void connection_rest(Connection *c) {
+        c->idle_since_usec = now_usec();
+}
+
+static uint32_t connection_interest(const Connection *c) {
         if (varlink_writer_unsent(&c->writer) > 0)
                 return EPOLLOUT;
-        if (c->call)
+        if (c->call || c->message)
                 return 0; /* a hang-up is reported all the same */
-        return varlink_reader_has_message(&c->reader) || c->is_at_end ? EPOLLOUT : EPOLLIN;
+        return c->is_at_end ? EPOLLOUT : EPOLLIN;
+}
+
+static VarlinkPlaceKind connection_kind(const Connection *c) {
+        if (!c->call)
+                return c->message ? VARLINK_PLACE_WAITING : VARLINK_PLACE_IDLE;
+        if (c->call->is_kept)
+                return VARLINK_PLACE_KEPT;
+        return c->call->more ? VARLINK_PLACE_SUBSCRIBED : VARLINK_PLACE_WAITING;
 }
 
 static void connection_settle(Connection *c) {
         VarlinkServer *server = c->server;
-        bool is_idle = !c->call;
+        bool is_idle = !c->call && !c->message;
 
         server->n_idle += is_idle;
         server->n_idle -= c->is_idle;
         c->is_idle = is_idle;
-        varlink_reader_trim(&c->reader);
+        varlink_places_set_kind(&server->places, &c->place, connection_kind(c));
+        if (!c->message)
+                varlink_reader_trim(&c->reader);
         if (!c->is_doomed && source_watch(server, &c->source, connection_interest(c)) < 0)
                 connection_doom(c);
         server_schedule(server);
 }
 
-/* After answers given outside the connection's turn. */
-static void connection_kick(Connection *c) {
-        if (c->is_in_turn || c->is_doomed)
-                return;
-        connection_send(c);
-        connection_settle(c);
-}
-
-/* ---- calls ---- */
-
-static void call_send(VarlinkCall *call, json_t *message) {
-        Connection *c = call->connection;
-
-        if (!call->oneway && !c->is_doomed &&
-            (!message || varlink_writer_add(&c->writer, message) < 0))
-                connection_doom(c);
-        json_decref(message);
-}
-
-static void call_end(VarlinkCall *call, json_t *message) {
-        Connection *c = call->connection;
-
-        call_send(call, message);
-        c->call = NULL;
-        c->idle_since_usec = now_usec();
-        free(call);
-        connection_kick(c);
-}
-
-void varlink_call_reply(VarlinkCall *call, json_t *parameters) {
-        call_end(call, parameters ? varlink_reply_make(parameters, false) : NULL);
-}
-
-void varlink_call_error(VarlinkCall *call, const char *error, json_t *parameters) {
-        call_end(call, varlink_error_make(error, parameters));
-}
-
-/* An error that names one thing. */
-static void call_error_about(VarlinkCall *call, const char *error, const char *key,
-                             const char *value) {
-        varlink_call_error(call, error, json_pack("{s:s}", key, value));
-}
-
-void varlink_call_error_invalid_parameter(VarlinkCall *call, const char *name) {
-        call_error_about(call, VARLINK_ERROR_INVALID_PARAMETER, "parameter", name);
-}
-
-int varlink_call_reply_continues(VarlinkCall *call, json_t *parameters) {
-        if (!call->more) {
-                json_decref(parameters);
-                return -ENOTSUP;
-        }
-        call_send(call, parameters ? varlink_reply_make(parameters, true) : NULL);
-        connection_kick(call->connection);
-        return 0;
-}
-
-bool varlink_call_wants_more(const VarlinkCall *call) {
-        return call->more;
-}
-
-bool varlink_call_is_congested(const VarlinkCall *call) {
-        return varlink_writer_unsent(&call->connection->writer) > 0;
-}
-
-void varlink_call_set_closed_handler(VarlinkCall *call, VarlinkCallHandler function,
-                                     void *userdata) {
-        call->closed = function;
-        call->closed_userdata = userdata;
-}
-
-void varlink_call_set_drained_handler(VarlinkCall *call, VarlinkCallHandler function,
-                                      void *userdata) {
-        call->drained = function;
-        call->drained_userdata = userdata;
-}
-
-uid_t varlink_call_peer_uid(const VarlinkCall *call) {
-        return call->connection->peer.uid;
-}
-
-pid_t varlink_call_peer_pid(const VarlinkCall *call) {
-        return call->connection->peer.pid;
-}
-
-bool varlink_call_peer_is_privileged(const VarlinkCall *call) {
-        uid_t uid = varlink_call_peer_uid(call);
-
-        return uid == 0 || uid == call->connection->server->own_uid;
-}
-
-/* ---- finding the method ---- */
-
-const VarlinkParameter varlink_no_parameters[] = {{0}};
-
-static bool parameter_fits(const VarlinkParameter *parameter, const json_t *value) {
-        static const unsigned json_types[] = {
-                [VARLINK_BOOL] = 1 << JSON_TRUE | 1 << JSON_FALSE,
-                [VARLINK_INT] = 1 << JSON_INTEGER,
-                [VARLINK_FLOAT] = 1 << JSON_REAL | 1 << JSON_INTEGER,
-                [VARLINK_STRING] = 1 << JSON_STRING,
-                [VARLINK_ARRAY] = 1 << JSON_ARRAY,
-                [VARLINK_OBJECT] = 1 << JSON_OBJECT,
-        };
-
-        if (!value || json_is_null(value))
-                return parameter->is_nullable;
-        return 1U << json_typeof(value) & json_types[parameter->type];
-}
-
-static bool parameters_have(const VarlinkParameter *parameters, const char *name) {
-        for (; parameters->name; parameters++)
-                if (strcmp(parameters->name, name) == 0)
-                        return true;
-        return false;
-}
-
-/* The name of the first parameter that is not as declared, or NULL. */
-static const char *parameters_find_fault(const VarlinkParameter *parameters, json_t *values) {
-        const char *name;
-        json_t *value;
-
-        for (const VarlinkParameter *p = parameters; p->name; p++)
-                if (!parameter_fits(p, json_object_get(values, p->name)))
-                        return p->name;
-        json_object_foreach(values, name, value) {
-                if (!parameters_have(parameters, name))
-                        return name;
-        }
-        return NULL;
-}
-
-static const VarlinkInterface *server_find_interface(const VarlinkServer *server, const char *name,
-                                                     size_t length) {
-        for (size_t i = 0; i < server->n_interfaces; i++)
-                if (strlen(server->interfaces[i]->name) == length &&
-                    memcmp(server->interfaces[i]->name, name, length) == 0)
-                        return server->interfaces[i];
-        return NULL;
-}
-
-static const VarlinkMethod *interface_find_method(const VarlinkInterface *interface,
-                                                  const char *name) {
-        for (size_t i = 0; i < interface->n_methods; i++)
-                if (strcmp(interface->methods[i].name, name) == 0)
-                        return &interface->methods[i];
-        return NULL;
-}
-
-/* What the method's row demands of its calls. */
-static void call_run(VarlinkCall *call, const VarlinkMethod *method,
-                     const VarlinkRequest *request) {
-        const char *fault = NULL;
-
-        if (!method->handler || request->upgrade)
-                return; /* NotImplemented follows */
-        if (method->flags & VARLINK_ROOT_ONLY && !varlink_call_peer_is_privileged(call)) {
-                varlink_call_error(call, VARLINK_ERROR_PERMISSION_DENIED, NULL);
-                return;
-        }
-        if (method->flags & VARLINK_MORE_ONLY && !call->more) {
-                varlink_call_error(call, VARLINK_ERROR_EXPECTED_MORE, NULL);
-                return;
-        }
-        if (method->parameters)
-                fault = parameters_find_fault(method->parameters, request->parameters);
-        if (fault)
-                varlink_call_error_invalid_parameter(call, fault);
-        else
-                method->handler(call, request->parameters, call->connection->server->userdata);
-}
-
-static void call_find_and_run(VarlinkCall *call, const VarlinkRequest *request) {
-        const VarlinkServer *server = call->connection->server;
-        const char *dot = strrchr(request->method, '.');
-        int length = dot ? (int) (dot - request->method) : 0;
-        const VarlinkInterface *interface =
-                server_find_interface(server, request->method, (size_t) length);
-        const VarlinkMethod *method = interface ? interface_find_method(interface, dot + 1) : NULL;
-
-        if (method)
-                call_run(call, method, request);
-        else if (interface || !dot)
-                call_error_about(call, VARLINK_ERROR_METHOD_NOT_FOUND, "method", request->method);
-        else
-                varlink_call_error(call, VARLINK_ERROR_INTERFACE_NOT_FOUND,
-                                   json_pack("{s:s#}", "interface", request->method, length));
-}
-
 /* ---- turns ---- */
-
-static void connection_take_call(Connection *c, const char *bytes, size_t length) {
-        VarlinkRequest request = {0};
-        VarlinkCall *call = NULL;
-
-        if (varlink_request_parse(bytes, length, &request) == 0)
-                call = calloc(1, sizeof(*call));
-        if (!call) {
-                connection_send(c); /* what was answered before is still the client's */
-                connection_doom(c);
-                varlink_request_done(&request);
-                return;
-        }
-        *call = (VarlinkCall){.connection = c, .more = request.more, .oneway = request.oneway};
-        c->call = call;
-        call_find_and_run(call, &request);
-        if (c->call && !c->call->closed)
-                call_error_about(c->call, VARLINK_ERROR_METHOD_NOT_IMPLEMENTED, "method",
-                                 request.method);
-        varlink_request_done(&request);
-}
 
 /* Whether something was read. */
 static bool connection_receive(Connection *c) {
@@ -533,26 +308,30 @@ static bool connection_receive(Connection *c) {
         return n > 0;
 }
 
+/* What others are answered is kept for one call of each, or they could have much kept by reading nothing. */
 static bool connection_can_take_call(const Connection *c) {
-        return !c->is_doomed && !c->call && varlink_writer_unsent(&c->writer) < OUTPUT_LOW_BYTES;
+        size_t unsent = varlink_writer_unsent(&c->writer);
+
+        return !c->is_doomed && !c->call && !c->message &&
+               (c->is_trusted ? unsent < OUTPUT_LOW_BYTES : unsent == 0);
 }
 
 /* Reads once at most: a client that sends without end gets the same share as others. */
-static void connection_take_calls(Connection *c) {
-        bool may_read = !c->is_at_end;
-
-        for (size_t n = 0; n < CALLS_PER_TURN && connection_can_take_call(c);) {
+static void connection_look_for_call(Connection *c, bool may_read) {
+        while (connection_can_take_call(c)) {
                 const char *bytes;
                 size_t length;
                 int r = varlink_reader_next(&c->reader, &bytes, &length);
 
                 if (r > 0) {
-                        connection_take_call(c, bytes, length);
-                        n++;
+                        c->message = bytes;
+                        c->message_length = length;
+                        varlink_places_queue(&c->server->places, &c->place,
+                                             call_class(c->server, bytes, length));
                 } else if (r < 0) {
                         connection_send(c);
                         connection_doom(c);
-                } else if (!may_read || !connection_receive(c)) {
+                } else if (!may_read || c->is_at_end || !connection_receive(c)) {
                         return;
                 } else {
                         may_read = false;
@@ -567,11 +346,20 @@ static void connection_tell_drained(Connection *c) {
                 call->drained(call, call->drained_userdata);
 }
 
-static bool connection_is_over(Connection *c) {
+static bool connection_is_over(const Connection *c) {
         if (c->is_doomed)
                 return true;
-        return c->is_at_end && !c->call && varlink_writer_unsent(&c->writer) == 0 &&
-               !varlink_reader_has_message(&c->reader);
+        return c->is_at_end && !c->call && !c->message && varlink_writer_unsent(&c->writer) == 0;
+}
+
+static void connection_end_turn(Connection *c) {
+        c->is_in_turn = false;
+        if (c->is_leaving)
+                return;
+        if (connection_is_over(c))
+                connection_close(c);
+        else
+                connection_settle(c);
 }
 
 static void connection_turn(Connection *c, uint32_t events) {
@@ -579,42 +367,117 @@ static void connection_turn(Connection *c, uint32_t events) {
 
         /* A client that is gone wants no answer; but what it sent before it left, perhaps one-way,
          * is still read. */
-        if (events & (EPOLLHUP | EPOLLERR) && c->call)
-                connection_doom(c);
+        if (events & (EPOLLHUP | EPOLLERR)) {
+                c->is_gone = true;
+                if (c->call)
+                        connection_doom(c);
+        }
         c->is_in_turn = true;
         if (connection_send(c)) {
                 if (is_congested && !c->is_doomed)
                         connection_tell_drained(c);
-                connection_take_calls(c);
-                connection_send(c);
+                connection_look_for_call(c, true);
         }
-        c->is_in_turn = false;
-        if (connection_is_over(c))
-                connection_close(c);
-        else
-                connection_settle(c);
+        connection_end_turn(c);
 }
 
 static void connection_dispatch(VarlinkServer *server, Source *source, uint32_t events) {
+        Connection *c = (Connection *) source;
+
         (void) server;
-        connection_turn((Connection *) source, events);
+        if (!c->is_leaving)
+                connection_turn(c, events);
 }
 
-/* Owns FD. A client beyond the limits is told by a closed connection: whatever it would be told in
- * words would have to be kept for it. */
+void connection_kick(Connection *c) {
+        if (c->is_in_turn || c->is_doomed)
+                return;
+        connection_send(c);
+        connection_look_for_call(c, false);
+        connection_settle(c);
+        server_set_awake(c->server);
+}
+
+/* ---- serving ---- */
+
+static void connection_serve(Connection *c) {
+        const char *message = c->message;
+
+        varlink_places_unqueue(&c->server->places, &c->place);
+        c->message = NULL;
+        c->is_in_turn = true;
+        call_take(c, message, c->message_length);
+        connection_send(c);
+        connection_look_for_call(c, false);
+        connection_end_turn(c);
+}
+
+static void server_serve(VarlinkServer *server) {
+        uint64_t start = now_usec(), now = start;
+
+        for (size_t n = 0; n < CALLS_PER_DISPATCH && now - start < serving_usec; n++) {
+                const VarlinkPlace *place = varlink_places_next(&server->places);
+                uint64_t before = now;
+
+                if (!place)
+                        return;
+                uid_t uid = place->user->uid;
+
+                connection_serve(place->owner);
+                now = now_usec();
+                varlink_places_charge(&server->places, uid, now - before);
+        }
+}
+
+static void server_close_leaving(VarlinkServer *server) {
+        while (server->leaving) {
+                Connection *c = server->leaving;
+
+                server->leaving = c->next_leaving;
+                connection_close(c);
+        }
+}
+
+/* ---- newcomers ---- */
+
+/* Owns FD. Most clients have sent their call already. Who finds no place is told by a closed connection:
+ * whatever he would be told in words would have to be kept for him. */
 static void server_admit(VarlinkServer *server, int fd) {
+        static const int send_buffer_bytes = SEND_BUFFER_BYTES;
         struct ucred peer = {0};
         socklen_t size = sizeof(peer);
         Connection *c;
 
-        if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 ||
-            !server_has_room(server, peer.uid)) {
+        if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0) {
                 close(fd);
                 return;
         }
         c = connection_new(server, fd, &peer);
-        if (c)
-                connection_turn(c, EPOLLIN); /* most clients have sent their call already */
+        if (!c)
+                return;
+        if (!c->is_trusted)
+                setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &send_buffer_bytes,
+                           sizeof(send_buffer_bytes));
+        const VarlinkPlace *place = varlink_places_one_too_many(&server->places, &c->place);
+
+        if (place == &c->place) {
+                connection_close(c);
+                return;
+        }
+        if (place)
+                connection_evict(place->owner);
+        connection_turn(c, EPOLLIN);
+}
+
+/* Without descriptors somebody goes who has most; where nobody does, who waits has to wait. */
+static void server_want_descriptor(VarlinkServer *server, int error) {
+        const VarlinkPlace *place =
+                error == EMFILE || error == ENFILE ? varlink_places_spare(&server->places) : NULL;
+
+        if (place)
+                connection_evict(place->owner);
+        else
+                server_pause(server);
 }
 
 static void listener_turn(VarlinkServer *server, Source *source, uint32_t events) {
@@ -629,7 +492,7 @@ static void listener_turn(VarlinkServer *server, Source *source, uint32_t events
                 if (errno == EINTR || errno == ECONNABORTED)
                         continue;
                 if (errno != EAGAIN)
-                        server_pause(server);
+                        server_want_descriptor(server, errno);
                 return;
         }
 }
@@ -660,100 +523,24 @@ int varlink_server_dispatch(VarlinkServer *server) {
 
                 source->dispatch(server, source, events[i].events);
         }
+        server_serve(server);
+        server_close_leaving(server);
         if (server->timer_fired)
                 server_handle_timer(server);
+        server_set_awake(server);
         server_schedule(server);
         return 0;
 }
-
-/* ---- org.varlink.service ---- */
-
-static void service_get_info(VarlinkCall *call, json_t *parameters, void *userdata) {
-        const VarlinkServer *server = call->connection->server;
-        json_t *names = json_array();
-
-        (void) parameters;
-        (void) userdata;
-        for (size_t i = 0; i < server->n_interfaces; i++)
-                json_array_append_new(names, json_string(server->interfaces[i]->name));
-        varlink_call_reply(call, json_pack("{s:s, s:s, s:s, s:s, s:o}", "vendor",
-                                           server->info.vendor, "product", server->info.product,
-                                           "version", server->info.version, "url", server->info.url,
-                                           "interfaces", names));
-}
-
-static void service_get_interface_description(VarlinkCall *call, json_t *parameters,
-                                              void *userdata) {
-        const char *name = json_string_value(json_object_get(parameters, "interface"));
-        const VarlinkInterface *interface =
-                server_find_interface(call->connection->server, name, strlen(name));
-
-        (void) userdata;
-        if (interface)
-                varlink_call_reply(call, json_pack("{s:s}", "description", interface->description));
-        else
-                call_error_about(call, VARLINK_ERROR_INTERFACE_NOT_FOUND, "interface", name);
-}
-
-static const VarlinkParameter get_interface_description_parameters[] = {
-        {"interface", VARLINK_STRING, false},
-        {0},
-};
-
-static const VarlinkMethod service_methods[] = {
-        {"GetInfo", service_get_info, 0, varlink_no_parameters},
-        {"GetInterfaceDescription", service_get_interface_description, 0,
-         get_interface_description_parameters},
-};
-
-static const char service_description[] =
-        "# What every Varlink service tells about itself.\n"
-        "interface org.varlink.service\n"
-        "\n"
-        "# Who made this service, and which interfaces it has.\n"
-        "method GetInfo() -> (\n"
-        "        vendor: string,\n"
-        "        product: string,\n"
-        "        version: string,\n"
-        "        url: string,\n"
-        "        interfaces: []string\n"
-        ")\n"
-        "\n"
-        "# The definition of one of its interfaces.\n"
-        "method GetInterfaceDescription(interface: string) -> (description: string)\n"
-        "\n"
-        "# The service has no such interface.\n"
-        "error InterfaceNotFound(interface: string)\n"
-        "\n"
-        "# The interface has no such method.\n"
-        "error MethodNotFound(method: string)\n"
-        "\n"
-        "# The interface has the method, this service does not do it.\n"
-        "error MethodNotImplemented(method: string)\n"
-        "\n"
-        "# A parameter is missing, unknown or of the wrong type or value.\n"
-        "error InvalidParameter(parameter: string)\n"
-        "\n"
-        "# The client may not call this method.\n"
-        "error PermissionDenied()\n"
-        "\n"
-        "# The method gives several replies and has to be called with 'more'.\n"
-        "error ExpectedMore()\n";
-
-static const VarlinkInterface service_interface = {
-        .name = VARLINK_SERVICE,
-        .description = service_description,
-        .methods = service_methods,
-        .n_methods = ARRAY_LEN(service_methods),
-};
 
 /* ---- the server ---- */
 
 VarlinkLimits varlink_limits_default(void) {
         return (VarlinkLimits){
-                .connections = 256,
-                .kept_for_root = 32,
-                .per_uid = 64,
+                .connections = 2048,
+                .per_uid = 1536,
+                .kept_per_uid = 1024,
+                .subscriptions_per_uid = 64,
+                .others_message_bytes = 4 * KIB,
                 .message_bytes = 64 * KIB,
                 .output_bytes = MIB,
                 .idle_usec = 45 * USEC_PER_SEC,
@@ -763,6 +550,10 @@ VarlinkLimits varlink_limits_default(void) {
 
 void varlink_server_set_limits(VarlinkServer *server, const VarlinkLimits *limits) {
         server->limits = *limits;
+        server->places.n_max = limits->connections;
+        server->places.per_user = limits->per_uid;
+        server->places.kept_per_user = limits->kept_per_uid;
+        server->places.subscriptions = limits->subscriptions_per_uid;
 }
 
 static int server_open(VarlinkServer *server) {
@@ -772,7 +563,12 @@ static int server_open(VarlinkServer *server) {
         server->timer.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
         if (server->timer.fd < 0)
                 return -errno;
-        return source_add(server, &server->timer, EPOLLIN);
+        server->wake.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        if (server->wake.fd < 0)
+                return -errno;
+        int r = source_add(server, &server->timer, EPOLLIN);
+
+        return r < 0 ? r : source_add(server, &server->wake, EPOLLIN);
 }
 
 VarlinkServer *varlink_server_new(const VarlinkInterface *const *interfaces, size_t n,
@@ -784,11 +580,14 @@ VarlinkServer *varlink_server_new(const VarlinkInterface *const *interfaces, siz
                 return NULL;
         server->epoll_fd = -1;
         server->timer = (Source){.fd = -1, .dispatch = timer_turn};
-        server->limits = varlink_limits_default();
+        server->wake = (Source){.fd = -1, .dispatch = wake_turn};
+        const VarlinkLimits limits = varlink_limits_default();
+
+        varlink_server_set_limits(server, &limits);
         server->info = *info;
         server->own_uid = geteuid();
         server->userdata = userdata;
-        server->interfaces[0] = &service_interface;
+        server->interfaces[0] = &varlink_service_interface;
         if (n > 0)
                 memcpy(server->interfaces + 1, interfaces, n * sizeof(*interfaces));
         server->n_interfaces = n + 1;
@@ -813,6 +612,8 @@ VarlinkServer *varlink_server_free(VarlinkServer *server) {
         }
         if (server->timer.fd >= 0)
                 close(server->timer.fd);
+        if (server->wake.fd >= 0)
+                close(server->wake.fd);
         if (server->epoll_fd >= 0)
                 close(server->epoll_fd);
         free(server);
@@ -831,48 +632,10 @@ size_t varlink_server_n_connections(const VarlinkServer *server) {
         return server->n_connections;
 }
 
-static int socket_option(int fd, int option, int *ret) {
-        socklen_t size = sizeof(*ret);
-
-        return getsockopt(fd, SOL_SOCKET, option, ret, &size) < 0 ? -errno : 0;
-}
-
-/* 0, or why FD cannot be listened on. */
-static int check_listening_socket(int fd) {
-        static const struct {
-                int option, value;
-        } demands[] = {
-                {SO_DOMAIN, AF_UNIX},
-                {SO_TYPE, SOCK_STREAM},
-                {SO_ACCEPTCONN, 1},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(demands); i++) {
-                int value;
-                int r = socket_option(fd, demands[i].option, &value);
-
-                if (r < 0)
-                        return r;
-                if (value != demands[i].value)
-                        return -EINVAL;
-        }
-        return 0;
-}
-
-static int make_nonblocking(int fd) {
-        int flags = fcntl(fd, F_GETFL);
-
-        if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
-                return -errno;
-        return fcntl(fd, F_SETFD, FD_CLOEXEC) < 0 ? -errno : 0;
-}
-
 int varlink_server_listen_fd(VarlinkServer *server, int fd) {
         Listener *listener;
-        int r = check_listening_socket(fd);
+        int r = varlink_prepare_listening(fd);
 
-        if (r == 0)
-                r = make_nonblocking(fd);
         if (r < 0)
                 return r;
         listener = calloc(1, sizeof(*listener));
@@ -888,86 +651,4 @@ int varlink_server_listen_fd(VarlinkServer *server, int fd) {
         listener->next = server->listeners;
         server->listeners = listener;
         return 0;
-}
-
-/* ---- binding ---- */
-
-/* Where a path is too long for sun_path, the address goes through DIRECTORY_FD, which the caller
- * keeps open while it uses it. -ENAMETOOLONG when not even the name fits. */
-static int address_of_path(const char *path, int directory_fd, struct sockaddr_un *ret) {
-        struct sockaddr_un address = {.sun_family = AF_UNIX};
-        int n = snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
-
-        if ((size_t) n >= sizeof(address.sun_path))
-                n = snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%s",
-                             directory_fd, strrchr(path, '/') + 1);
-        if ((size_t) n >= sizeof(address.sun_path))
-                return -ENAMETOOLONG;
-        *ret = address;
-        return 0;
-}
-
-static int open_directory_of(const char *path) {
-        const char *slash = strrchr(path, '/');
-        char directory[PATH_MAX];
-        int fd;
-
-        if (path[0] != '/' || slash[1] == '\0')
-                return -EINVAL;
-        if ((size_t) (slash - path) >= sizeof(directory))
-                return -ENAMETOOLONG;
-        snprintf(directory, sizeof(directory), "%.*s/", (int) (slash - path), path);
-        fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
-        return fd < 0 ? -errno : fd;
-}
-
-/* A socket nobody listens on refuses connections; one that is alive, or no socket at all, does
- * not. */
-static bool address_is_stale(const struct sockaddr_un *address) {
-        int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-        bool is_stale = false;
-        struct stat status;
-
-        if (fd < 0)
-                return false;
-        if (lstat(address->sun_path, &status) == 0 && S_ISSOCK(status.st_mode))
-                is_stale = connect(fd, (const struct sockaddr *) address, sizeof(*address)) < 0 &&
-                           errno == ECONNREFUSED;
-        close(fd);
-        return is_stale;
-}
-
-/* The mode is set on the socket before, which bind(2) uses less the umask, and on the file after:
- * it is never wider than asked. */
-static int bind_and_listen(int fd, const struct sockaddr_un *address, mode_t mode) {
-        const struct sockaddr *generic = (const struct sockaddr *) address;
-
-        if (fchmod(fd, mode) < 0)
-                return -errno;
-        if (bind(fd, generic, sizeof(*address)) < 0) {
-                if (errno != EADDRINUSE || !address_is_stale(address))
-                        return -errno;
-                if (unlink(address->sun_path) < 0 || bind(fd, generic, sizeof(*address)) < 0)
-                        return -errno;
-        }
-        if (chmod(address->sun_path, mode) < 0 || listen(fd, SOMAXCONN) < 0)
-                return -errno;
-        return 0;
-}
-
-int varlink_bind_socket(const char *path, mode_t mode) {
-        struct sockaddr_un address;
-        int directory_fd = open_directory_of(path), fd = -1, r;
-
-        if (directory_fd < 0)
-                return directory_fd;
-        r = address_of_path(path, directory_fd, &address);
-        if (r == 0) {
-                fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-                r = fd < 0 ? -errno : bind_and_listen(fd, &address, mode);
-        }
-        close(directory_fd);
-        if (r < 0 && fd >= 0)
-                close(fd);
-        return r < 0 ? r : fd;
 }

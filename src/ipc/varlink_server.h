@@ -5,8 +5,12 @@
  *
  * All its sockets live in an epoll set of its own; whoever runs the event loop watches
  * varlink_server_fd() for input and calls varlink_server_dispatch(). Each call does a bounded amount
- * of work, never blocks, and takes ready clients in turn, so that no client, silent, slow, flooding
- * or malformed, delays the loop or the other clients. With no client connected it never wakes up.
+ * of work, never blocks, and takes users in turn, so that no client, silent, slow, flooding
+ * or malformed, delays the loop or other users' clients. With no client connected it never wakes up.
+ *
+ * Nobody is turned away while there is somebody who has more: where all places are taken, a newcomer gets
+ * that of the user with most, what is idle first (varlink_places.h). Who loses it is disconnected, and may
+ * come again. Root, and the server's own user, are trusted: they lose nothing and are not counted.
  *
  * org.varlink.service is built in. A client that breaks the protocol loses its connection; one that
  * merely asks for what there is not gets an error. Calls of one connection are answered in order: a
@@ -40,6 +44,8 @@ typedef struct VarlinkParameter {
 typedef enum VarlinkMethodFlags {
         VARLINK_ROOT_ONLY = 1 << 0, /* others get PermissionDenied */
         VARLINK_MORE_ONLY = 1 << 1, /* calls without "more" get ExpectedMore */
+        VARLINK_FIRST = 1 << 2,     /* its calls are run before others that are there */
+        VARLINK_LAST = 1 << 3,      /* after all others */
 } VarlinkMethodFlags;
 
 /* Answers CALL at once, or keeps it, sets a closed handler and answers later; a handler that does
@@ -69,9 +75,13 @@ typedef struct VarlinkServerInfo {
 } VarlinkServerInfo;
 
 typedef struct VarlinkLimits {
-        size_t connections;         /* in all */
-        size_t kept_for_root;       /* of these */
-        size_t per_uid;             /* connections of one user other than root */
+        /* Of users who are not trusted. */
+        size_t connections;           /* in all */
+        size_t per_uid;               /* of one user */
+        size_t kept_per_uid;          /* of these, by varlink_call_keep_place() */
+        size_t subscriptions_per_uid; /* calls that wait for further replies */
+        size_t others_message_bytes;  /* of one incoming message */
+        /* Of everybody. */
         size_t message_bytes;       /* of one incoming message */
         size_t output_bytes;        /* unsent to one client; beyond, it is disconnected */
         uint64_t idle_usec;         /* a connection without a call in progress may last */
@@ -92,7 +102,8 @@ VarlinkServer *varlink_server_new(const VarlinkInterface *const *interfaces, siz
  * handler. */
 VarlinkServer *varlink_server_free(VarlinkServer *server);
 
-/* 256 connections, 32 of them kept for root, 64 per other user; 64 KiB in, 1 MiB out; 45 s idle. */
+/* 2048 connections, 1536 of one user, 1024 of these kept; 64 subscriptions of one user; messages of 64 KiB,
+ * of others than root 4 KiB; 1 MiB out; 45 s idle. */
 VarlinkLimits varlink_limits_default(void);
 
 /* For connections from now on. */
@@ -152,6 +163,9 @@ void varlink_call_set_closed_handler(VarlinkCall *call, VarlinkCallHandler funct
 /* FUNCTION is called whenever a congested client has taken everything. */
 void varlink_call_set_drained_handler(VarlinkCall *call, VarlinkCallHandler function,
                                       void *userdata);
+
+/* The client keeps its place until CALL is answered, whoever else comes; so many a user may have of these. */
+void varlink_call_keep_place(VarlinkCall *call);
 
 /* The client as it was when it connected (SO_PEERCRED). */
 uid_t varlink_call_peer_uid(const VarlinkCall *call);

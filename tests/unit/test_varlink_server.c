@@ -48,6 +48,7 @@ typedef struct Fixture {
         VarlinkCall *kept[CALLS_MAX]; /* by Keep; NULL where closed */
         size_t n_kept, n_closed, n_counted, n_drained;
         size_t n_dispatches;
+        Text order; /* by Log, LogFirst, LogLast */
 } Fixture;
 
 /* ---- the served interface ---- */
@@ -55,6 +56,13 @@ typedef struct Fixture {
 static void handle_echo(VarlinkCall *call, json_t *parameters, void *userdata) {
         (void) userdata;
         varlink_call_reply(call, json_incref(parameters));
+}
+
+static void handle_log(VarlinkCall *call, json_t *parameters, void *userdata) {
+        Fixture *f = userdata;
+
+        text_printf(&f->order, "%s ", json_string_value(json_object_get(parameters, "a")));
+        varlink_call_reply(call, json_object());
 }
 
 static void handle_count(VarlinkCall *call, json_t *parameters, void *userdata) {
@@ -143,6 +151,9 @@ static const VarlinkParameter typed_parameters[] = {
 static const VarlinkMethod test_methods[] = {
         {"Echo", handle_echo, 0, NULL},
         {"Count", handle_count, 0, varlink_no_parameters},
+        {"Log", handle_log, 0, NULL},
+        {"LogFirst", handle_log, VARLINK_FIRST, NULL},
+        {"LogLast", handle_log, VARLINK_LAST, NULL},
         {"Keep", handle_keep, 0, NULL},
         {"Watch", handle_keep, VARLINK_MORE_ONLY, NULL},
         {"Forget", handle_forget, 0, NULL},
@@ -177,6 +188,7 @@ static int setup(void **state) {
         int fd;
 
         f->arena = arena_new();
+        f->order = text_in(f->arena);
         strcpy(f->directory, "/tmp/varlink-test-XXXXXX");
         assert_non_null(mkdtemp(f->directory));
         assert_int_equal(chmod(f->directory, 0711), 0);
@@ -964,7 +976,6 @@ static void test_silent_connections(void **state) {
 
         raise_descriptor_limit();
         limits.connections = limits.per_uid = CLIENTS_MAX + 1;
-        limits.kept_for_root = 0;
         varlink_server_set_limits(f->server, &limits);
         for (size_t i = 0; i < CLIENTS_MAX; i++)
                 fds[i] = connect_client(f);
@@ -980,77 +991,186 @@ static void test_silent_connections(void **state) {
         assert_connections(f, 0);
 }
 
-/* Whoever runs the test: his connections are limited, unless he is root. */
-static void test_limit_of_connections(void **state) {
-        Fixture *f = *state;
+static void set_limits(const Fixture *f, size_t connections, size_t per_uid) {
         VarlinkLimits limits = varlink_limits_default();
-        size_t expected = geteuid() == 0 ? 20 : 5;
-        int fds[30], fd;
 
-        limits.connections = 20;
-        limits.per_uid = 5;
-        limits.kept_for_root = 3;
+        limits.connections = connections;
+        limits.per_uid = per_uid;
+        limits.kept_per_uid = per_uid;
+        limits.subscriptions_per_uid = 3;
         varlink_server_set_limits(f->server, &limits);
-        for (size_t i = 0; i < ARRAY_LEN(fds); i++)
-                fds[i] = connect_client(f);
-        assert_connections(f, expected);
-        for (size_t i = expected; i < ARRAY_LEN(fds); i++)
-                assert_hung_up(f, fds[i]);
-        call(f, fds[0], "Echo", "");
-        assert_hears(f, fds[0], "{\"parameters\":{}}");
-        close(fds[1]);
-        pump(f);
-        fd = connect_client(f);
+}
+
+static void assert_served(Fixture *f, int fd) {
         call(f, fd, "Echo", "");
         assert_hears(f, fd, "{\"parameters\":{}}");
-        close(fd);
-        close(fds[0]);
-        close_all(fds + 2, ARRAY_LEN(fds) - 2);
+}
+
+/* Root, and whoever runs the server. */
+static void test_trusted_users_are_not_limited(void **state) {
+        Fixture *f = *state;
+        int fds[30];
+
+        set_limits(f, 10, 5);
+        for (size_t i = 0; i < ARRAY_LEN(fds); i++)
+                fds[i] = connect_client(f);
+        assert_connections(f, ARRAY_LEN(fds));
+        for (size_t i = 0; i < ARRAY_LEN(fds); i++)
+                assert_served(f, fds[i]);
+        close_all(fds, ARRAY_LEN(fds));
         assert_connections(f, 0);
 }
 
-static void test_limits_of_users(void **state) {
+/* The newest of a user come at the cost of his oldest, and those of others at the cost of who has most. */
+static void test_newcomers_find_places(void **state) {
         Fixture *f = *state;
-        int silent[CLIENTS_MAX], others[10], roots[40];
+        int greedy[15], modest[6], roots[20];
 
         if (geteuid() != 0)
                 skip(); /* needs clients of several users */
-        raise_descriptor_limit();
-        for (size_t i = 0; i < ARRAY_LEN(silent); i++)
-                silent[i] = connect_as(f, OTHER_UID);
-        assert_connections(f, 64);
-        for (size_t i = 0; i < ARRAY_LEN(others); i++)
-                others[i] = connect_as(f, ANOTHER_UID);
+        set_limits(f, 16, 12);
+        for (size_t i = 0; i < ARRAY_LEN(greedy); i++)
+                greedy[i] = connect_as(f, OTHER_UID);
+        assert_connections(f, 12);
+        for (size_t i = 0; i < 3; i++)
+                assert_hung_up(f, greedy[i]);
+        for (size_t i = 0; i < ARRAY_LEN(modest); i++)
+                modest[i] = connect_as(f, ANOTHER_UID);
+        assert_connections(f, 16);
+        for (size_t i = 3; i < 5; i++)
+                assert_hung_up(f, greedy[i]);
         for (size_t i = 0; i < ARRAY_LEN(roots); i++)
-                roots[i] = connect_client(f);
-        assert_connections(f, 64 + 10 + 40);
-        for (size_t i = 0; i < ARRAY_LEN(others); i++) {
-                call(f, others[i], "Echo", "");
-                assert_hears(f, others[i], "{\"parameters\":{}}");
+                roots[i] = connect_client(f); /* on top */
+        assert_connections(f, 16 + ARRAY_LEN(roots));
+        for (size_t i = 0; i < ARRAY_LEN(modest); i++)
+                assert_served(f, modest[i]);
+        assert_served(f, greedy[5]);
+        assert_served(f, roots[19]);
+        close_all(greedy, ARRAY_LEN(greedy));
+        close_all(modest, ARRAY_LEN(modest));
+        close_all(roots, ARRAY_LEN(roots));
+        assert_connections(f, 0);
+}
+
+/* What is idle goes first, then subscriptions, then calls that wait; what is kept never goes. */
+static void test_who_loses_his_place(void **state) {
+        Fixture *f = *state;
+        int kept, waiting, subscribed, idle, new[3];
+
+        if (geteuid() != 0)
+                skip(); /* needs clients of several users */
+        set_limits(f, 100, 4);
+        kept = connect_as(f, OTHER_UID);
+        call(f, kept, "Keep", "");
+        pump(f);
+        varlink_call_keep_place(f->kept[0]);
+        waiting = connect_as(f, OTHER_UID);
+        call(f, waiting, "Keep", "");
+        pump(f);
+        subscribed = connect_as(f, OTHER_UID);
+        call(f, subscribed, "Keep", ",\"more\":true");
+        pump(f);
+        idle = connect_as(f, OTHER_UID);
+        assert_connections(f, 4);
+        const int order[] = {idle, subscribed, waiting};
+
+        for (size_t i = 0; i < ARRAY_LEN(order); i++) {
+                new[i] = connect_as(f, OTHER_UID);
+                call(f, new[i], "Keep", "");
+                pump(f);
+                assert_hung_up(f, order[i]);
+                varlink_call_keep_place(f->kept[3 + i]); /* that one would be next else */
         }
-        close_all(silent, ARRAY_LEN(silent));
-        close_all(others, ARRAY_LEN(others));
-        close_all(roots, ARRAY_LEN(roots));
+        assert_int_equal(f->n_closed, 2); /* of those that were lost, who had asked for something */
+        varlink_call_reply(f->kept[0], NULL);
+        varlink_call_reply(f->kept[3], json_object());
+        assert_hears(f, new[0], "{\"parameters\":{}}");
+        close(kept);
+        close_all(order, ARRAY_LEN(order));
+        close_all(new, ARRAY_LEN(new));
         assert_connections(f, 0);
 }
 
-static void test_connections_are_kept_for_root(void **state) {
+static void test_limit_of_subscriptions(void **state) {
         Fixture *f = *state;
-        int others[4 * 64], roots[40];
+        int fds[5], root[5];
 
         if (geteuid() != 0)
                 skip(); /* needs clients of several users */
-        for (size_t i = 0; i < ARRAY_LEN(others); i++)
-                others[i] = connect_as(f, OTHER_UID - (uid_t) i / 64);
-        assert_connections(f, 256 - 32);
-        for (size_t i = 0; i < ARRAY_LEN(roots); i++)
-                roots[i] = connect_client(f);
-        assert_connections(f, 256);
-        call(f, roots[31], "Echo", "");
-        assert_hears(f, roots[31], "{\"parameters\":{}}");
-        assert_hung_up(f, roots[32]);
-        close_all(others, ARRAY_LEN(others));
-        close_all(roots, ARRAY_LEN(roots));
+        set_limits(f, 100, 50);
+        for (size_t i = 0; i < ARRAY_LEN(fds); i++) {
+                fds[i] = connect_as(f, OTHER_UID);
+                call(f, fds[i], "Watch", ",\"more\":true");
+                root[i] = connect_client(f);
+                call(f, root[i], "Watch", ",\"more\":true");
+                pump(f);
+        }
+        assert_hung_up(f, fds[0]);
+        assert_hung_up(f, fds[1]);
+        assert_connections(f, 3 + 5);
+        assert_int_equal(f->n_closed, 2);
+        close_all(fds, ARRAY_LEN(fds));
+        close_all(root, ARRAY_LEN(root));
+        assert_connections(f, 0);
+}
+
+/* Others have less kept for them. */
+static void test_message_limit_of_others(void **state) {
+        Fixture *f = *state;
+        Text text = text_in(f->arena);
+        int fd, root;
+
+        if (geteuid() != 0)
+                skip(); /* needs clients of several users */
+        text_repeat(&text, 'x', 5000);
+        root = connect_client(f);
+        call(f, root, "Echo",
+             arena_printf(f->arena, ",\"parameters\":{\"a\":\"%s\"}", text_string(&text)));
+        assert_non_null(hear(f, root));
+        fd = connect_as(f, OTHER_UID);
+        call(f, fd, "Echo",
+             arena_printf(f->arena, ",\"parameters\":{\"a\":\"%s\"}", text_string(&text)));
+        pump(f);
+        assert_hung_up(f, fd);
+        close(fd);
+        close(root);
+        assert_connections(f, 0);
+}
+
+/* Of calls that are there at once. */
+static void test_order_of_calls(void **state) {
+        Fixture *f = *state;
+        int greedy[4], modest, last;
+
+        if (geteuid() != 0)
+                skip(); /* needs clients of several users */
+        for (size_t i = 0; i < ARRAY_LEN(greedy); i++) {
+                greedy[i] = connect_as(f, OTHER_UID);
+                call(f, greedy[i], "Log",
+                     arena_printf(f->arena, ",\"parameters\":{\"a\":\"g%zu\"}", i));
+        }
+        last = connect_client(f);
+        call(f, last, "LogLast", ",\"parameters\":{\"a\":\"l\"}");
+        modest = connect_as(f, ANOTHER_UID);
+        call(f, modest, "Log", ",\"parameters\":{\"a\":\"m\"}");
+        call(f, greedy[3], "LogFirst", ",\"parameters\":{\"a\":\"late\"}");
+        call(f, last, "LogFirst", ",\"parameters\":{\"a\":\"late\"}");
+        int first = connect_as(f, ANOTHER_UID);
+
+        call(f, first, "LogFirst", ",\"parameters\":{\"a\":\"f\"}");
+        pump(f);
+        const char *order = text_string(&f->order);
+
+        /* In between it is the users who take turns, by the time that theirs took. */
+        assert_int_equal(strncmp(order, "f ", 2), 0);
+        assert_non_null(strstr(order, "g3 late "));
+        assert_non_null(strstr(order, "m "));
+        assert_string_equal(order + strlen(order) - strlen(" l late "), " l late ");
+        assert_int_equal(strlen(order), strlen("f g0 g1 g2 g3 late m l late "));
+        close_all(greedy, ARRAY_LEN(greedy));
+        close(last);
+        close(modest);
+        close(first);
         assert_connections(f, 0);
 }
 
@@ -1519,9 +1639,12 @@ int main(void) {
                 TEST(test_flood_without_reading),
                 TEST(test_flooding_clients_share),
                 TEST(test_silent_connections),
-                TEST(test_limit_of_connections),
-                TEST(test_limits_of_users),
-                TEST(test_connections_are_kept_for_root),
+                TEST(test_trusted_users_are_not_limited),
+                TEST(test_newcomers_find_places),
+                TEST(test_who_loses_his_place),
+                TEST(test_limit_of_subscriptions),
+                TEST(test_message_limit_of_others),
+                TEST(test_order_of_calls),
                 TEST(test_idle_connections_are_closed),
                 TEST(test_client_that_leaves_its_reply_is_closed),
                 TEST(test_no_timer_without_connections),

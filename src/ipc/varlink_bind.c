@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Sockets that are listened on. */
+#include "ipc/varlink_server_inside.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/* Where a path is too long for sun_path, the address goes through DIRECTORY_FD, which the caller
+ * keeps open while it uses it. -ENAMETOOLONG when not even the name fits. */
+static int address_of_path(const char *path, int directory_fd, struct sockaddr_un *ret) {
+        struct sockaddr_un address = {.sun_family = AF_UNIX};
+        int n = snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+
+        if ((size_t) n >= sizeof(address.sun_path))
+                n = snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%s",
+                             directory_fd, strrchr(path, '/') + 1);
+        if ((size_t) n >= sizeof(address.sun_path))
+                return -ENAMETOOLONG;
+        *ret = address;
+        return 0;
+}
+
+static int open_directory_of(const char *path) {
+        const char *slash = strrchr(path, '/');
+        char directory[PATH_MAX];
+        int fd;
+
+        if (path[0] != '/' || slash[1] == '\0')
+                return -EINVAL;
+        if ((size_t) (slash - path) >= sizeof(directory))
+                return -ENAMETOOLONG;
+        snprintf(directory, sizeof(directory), "%.*s/", (int) (slash - path), path);
+        fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        return fd < 0 ? -errno : fd;
+}
+
+/* A socket nobody listens on refuses connections; one that is alive, or no socket at all, does
+ * not. */
+static bool address_is_stale(const struct sockaddr_un *address) {
+        int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        bool is_stale = false;
+        struct stat status;
+
+        if (fd < 0)
+                return false;
+        if (lstat(address->sun_path, &status) == 0 && S_ISSOCK(status.st_mode))
+                is_stale = connect(fd, (const struct sockaddr *) address, sizeof(*address)) < 0 &&
+                           errno == ECONNREFUSED;
+        close(fd);
+        return is_stale;
+}
+
+/* The mode is set on the socket before, which bind(2) uses less the umask, and on the file after:
+ * it is never wider than asked. */
+static int bind_and_listen(int fd, const struct sockaddr_un *address, mode_t mode) {
+        const struct sockaddr *generic = (const struct sockaddr *) address;
+
+        if (fchmod(fd, mode) < 0)
+                return -errno;
+        if (bind(fd, generic, sizeof(*address)) < 0) {
+                if (errno != EADDRINUSE || !address_is_stale(address))
+                        return -errno;
+                if (unlink(address->sun_path) < 0 || bind(fd, generic, sizeof(*address)) < 0)
+                        return -errno;
+        }
+        if (chmod(address->sun_path, mode) < 0 || listen(fd, SOMAXCONN) < 0)
+                return -errno;
+        return 0;
+}
+
+int varlink_bind_socket(const char *path, mode_t mode) {
+        struct sockaddr_un address;
+        int directory_fd = open_directory_of(path), fd = -1, r;
+
+        if (directory_fd < 0)
+                return directory_fd;
+        r = address_of_path(path, directory_fd, &address);
+        if (r == 0) {
+                fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+                r = fd < 0 ? -errno : bind_and_listen(fd, &address, mode);
+        }
+        close(directory_fd);
+        if (r < 0 && fd >= 0)
+                close(fd);
+        return r < 0 ? r : fd;
+}
+
+/* ---- given ---- */
+
+static int socket_option(int fd, int option, int *ret) {
+        socklen_t size = sizeof(*ret);
+
+        return getsockopt(fd, SOL_SOCKET, option, ret, &size) < 0 ? -errno : 0;
+}
+
+/* 0, or why FD cannot be listened on. */
+static int check_listening_socket(int fd) {
+        static const struct {
+                int option, value;
+        } demands[] = {
+                {SO_DOMAIN, AF_UNIX},
+                {SO_TYPE, SOCK_STREAM},
+                {SO_ACCEPTCONN, 1},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(demands); i++) {
+                int value;
+                int r = socket_option(fd, demands[i].option, &value);
+
+                if (r < 0)
+                        return r;
+                if (value != demands[i].value)
+                        return -EINVAL;
+        }
+        return 0;
+}
+
+static int make_nonblocking(int fd) {
+        int flags = fcntl(fd, F_GETFL);
+
+        if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
+                return -errno;
+        return fcntl(fd, F_SETFD, FD_CLOEXEC) < 0 ? -errno : 0;
+}
+
+int varlink_prepare_listening(int fd) {
+        int r = check_listening_socket(fd);
+
+        return r < 0 ? r : make_nonblocking(fd);
+}

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Calls: which method is meant, whether it may be called so, and their answers. org.varlink.service is
+ * answered here. */
+#include "ipc/varlink_server_inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- calls ---- */
+
+static void call_send(VarlinkCall *call, json_t *message) {
+        Connection *c = call->connection;
+
+        if (!call->oneway && !c->is_doomed &&
+            (!message || varlink_writer_add(&c->writer, message) < 0))
+                connection_doom(c);
+        json_decref(message);
+}
+
+static void call_end(VarlinkCall *call, json_t *message) {
+        Connection *c = call->connection;
+
+        call_send(call, message);
+        c->call = NULL;
+        connection_rest(c);
+        free(call);
+        connection_kick(c);
+}
+
+void varlink_call_reply(VarlinkCall *call, json_t *parameters) {
+        call_end(call, parameters ? varlink_reply_make(parameters, false) : NULL);
+}
+
+void varlink_call_error(VarlinkCall *call, const char *error, json_t *parameters) {
+        call_end(call, varlink_error_make(error, parameters));
+}
+
+/* An error that names one thing. */
+static void call_error_about(VarlinkCall *call, const char *error, const char *key,
+                             const char *value) {
+        varlink_call_error(call, error, json_pack("{s:s}", key, value));
+}
+
+void varlink_call_error_invalid_parameter(VarlinkCall *call, const char *name) {
+        call_error_about(call, VARLINK_ERROR_INVALID_PARAMETER, "parameter", name);
+}
+
+int varlink_call_reply_continues(VarlinkCall *call, json_t *parameters) {
+        if (!call->more) {
+                json_decref(parameters);
+                return -ENOTSUP;
+        }
+        call_send(call, parameters ? varlink_reply_make(parameters, true) : NULL);
+        connection_kick(call->connection);
+        return 0;
+}
+
+bool varlink_call_wants_more(const VarlinkCall *call) {
+        return call->more;
+}
+
+bool varlink_call_is_congested(const VarlinkCall *call) {
+        return varlink_writer_unsent(&call->connection->writer) > 0;
+}
+
+void varlink_call_set_closed_handler(VarlinkCall *call, VarlinkCallHandler function,
+                                     void *userdata) {
+        call->closed = function;
+        call->closed_userdata = userdata;
+}
+
+void varlink_call_set_drained_handler(VarlinkCall *call, VarlinkCallHandler function,
+                                      void *userdata) {
+        call->drained = function;
+        call->drained_userdata = userdata;
+}
+
+uid_t varlink_call_peer_uid(const VarlinkCall *call) {
+        return call->connection->peer.uid;
+}
+
+pid_t varlink_call_peer_pid(const VarlinkCall *call) {
+        return call->connection->peer.pid;
+}
+
+bool varlink_call_peer_is_privileged(const VarlinkCall *call) {
+        return call->connection->is_trusted;
+}
+
+void varlink_call_keep_place(VarlinkCall *call) {
+        call->is_kept = true;
+        connection_kick(call->connection);
+}
+
+/* ---- finding the method ---- */
+
+const VarlinkParameter varlink_no_parameters[] = {{0}};
+
+static bool parameter_fits(const VarlinkParameter *parameter, const json_t *value) {
+        static const unsigned json_types[] = {
+                [VARLINK_BOOL] = 1 << JSON_TRUE | 1 << JSON_FALSE,
+                [VARLINK_INT] = 1 << JSON_INTEGER,
+                [VARLINK_FLOAT] = 1 << JSON_REAL | 1 << JSON_INTEGER,
+                [VARLINK_STRING] = 1 << JSON_STRING,
+                [VARLINK_ARRAY] = 1 << JSON_ARRAY,
+                [VARLINK_OBJECT] = 1 << JSON_OBJECT,
+        };
+
+        if (!value || json_is_null(value))
+                return parameter->is_nullable;
+        return 1U << json_typeof(value) & json_types[parameter->type];
+}
+
+static bool parameters_have(const VarlinkParameter *parameters, const char *name) {
+        for (; parameters->name; parameters++)
+                if (strcmp(parameters->name, name) == 0)
+                        return true;
+        return false;
+}
+
+/* The name of the first parameter that is not as declared, or NULL. */
+static const char *parameters_find_fault(const VarlinkParameter *parameters, json_t *values) {
+        const char *name;
+        json_t *value;
+
+        for (const VarlinkParameter *p = parameters; p->name; p++)
+                if (!parameter_fits(p, json_object_get(values, p->name)))
+                        return p->name;
+        json_object_foreach(values, name, value) {
+                if (!parameters_have(parameters, name))
+                        return name;
+        }
+        return NULL;
+}
+
+static const VarlinkInterface *server_find_interface(const VarlinkServer *server, const char *name,
+                                                     size_t length) {
+        for (size_t i = 0; i < server->n_interfaces; i++)
+                if (strlen(server->interfaces[i]->name) == length &&
+                    memcmp(server->interfaces[i]->name, name, length) == 0)
+                        return server->interfaces[i];
+        return NULL;
+}
+
+static const VarlinkMethod *interface_find_method(const VarlinkInterface *interface,
+                                                  const char *name) {
+        for (size_t i = 0; i < interface->n_methods; i++)
+                if (strcmp(interface->methods[i].name, name) == 0)
+                        return &interface->methods[i];
+        return NULL;
+}
+
+/* What the method's row demands of its calls. */
+static void call_run(VarlinkCall *call, const VarlinkMethod *method,
+                     const VarlinkRequest *request) {
+        const char *fault = NULL;
+
+        if (!method->handler || request->upgrade)
+                return; /* NotImplemented follows */
+        if (method->flags & VARLINK_ROOT_ONLY && !varlink_call_peer_is_privileged(call)) {
+                varlink_call_error(call, VARLINK_ERROR_PERMISSION_DENIED, NULL);
+                return;
+        }
+        if (method->flags & VARLINK_MORE_ONLY && !call->more) {
+                varlink_call_error(call, VARLINK_ERROR_EXPECTED_MORE, NULL);
+                return;
+        }
+        if (method->parameters)
+                fault = parameters_find_fault(method->parameters, request->parameters);
+        if (fault)
+                varlink_call_error_invalid_parameter(call, fault);
+        else
+                method->handler(call, request->parameters, call->connection->server->userdata);
+}
+
+static const VarlinkMethod *find_method(const VarlinkServer *server, const char *name,
+                                        const VarlinkInterface **ret_interface) {
+        const char *dot = strrchr(name, '.');
+
+        *ret_interface = server_find_interface(server, name, dot ? (size_t) (dot - name) : 0);
+        return *ret_interface ? interface_find_method(*ret_interface, dot + 1) : NULL;
+}
+
+static void call_find_and_run(VarlinkCall *call, const VarlinkRequest *request) {
+        const VarlinkServer *server = call->connection->server;
+        const char *dot = strrchr(request->method, '.');
+        const VarlinkInterface *interface;
+        const VarlinkMethod *method = find_method(server, request->method, &interface);
+
+        if (method)
+                call_run(call, method, request);
+        else if (interface || !dot)
+                call_error_about(call, VARLINK_ERROR_METHOD_NOT_FOUND, "method", request->method);
+        else
+                varlink_call_error(call, VARLINK_ERROR_INTERFACE_NOT_FOUND,
+                                   json_pack("{s:s#}", "interface", request->method,
+                                             (int) (dot - request->method)));
+}
+
+/* What is wrong costs nothing to answer. */
+unsigned call_class(const VarlinkServer *server, const char *bytes, size_t length) {
+        const VarlinkInterface *interface;
+        const VarlinkMethod *method;
+        VarlinkRequest request = {0};
+
+        if (varlink_request_parse(bytes, length, &request) < 0)
+                return 0;
+        method = find_method(server, request.method, &interface);
+        varlink_request_done(&request);
+        if (!method || method->flags & VARLINK_FIRST)
+                return 0;
+        return method->flags & VARLINK_LAST ? 2 : 1;
+}
+
+/* Subscriptions are many for few: the oldest of a user who has too many makes room for the newest. */
+static void make_room_for_subscription(Connection *c) {
+        VarlinkPlaces *places = &c->server->places;
+        VarlinkPlace *place;
+
+        varlink_places_set_kind(places, &c->place, VARLINK_PLACE_SUBSCRIBED);
+        place = c->place.user ? varlink_places_subscription_too_many(places, c->place.user) : NULL;
+        if (place)
+                connection_evict(place->owner);
+}
+
+static bool is_worth_running(const Connection *c, const VarlinkRequest *request) {
+        return !c->is_gone || request->oneway || c->is_trusted;
+}
+
+/* For who has gone nothing is done of which only the answer is of use, and others may do nothing else. */
+void call_take(Connection *c, const char *bytes, size_t length) {
+        VarlinkRequest request = {0};
+        VarlinkCall *call = NULL;
+
+        if (varlink_request_parse(bytes, length, &request) == 0 && is_worth_running(c, &request))
+                call = calloc(1, sizeof(*call));
+        if (!call) {
+                connection_send(c); /* what was answered before is still the client's */
+                connection_doom(c);
+                varlink_request_done(&request);
+                return;
+        }
+        *call = (VarlinkCall){.connection = c, .more = request.more, .oneway = request.oneway};
+        c->call = call;
+        call_find_and_run(call, &request);
+        if (c->call && !c->call->closed)
+                call_error_about(c->call, VARLINK_ERROR_METHOD_NOT_IMPLEMENTED, "method",
+                                 request.method);
+        if (c->call && c->call->more)
+                make_room_for_subscription(c);
+        varlink_request_done(&request);
+}
+
+/* ---- org.varlink.service ---- */
+
+static void service_get_info(VarlinkCall *call, json_t *parameters, void *userdata) {
+        const VarlinkServer *server = call->connection->server;
+        json_t *names = json_array();
+
+        (void) parameters;
+        (void) userdata;
+        for (size_t i = 0; i < server->n_interfaces; i++)
+                json_array_append_new(names, json_string(server->interfaces[i]->name));
+        varlink_call_reply(call, json_pack("{s:s, s:s, s:s, s:s, s:o}", "vendor",
+                                           server->info.vendor, "product", server->info.product,
+                                           "version", server->info.version, "url", server->info.url,
+                                           "interfaces", names));
+}
+
+static void service_get_interface_description(VarlinkCall *call, json_t *parameters,
+                                              void *userdata) {
+        const char *name = json_string_value(json_object_get(parameters, "interface"));
+        const VarlinkInterface *interface =
+                server_find_interface(call->connection->server, name, strlen(name));
+
+        (void) userdata;
+        if (interface)
+                varlink_call_reply(call, json_pack("{s:s}", "description", interface->description));
+        else
+                call_error_about(call, VARLINK_ERROR_INTERFACE_NOT_FOUND, "interface", name);
+}
+
+static const VarlinkParameter get_interface_description_parameters[] = {
+        {"interface", VARLINK_STRING, false},
+        {0},
+};
+
+static const VarlinkMethod service_methods[] = {
+        {"GetInfo", service_get_info, VARLINK_FIRST, varlink_no_parameters},
+        {"GetInterfaceDescription", service_get_interface_description, VARLINK_FIRST,
+         get_interface_description_parameters},
+};
+
+static const char service_description[] =
+        "# What every Varlink service tells about itself.\n"
+        "interface org.varlink.service\n"
+        "\n"
+        "# Who made this service, and which interfaces it has.\n"
+        "method GetInfo() -> (\n"
+        "        vendor: string,\n"
+        "        product: string,\n"
+        "        version: string,\n"
+        "        url: string,\n"
+        "        interfaces: []string\n"
+        ")\n"
+        "\n"
+        "# The definition of one of its interfaces.\n"
+        "method GetInterfaceDescription(interface: string) -> (description: string)\n"
+        "\n"
+        "# The service has no such interface.\n"
+        "error InterfaceNotFound(interface: string)\n"
+        "\n"
+        "# The interface has no such method.\n"
+        "error MethodNotFound(method: string)\n"
+        "\n"
+        "# The interface has the method, this service does not do it.\n"
+        "error MethodNotImplemented(method: string)\n"
+        "\n"
+        "# A parameter is missing, unknown or of the wrong type or value.\n"
+        "error InvalidParameter(parameter: string)\n"
+        "\n"
+        "# The client may not call this method.\n"
+        "error PermissionDenied()\n"
+        "\n"
+        "# The method gives several replies and has to be called with 'more'.\n"
+        "error ExpectedMore()\n";
+
+const VarlinkInterface varlink_service_interface = {
+        .name = VARLINK_SERVICE,
+        .description = service_description,
+        .methods = service_methods,
+        .n_methods = ARRAY_LEN(service_methods),
+};

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "ipc/varlink_places.h"
+
+#include "base/size.h"
+
+#include <stdlib.h>
+
+/* ---- lists ---- */
+
+static void list_add(VarlinkPlaceList *list, VarlinkPlace *place) {
+        place->previous = list->last;
+        place->next = NULL;
+        *(list->last ? &list->last->next : &list->first) = place;
+        list->last = place;
+        list->n++;
+}
+
+static void list_remove(VarlinkPlaceList *list, VarlinkPlace *place) {
+        *(place->previous ? &place->previous->next : &list->first) = place->next;
+        *(place->next ? &place->next->previous : &list->last) = place->previous;
+        list->n--;
+}
+
+static void queue_add(VarlinkPlaceList *queue, VarlinkPlace *place) {
+        place->queue_previous = queue->last;
+        place->queue_next = NULL;
+        *(queue->last ? &queue->last->queue_next : &queue->first) = place;
+        queue->last = place;
+        queue->n++;
+}
+
+static void queue_remove(VarlinkPlaceList *queue, VarlinkPlace *place) {
+        *(place->queue_previous ? &place->queue_previous->queue_next : &queue->first) =
+                place->queue_next;
+        *(place->queue_next ? &place->queue_next->queue_previous : &queue->last) =
+                place->queue_previous;
+        queue->n--;
+}
+
+/* ---- users ---- */
+
+static VarlinkUser *find_user(const VarlinkPlaces *places, uid_t uid) {
+        for (VarlinkUser *user = places->users; user; user = user->next)
+                if (user->uid == uid)
+                        return user;
+        return NULL;
+}
+
+static VarlinkUser *add_user(VarlinkPlaces *places, uid_t uid, bool is_trusted) {
+        VarlinkUser *user = calloc(1, sizeof(*user));
+
+        if (!user)
+                return NULL;
+        user->uid = uid;
+        user->is_trusted = is_trusted;
+        user->spent_usec = places->spent_usec;
+        user->next = places->users;
+        places->users = user;
+        return user;
+}
+
+/* Who leaves altogether and comes back has not used anything: no more than others who were not there, and
+ * that does not matter much, for a call of his comes after those who wait. */
+static void remove_user(VarlinkPlaces *places, VarlinkUser *user) {
+        VarlinkUser **at = &places->users;
+
+        while (*at != user)
+                at = &(*at)->next;
+        *at = user->next;
+        free(user);
+}
+
+/* ---- places ---- */
+
+int varlink_places_enter(VarlinkPlaces *places, VarlinkPlace *place, void *owner, uid_t uid,
+                         bool is_trusted) {
+        VarlinkUser *user = find_user(places, uid);
+
+        if (!user)
+                user = add_user(places, uid, is_trusted);
+        if (!user)
+                return -ENOMEM;
+        *place = (VarlinkPlace){.owner = owner, .user = user, .since = ++places->n_changes};
+        list_add(&user->places[VARLINK_PLACE_IDLE], place);
+        user->n_places++;
+        places->n += !user->is_trusted;
+        return 0;
+}
+
+void varlink_places_leave(VarlinkPlaces *places, VarlinkPlace *place) {
+        VarlinkUser *user = place->user;
+
+        if (!user)
+                return;
+        varlink_places_unqueue(places, place);
+        list_remove(&user->places[place->kind], place);
+        places->n -= !user->is_trusted;
+        place->user = NULL;
+        if (--user->n_places == 0)
+                remove_user(places, user);
+}
+
+void varlink_places_set_kind(VarlinkPlaces *places, VarlinkPlace *place, VarlinkPlaceKind kind) {
+        VarlinkUser *user = place->user;
+
+        if (!user || place->kind == kind)
+                return;
+        if (kind == VARLINK_PLACE_KEPT &&
+            user->places[VARLINK_PLACE_KEPT].n >= places->kept_per_user && !user->is_trusted)
+                return;
+        list_remove(&user->places[place->kind], place);
+        place->kind = kind;
+        place->since = ++places->n_changes;
+        list_add(&user->places[kind], place);
+}
+
+static size_t n_takeable(const VarlinkUser *user) {
+        return user->is_trusted ? 0 : user->n_places - user->places[VARLINK_PLACE_KEPT].n;
+}
+
+/* The oldest of what is worth least; EXCEPT (NULL: none) only where there is nothing else, for who has just
+ * come has had no time to say what he wants. */
+static VarlinkPlace *takeable_of(const VarlinkUser *user, VarlinkPlace *except) {
+        for (unsigned kind = 0; kind < VARLINK_PLACE_KEPT; kind++) {
+                VarlinkPlace *place = user->places[kind].first;
+
+                if (place && place == except)
+                        place = place->next;
+                if (place)
+                        return place;
+        }
+        return except && except->user == user ? except : NULL;
+}
+
+static bool is_worth_less(const VarlinkPlace *place, const VarlinkPlace *than) {
+        return place->kind != than->kind ? place->kind < than->kind : place->since < than->since;
+}
+
+/* From the user who has most; of users who have the same number, the place that is worth least. */
+static VarlinkPlace *find_spare(const VarlinkPlaces *places, VarlinkPlace *except) {
+        VarlinkPlace *spare = NULL;
+        size_t most = 0;
+
+        for (const VarlinkUser *user = places->users; user; user = user->next) {
+                size_t n = n_takeable(user);
+                VarlinkPlace *place = n > 0 && n >= most ? takeable_of(user, except) : NULL;
+
+                if (!place || (n == most && !is_worth_less(place, spare)))
+                        continue;
+                spare = place;
+                most = n;
+        }
+        return spare;
+}
+
+VarlinkPlace *varlink_places_spare(const VarlinkPlaces *places) {
+        return find_spare(places, NULL);
+}
+
+VarlinkPlace *varlink_places_one_too_many(const VarlinkPlaces *places, VarlinkPlace *newcomer) {
+        const VarlinkUser *user = newcomer->user;
+
+        if (user->is_trusted) /* what they have comes on top */
+                return NULL;
+        if (user->n_places > places->per_user)
+                return takeable_of(user, newcomer);
+        return places->n > places->n_max ? find_spare(places, newcomer) : NULL;
+}
+
+VarlinkPlace *varlink_places_subscription_too_many(const VarlinkPlaces *places,
+                                                   const VarlinkUser *user) {
+        const VarlinkPlaceList *list = &user->places[VARLINK_PLACE_SUBSCRIBED];
+
+        return !user->is_trusted && list->n > places->subscriptions ? list->first : NULL;
+}
+
+/* ---- turns ---- */
+
+/* Who had nothing to ask has saved nothing up. */
+void varlink_places_queue(VarlinkPlaces *places, VarlinkPlace *place, unsigned class) {
+        VarlinkUser *user = place->user;
+
+        if (!user || place->is_queued)
+                return;
+        if (user->n_queued == 0)
+                user->spent_usec = MAX(user->spent_usec, places->spent_usec);
+        place->is_queued = true;
+        place->class = class;
+        queue_add(&user->queues[class], place);
+        user->n_queued++;
+        places->n_queued++;
+}
+
+void varlink_places_unqueue(VarlinkPlaces *places, VarlinkPlace *place) {
+        if (!place->user || !place->is_queued)
+                return;
+        queue_remove(&place->user->queues[place->class], place);
+        place->is_queued = false;
+        place->user->n_queued--;
+        places->n_queued--;
+}
+
+VarlinkPlace *varlink_places_next(VarlinkPlaces *places) {
+        for (unsigned class = 0; class < VARLINK_CALL_CLASSES && places->n_queued > 0; class ++) {
+                const VarlinkUser *next = NULL;
+
+                for (const VarlinkUser *user = places->users; user; user = user->next)
+                        if (user->queues[class].n > 0 &&
+                            (!next || user->spent_usec < next->spent_usec))
+                                next = user;
+                if (next)
+                        return next->queues[class].first;
+        }
+        return NULL;
+}
+
+/* A turn counts for something however short it was. */
+void varlink_places_charge(VarlinkPlaces *places, uid_t uid, uint64_t usec) {
+        VarlinkUser *user = find_user(places, uid);
+
+        if (!user)
+                return;
+        places->spent_usec = MAX(places->spent_usec, user->spent_usec);
+        user->spent_usec += usec + 1;
+}
