@@ -175,12 +175,56 @@ def test_busy_daemon_is_never_overruled(host: Host, fixture: str = "one-node") -
         return refused("pg")
 
     played = Played(host, answer)
+    start = time.monotonic()
     threading.Timer(10, may_answer.set).start()
-    done, seconds = timed(lambda: host.gate("pg.service", "pg"))
+    done = host.gate("pg.service", "pg")
+    seconds = time.monotonic() - start
     played.end()
     check(done.returncode == 1 and "refused: because" in done.stderr, done.stdout + done.stderr)
     check(seconds >= 10, f"it waited {seconds:.1f} s")
     check("GetInfo" in played.calls, f"and looked whether it lives: {played.calls}")
+
+
+def test_cut_off_clients_call_again(host: Host, fixture: str = "one-node") -> None:
+    """What changes nothing is asked until there is an answer."""
+    with_its_pages(host)
+    daemon = host.start()
+    status = json.dumps(host.call("Describe")).encode()
+    host.stop(daemon)
+    n_cut_off: dict[str, int] = {}
+
+    def answer(method: str) -> bytes | None:
+        if method == "GetInfo":
+            return ALIVE
+        n_cut_off[method] = n_cut_off.get(method, 0) + 1
+        if n_cut_off[method] <= 5:
+            raise ConnectionError
+        return status if method == "Describe" else refused("pg")
+
+    played = Played(host, answer)
+    done = host.ctl("status")
+    check(done.returncode == 0 and "no daemon" not in done.stdout, done.stdout + done.stderr)
+    check(n_cut_off["Describe"] == 6, str(n_cut_off))
+    done = host.ctl("wait", "pg")
+    check(done.returncode == 1 and "refused: because" in done.stderr, done.stdout + done.stderr)
+    check(n_cut_off["Wait"] == 6, str(n_cut_off))
+    played.end()
+
+
+def test_changes_are_not_made_twice(host: Host, fixture: str = "one-node") -> None:
+    """Who is cut off does not know whether they were made."""
+    with_its_pages(host)
+
+    def answer(method: str) -> bytes | None:
+        if method == "GetInfo":
+            return ALIVE
+        raise ConnectionError
+
+    played = Played(host, answer)
+    for verb, method in (("reload",), "Reload"), (("release", "pg"), "Release"):
+        check(host.ctl(*verb).returncode == 1, "it fails")
+        check(played.calls.count(method) == 1, f"{played.calls}")
+    played.end()
 
 
 def test_late_daemon_times_out(host: Host, fixture: str = "one-node") -> None:

@@ -2,6 +2,7 @@
 #include "ctl/daemon_call.h"
 
 #include "base/memory.h"
+#include "base/size.h"
 #include "host/clock.h"
 #include "ipc/manager_interface.h"
 #include "ipc/varlink_client.h"
@@ -10,6 +11,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Nearly every answer comes in a fraction of the first; who waits for long asks less often. */
 static const uint64_t patience_min_usec = USEC_PER_SEC;
@@ -20,6 +22,9 @@ static const uint64_t silence_usec = 2 * USEC_PER_SEC;
 static const uint64_t silence_of_change_usec = 10 * USEC_PER_SEC;
 /* Once it was silent, it only has to show that it no longer is. */
 static const uint64_t silence_again_usec = 500 * USEC_PER_MSEC;
+
+static const uint64_t pause_min_usec = 10 * USEC_PER_MSEC;
+static const uint64_t pause_max_usec = 500 * USEC_PER_MSEC;
 
 struct DaemonCall {
         Command *command;
@@ -114,11 +119,34 @@ int daemon_call(Command *command, const char *method, json_t *parameters, uint64
         return r == -EAGAIN ? -ETIMEDOUT : r;
 }
 
+bool daemon_pause(uint64_t *pause_usec, uint64_t deadline_usec) {
+        uint64_t left_usec = sub_floored(deadline_usec, clock_now_usec());
+
+        if (left_usec == 0)
+                return false;
+        *pause_usec = MIN(MAX(*pause_usec * 2, pause_min_usec), pause_max_usec);
+        usleep((useconds_t) MIN(*pause_usec + *pause_usec / 16 * ((uint64_t) getpid() % 16),
+                                left_usec));
+        return true;
+}
+
+int daemon_ask(Command *command, const char *method, uint64_t timeout_usec, json_t **ret_parameters,
+               char **ret_error_name) {
+        uint64_t deadline_usec = add_saturated(clock_now_usec(), timeout_usec), pause_usec = 0;
+        int r;
+
+        do
+                r = daemon_call(command, method, NULL, sub_floored(deadline_usec, clock_now_usec()),
+                                ret_parameters, ret_error_name);
+        while (r == -ECONNRESET && daemon_pause(&pause_usec, deadline_usec));
+        return r;
+}
+
 Status *ask_status(Command *command, const char **ret_why) {
         char *error_name = NULL;
         json_t *reply = NULL;
         Status *status = NULL;
-        int r = daemon_call(command, MANAGER_DESCRIBE, NULL, ANSWER_USEC, &reply, &error_name);
+        int r = daemon_ask(command, MANAGER_DESCRIBE, ANSWER_USEC, &reply, &error_name);
 
         if (r < 0)
                 *ret_why = daemon_error(r);

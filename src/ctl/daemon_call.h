@@ -31,6 +31,16 @@ void daemon_endp(DaemonCall **call);
 int daemon_await(DaemonCall *call, uint64_t deadline_usec, json_t **ret_parameters,
                  char **ret_error_name);
 
+/* Waits a while before a call that was cut off is made again: it was, because others needed its place, or
+ * because the daemon ends. *PAUSE_USEC, at first 0, grows; many who were cut off together do not come back
+ * together. False: DEADLINE_USEC (clock.h) is over, and nothing was waited for. */
+bool daemon_pause(uint64_t *pause_usec, uint64_t deadline_usec);
+
+/* As daemon_call(), for a method that changes nothing: made again until it is not cut off, or the time is
+ * over. What changes something may have been done, and is not done again. */
+int daemon_ask(Command *command, const char *method, uint64_t timeout_usec, json_t **ret_parameters,
+               char **ret_error_name);
+
 /* All of it at once: calls METHOD and waits for its reply, TIMEOUT_USEC at most, and only while the
  * daemon lives: -ETIMEDOUT in either case. */
 int daemon_call(Command *command, const char *method, json_t *parameters, uint64_t timeout_usec,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `status`: as the daemon has it, or, where it cannot be reached, as the files say. */
 #include "ctl/verbs.h"
+#include "host/clock.h"
 #include "host/log.h"
 #include "host/probe.h"
 #include "inspect/holders.h"
@@ -94,13 +95,33 @@ static int watch_next(const Command *command, DaemonCall *call) {
         return 0;
 }
 
-/* One status after the other, as the daemon sends them. */
-static int watch_status(Command *command) {
+/* One status after the other, as the daemon sends them. A negative errno where it sends nothing more;
+ * *HAS_SENT: there was one. */
+static int watch_call(Command *command, bool *has_sent) {
         CLEANUP(daemon_endp) DaemonCall *call = NULL;
         int r = daemon_begin(command, MANAGER_DESCRIBE, NULL, true, &call);
 
-        while (r >= 0)
+        while (r >= 0) {
                 r = watch_next(command, call);
+                *has_sent = *has_sent || r >= 0;
+        }
+        return r;
+}
+
+/* Who is cut off calls again. */
+static int watch_status(Command *command) {
+        uint64_t deadline_usec = 0, pause_usec = 0;
+        bool has_sent;
+        int r;
+
+        do {
+                has_sent = false;
+                r = watch_call(command, &has_sent);
+                if (has_sent || deadline_usec == 0) {
+                        deadline_usec = clock_now_usec() + ANSWER_USEC;
+                        pause_usec = 0;
+                }
+        } while (r == -ECONNRESET && daemon_pause(&pause_usec, deadline_usec));
         log_line(LOG_ERR, "hugepland cannot be reached (%s); " DAEMON_REMEDY, daemon_error(r));
         return EXIT_FAILED;
 }

@@ -28,10 +28,8 @@
 
 /* What the daemon gets on top of the time-out to answer that it is over. */
 static const uint64_t grace_usec = 3 * USEC_PER_SEC;
-/* Before it is called again after it has hung up: it ends, or serves too many. */
-static const uint64_t again_usec = 500 * USEC_PER_MSEC;
-
-enum { N_RESETS_BORNE = 5 };
+/* For so long it may hang up on every call: it ends, or serves too many. */
+static const uint64_t resets_borne_usec = 2500 * USEC_PER_MSEC;
 
 static int exit_code_of(const StatusInstance *instance) {
         return verdict_lets_start(instance->verdict) ? EXIT_AS_WISHED : EXIT_FAILED;
@@ -231,7 +229,7 @@ static int tell_refused(Command *command, const char *name, const json_t *reply)
         json_t *status = NULL;
 
         /* The verdict may be "invalid" or "lost"; the status tells, and has the figures. */
-        if (daemon_call(command, MANAGER_DESCRIBE, NULL, grace_usec, &status, &error_name) == 0 &&
+        if (daemon_ask(command, MANAGER_DESCRIBE, grace_usec, &status, &error_name) == 0 &&
             !error_name) {
                 now = status_from_json(command->arena, status);
                 const StatusInstance *known = now ? status_find(now, name) : NULL;
@@ -270,9 +268,10 @@ typedef struct Gate {
         Command *command;
         const char *name;
         uint64_t deadline_usec;
-        bool names_timeout; /* the daemon would else take the instance's own */
-        bool was_silent;    /* that is said once */
-        unsigned n_resets;
+        bool names_timeout;  /* the daemon would else take the instance's own */
+        bool was_silent;     /* that is said once */
+        uint64_t reset_usec; /* since when it hangs up; 0: it does not */
+        uint64_t pause_usec;
 } Gate;
 
 static int begin_wait(const Gate *gate, DaemonCall **ret) {
@@ -338,9 +337,14 @@ static int ask_verdict(Gate *gate, int *ret_code) {
 /* It takes no connections, or hangs up: it ends, or serves too many, and then it is called again. One
  * that hangs up on every call is as good as silent. */
 static bool is_worth_another_call(Gate *gate, int error) {
-        gate->n_resets += error == -ECONNRESET;
+        if (error == -ECONNRESET && gate->reset_usec == 0)
+                gate->reset_usec = clock_now_usec();
         return (error == -ECONNRESET || error == -ETIMEDOUT) &&
                clock_now_usec() < gate->deadline_usec;
+}
+
+static bool hangs_up_for_long(const Gate *gate) {
+        return gate->reset_usec > 0 && clock_now_usec() - gate->reset_usec >= resets_borne_usec;
 }
 
 static int wait_for(Command *command, const char *name) {
@@ -354,11 +358,10 @@ static int wait_for(Command *command, const char *name) {
         int code, r;
 
         while ((r = ask_verdict(&gate, &code)) < 0 && is_worth_another_call(&gate, r)) {
-                if ((r == -ETIMEDOUT || gate.n_resets >= N_RESETS_BORNE) &&
-                    bear_silence(&gate, &code))
+                if ((r == -ETIMEDOUT || hangs_up_for_long(&gate)) && bear_silence(&gate, &code))
                         return code;
                 gate.names_timeout = true;
-                usleep((useconds_t) again_usec);
+                daemon_pause(&gate.pause_usec, gate.deadline_usec);
         }
         if (r == -ETIMEDOUT && !command->is_daemon_silent)
                 return tell_late(name, NULL);
