@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Who is believed to start: gates, and what only says that it is one, on unpacked fixture hosts with a
-systemd of the test's own, which says of the units what the test has it say.
+systemd of the test's own, which says of the units what the test has it say; and gates beside many others.
 
 usage: run_gates.py --hugepland=PROGRAM --hugeplanctl=PROGRAM --shim=LIBRARY [TEST...]
 """
@@ -13,13 +13,14 @@ import contextlib
 import json
 import os
 import re
+import signal
 import socket
 import struct
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from run_daemon import MIB, STATE, Host, check, main, replace, unlimited
+from run_daemon import MIB, PATIENCE, SOCKET, STATE, Host, check, main, replace, unlimited
 
 GROUPS = "sys/fs/cgroup/system.slice"
 PG = "[Instance]\nPages=100\nUnit=pg.service\n"
@@ -324,6 +325,103 @@ def test_instances_of_one_unit(host: Host, fixture: str = "one-node") -> None:
             pages.use(i, i // 2)
         check(sorted(holds(host)) == [("a", "1"), ("b", "1")], str(holds(host)))
         host.stop(daemon)
+
+
+# ---- many clients ----
+
+def as_user(uid: int, action: Callable[[], bytes]) -> tuple[int, int]:
+    """A process of that user: its id, and where its answer comes from. It lives until it is killed."""
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        with contextlib.suppress(BaseException):
+            os.setgid(uid)
+            os.setuid(uid)
+            os.write(writing, action())
+            signal.pause()
+        os._exit(1)
+    os.close(writing)
+    return pid, reading
+
+
+def call_many(path: str, n: int, message: bytes) -> list[socket.socket]:
+    clients = []
+    for _ in range(n):
+        client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        client.settimeout(PATIENCE)
+        client.connect(path)
+        with contextlib.suppress(OSError):
+            client.sendall(message)
+        clients.append(client)
+    return clients
+
+
+def hear(client: socket.socket) -> bytes:
+    reply = b""
+    with contextlib.suppress(OSError):
+        while not reply.endswith(b"\0"):
+            part = client.recv(65536)
+            if not part:
+                return b""
+            reply += part
+    return reply
+
+
+WAIT = b'{"method":"org.hugeplan.Manager.Wait","parameters":{"instance":"pg"}}\0'
+WATCH = b'{"method":"org.hugeplan.Manager.Describe","more":true}\0'
+
+
+def test_floods_lock_nobody_out(host: Host, fixture: str = "one-node") -> None:
+    """Four users who are silent, or watch, as often as they can; another one's gates, and his status."""
+    if os.geteuid() != 0:
+        return  # nobody else to be
+    host.config("20-pg.conf", PG)
+    daemon = host.start()
+    os.chmod(host.root.parent, 0o755)
+    path = str(host.path(SOCKET))
+    floods = [as_user(60001 + i, lambda i=i: str(  # type: ignore[misc]
+        len(call_many(path, 700, b"" if i % 2 else WATCH))).encode()) for i in range(4)]
+    try:
+        for _, reading in floods:
+            check(os.read(reading, 64) == b"700", "all have knocked")
+
+        def honest() -> bytes:
+            answers = [hear(client) for client in call_many(path, 100, WAIT)]
+            return str(len([answer for answer in answers if b'"ready"' in answer])).encode()
+
+        pid, reading = as_user(60010, honest)
+        floods.append((pid, reading))
+        answer = os.read(reading, 64)
+        check(answer == b"100", f"{answer.decode()} of 100 gates are answered")
+        check(host.ctl("status").returncode == 0, "and root is")
+    finally:
+        for pid, reading in floods:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            os.close(reading)
+    host.stop(daemon)
+
+
+def test_many_gates_of_one_user(host: Host, fixture: str = "one-node") -> None:
+    """All of them are answered, however many come at once."""
+    if os.geteuid() != 0:
+        return  # nobody else to be
+    host.config("20-pg.conf", PG)
+    daemon = host.start()
+    os.chmod(host.root.parent, 0o755)
+    path = str(host.path(SOCKET))
+
+    def gates() -> bytes:
+        answers = [hear(client) for client in call_many(path, 400, WAIT)]
+        return str(len([answer for answer in answers if b'"ready"' in answer])).encode()
+
+    pid, reading = as_user(60001, gates)
+    answer = os.read(reading, 64)
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    os.close(reading)
+    check(answer == b"400", f"{answer.decode()} of 400 gates are answered")
+    host.stop(daemon)
 
 
 if __name__ == "__main__":

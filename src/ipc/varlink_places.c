@@ -157,6 +157,26 @@ VarlinkPlace *varlink_places_spare(const VarlinkPlaces *places) {
         return find_spare(places, NULL);
 }
 
+/* What one more of a user with N_OTHERS besides costs. Between users who have the same nothing is to be
+ * gained by taking from each other, so that each pays himself. */
+static VarlinkPlace *find_price(const VarlinkPlaces *places, const VarlinkUser *user,
+                                VarlinkPlace *newcomer, size_t n_others) {
+        VarlinkPlace *own = user && n_others > 0 ? takeable_of(user, newcomer) : NULL;
+        VarlinkPlace *spare = find_spare(places, newcomer);
+
+        return own && (!spare || spare->user->n_places <= n_others + 1) ? own : spare;
+}
+
+VarlinkPlace *varlink_places_price(const VarlinkPlaces *places, uid_t uid) {
+        const VarlinkUser *user = find_user(places, uid);
+
+        if (user && user->n_places >= places->per_user)
+                return takeable_of(user, NULL);
+        return places->n >= places->n_max
+                       ? find_price(places, user, NULL, user ? user->n_places : 0)
+                       : NULL;
+}
+
 VarlinkPlace *varlink_places_one_too_many(const VarlinkPlaces *places, VarlinkPlace *newcomer) {
         const VarlinkUser *user = newcomer->user;
 
@@ -164,7 +184,8 @@ VarlinkPlace *varlink_places_one_too_many(const VarlinkPlaces *places, VarlinkPl
                 return NULL;
         if (user->n_places > places->per_user)
                 return takeable_of(user, newcomer);
-        return places->n > places->n_max ? find_spare(places, newcomer) : NULL;
+        return places->n > places->n_max ? find_price(places, user, newcomer, user->n_places - 1)
+                                         : NULL;
 }
 
 VarlinkPlace *varlink_places_subscription_too_many(const VarlinkPlaces *places,

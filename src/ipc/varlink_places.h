@@ -77,6 +77,9 @@ void varlink_places_leave(VarlinkPlaces *places, VarlinkPlace *place);
 /* What it is from now on; KEPT is WAITING where its user has enough of them. */
 void varlink_places_set_kind(VarlinkPlaces *places, VarlinkPlace *place, VarlinkPlaceKind kind);
 
+/* Which place another connection of UID, who is not trusted, would cost; NULL: there is room, or nothing
+ * that could be taken. */
+VarlinkPlace *varlink_places_price(const VarlinkPlaces *places, uid_t uid);
 /* Which place is to be taken away: NEWCOMER, which has one, is one too many. It may be NEWCOMER; NULL: none. */
 VarlinkPlace *varlink_places_one_too_many(const VarlinkPlaces *places, VarlinkPlace *newcomer);
 /* Any place that can be taken away, for want of something else; NULL: there is none. */

@@ -38,14 +38,17 @@
 
 enum {
         EVENTS_PER_DISPATCH = 64,
-        ACCEPTS_PER_TURN = 64,
+        ACCEPTS_PER_TURN = 512,
         CALLS_PER_DISPATCH = 16,
+        REPLACED_PER_DISPATCH = 4,     /* what waits, by gates of the same user */
         OUTPUT_LOW_BYTES = 64 * 1024,  /* no further call is taken above it */
         SEND_BUFFER_BYTES = 16 * 1024, /* the kernel keeps that much for each, and doubles it */
 };
 
-/* Of calls, before it is looked who has come. */
+/* Of calls, before it is looked who has come; and of newcomers, before calls are served. They come in the
+ * order in which they have knocked, so who has a gate waits for all before him: these are to go fast. */
 static const uint64_t serving_usec = USEC_PER_MSEC;
+static const uint64_t accepting_usec = 4 * USEC_PER_MSEC;
 
 static uint64_t now_usec(void) {
         struct timespec now;
@@ -180,10 +183,14 @@ static void server_unlink(VarlinkServer *server, Connection *c) {
         server->n_idle -= c->is_idle;
 }
 
+static bool server_trusts(const VarlinkServer *server, uid_t uid) {
+        return uid == 0 || uid == server->own_uid;
+}
+
 /* Owns FD, also when it fails. */
 static Connection *connection_new(VarlinkServer *server, int fd, const struct ucred *peer) {
         const VarlinkLimits *limits = &server->limits;
-        bool is_trusted = peer->uid == 0 || peer->uid == server->own_uid;
+        bool is_trusted = server_trusts(server, peer->uid);
         Connection *c = calloc(1, sizeof(*c));
 
         if (!c) {
@@ -440,6 +447,27 @@ static void server_close_leaving(VarlinkServer *server) {
 
 /* ---- newcomers ---- */
 
+/* Whether a newcomer is to have the place of another connection of the same user. Who has said nothing so
+ * far is not, and only gates are worth more than what waits there, a few at a time. That costs little to
+ * find out, and a flood of one user comes by the thousand. */
+static bool is_worth_place(VarlinkServer *server, int fd, const VarlinkPlace *place) {
+        char bytes[512];
+        ssize_t n = recv(fd, bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT);
+        const char *end = n > 0 ? memchr(bytes, '\0', (size_t) n) : NULL;
+
+        if (!end || place->kind == VARLINK_PLACE_IDLE)
+                return end;
+        return server->n_replaced < REPLACED_PER_DISPATCH &&
+               call_class(server, bytes, (size_t) (end - bytes)) == 0 && ++server->n_replaced;
+}
+
+static bool server_has_place(VarlinkServer *server, int fd, uid_t uid) {
+        const VarlinkPlace *price =
+                server_trusts(server, uid) ? NULL : varlink_places_price(&server->places, uid);
+
+        return !price || price->user->uid != uid || is_worth_place(server, fd, price);
+}
+
 /* Owns FD. Most clients have sent their call already. Who finds no place is told by a closed connection:
  * whatever he would be told in words would have to be kept for him. */
 static void server_admit(VarlinkServer *server, int fd) {
@@ -448,7 +476,8 @@ static void server_admit(VarlinkServer *server, int fd) {
         socklen_t size = sizeof(peer);
         Connection *c;
 
-        if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0) {
+        if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 ||
+            !server_has_place(server, fd, peer.uid)) {
                 close(fd);
                 return;
         }
@@ -481,8 +510,10 @@ static void server_want_descriptor(VarlinkServer *server, int error) {
 }
 
 static void listener_turn(VarlinkServer *server, Source *source, uint32_t events) {
+        uint64_t end = now_usec() + accepting_usec;
+
         (void) events;
-        for (size_t n = 0; n < ACCEPTS_PER_TURN; n++) {
+        for (size_t n = 0; n < ACCEPTS_PER_TURN && (n % 16 || now_usec() < end); n++) {
                 int fd = accept4(source->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
                 if (fd >= 0) {
@@ -523,6 +554,7 @@ int varlink_server_dispatch(VarlinkServer *server) {
 
                 source->dispatch(server, source, events[i].events);
         }
+        server->n_replaced = 0;
         server_serve(server);
         server_close_leaving(server);
         if (server->timer_fired)

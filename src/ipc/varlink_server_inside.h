@@ -66,6 +66,7 @@ struct VarlinkServer {
         VarlinkPlaces places;
         size_t n_connections;
         size_t n_idle;
+        size_t n_replaced; /* in this dispatch */
         bool is_awake;
         VarlinkLimits limits;
         VarlinkServerInfo info;

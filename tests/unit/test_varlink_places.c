@@ -79,6 +79,24 @@ static void test_from_whom(void **state) {
         assert_null(varlink_places_spare(&play.places));
 }
 
+/* Who has as much as the one with most pays himself. */
+static void test_among_equals(void **state) {
+        Play play = play_of(10, 8);
+
+        (void) state;
+        enter_many(&play, A, 5, VARLINK_PLACE_IDLE);
+        enter_many(&play, B, 5, VARLINK_PLACE_IDLE);
+        assert_ptr_equal(varlink_places_price(&play.places, A), &play.of[A][0]);
+        assert_ptr_equal(varlink_places_price(&play.places, B), &play.of[B][0]);
+        assert_non_null(varlink_places_price(&play.places, C));
+        assert_ptr_equal(varlink_places_one_too_many(&play.places, enter(&play, B)),
+                         &play.of[B][0]);
+        varlink_places_leave(&play.places, &play.of[B][0]);
+        assert_ptr_equal(varlink_places_one_too_many(&play.places, enter(&play, C)),
+                         &play.of[A][0]);
+        leave_all(&play);
+}
+
 /* So many are kept, and no more. */
 static void test_kept(void **state) {
         Play play = play_of(10, 8);
@@ -193,9 +211,9 @@ static void test_leaving(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                TEST(test_room),          TEST(test_from_whom), TEST(test_kept),
-                TEST(test_subscriptions), TEST(test_classes),   TEST(test_shares),
-                TEST(test_leaving),
+                TEST(test_room),         TEST(test_from_whom),     TEST(test_kept),
+                TEST(test_among_equals), TEST(test_subscriptions), TEST(test_classes),
+                TEST(test_shares),       TEST(test_leaving),
         };
 
         return RUN_TESTS(tests);

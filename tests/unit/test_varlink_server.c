@@ -156,6 +156,7 @@ static const VarlinkMethod test_methods[] = {
         {"LogLast", handle_log, VARLINK_LAST, NULL},
         {"Keep", handle_keep, 0, NULL},
         {"Watch", handle_keep, VARLINK_MORE_ONLY, NULL},
+        {"Gate", handle_keep, VARLINK_FIRST, NULL},
         {"Forget", handle_forget, 0, NULL},
         {"Nothing", NULL, 0, NULL},
         {"Fail", handle_fail, 0, NULL},
@@ -1021,10 +1022,10 @@ static void test_trusted_users_are_not_limited(void **state) {
         assert_connections(f, 0);
 }
 
-/* The newest of a user come at the cost of his oldest, and those of others at the cost of who has most. */
+/* Those of a user with most make room for who has less, and for who of the same user has something to say. */
 static void test_newcomers_find_places(void **state) {
         Fixture *f = *state;
-        int greedy[15], modest[6], roots[20];
+        int greedy[15], modest[6], roots[20], talker;
 
         if (geteuid() != 0)
                 skip(); /* needs clients of several users */
@@ -1032,20 +1033,24 @@ static void test_newcomers_find_places(void **state) {
         for (size_t i = 0; i < ARRAY_LEN(greedy); i++)
                 greedy[i] = connect_as(f, OTHER_UID);
         assert_connections(f, 12);
-        for (size_t i = 0; i < 3; i++)
+        for (size_t i = 12; i < ARRAY_LEN(greedy); i++)
                 assert_hung_up(f, greedy[i]);
+        talker = connect_as(f, OTHER_UID);
+        assert_served(f, talker);
+        assert_hung_up(f, greedy[0]);
         for (size_t i = 0; i < ARRAY_LEN(modest); i++)
                 modest[i] = connect_as(f, ANOTHER_UID);
         assert_connections(f, 16);
-        for (size_t i = 3; i < 5; i++)
+        for (size_t i = 1; i < 3; i++)
                 assert_hung_up(f, greedy[i]);
         for (size_t i = 0; i < ARRAY_LEN(roots); i++)
                 roots[i] = connect_client(f); /* on top */
         assert_connections(f, 16 + ARRAY_LEN(roots));
         for (size_t i = 0; i < ARRAY_LEN(modest); i++)
                 assert_served(f, modest[i]);
-        assert_served(f, greedy[5]);
+        assert_served(f, greedy[3]);
         assert_served(f, roots[19]);
+        close(talker);
         close_all(greedy, ARRAY_LEN(greedy));
         close_all(modest, ARRAY_LEN(modest));
         close_all(roots, ARRAY_LEN(roots));
@@ -1076,7 +1081,13 @@ static void test_who_loses_his_place(void **state) {
 
         for (size_t i = 0; i < ARRAY_LEN(order); i++) {
                 new[i] = connect_as(f, OTHER_UID);
-                call(f, new[i], "Keep", "");
+                if (i > 0) { /* another one is not worth it */
+                        call(f, new[i], "Keep", "");
+                        assert_hung_up(f, new[i]);
+                        close(new[i]);
+                        new[i] = connect_as(f, OTHER_UID);
+                }
+                call(f, new[i], "Gate", "");
                 pump(f);
                 assert_hung_up(f, order[i]);
                 varlink_call_keep_place(f->kept[3 + i]); /* that one would be next else */
