@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Sockets that are listened on. */
-#include "ipc/varlink_server_inside.h"
+#include "ipc/varlink_server.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -89,48 +89,4 @@ int varlink_bind_socket(const char *path, mode_t mode) {
         if (r < 0 && fd >= 0)
                 close(fd);
         return r < 0 ? r : fd;
-}
-
-/* ---- given ---- */
-
-static int socket_option(int fd, int option, int *ret) {
-        socklen_t size = sizeof(*ret);
-
-        return getsockopt(fd, SOL_SOCKET, option, ret, &size) < 0 ? -errno : 0;
-}
-
-/* 0, or why FD cannot be listened on. */
-static int check_listening_socket(int fd) {
-        static const struct {
-                int option, value;
-        } demands[] = {
-                {SO_DOMAIN, AF_UNIX},
-                {SO_TYPE, SOCK_STREAM},
-                {SO_ACCEPTCONN, 1},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(demands); i++) {
-                int value;
-                int r = socket_option(fd, demands[i].option, &value);
-
-                if (r < 0)
-                        return r;
-                if (value != demands[i].value)
-                        return -EINVAL;
-        }
-        return 0;
-}
-
-static int make_nonblocking(int fd) {
-        int flags = fcntl(fd, F_GETFL);
-
-        if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
-                return -errno;
-        return fcntl(fd, F_SETFD, FD_CLOEXEC) < 0 ? -errno : 0;
-}
-
-int varlink_prepare_listening(int fd) {
-        int r = check_listening_socket(fd);
-
-        return r < 0 ? r : make_nonblocking(fd);
 }

@@ -38,19 +38,14 @@
 
 enum {
         EVENTS_PER_DISPATCH = 64,
-        ACCEPTS_PER_TURN = 512,
         CALLS_PER_DISPATCH = 16,
-        REPLACED_PER_DISPATCH = 4,     /* what waits, by gates of the same user */
-        OUTPUT_LOW_BYTES = 64 * 1024,  /* no further call is taken above it */
-        SEND_BUFFER_BYTES = 16 * 1024, /* the kernel keeps that much for each, and doubles it */
+        OUTPUT_LOW_BYTES = 64 * 1024, /* no further call is taken above it */
 };
 
-/* Of calls, before it is looked who has come; and of newcomers, before calls are served. They come in the
- * order in which they have knocked, so who has a gate waits for all before him: these are to go fast. */
+/* Of calls, before it is looked who has come. */
 static const uint64_t serving_usec = USEC_PER_MSEC;
-static const uint64_t accepting_usec = 4 * USEC_PER_MSEC;
 
-static uint64_t now_usec(void) {
+uint64_t varlink_now_usec(void) {
         struct timespec now;
 
         clock_gettime(CLOCK_MONOTONIC, &now);
@@ -59,7 +54,7 @@ static uint64_t now_usec(void) {
 
 /* ---- the epoll set ---- */
 
-static int source_add(VarlinkServer *server, Source *source, uint32_t interest) {
+int source_add(VarlinkServer *server, Source *source, uint32_t interest) {
         struct epoll_event event = {.events = interest, .data.ptr = source};
 
         source->interest = interest;
@@ -75,7 +70,7 @@ static int source_watch(VarlinkServer *server, Source *source, uint32_t interest
         return epoll_ctl(server->epoll_fd, EPOLL_CTL_MOD, source->fd, &event) < 0 ? -errno : 0;
 }
 
-static void source_remove(VarlinkServer *server, Source *source) {
+void source_remove(VarlinkServer *server, Source *source) {
         epoll_ctl(server->epoll_fd, EPOLL_CTL_DEL, source->fd, NULL);
 }
 
@@ -135,31 +130,6 @@ static void server_set_awake(VarlinkServer *server) {
                 server->is_awake = is_awake;
 }
 
-/* ---- listeners ---- */
-
-/* Without descriptors accept(2) fails for as long as clients wait, and epoll would report them for
- * as long: the listeners leave the set until a connection is closed or some time has passed. */
-static void server_pause(VarlinkServer *server) {
-        if (server->resume_usec)
-                return;
-        for (Listener *listener = server->listeners; listener; listener = listener->next)
-                source_remove(server, &listener->source);
-        server->resume_usec = add_saturated(now_usec(), server->limits.accept_retry_usec);
-        server->timer_usec = 0; /* it may be set too late */
-}
-
-static void server_resume(VarlinkServer *server) {
-        int r = 0;
-
-        if (!server->resume_usec)
-                return;
-        server->resume_usec = 0;
-        for (Listener *listener = server->listeners; r == 0 && listener; listener = listener->next)
-                r = source_add(server, &listener->source, EPOLLIN);
-        if (r < 0)
-                server_pause(server);
-}
-
 /* ---- connections ---- */
 
 static void connection_dispatch(VarlinkServer *server, Source *source, uint32_t events);
@@ -183,12 +153,12 @@ static void server_unlink(VarlinkServer *server, Connection *c) {
         server->n_idle -= c->is_idle;
 }
 
-static bool server_trusts(const VarlinkServer *server, uid_t uid) {
+bool server_trusts(const VarlinkServer *server, uid_t uid) {
         return uid == 0 || uid == server->own_uid;
 }
 
 /* Owns FD, also when it fails. */
-static Connection *connection_new(VarlinkServer *server, int fd, const struct ucred *peer) {
+Connection *connection_new(VarlinkServer *server, int fd, const struct ucred *peer) {
         const VarlinkLimits *limits = &server->limits;
         bool is_trusted = server_trusts(server, peer->uid);
         Connection *c = calloc(1, sizeof(*c));
@@ -205,7 +175,7 @@ static Connection *connection_new(VarlinkServer *server, int fd, const struct uc
                 .reader = varlink_reader_make(is_trusted ? limits->message_bytes
                                                          : limits->others_message_bytes),
                 .writer = varlink_writer_make(limits->output_bytes),
-                .idle_since_usec = now_usec(),
+                .idle_since_usec = varlink_now_usec(),
         };
         if (varlink_places_enter(&server->places, &c->place, c, peer->uid, is_trusted) < 0 ||
             source_add(server, &c->source, EPOLLIN) < 0) {
@@ -219,7 +189,7 @@ static Connection *connection_new(VarlinkServer *server, int fd, const struct uc
 }
 
 /* The owner of a call in progress is told; should it answer nevertheless, nothing happens. */
-static void connection_close(Connection *c) {
+void connection_close(Connection *c) {
         VarlinkServer *server = c->server;
         VarlinkCall *call = c->call;
 
@@ -251,7 +221,7 @@ bool connection_send(Connection *c) {
         if (r < 0 && r != -EAGAIN)
                 connection_doom(c);
         if (varlink_writer_unsent(&c->writer) < before)
-                c->idle_since_usec = now_usec();
+                c->idle_since_usec = varlink_now_usec();
         return varlink_writer_unsent(&c->writer) == 0;
 }
 
@@ -268,7 +238,7 @@ void connection_evict(Connection *c) {
 }
 
 void connection_rest(Connection *c) {
-        c->idle_since_usec = now_usec();
+        c->idle_since_usec = varlink_now_usec();
 }
 
 static uint32_t connection_interest(const Connection *c) {
@@ -369,7 +339,7 @@ static void connection_end_turn(Connection *c) {
                 connection_settle(c);
 }
 
-static void connection_turn(Connection *c, uint32_t events) {
+void connection_turn(Connection *c, uint32_t events) {
         bool is_congested = varlink_writer_unsent(&c->writer) > 0;
 
         /* A client that is gone wants no answer; but what it sent before it left, perhaps one-way,
@@ -420,7 +390,7 @@ static void connection_serve(Connection *c) {
 }
 
 static void server_serve(VarlinkServer *server) {
-        uint64_t start = now_usec(), now = start;
+        uint64_t start = varlink_now_usec(), now = start;
 
         for (size_t n = 0; n < CALLS_PER_DISPATCH && now - start < serving_usec; n++) {
                 const VarlinkPlace *place = varlink_places_next(&server->places);
@@ -431,7 +401,7 @@ static void server_serve(VarlinkServer *server) {
                 uid_t uid = place->user->uid;
 
                 connection_serve(place->owner);
-                now = now_usec();
+                now = varlink_now_usec();
                 varlink_places_charge(&server->places, uid, now - before);
         }
 }
@@ -445,91 +415,10 @@ static void server_close_leaving(VarlinkServer *server) {
         }
 }
 
-/* ---- newcomers ---- */
-
-/* Whether a newcomer is to have the place of another connection of the same user. Who has said nothing so
- * far is not, and only gates are worth more than what waits there, a few at a time. That costs little to
- * find out, and a flood of one user comes by the thousand. */
-static bool is_worth_place(VarlinkServer *server, int fd, const VarlinkPlace *place) {
-        char bytes[512];
-        ssize_t n = recv(fd, bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT);
-        const char *end = n > 0 ? memchr(bytes, '\0', (size_t) n) : NULL;
-
-        if (!end || place->kind == VARLINK_PLACE_IDLE)
-                return end;
-        return server->n_replaced < REPLACED_PER_DISPATCH &&
-               call_class(server, bytes, (size_t) (end - bytes)) == 0 && ++server->n_replaced;
-}
-
-static bool server_has_place(VarlinkServer *server, int fd, uid_t uid) {
-        const VarlinkPlace *price =
-                server_trusts(server, uid) ? NULL : varlink_places_price(&server->places, uid);
-
-        return !price || price->user->uid != uid || is_worth_place(server, fd, price);
-}
-
-/* Owns FD. Most clients have sent their call already. Who finds no place is told by a closed connection:
- * whatever he would be told in words would have to be kept for him. */
-static void server_admit(VarlinkServer *server, int fd) {
-        static const int send_buffer_bytes = SEND_BUFFER_BYTES;
-        struct ucred peer = {0};
-        socklen_t size = sizeof(peer);
-        Connection *c;
-
-        if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 ||
-            !server_has_place(server, fd, peer.uid)) {
-                close(fd);
-                return;
-        }
-        c = connection_new(server, fd, &peer);
-        if (!c)
-                return;
-        if (!c->is_trusted)
-                setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &send_buffer_bytes,
-                           sizeof(send_buffer_bytes));
-        const VarlinkPlace *place = varlink_places_one_too_many(&server->places, &c->place);
-
-        if (place == &c->place) {
-                connection_close(c);
-                return;
-        }
-        if (place)
-                connection_evict(place->owner);
-        connection_turn(c, EPOLLIN);
-}
-
-/* Without descriptors somebody goes who has most; where nobody does, who waits has to wait. */
-static void server_want_descriptor(VarlinkServer *server, int error) {
-        const VarlinkPlace *place =
-                error == EMFILE || error == ENFILE ? varlink_places_spare(&server->places) : NULL;
-
-        if (place)
-                connection_evict(place->owner);
-        else
-                server_pause(server);
-}
-
-static void listener_turn(VarlinkServer *server, Source *source, uint32_t events) {
-        uint64_t end = now_usec() + accepting_usec;
-
-        (void) events;
-        for (size_t n = 0; n < ACCEPTS_PER_TURN && (n % 16 || now_usec() < end); n++) {
-                int fd = accept4(source->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-
-                if (fd >= 0) {
-                        server_admit(server, fd);
-                        continue;
-                }
-                if (errno == EINTR || errno == ECONNABORTED)
-                        continue;
-                if (errno != EAGAIN)
-                        server_want_descriptor(server, errno);
-                return;
-        }
-}
+/* ---- dispatching ---- */
 
 static void server_handle_timer(VarlinkServer *server) {
-        uint64_t now = now_usec();
+        uint64_t now = varlink_now_usec();
 
         server->timer_fired = false;
         server->timer_usec = 0;
@@ -662,25 +551,4 @@ int varlink_server_fd(const VarlinkServer *server) {
 
 size_t varlink_server_n_connections(const VarlinkServer *server) {
         return server->n_connections;
-}
-
-int varlink_server_listen_fd(VarlinkServer *server, int fd) {
-        Listener *listener;
-        int r = varlink_prepare_listening(fd);
-
-        if (r < 0)
-                return r;
-        listener = calloc(1, sizeof(*listener));
-        if (!listener)
-                return -ENOMEM;
-        listener->source = (Source){.fd = fd, .dispatch = listener_turn};
-        if (!server->resume_usec)
-                r = source_add(server, &listener->source, EPOLLIN);
-        if (r < 0) {
-                free(listener);
-                return r;
-        }
-        listener->next = server->listeners;
-        server->listeners = listener;
-        return 0;
 }

@@ -78,6 +78,20 @@ struct VarlinkServer {
 
 /* ---- varlink_server.c ---- */
 
+uint64_t varlink_now_usec(void);
+
+int source_add(VarlinkServer *server, Source *source, uint32_t interest);
+void source_remove(VarlinkServer *server, Source *source);
+
+bool server_trusts(const VarlinkServer *server, uid_t uid);
+
+/* Owns FD, also when it fails. NULL: it has. */
+Connection *connection_new(VarlinkServer *server, int fd, const struct ucred *peer);
+/* The owner of a call in progress is told. */
+void connection_close(Connection *c);
+/* After EVENTS of epoll; C may be gone then. */
+void connection_turn(Connection *c, uint32_t events);
+
 void connection_doom(Connection *c);
 /* Whether nothing is left unsent. */
 bool connection_send(Connection *c);
@@ -97,7 +111,7 @@ unsigned call_class(const VarlinkServer *server, const char *bytes, size_t lengt
 /* Runs it; afterwards it is answered, or C has a call in progress, or C is doomed. */
 void call_take(Connection *c, const char *bytes, size_t length);
 
-/* ---- varlink_bind.c ---- */
+/* ---- varlink_listen.c ---- */
 
-/* Makes FD, a listening AF_UNIX stream socket, non-blocking. Negative errno, -EINVAL for another one. */
-int varlink_prepare_listening(int fd);
+/* Watches the listeners again. */
+void server_resume(VarlinkServer *server);

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Listening, and who is taken in. */
+#include "base/size.h"
+#include "ipc/varlink_server_inside.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+enum {
+        ACCEPTS_PER_TURN = 512,
+        REPLACED_PER_DISPATCH = 4,     /* what waits, by gates of the same user */
+        SEND_BUFFER_BYTES = 16 * 1024, /* the kernel keeps that much for each, and doubles it */
+};
+
+/* Of newcomers, before calls are served. They come in the order in which they have knocked, so who has a
+ * gate waits for all before him: these are to go fast. */
+static const uint64_t accepting_usec = 4 * USEC_PER_MSEC;
+
+/* ---- pauses ---- */
+
+/* Without descriptors accept(2) fails for as long as clients wait, and epoll would report them for
+ * as long: the listeners leave the set until a connection is closed or some time has passed. */
+static void server_pause(VarlinkServer *server) {
+        if (server->resume_usec)
+                return;
+        for (Listener *listener = server->listeners; listener; listener = listener->next)
+                source_remove(server, &listener->source);
+        server->resume_usec = add_saturated(varlink_now_usec(), server->limits.accept_retry_usec);
+        server->timer_usec = 0; /* it may be set too late */
+}
+
+void server_resume(VarlinkServer *server) {
+        int r = 0;
+
+        if (!server->resume_usec)
+                return;
+        server->resume_usec = 0;
+        for (Listener *listener = server->listeners; r == 0 && listener; listener = listener->next)
+                r = source_add(server, &listener->source, EPOLLIN);
+        if (r < 0)
+                server_pause(server);
+}
+
+/* ---- newcomers ---- */
+
+/* Whether a newcomer is to have the place of another connection of the same user. Who has said nothing so
+ * far is not, and only gates are worth more than what waits there, a few at a time. That costs little to
+ * find out, and a flood of one user comes by the thousand. */
+static bool is_worth_place(VarlinkServer *server, int fd, const VarlinkPlace *place) {
+        char bytes[512];
+        ssize_t n = recv(fd, bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT);
+        const char *end = n > 0 ? memchr(bytes, '\0', (size_t) n) : NULL;
+
+        if (!end || place->kind == VARLINK_PLACE_IDLE)
+                return end;
+        return server->n_replaced < REPLACED_PER_DISPATCH &&
+               call_class(server, bytes, (size_t) (end - bytes)) == 0 && ++server->n_replaced;
+}
+
+static bool server_has_place(VarlinkServer *server, int fd, uid_t uid) {
+        const VarlinkPlace *price =
+                server_trusts(server, uid) ? NULL : varlink_places_price(&server->places, uid);
+
+        return !price || price->user->uid != uid || is_worth_place(server, fd, price);
+}
+
+/* Owns FD. Most clients have sent their call already. Who finds no place is told by a closed connection:
+ * whatever he would be told in words would have to be kept for him. */
+static void server_admit(VarlinkServer *server, int fd) {
+        static const int send_buffer_bytes = SEND_BUFFER_BYTES;
+        struct ucred peer = {0};
+        socklen_t size = sizeof(peer);
+        Connection *c;
+
+        if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 ||
+            !server_has_place(server, fd, peer.uid)) {
+                close(fd);
+                return;
+        }
+        c = connection_new(server, fd, &peer);
+        if (!c)
+                return;
+        if (!c->is_trusted)
+                setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &send_buffer_bytes,
+                           sizeof(send_buffer_bytes));
+        const VarlinkPlace *place = varlink_places_one_too_many(&server->places, &c->place);
+
+        if (place == &c->place) {
+                connection_close(c);
+                return;
+        }
+        if (place)
+                connection_evict(place->owner);
+        connection_turn(c, EPOLLIN);
+}
+
+/* Without descriptors somebody goes who has most; where nobody does, who waits has to wait. */
+static void server_want_descriptor(VarlinkServer *server, int error) {
+        const VarlinkPlace *place =
+                error == EMFILE || error == ENFILE ? varlink_places_spare(&server->places) : NULL;
+
+        if (place)
+                connection_evict(place->owner);
+        else
+                server_pause(server);
+}
+
+static void listener_turn(VarlinkServer *server, Source *source, uint32_t events) {
+        uint64_t end = varlink_now_usec() + accepting_usec;
+
+        (void) events;
+        for (size_t n = 0; n < ACCEPTS_PER_TURN && (n % 16 || varlink_now_usec() < end); n++) {
+                int fd = accept4(source->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+                if (fd >= 0) {
+                        server_admit(server, fd);
+                        continue;
+                }
+                if (errno == EINTR || errno == ECONNABORTED)
+                        continue;
+                if (errno != EAGAIN)
+                        server_want_descriptor(server, errno);
+                return;
+        }
+}
+
+/* ---- listening ---- */
+
+static int socket_option(int fd, int option, int *ret) {
+        socklen_t size = sizeof(*ret);
+
+        return getsockopt(fd, SOL_SOCKET, option, ret, &size) < 0 ? -errno : 0;
+}
+
+/* 0, or why FD cannot be listened on. */
+static int check_listening_socket(int fd) {
+        static const struct {
+                int option, value;
+        } demands[] = {
+                {SO_DOMAIN, AF_UNIX},
+                {SO_TYPE, SOCK_STREAM},
+                {SO_ACCEPTCONN, 1},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(demands); i++) {
+                int value;
+                int r = socket_option(fd, demands[i].option, &value);
+
+                if (r < 0)
+                        return r;
+                if (value != demands[i].value)
+                        return -EINVAL;
+        }
+        return 0;
+}
+
+static int make_nonblocking(int fd) {
+        int flags = fcntl(fd, F_GETFL);
+
+        if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
+                return -errno;
+        return fcntl(fd, F_SETFD, FD_CLOEXEC) < 0 ? -errno : 0;
+}
+
+int varlink_server_listen_fd(VarlinkServer *server, int fd) {
+        Listener *listener;
+        int r = check_listening_socket(fd);
+
+        if (r == 0)
+                r = make_nonblocking(fd);
+
+        if (r < 0)
+                return r;
+        listener = calloc(1, sizeof(*listener));
+        if (!listener)
+                return -ENOMEM;
+        listener->source = (Source){.fd = fd, .dispatch = listener_turn};
+        if (!server->resume_usec)
+                r = source_add(server, &listener->source, EPOLLIN);
+        if (r < 0) {
+                free(listener);
+                return r;
+        }
+        listener->next = server->listeners;
+        server->listeners = listener;
+        return 0;
+}
