@@ -21,9 +21,27 @@ struct Arena {
         Block *blocks;
 };
 
+/* Under the address sanitizer objects lie apart, and what lies between and behind them is forbidden: so who
+ * goes beyond an object is found, though the next one is in the same block. */
+#ifdef __has_feature
+#        if __has_feature(address_sanitizer)
+#                define IS_GUARDED 1
+#        endif
+#elif defined(__SANITIZE_ADDRESS__)
+#        define IS_GUARDED 1
+#endif
+#ifdef IS_GUARDED
+#        include <sanitizer/asan_interface.h>
+#else
+#        define IS_GUARDED                               0
+#        define ASAN_POISON_MEMORY_REGION(bytes, size)   ((void) (bytes), (void) (size))
+#        define ASAN_UNPOISON_MEMORY_REGION(bytes, size) ((void) (bytes), (void) (size))
+#endif
+
 enum {
         BLOCK_BYTES = 8192,
         ALIGNMENT = _Alignof(max_align_t),
+        GAP_BYTES = IS_GUARDED ? ALIGNMENT : 0, /* behind each object */
 };
 
 Arena *arena_new(void) {
@@ -49,6 +67,7 @@ static Block *arena_add_block(Arena *arena, size_t size) {
         Block *block = memory_new(sizeof(Block) + size);
 
         block->size = size;
+        ASAN_POISON_MEMORY_REGION(block->bytes, size);
         /* A block made for one large object goes behind the current one, which has room left. */
         if (arena->blocks && size > BLOCK_BYTES) {
                 block->next = arena->blocks->next;
@@ -60,19 +79,21 @@ static Block *arena_add_block(Arena *arena, size_t size) {
         return block;
 }
 
-void *arena_alloc(Arena *arena, size_t size) {
+void *arena_alloc(Arena *arena, size_t wanted) {
         Block *block = arena->blocks;
+        size_t size = wanted;
 
         if (size > SIZE_MAX / 2) {
                 fputs("hugeplan: impossible allocation\n", stderr);
                 abort();
         }
-        size = (MAX(size, (size_t) 1) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+        size = (MAX(size, (size_t) 1) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT + GAP_BYTES;
         if (!block || block->size - block->used < size)
                 block = arena_add_block(arena, MAX(size, (size_t) BLOCK_BYTES));
         void *memory = (char *) block->bytes + block->used;
 
         block->used += size;
+        ASAN_UNPOISON_MEMORY_REGION(memory, wanted);
         return memory;
 }
 
@@ -106,8 +127,8 @@ char *arena_strdup(Arena *arena, const char *string) {
 
 char *arena_vprintf(Arena *arena, const char *format, va_list arguments) {
         Block *block = arena->blocks;
-        size_t room = block ? block->size - block->used : 0;
-        char *here = block ? (char *) block->bytes + block->used : NULL;
+        size_t room = block && !IS_GUARDED ? block->size - block->used : 0;
+        char *here = room > 0 ? (char *) block->bytes + block->used : NULL;
         va_list again;
 
         /* Most of them fit where the next object would be anyway. */
