@@ -56,35 +56,42 @@ static void read_logs_of(const Root *root, Arena *arena, const OracleSid *sid, H
 
 /* ---- on the running host: as the owner of its home ---- */
 
+json_t *alert_to_json(Arena *arena, const OracleAlert *alert) {
+        return json_pack("[sIIIs?]", text_printable(arena, alert->file),
+                         (json_int_t) MIN(alert->page_size_bytes, LARGEST),
+                         (json_int_t) MIN(alert->available_pages, LARGEST),
+                         (json_int_t) MIN(alert->expected_pages, LARGEST),
+                         alert->error ? text_excerpt(arena, alert->error, ERROR_MAX) : NULL);
+}
+
 static json_t *read_there(void *userdata, Arena *arena, HostSources *sources) {
         HostFacts found = {};
         json_t *list = json_array();
 
         read_logs_of(sources->root, arena, userdata, &found);
         VEC_FOREACH(alert, &found.alerts)
-                json_array_append_new(
-                        list, json_pack("[sIIIs?]", text_printable(arena, alert->file),
-                                        (json_int_t) MIN(alert->page_size_bytes, LARGEST),
-                                        (json_int_t) MIN(alert->available_pages, LARGEST),
-                                        (json_int_t) MIN(alert->expected_pages, LARGEST),
-                                        alert->error ? text_excerpt(arena, alert->error, ERROR_MAX)
-                                                     : NULL));
+                json_array_append_new(list, alert_to_json(arena, alert));
         return list;
 }
 
-static bool take_alert(Arena *arena, json_t *row, const char *sid, OracleAlert *ret) {
+bool alert_from_json(Arena *arena, json_t *json, const char *sid, OracleAlert *ret) {
         json_int_t size, available, expected;
-        const char *file, *error;
+        const json_t *error;
+        const char *file;
 
-        if (json_unpack(row, "[sIIIs?!]", &file, &size, &available, &expected, &error) < 0 ||
-            size <= 0 || available < 0 || expected <= 0)
+        /* A value that may be null has no letter when it is unpacked. */
+        if (json_unpack(json, "[sIIIo!]", &file, &size, &available, &expected, &error) < 0 ||
+            !(json_is_string(error) || json_is_null(error)) || size <= 0 || available < 0 ||
+            expected <= 0)
                 return false;
         *ret = (OracleAlert){
                 .sid = sid,
                 .page_size_bytes = (uint64_t) size,
                 .available_pages = (uint64_t) available,
                 .expected_pages = (uint64_t) expected,
-                .error = error ? text_excerpt(arena, error, ERROR_MAX) : NULL,
+                .error = json_is_string(error)
+                                 ? text_excerpt(arena, json_string_value(error), ERROR_MAX)
+                                 : NULL,
                 .file = text_excerpt(arena, file, FILE_MAX),
         };
         return true;
@@ -100,7 +107,7 @@ static void ask_for_logs(Arena *arena, OracleSid *sid, HostFacts *facts) {
         if (reader_ask(arena, &person, read_there, sid, &list))
                 return;
         json_array_foreach(list, i, row)
-                if (i < NAMES_MAX && take_alert(arena, row, sid->sid, &alert))
+                if (i < NAMES_MAX && alert_from_json(arena, row, sid->sid, &alert))
                         *vec_push(arena, &facts->alerts) = alert;
         json_decref(list);
 }

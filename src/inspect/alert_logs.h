@@ -7,5 +7,12 @@
 #include "check/host_facts.h"
 #include "host/root.h"
 
+#include <jansson.h>
+
 /* Adds what is found to FACTS, which has the instances of oratab. */
 void alert_logs_read(const Root *root, Arena *arena, HostFacts *facts);
+
+/* On the way from the owner's process, which whoever wrote the log may have: false for what no log can
+ * say. */
+json_t *alert_to_json(Arena *arena, const OracleAlert *alert);
+bool alert_from_json(Arena *arena, json_t *json, const char *sid, OracleAlert *ret);
