@@ -193,7 +193,9 @@ static uint64_t wait_usec(Command *command, const char *name) {
 }
 
 static const char *get_string(Command *command, const json_t *reply, const char *key) {
-        return arena_strdup(command->arena, json_string_value(json_object_get(reply, key)));
+        const char *string = json_string_value(json_object_get(reply, key));
+
+        return string ? text_printable(command->arena, string) : NULL;
 }
 
 static Reason reason_from_reply(Command *command, const json_t *reply) {

@@ -303,6 +303,14 @@ void varlink_request_done(VarlinkRequest *request) {
         *request = (VarlinkRequest){0};
 }
 
+/* People are shown it. */
+static bool is_error_name(const char *name) {
+        static const char letters[] =
+                "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_";
+
+        return *name && strspn(name, letters) == strlen(name);
+}
+
 int varlink_reply_parse(const char *bytes, size_t length, VarlinkReply *ret) {
         json_t *message = message_parse(bytes, length, reply_keys, ARRAY_LEN(reply_keys));
 
@@ -315,8 +323,8 @@ int varlink_reply_parse(const char *bytes, size_t length, VarlinkReply *ret) {
                 .continues = flag_is_set(message, "continues"),
         };
 
-        /* An error ends a stream. */
-        if (reply.error && reply.continues) {
+        /* An error has a name, and ends a stream. */
+        if (reply.error && (reply.continues || !is_error_name(reply.error))) {
                 json_decref(message);
                 return -EPROTO;
         }

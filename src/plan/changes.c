@@ -146,21 +146,22 @@ char *pool_change_format(Arena *arena, const PoolChange *change) {
 
 int change_from_json(Arena *arena, const json_t *json, Change *ret) {
         json_int_t size, before, after, kept;
-        const char *instance, *kind;
+        const char *instance, *kind, *keeper;
         json_t *kept_by;
 
         if (json_unpack((json_t *) json, "{ss ss sI sI sI so sI}", "instance", &instance, "change",
                         &kind, "pageSizeBytes", &size, "pagesBefore", &before, "pagesAfter", &after,
                         "keptBy", &kept_by, "pagesKept", &kept) < 0)
                 return -EPROTO;
+        keeper = json_string_value(kept_by);
         for (size_t i = 0; i < ARRAY_LEN(kind_names); i++)
                 if (text_equals(kind, kind_names[i])) {
-                        *ret = (Change){arena_strdup(arena, instance),
+                        *ret = (Change){text_printable(arena, instance),
                                         (ChangeKind) i,
                                         (uint64_t) size,
                                         (uint64_t) before,
                                         (uint64_t) after,
-                                        arena_strdup(arena, json_string_value(kept_by)),
+                                        keeper ? text_printable(arena, keeper) : NULL,
                                         (uint64_t) kept};
                         return 0;
                 }

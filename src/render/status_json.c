@@ -217,8 +217,11 @@ json_t *plan_to_json(const Plan *plan, const Plan *after_reload, const HostPlan 
 
 /* ---- reading ---- */
 
+/* Fit for a terminal, whoever has said it. */
 static const char *get_string(Arena *arena, const json_t *object, const char *key) {
-        return arena_strdup(arena, json_string_value(json_object_get(object, key)));
+        const char *string = json_string_value(json_object_get(object, key));
+
+        return string ? text_printable(arena, string) : NULL;
 }
 
 static uint64_t get_count(const json_t *object, const char *key) {

@@ -634,8 +634,11 @@ static uint64_t get_count(const json_t *object, const char *key) {
         return value > 0 ? (uint64_t) value : 0;
 }
 
+/* Fit for a terminal, whoever has said it. */
 static const char *get_string(Arena *arena, const json_t *object, const char *key) {
-        return arena_strdup(arena, json_string_value(json_object_get(object, key)));
+        const char *string = json_string_value(json_object_get(object, key));
+
+        return string ? text_printable(arena, string) : NULL;
 }
 
 int holder_from_json(Arena *arena, const json_t *json, Holder *ret) {

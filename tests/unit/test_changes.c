@@ -154,12 +154,24 @@ static void test_not_a_change(void **state) {
         }
 }
 
+/* Fit for a terminal, whoever says it in the daemon's place. */
+static void test_odd_texts(void **state) {
+        json_t *json = json_loads("{\"instance\":\"a\\u001b[31m\",\"change\":\"grown\","
+                                  "\"pageSizeBytes\":1,\"pagesBefore\":1,\"pagesAfter\":2,"
+                                  "\"keptBy\":\"b\\n\",\"pagesKept\":1}",
+                                  0, NULL);
+        Change change;
+
+        assert_int_equal(change_from_json(*state, json, &change), 0);
+        assert_text(change.instance, "a?[31m");
+        assert_text(change.kept_by, "b?");
+        json_decref(json);
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
-                TEST(test_kinds),
-                TEST(test_kept),
-                TEST(test_pools),
-                TEST(test_not_a_change),
+                TEST(test_kinds),        TEST(test_kept),      TEST(test_pools),
+                TEST(test_not_a_change), TEST(test_odd_texts),
         };
 
         return RUN_TESTS(tests);

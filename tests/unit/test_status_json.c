@@ -280,6 +280,25 @@ static void test_odd_numbers(void **state) {
         json_decref(json);
 }
 
+/* Nor does a text move a terminal's cursor, whoever says it in the daemon's place. */
+static void test_odd_texts(void **state) {
+        json_t *json = json_loads(
+                "{\"host\":{\"verdict\":\"ready\",\"phase\":\"a\\u001b[2J\"},"
+                "\"pools\":[],\"instances\":[],\"holders\":[{\"pid\":7,"
+                "\"command\":\"x\\r\",\"nodes\":[],\"pageSizeBytes\":2097152,\"pages\":1}],"
+                "\"problems\":[{\"text\":\"x\\n\\u001b[31m\",\"key\":\"\\u0007\"}]}",
+                0, NULL);
+        const Status *status = status_from_json(*state, json);
+
+        assert_non_null(status);
+        assert_text(status->phase, "a?[2J");
+        assert_text(status->problems.list.items[0].text, "x??[31m");
+        assert_text(status->problems.list.items[0].key, "?");
+        assert_int_equal(status->holders->list.n, 1);
+        assert_text(status->holders->list.items[0].command, "x?");
+        json_decref(json);
+}
+
 static void test_plan(void **state) {
         const Config *config = config_make(*state, "a.conf", "[Instance]\nPages=3\n", "b.conf",
                                            "[Instance]\nPages=18446744073709551615\n", NULL);
@@ -337,7 +356,7 @@ int main(void) {
                 TEST(test_contract),       TEST(test_values),       TEST(test_round_trip),
                 TEST(test_unknown_fields), TEST(test_no_status),    TEST(test_odd_numbers),
                 TEST(test_plan),           TEST(test_plan_running), TEST(test_missing_fields),
-                TEST(test_reserved),       TEST(test_holds),
+                TEST(test_reserved),       TEST(test_holds),        TEST(test_odd_texts),
         };
 
         return RUN_TESTS(tests);

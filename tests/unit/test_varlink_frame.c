@@ -332,6 +332,8 @@ static void test_replies(void **state) {
                 {"{\"error\":\"a.B\",\"continues\":true}", NULL, false, -EPROTO},
                 {"{\"error\":null}", NULL, false, -EPROTO},
                 {"{\"error\":17}", NULL, false, -EPROTO},
+                {"{\"error\":\"\"}", NULL, false, -EPROTO},
+                {"{\"error\":\"a.B\\u001b[31m\"}", NULL, false, -EPROTO},
                 {"{\"parameters\":[]}", NULL, false, -EPROTO},
                 {"{\"continues\":1}", NULL, false, -EPROTO},
                 {"{\"method\":\"a.B\"}", NULL, false, -EPROTO},
