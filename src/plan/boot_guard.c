@@ -15,8 +15,8 @@ json_t *boot_guard_to_json(const BootGuard *guard) {
                                                         (json_int_t) instance->page_size_bytes,
                                                         "pages", (json_int_t) instance->pages));
         return json_pack("{si sI ss so}", "version", BOOT_GUARD_VERSION, "failedBoots",
-                         (json_int_t) guard->failed_boots, "bootId", guard->boot_id, "proven",
-                         proven);
+                         (json_int_t) MIN(guard->failed_boots, (uint64_t) INT64_MAX), "bootId",
+                         guard->boot_id, "proven", proven);
 }
 
 static bool read_proven(Arena *arena, BootGuard *guard, const json_t *json) {

@@ -90,6 +90,19 @@ static void test_round_trip(void **state) {
         json_decref(json);
 }
 
+/* A file that was tampered with: what is written of it can still be read. */
+static void test_most_boots(void **state) {
+        BootGuard *guard = guard_of(*state, INT64_MAX, "b");
+
+        boot_guard_begin(*state, guard, "c");
+        json_t *json = boot_guard_to_json(guard);
+        const BootGuard *read = boot_guard_from_json(*state, json);
+
+        assert_non_null(read);
+        assert_true(read->failed_boots == INT64_MAX);
+        json_decref(json);
+}
+
 static void test_plan_open(void **state) {
         const Config *config = config_make(*state, "pg.conf", "[Instance]\nPages=200\n", NULL);
         Ledger *ledger = ledger_new(*state, "now");
@@ -153,9 +166,10 @@ static void test_plan_other_size(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                TEST(test_counting),     TEST(test_too_few),    TEST(test_decided),
-                TEST(test_stays_closed), TEST(test_round_trip), TEST(test_plan_open),
-                TEST(test_plan_closed),  TEST(test_plan_grown), TEST(test_plan_other_size),
+                TEST(test_counting),        TEST(test_too_few),     TEST(test_decided),
+                TEST(test_stays_closed),    TEST(test_round_trip),  TEST(test_most_boots),
+                TEST(test_plan_open),       TEST(test_plan_closed), TEST(test_plan_grown),
+                TEST(test_plan_other_size),
         };
 
         return RUN_TESTS(tests);
