@@ -56,7 +56,8 @@ static void add_source_file(Finder *finder, const char *path, const char *name) 
         const char *text = read_text(finder, path);
 
         if (text)
-                boot_loader_add_sources(finder->arena, finder->loader, path, text, name);
+                boot_loader_add_sources(finder->arena, finder->loader,
+                                        text_printable(finder->arena, path), text, name);
 }
 
 static void add_grub_sources(Finder *finder) {
@@ -154,7 +155,7 @@ static void read_entries(Finder *finder) {
         add_source_file(finder, PATH_KERNEL_CMDLINE, NULL);
         finder->loader->next_line =
                 text ? boot_entry_command_line(finder->arena, text, finder->environment) : NULL;
-        finder->loader->next_file = path;
+        finder->loader->next_file = text_printable(finder->arena, path);
 }
 
 /* ---- unified kernel images ---- */

@@ -130,7 +130,8 @@ KernelArguments kernel_arguments_parse(Arena *arena, const char *line) {
 
         while (line && *(line += strspn(line, " \t\r\n"))) {
                 size_t length = word_length(line);
-                char *word = arena_strndup(arena, line, length);
+                /* People are shown it, and told to write or to take out what they see. */
+                char *word = text_printable(arena, arena_strndup(arena, line, length));
 
                 if (text_equals(word, "--"))
                         break;

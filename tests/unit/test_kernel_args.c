@@ -583,6 +583,15 @@ static void test_existing_kept(void **state) {
         assert_text(advised.ids, "e:existing-pages-kept");
 }
 
+/* What is shown, and pasted into a shell, has no control characters. */
+static void test_printable(void **state) {
+        Advised advised = advise(*state, host,
+                                 config_make(*state, "a.conf", "[Instance]\nPages=3\n", NULL),
+                                 "hugepagesz=1G\033[2J hugepages=3 numa=off\xff", NULL);
+
+        assert_text(advised.advice->present, "hugepagesz=1G?[2J hugepages=3 numa=off?");
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
                 TEST(test_lines),
@@ -601,6 +610,7 @@ int main(void) {
                 TEST(test_default_gigantic),
                 TEST(test_boot_host),
                 TEST(test_existing_kept),
+                TEST(test_printable),
         };
 
         return RUN_TESTS(tests);
