@@ -5,6 +5,7 @@
 
 #include "base/size.h"
 #include "config/config_parse.h"
+#include "fuzz/fuzz.h"
 #include "model/name_check.h"
 #include "plan/thp_plan.h"
 #include "render/status_json.h"
@@ -15,13 +16,6 @@
 enum { FILES_MAX = 12 };
 
 static const char ctl[] = "/usr/bin/hugeplanctl";
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool holds) {
-        if (!holds)
-                abort();
-}
 
 static void add_file(Arena *arena, ConfigFiles *files, const uint8_t *data, size_t size,
                      bool is_extension, unsigned *n_main) {

@@ -11,19 +11,10 @@
 #include "base/size.h"
 #include "base/text.h"
 #include "check/boot_entry.h"
+#include "fuzz/fuzz.h"
 #include "read/culprit.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool holds) {
-        if (!holds)
-                abort();
-}
-
-static void require_printable(const char *string) {
+static void require_ascii(const char *string) {
         require(string != NULL && strlen(string) < 4096);
         for (; *string; string++)
                 require(*string >= ' ' && *string <= '~');
@@ -54,7 +45,7 @@ static Topology *make_topology(Arena *arena) {
 
 static void check_culprit(Arena *arena, const Culprits *culprits, const Culprit *culprit) {
         require(culprit->value && culprit->path && culprit->what <= CULPRIT_THP_OTHER);
-        require_printable(culprit_format(arena, culprit));
+        require_ascii(culprit_format(arena, culprit));
         const Culprit *named = culprit_for_path(culprits, culprit->path, culprit->value);
 
         /* Who is named explains it; and who explains it is named, or somebody more likely. */

@@ -8,25 +8,10 @@
  * from. */
 
 #include "base/text.h"
+#include "fuzz/fuzz.h"
 #include "status/holders.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { TEXTS_MAX = 5 * 16 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool holds) {
-        if (!holds)
-                abort();
-}
-
-static void require_printable(const char *string) {
-        require(text_is_utf8(string, strlen(string)));
-        for (; *string; string++)
-                require((unsigned char) *string >= ' ' && *string != 0x7F);
-}
 
 static Process read_process(Arena *arena, uint64_t pid, char *const *texts) {
         Process process = {.pid = pid};

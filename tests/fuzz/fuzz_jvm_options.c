@@ -8,16 +8,8 @@
 
 #include "base/text.h"
 #include "engines/jvm/jvm_options.h"
+#include "fuzz/fuzz.h"
 #include "support/sources.h"
-
-#include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool holds) {
-        if (!holds)
-                abort();
-}
 
 static void check_settings(const Settings *settings) {
         VEC_FOREACH(setting, settings) {

@@ -4,15 +4,9 @@
  * judged with, without asking a node for more than it has or taking pages away that are not free. */
 
 #include "base/size.h"
+#include "fuzz/fuzz.h"
 #include "status/status.h"
 #include "support/testing.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool holds) {
-        if (!holds)
-                abort();
-}
 
 static void check_round_trip(Arena *arena, const Ledger *ledger) {
         json_t *json = ledger_to_json(ledger);

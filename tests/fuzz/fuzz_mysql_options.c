@@ -9,16 +9,8 @@
 #include "base/size.h"
 #include "base/text.h"
 #include "engines/engine.h"
+#include "fuzz/fuzz.h"
 #include "support/sources.h"
-
-#include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool holds) {
-        if (!holds)
-                abort();
-}
 
 static void check_size(Arena *arena, const Engine *engine, const Gathered *gathered) {
         Sizing sizing;

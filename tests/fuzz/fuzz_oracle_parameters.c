@@ -10,17 +10,9 @@
 #include "base/text.h"
 #include "engines/engine.h"
 #include "engines/oracle/oracle_parameters.h"
+#include "fuzz/fuzz.h"
 #include "support/sources.h"
 #include "support/spfile.h"
-
-#include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool holds) {
-        if (!holds)
-                abort();
-}
 
 static bool read_file(Arena *arena, const char *bytes, size_t size, OracleParameters *ret) {
         const TestFile file = {.path = "/dbs/initorcl.ora", .text = bytes, .size = size};
@@ -78,10 +70,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
         if (size == 0)
                 return 0;
-        const char *rest = (const char *) data + 1;
+        const char *rest = fuzz_text(arena, data + 1, size - 1);
 
         if (*data == 't') {
-                read_both(arena, arena_strndup(arena, rest, size - 1));
+                read_both(arena, rest);
         } else if (*data == 'b') {
                 read_file(arena, rest, size - 1, &read);
         } else {

@@ -6,17 +6,8 @@
 #include "base/id_set.h"
 #include "base/size.h"
 #include "base/text.h"
+#include "fuzz/fuzz.h"
 #include "read/mount_table.h"
-
-#include <stdlib.h>
-#include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool holds) {
-        if (!holds)
-                abort();
-}
 
 enum { UNTOUCHED = 4711 };
 

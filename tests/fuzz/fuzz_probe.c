@@ -5,11 +5,11 @@
  * promised more than is reserved, and nothing is spare that is not free. */
 
 #include "base/size.h"
+#include "fuzz/fuzz.h"
 #include "host/probe.h"
 #include "promise/balance.h"
-#include "support/tree.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "support/memory_root.h"
+#include "support/testing.h"
 
 static const struct {
         const char *path, *text;
@@ -27,11 +27,6 @@ static const struct {
         {"/sys/kernel/mm/hugepages/hugepages-2048kB/resv_hugepages", "1\n"},
         {"/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n"},
 };
-
-static void require(bool holds) {
-        if (!holds)
-                abort();
-}
 
 static void check_promises(Arena *arena, const Topology *topology) {
         const LedgerHolds nobody = {};
@@ -63,28 +58,20 @@ static void check_topology(Arena *arena, const Topology *topology) {
         require(strlen(topology_page_size_names(arena, topology)) > 0);
 }
 
-static void *state; /* one tree for all inputs */
-
-static void remove_tree(void) {
-        tree_teardown(&state);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-        Arena *arena = arena_new();
-        size_t odd = size > 0 ? data[0] % ARRAY_LEN(files) : 0;
-
-        if (!state) {
-                tree_setup(&state);
-                atexit(remove_tree);
-        }
-        const Tree *tree = state;
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        TestFile host[ARRAY_LEN(files)];
 
         for (size_t i = 0; i < ARRAY_LEN(files); i++)
-                if (i == odd && size > 0)
-                        tree_write_bytes(tree, files[i].path, (const char *) data + 1, size - 1);
-                else
-                        tree_write(tree, files[i].path, files[i].text);
-        check_topology(arena, probe_topology(tree->root, arena));
-        arena_free(arena);
+                host[i] = (TestFile){.path = files[i].path, .text = files[i].text};
+        if (size > 0)
+                host[data[0] % ARRAY_LEN(files)] = (TestFile){
+                        .path = files[data[0] % ARRAY_LEN(files)].path,
+                        .text = fuzz_text(arena, data + 1, size - 1),
+                        .size = size - 1,
+                };
+        check_topology(arena, probe_topology(memory_root(arena, test_sources(arena, host,
+                                                                             ARRAY_LEN(host))),
+                                             arena));
         return 0;
 }

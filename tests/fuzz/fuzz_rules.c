@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* What `hugeplanctl check` reads of a host: limits, groups, units, databases' own files; packed as
- * support/sources.h says. "/alert" is the end of Oracle's alert log, "/sysctl" a file of sysctl.d.
+ * support/sources.h says. "/alert" is the end of Oracle's alert log, "/sysctl" a file of sysctl.d. The
+ * first byte says whose instances there are: PostgreSQL's ('0'), Oracle's ('1'), MariaDB's ('2'), MySQL's ('3'), or
+ * all ('4'), which takes so much longer.
  *
  * Whatever they hold: it ends, findings have an id that the table has and texts that can be printed,
  * they are in order, and they can be shown as text and as JSON. */
@@ -9,31 +11,71 @@
 #include "base/text.h"
 #include "check/host_after.h"
 #include "check/shm_group.h"
+#include "fuzz/fuzz.h"
 #include "render/render_findings.h"
 #include "support/sources.h"
 #include "support/testing.h"
 #include "units/unit_match.h"
 
-#include <stdlib.h>
+enum { HOSTS = 4 };
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#define HOST "00-host.conf", "[Host]\nTransparentHugePages=keep\nSilenceRules=pg-dash\n"
+#define POSTGRESQL \
+        "20-pg.conf", "[Instance]\nEngine=postgresql\nUnit=postgresql@15-main.service\nPages=1081\n"
+#define OTHER_PG \
+        "60-pg-b.conf", "[Instance]\nEngine=postgresql\nUnit=postgresql@15-man.service\nPages=10\n"
+#define ORACLE   "30-db.conf", "[Instance]\nEngine=oracle\nUnit=oracle.service\nPages=4101\n"
+#define MARIADB  "40-maria.conf", "[Instance]\nEngine=mariadb\nPages=512\n"
+#define OTHER_DB "70-maria-b.conf", "[Instance]\nEngine=mariadb\nUnit=mariadb@b.service\nPages=10\n"
+#define MYSQL    "50-my.conf", "[Instance]\nEngine=mysql\nUnit=mysql.service\nPages=6336\n"
 
-static void require(bool holds) {
-        if (!holds)
-                abort();
+static const Config *make_config(Arena *arena, size_t which) {
+        switch (which) {
+        case 0:
+                return config_make(arena, HOST, POSTGRESQL, NULL);
+        case 1:
+                return config_make(arena, HOST, ORACLE, NULL);
+        case 2:
+                return config_make(arena, HOST, MARIADB, OTHER_DB, NULL);
+        case 3:
+                return config_make(arena, HOST, MYSQL, NULL);
+        default:
+                return config_make(arena, HOST, POSTGRESQL, ORACLE, MARIADB, MYSQL, OTHER_PG,
+                                   OTHER_DB, NULL);
+        }
 }
 
-static const Config *make_config(Arena *arena) {
-        return config_make(
-                arena, "00-host.conf", "[Host]\nTransparentHugePages=keep\nSilenceRules=pg-dash\n",
-                "20-pg.conf",
-                "[Instance]\nEngine=postgresql\nUnit=postgresql@15-main.service\nPages=1081\n",
-                "30-db.conf", "[Instance]\nEngine=oracle\nUnit=oracle.service\nPages=4101\n",
-                "40-maria.conf", "[Instance]\nEngine=mariadb\nPages=512\n", "50-my.conf",
-                "[Instance]\nEngine=mysql\nUnit=mysql.service\nPages=6336\n", "60-pg-b.conf",
-                "[Instance]\nEngine=postgresql\nUnit=postgresql@15-man.service\nPages=10\n",
-                "70-maria-b.conf", "[Instance]\nEngine=mariadb\nUnit=mariadb@b.service\nPages=10\n",
-                NULL);
+/* What does not depend on the input, made once. */
+typedef struct Host {
+        const Config *config;
+        const Topology *topology;
+        const Plan *plan;
+} Host;
+
+static Arena *lasting;
+
+static void free_hosts(void) {
+        lasting = arena_free(lasting);
+}
+
+static const Host *find_host(size_t which) {
+        static Host hosts[HOSTS + 1];
+        Host *host = &hosts[MIN(which, (size_t) HOSTS)];
+
+        if (host->config)
+                return host;
+        if (!lasting) {
+                lasting = arena_new();
+                atexit(free_hosts);
+        }
+        Topology *topology = host_make(lasting,
+                                       "sizes 1G 2M\nnode 0 total=64G free=60G 1G=1/1/0 2M=0/0/0\n"
+                                       "node 1 total=64G free=60G 1G=0/0/0 2M=0/0/0\nthp always\n");
+
+        topology->limits = (KernelLimits){32 * MIB, 8192, 54322};
+        *host = (Host){.config = make_config(lasting, which), .topology = topology};
+        host->plan = plan_simple(lasting, host->config, topology);
+        return host;
 }
 
 static Figures make_figures(Arena *arena, const Config *config, const Topology *topology,
@@ -124,14 +166,11 @@ static void judge_units(Arena *arena, const Sources *sources, const Config *conf
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const Sources *sources = test_sources_unpack(arena, data, size);
-        const Config *config = make_config(arena);
-        Topology *topology = host_make(arena,
-                                       "sizes 1G 2M\nnode 0 total=64G free=60G 1G=1/1/0 2M=0/0/0\n"
-                                       "node 1 total=64G free=60G 1G=0/0/0 2M=0/0/0\nthp always\n");
+        const Host *host = find_host(size == 0 || data[0] == '4' ? HOSTS : data[0] % HOSTS);
+        const Config *config = host->config;
+        const Topology *topology = host->topology;
+        const Plan *plan = host->plan;
         Diags problems = diags_in(arena);
-
-        topology->limits = (KernelLimits){32 * MIB, 8192, 54322};
-        Plan *plan = plan_simple(arena, config, topology);
         ThpPlan thp = thp_plan_make(arena, config, topology, 0, &problems);
         Figures figures = make_figures(arena, config, topology, sources);
         Accounts accounts = accounts_read(arena, sources);

@@ -7,17 +7,9 @@
  * valid UTF-8, and command lines come apart into bounded words. */
 
 #include "base/text.h"
+#include "fuzz/fuzz.h"
 #include "read/unit_file.h"
 #include "support/sources.h"
-
-#include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool holds) {
-        if (!holds)
-                abort();
-}
 
 static void check_assignment(const UnitAssignment *assignment) {
         require(assignment->section && assignment->key && *assignment->file == '/');

@@ -3,19 +3,10 @@
 /* What a client may send: cut into messages, parsed, printed, parsed again. The first byte says in
  * which pieces the rest arrives; however that is, the messages are the same. */
 
+#include "fuzz/fuzz.h"
 #include "ipc/varlink_frame.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { MESSAGE_MAX = 512, OUTPUT_MAX = 8 * MESSAGE_MAX };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool holds) {
-        if (!holds)
-                abort();
-}
 
 /* A message that was taken survives the way through the writer. */
 static void check_round_trip(const json_t *message, bool is_request) {

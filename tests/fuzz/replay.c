@@ -5,14 +5,13 @@
  * empty fails, for it would test nothing. */
 
 #include "base/arena.h"
+#include "fuzz/fuzz.h"
 
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* The number of inputs run, 1, or a negative errno. */
 static int replay_file(const char *path) {

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* What the fuzzers share: the entry point that libFuzzer and replay.c call, what must hold, and texts. */
+
+#include "base/arena.h"
+#include "base/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static inline void require_at(bool holds, const char *what, const char *file, int line) {
+        if (holds)
+                return;
+        fprintf(stderr, "%s:%d: this does not hold: %s\n", file, line, what);
+        abort();
+}
+
+#define require(holds) require_at((holds), #holds, __FILE__, __LINE__)
+
+/* The bytes with a NUL behind them, in memory of just that size. */
+static inline char *fuzz_text(Arena *arena, const void *bytes, size_t size) {
+        char *text = arena_alloc(arena, size + 1);
+
+        if (size > 0)
+                memcpy(text, bytes, size);
+        return text;
+}
+
+/* Fit for a terminal, on one line; NULL is, too. */
+static inline bool is_printable(const char *string) {
+        if (string && !text_is_utf8(string, strlen(string)))
+                return false;
+        for (; string && *string; string++)
+                if ((unsigned char) *string < ' ' || *string == 0x7F)
+                        return false;
+        return true;
+}
+
+#define require_printable(string) require(is_printable(string))
