@@ -50,7 +50,7 @@ static bool take_entry(json_t *json, const char *path, Entry *ret) {
         return true;
 }
 
-static char *write_entries(Arena *arena, const json_t *list, const char *path) {
+char *oracle_entries_write(Arena *arena, const json_t *list, const char *path) {
         Text text = text_in(arena);
         uint64_t line = 1;
         json_t *row;
@@ -83,7 +83,7 @@ void oracle_files_add(const Root *root, Arena *arena, Overlay *overlay) {
                 overlay_put(arena, overlay, paths[i],
                             reader_ask(arena, &person, list_entries, NULL, &list)
                                     ? ""
-                                    : write_entries(arena, list, paths[i]));
+                                    : oracle_entries_write(arena, list, paths[i]));
                 json_decref(list);
         }
 }

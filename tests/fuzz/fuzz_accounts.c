@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Who there is and what they may: passwd, group, nsswitch.conf, limits.conf, logind.conf; packed as
+ * support/sources.h says.
+ *
+ * Whatever they hold: the first who has a name or an id is who is found by it, names of NIS are nobody's,
+ * and a limit has all of its words. */
+
+#include "base/size.h"
+#include "check/host_facts.h"
+#include "fuzz/fuzz.h"
+#include "read/accounts.h"
+#include "support/sources.h"
+#include "support/testing.h"
+
+typedef const Account *Find(Arena *arena, const Accounts *accounts, const char *name);
+
+static void check_account(Arena *arena, const Accounts *accounts, const Account *account,
+                          Find *find) {
+        const char *id = arena_printf(arena, "%" PRIu64, account->id);
+        const Account *by_name = find(arena, accounts, account->name);
+        uint64_t number;
+
+        require(*account->name && !strchr("+-", *account->name) && !strchr(account->name, ':'));
+        require(!account->home || *account->home == '/');
+        require(find(arena, accounts, id)->id == account->id && by_name);
+        if (parse_u64(account->name, &number) == 0)
+                require(by_name->id == number); /* a name of digits is an id */
+        else
+                require(by_name <= account && text_equals(by_name->name, account->name));
+}
+
+static void check_members(Arena *arena, const Account *group) {
+        const char *rest = group->members, *member;
+        size_t n = 0;
+
+        while (n++ < 8 && (member = text_next_word(arena, &rest, ",")))
+                require(account_has_member(arena, group, member));
+        require(!account_has_member(arena, group, ""));
+}
+
+static void check_limits(Arena *arena, const Sources *sources) {
+        const Config *config =
+                config_make(arena, "pg.conf", "[Instance]\nPages=10\nUnit=pg.service\n", NULL);
+        const HostFacts *facts = host_facts_read(
+                arena, sources, config, host_make(arena, "sizes 2M\nnode 0 total=4G free=3G\n"),
+                &(Figures){});
+
+        VEC_FOREACH(limit, &facts->login_limits)
+                require(*limit->domain && *limit->type && *limit->value && limit->origin.line > 0);
+        require(facts->remove_ipc == TRI_AUTO || facts->remove_ipc_origin.line > 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const Sources *sources = test_sources_unpack(arena, data, size);
+        const Accounts accounts = accounts_read(arena, sources);
+
+        for (size_t i = 0; i < MIN(accounts.users.n, (size_t) 16); i++)
+                check_account(arena, &accounts, &accounts.users.items[i], account_find_user);
+        for (size_t i = 0; i < MIN(accounts.groups.n, (size_t) 16); i++) {
+                check_account(arena, &accounts, &accounts.groups.items[i], account_find_group);
+                check_members(arena, &accounts.groups.items[i]);
+        }
+        check_limits(arena, sources);
+        return 0;
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What processes answer that have read strangers' files, or are strangers' programs: whoever wrote the files
+ * may have the reader. The first byte says which: 'f' figures, 'o' entries of oratab, 'a' rows of alert logs,
+ * all of them JSON; 'p' what postgres prints of its size, 'v' what a server prints of its version.
+ *
+ * Whatever they say: it is refused, or can be printed, comes back the same from its own JSON, and stays
+ * within the lines of the file that is written of it. */
+
+#include "base/size.h"
+#include "demand/figure_json.h"
+#include "demand/learned.h"
+#include "engines/oracle/oracle_instances.h"
+#include "fuzz/fuzz.h"
+#include "inspect/alert_logs.h"
+#include "inspect/oracle_files.h"
+#include "render/render_explain.h"
+#include "support/sources.h"
+#include "support/testing.h"
+
+#define INSTANCE_TEXT "[Instance]\nEngine=postgresql\nMemory=auto\n"
+
+static const uint64_t page_sizes[] = {GIB, 2 * MIB};
+
+static Arena *lasting;
+
+static void free_lasting(void) {
+        lasting = arena_free(lasting);
+}
+
+/* ---- figures ---- */
+
+static void check_settings(const Settings *settings) {
+        VEC_FOREACH(setting, settings) {
+                require(setting->name && setting->value);
+                require_printable(setting->name);
+                require_printable(setting->value);
+                require_printable(setting->origin);
+        }
+}
+
+static void check_gathered(Arena *arena, const Gathered *gathered) {
+        check_settings(&gathered->settings);
+        check_settings(&gathered->options);
+        require_printable(gathered->version);
+        require_printable(gathered->data_directory);
+        require_printable(gathered->config_file);
+        require_printable(gathered->user);
+        require_printable(gathered->program);
+        require_printable(gathered->untrusted);
+        VEC_FOREACH(problem, &gathered->problems.list)
+                require_printable(diag_format(arena, problem));
+}
+
+/* At most one size for each page size, and it adds up. */
+static void check_figures(Arena *arena, const Figures *figures) {
+        unsigned n_seen[ARRAY_LEN(page_sizes)] = {0};
+
+        require(figures->n > 0);
+        check_gathered(arena, figures->items[0].gathered);
+        VEC_FOREACH(figure, figures) {
+                bool is_known = figure->wrong;
+
+                require_printable(figure->wrong);
+                require_printable(figure->remedy);
+                for (size_t i = 0; i < ARRAY_LEN(page_sizes) && !figure->wrong; i++)
+                        if (figure->sizing.page_size_bytes == page_sizes[i]) {
+                                is_known = true;
+                                require(n_seen[i]++ == 0);
+                        }
+                require(is_known);
+                require(*render_sizing(arena, &figure->sizing, &(RenderOptions){}));
+        }
+}
+
+static void check_round_trip(Arena *arena, const Figures *figures) {
+        json_t *json = figures_to_json(arena, figures), *same;
+        Figures again;
+
+        require(json && figures_from_json(arena, json, "pg", page_sizes, ARRAY_LEN(page_sizes),
+                                          &again) == 0);
+        same = figures_to_json(arena, &again);
+        require(json_equal(json, same));
+        json_decref(json);
+        json_decref(same);
+}
+
+/* The instance as it was before, made once. */
+static const InstanceConfig *instance_before(void) {
+        static const InstanceConfig *instance;
+
+        if (!instance) {
+                lasting = arena_new();
+                atexit(free_lasting);
+                instance =
+                        config_find(config_make(lasting, "20-pg.conf", INSTANCE_TEXT, NULL), "pg");
+        }
+        return instance;
+}
+
+/* Nothing that was said begins a line of its own in the file of what is learned. */
+static void check_lesson(Arena *arena, const Figures *figures) {
+        Lesson lesson = {.instance = instance_before(),
+                         .by_rule = *figures,
+                         .figures = *figures,
+                         .gathered = figures->items[0].gathered,
+                         .version = figures->items[0].gathered->version};
+
+        VEC_FOREACH(figure, figures)
+                if (figure->wrong || !figure->sizing.pages)
+                        return;
+        const char *text = learned_format(arena, &lesson, "a day");
+        const Config *after = config_make(arena, "20-pg.conf", INSTANCE_TEXT,
+                                          "20-pg.conf.d/90-learned.conf", text, NULL);
+        const InstanceConfig *learned = config_find(after, "pg");
+
+        require(diags_count(&after->problems, SEVERITY_ERROR) == 0 && after->n_instances == 1);
+        require(!learned->refusal && learned->learned.pages.n == figures->n);
+        lesson.instance = learned;
+        require(lesson_use(&lesson) == LESSON_SAME);
+}
+
+static void read_figures(Arena *arena, const json_t *json) {
+        Figures figures, unsized;
+
+        if (figures_from_json(arena, json, NULL, NULL, 0, &unsized) == 0)
+                check_gathered(arena, unsized.items[0].gathered);
+        if (figures_from_json(arena, json, "pg", page_sizes, ARRAY_LEN(page_sizes), &figures) < 0)
+                return;
+        check_figures(arena, &figures);
+        check_round_trip(arena, &figures);
+        check_lesson(arena, &figures);
+}
+
+/* ---- Oracle's ---- */
+
+static void read_entries(Arena *arena, const json_t *json) {
+        const char *text = oracle_entries_write(arena, json, "/etc/oratab");
+        const Sources *sources =
+                TEST_SOURCES(arena, {.path = "/etc/oratab", .text = text, .size = strlen(text)});
+        const OracleInstances instances = oracle_instances_read(arena, sources);
+
+        require(text_is_utf8(text, strlen(text)));
+        for (; *text; text++)
+                require((unsigned char) *text >= ' ' || *text == '\n');
+        require(instances.n <= json_array_size(json));
+        VEC_FOREACH(instance, &instances)
+                require(oracle_sid_is_valid(instance->sid) && *instance->home == '/');
+}
+
+static void read_alerts(Arena *arena, const json_t *list) {
+        OracleAlert alert;
+        json_t *row;
+        size_t i;
+
+        json_array_foreach(list, i, row) {
+                if (!alert_from_json(arena, row, "DB", &alert))
+                        continue;
+                require(alert.page_size_bytes > 0 && alert.expected_pages > 0);
+                require_printable(alert.file);
+                require_printable(alert.error);
+        }
+}
+
+static void read_json(Arena *arena, char kind, const void *bytes, size_t size) {
+        json_t *json = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, NULL);
+
+        if (json && kind == 'f')
+                read_figures(arena, json);
+        else if (json && kind == 'o')
+                read_entries(arena, json);
+        else if (json)
+                read_alerts(arena, json);
+        json_decref(json);
+}
+
+/* ---- programs ---- */
+
+static void read_size(Arena *arena, const char *output) {
+        const Engine *engine = engine_find("postgresql");
+        const Gathered gathered = {.problems = diags_in(arena)};
+
+        for (size_t i = 0; i < ARRAY_LEN(page_sizes); i++) {
+                Sizing sizing = {};
+                const char *wrong =
+                        engine->answer(arena, &gathered, output, page_sizes[i], &sizing);
+
+                require_printable(wrong);
+                require(wrong || (sizing.is_exact && sizing.page_size_bytes == page_sizes[i]));
+        }
+}
+
+static void read_versions(Arena *arena, const char *output) {
+        for (size_t i = 0; i < n_engines; i++) {
+                const char *version = NULL, *wrong;
+
+                if (!engines[i]->answer_version)
+                        continue;
+                wrong = engines[i]->answer_version(arena, output, &version);
+                require(!wrong != !version);
+                require_printable(wrong);
+                require_printable(version);
+        }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+
+        if (size == 0)
+                return 0;
+        if (strchr("foa", *data))
+                read_json(arena, (char) *data, data + 1, size - 1);
+        else if (*data == 'p')
+                read_size(arena, fuzz_text(arena, data + 1, size - 1));
+        else
+                read_versions(arena, fuzz_text(arena, data + 1, size - 1));
+        return 0;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Any JSON as boots.json: refused, or taken and written again the same, before and after a boot is counted;
+ * and a closed guard lets nobody have more than was proven. */
+
+#include "fuzz/fuzz.h"
+#include "plan/boot_guard.h"
+#include "support/testing.h"
+
+static const char host_text[] = "sizes 1G 2M\nnode 0 total=4G free=3G\nnode 1 total=4G free=3G\n";
+
+static void check_round_trip(Arena *arena, const BootGuard *guard) {
+        json_t *json = boot_guard_to_json(guard);
+        const BootGuard *again = boot_guard_from_json(arena, json);
+
+        require(json && again);
+        json_t *same = boot_guard_to_json(again);
+
+        require(json_equal(json, same));
+        json_decref(json);
+        json_decref(same);
+}
+
+static uint64_t proven_pages(const BootGuard *guard, const char *name, uint64_t page_size_bytes) {
+        VEC_FOREACH(instance, &guard->proven)
+                if (text_equals(instance->name, name))
+                        return instance->page_size_bytes == page_size_bytes ? instance->pages : 0;
+        return 0;
+}
+
+/* The plan that holds; the rest waits for a reload. */
+static void check_plan(Arena *arena, const BootGuard *guard, const Ledger *ledger) {
+        const Config *config =
+                config_make(arena, "a.conf", "[Instance]\nPages=100\n", "pg.conf",
+                            "[Instance]\nPages=300\nPlacement=pack\nShortage=degrade\n", NULL);
+        Diags problems = diags_in(arena);
+        const GuardedPlanInput input = {
+                .guard = guard,
+                .config = config,
+                .topology = host_make(arena, host_text),
+                .ledger = ledger,
+        };
+        const GuardedPlan plan = boot_guard_plan(arena, &input, &problems);
+
+        require((plan.after_reload != NULL) == boot_guard_is_closed(guard, ledger));
+        require((problems.list.n > 0) == boot_guard_is_closed(guard, ledger));
+        for (size_t i = 0; plan.after_reload && i < plan.plan->n_instances; i++) {
+                const PlanInstance *instance = &plan.plan->instances[i];
+                uint64_t pages = 0;
+
+                for (size_t g = 0; g < instance->n_grants; g++)
+                        pages += instance->grants[g].pages;
+                require(pages <= proven_pages(guard, instance->demand->config->name,
+                                              instance->page_size_bytes));
+        }
+}
+
+static void check_boots(Arena *arena, BootGuard *guard) {
+        Ledger *ledger = ledger_new(arena, "this boot");
+
+        check_plan(arena, guard, ledger);
+        boot_guard_begin(arena, guard, "this boot");
+        check_round_trip(arena, guard);
+        check_plan(arena, guard, ledger);
+        require(boot_guard_open(guard) || guard->failed_boots < BOOT_GUARD_FAILURES);
+        require(!boot_guard_is_closed(guard, ledger));
+        boot_guard_succeed(arena, guard, ledger);
+        check_round_trip(arena, guard);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        json_t *json = json_loadb((const char *) data, size, JSON_REJECT_DUPLICATES, NULL);
+        BootGuard *guard = json ? boot_guard_from_json(arena, json) : NULL;
+
+        json_decref(json);
+        if (guard) {
+                check_round_trip(arena, guard);
+                check_boots(arena, guard);
+        }
+        return 0;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What boot loaders have on a host: their settings, grub.cfg, entries, extlinux.conf, as
+ * `hugeplanctl cmdline` finds them; packed as support/sources.h says.
+ *
+ * Whatever they hold: it ends; what is told can be printed; who need change nothing are told to
+ * do nothing. */
+
+#include "check/boot_entry.h"
+#include "fuzz/fuzz.h"
+#include "inspect/boot_loader.h"
+#include "support/memory_root.h"
+#include "support/testing.h"
+
+static const char host_text[] = "sizes 1G 2M\n"
+                                "node 0 total=64G free=60G 1G=0 2M=0\n"
+                                "node 1 total=64G free=60G 1G=0 2M=0\n";
+
+static void check_loader(const BootLoader *loader) {
+        require(*boot_loader_title(loader->kind) && *boot_loader_name(loader->kind));
+        require(!loader->next_line || loader->next_file);
+        VEC_FOREACH(source, &loader->sources) {
+                require(source->file && source->text && source->line > 0);
+                require(!strchr(source->text, '\n'));
+        }
+}
+
+static void check_problems(Arena *arena, const Diags *problems) {
+        VEC_FOREACH(problem, &problems->list) {
+                require(problem->id && problem->text);
+                require_printable(diag_format(arena, problem));
+        }
+}
+
+static void check_advice(Arena *arena, const BootLoader *loader, const KernelAdvice *advice) {
+        const Instructions steps = boot_loader_instruct(arena, loader, advice);
+
+        require(*kernel_verdict_name(advice->verdict));
+        require_printable(advice->wanted);
+        require_printable(advice->present);
+        require_printable(advice->next);
+        check_problems(arena, &advice->problems);
+        VEC_FOREACH(step, &steps)
+                require_printable(*step);
+        require(steps.n == 0 || advice->verdict == KERNEL_LINE_CHANGE ||
+                advice->verdict == KERNEL_LINE_REBOOT);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const Sources *sources = test_sources_unpack(arena, data, size);
+        const Config *config =
+                config_make(arena, "db.conf", "[Instance]\nPages=1G:3\nPlacement=0-1\n", NULL);
+        Topology *topology = host_make(arena, host_text);
+        const SourceText present = source_read(sources, arena, "/proc/cmdline");
+
+        topology->kernel_release = "6.1.0-38-amd64";
+        topology->kernel_command_line = present.text ? present.text : "quiet";
+        const BootLoader loader = boot_loader_find(memory_root(arena, sources), arena, topology);
+        const KernelArgsInput input = {
+                .config = config,
+                .topology = topology,
+                .plan = plan_simple(arena, config, kernel_args_boot_topology(arena, topology)),
+                .next_line = loader.next_line,
+                .next_file = loader.next_file,
+        };
+
+        check_loader(&loader);
+        check_advice(arena, &loader, kernel_args_advise(arena, &input));
+        return 0;
+}

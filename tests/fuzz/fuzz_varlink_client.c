@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What a server may answer to hugeplanctl, over a real socket. The first byte says how it asks: 'c' for one
+ * reply, 's' likewise but without waiting, else for several; the rest is all that the server ever says, and
+ * then it hangs up.
+ *
+ * Whatever that is: each call ends at once, in one of the ways that varlink_client.h has; what was broken
+ * stays so; and what is taken for a status can be shown. */
+
+#include "base/size.h"
+#include "fuzz/fuzz.h"
+#include "ipc/manager_interface.h"
+#include "ipc/varlink_client.h"
+#include "render/render_status.h"
+#include "render/status_json.h"
+#include "status/holders.h"
+
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { REPLIES_MAX = 64, WAIT_USEC = 5 * USEC_PER_SEC };
+
+/* ---- the hostile server: one socket for all inputs ---- */
+
+static char socket_path[64];
+static int listen_fd = -1;
+
+static void remove_socket(void) {
+        unlink(socket_path);
+}
+
+static void listen_once(void) {
+        struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+        if (listen_fd >= 0)
+                return;
+        snprintf(socket_path, sizeof(socket_path), "/tmp/hugeplan-fuzz-client.%d", (int) getpid());
+        strcpy(address.sun_path, socket_path);
+        listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        require(listen_fd >= 0);
+        require(bind(listen_fd, (const struct sockaddr *) &address, sizeof(address)) == 0);
+        require(listen(listen_fd, 4) == 0);
+        atexit(remove_socket);
+}
+
+/* Says all of it, and nothing more; what does not fit into the socket is left out. It listens on, for what
+ * it has not read would reset the connection. */
+static int answer_all(const uint8_t *data, size_t size) {
+        int fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC);
+
+        require(fd >= 0);
+        require(size == 0 || send(fd, data, size, MSG_DONTWAIT | MSG_NOSIGNAL) > 0);
+        require(shutdown(fd, SHUT_WR) == 0);
+        return fd;
+}
+
+/* ---- what is made of a reply ---- */
+
+static void check_status(Arena *arena, const json_t *reply) {
+        Status *status = status_from_json(arena, reply);
+
+        if (!status)
+                return;
+        const char *text = render_status(arena, status, &(RenderOptions){});
+
+        require(text_is_utf8(text, strlen(text)) && !strpbrk(text, "\033\r\t"));
+        for (size_t i = 0; i < MIN(status->n_instances, (size_t) 4); i++) {
+                render_status_instance(arena, status, &status->instances[i], &(RenderOptions){});
+                require_printable(render_verdict(arena, &status->instances[i]));
+        }
+        json_t *json = status_to_json(status), *same;
+
+        require(json && (status = status_from_json(arena, json)));
+        same = status_to_json(status);
+        require(json_equal(json, same));
+        json_decref(json);
+        json_decref(same);
+}
+
+static void check_parts(Arena *arena, const json_t *reply) {
+        const Diags problems = problems_from_json(arena, json_object_get(reply, "problems"));
+        StatusInstance instance;
+        Holder holder;
+
+        VEC_FOREACH(problem, &problems.list)
+                require_printable(diag_format(arena, problem));
+        if (status_instance_from_json(arena, json_object_get(reply, "instance"), &instance) == 0)
+                require_printable(render_verdict(arena, &instance));
+        if (holder_from_json(arena, json_object_get(reply, "holder"), &holder) == 0)
+                require_printable(holder_format(arena, &holder));
+}
+
+/* Frees both. */
+static void check_reply(json_t *reply, char *error_name) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+
+        require(json_is_object(reply));
+        require(!error_name || *error_name);
+        check_status(arena, reply);
+        check_parts(arena, reply);
+        json_decref(reply);
+        free(error_name);
+}
+
+/* ---- asking ---- */
+
+static void require_broken(VarlinkClient *client, int r) {
+        json_t *reply = NULL;
+        char *error_name = NULL;
+
+        require(r == -ECONNRESET || r == -EPROTO);
+        require(varlink_client_call(client, MANAGER_DESCRIBE, NULL, WAIT_USEC, &reply,
+                                    &error_name) == -ENOTCONN);
+        require(varlink_client_next(client, WAIT_USEC, &reply, &error_name) == -ENOTCONN);
+        require(!reply && !error_name);
+}
+
+static int read_replies(VarlinkClient *client) {
+        int r = 1;
+
+        for (size_t i = 0; i < REPLIES_MAX && r > 0; i++) {
+                json_t *reply = NULL;
+                char *error_name = NULL;
+
+                r = varlink_client_next(client, WAIT_USEC, &reply, &error_name);
+                require((r < 0) == !reply);
+                if (r >= 0)
+                        check_reply(reply, error_name);
+        }
+        return r;
+}
+
+/* The request goes into the socket's buffer, whether or not somebody reads it. */
+static int ask(VarlinkClient *client, char how) {
+        json_t *reply = NULL;
+        char *error_name = NULL;
+        int r;
+
+        if (how == 'c') {
+                r = varlink_client_call(client, MANAGER_DESCRIBE, NULL, WAIT_USEC, &reply,
+                                        &error_name);
+                require((r < 0) == !reply);
+                if (r >= 0)
+                        check_reply(reply, error_name);
+                return r;
+        }
+        r = how == 's' ? varlink_client_send(client, MANAGER_DESCRIBE, NULL, WAIT_USEC)
+                       : varlink_client_call_more(client, MANAGER_WAIT, NULL, WAIT_USEC);
+        require(r == 0);
+        return read_replies(client);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+        CLEANUP(varlink_client_freep) VarlinkClient *client = NULL;
+
+        if (size == 0)
+                return 0;
+        listen_once();
+        require(varlink_client_connect(socket_path, WAIT_USEC, &client) == 0);
+        int fd = answer_all(data + 1, size - 1);
+        int r = ask(client, (char) data[0]);
+
+        if (r < 0)
+                require_broken(client, r);
+        close(fd);
+        return 0;
+}

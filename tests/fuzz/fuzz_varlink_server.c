@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Hostile clients of the real server, over real sockets. An input is a list of deeds, each begun by a byte:
+ *
+ *   '0' to '3'   that client sends what follows up to the next NUL, and the NUL
+ *   'a' to 'd'   likewise without the NUL: the message goes on, or is given up
+ *   'A' to 'D'   it hangs up          'E' to 'H'   it says nothing more, and listens
+ *   'k' 'm' 'f'  the owner answers the oldest call that is kept, by a reply; by one of several; by an error
+ *
+ * Whatever they do: the server never fails, what it says is Varlink, a call that is kept ends once, and when
+ * all have gone nothing is left of them. */
+
+#include "base/size.h"
+#include "fuzz/fuzz.h"
+#include "ipc/manager_interface.h"
+#include "ipc/varlink_frame.h"
+#include "ipc/varlink_server.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { CLIENTS = 4, KEPT_MAX = 64, DEEDS_MAX = 256, DISPATCHES_MAX = 10000 };
+
+typedef struct Client {
+        int fd; /* -1: it is not connected */
+        VarlinkReader reader;
+} Client;
+
+typedef struct Stage {
+        VarlinkServer *server;
+        Client clients[CLIENTS];
+        VarlinkCall *kept[KEPT_MAX];
+        size_t n_kept;
+} Stage;
+
+/* ---- what is served ---- */
+
+static Stage stage;
+static char socket_path[64];
+
+static void forget(size_t i) {
+        memmove(&stage.kept[i], &stage.kept[i + 1], (--stage.n_kept - i) * sizeof(stage.kept[0]));
+}
+
+static void on_closed(VarlinkCall *call, void *userdata) {
+        size_t i = 0;
+
+        (void) userdata;
+        while (i < stage.n_kept && stage.kept[i] != call)
+                i++;
+        require(i < stage.n_kept);
+        forget(i);
+}
+
+static void handle_echo(VarlinkCall *call, json_t *parameters, void *userdata) {
+        (void) userdata;
+        require(json_is_object(parameters));
+        varlink_call_reply(call, json_incref(parameters));
+}
+
+static void handle_keep(VarlinkCall *call, json_t *parameters, void *userdata) {
+        (void) parameters;
+        (void) userdata;
+        require(varlink_call_peer_uid(call) == getuid());
+        if (stage.n_kept == KEPT_MAX) {
+                varlink_call_error_invalid_parameter(call, "all");
+                return;
+        }
+        stage.kept[stage.n_kept++] = call;
+        varlink_call_set_closed_handler(call, on_closed, NULL);
+}
+
+static void handle_big(VarlinkCall *call, json_t *parameters, void *userdata) {
+        static char text[20000];
+
+        (void) parameters;
+        (void) userdata;
+        memset(text, 'x', sizeof(text) - 1);
+        varlink_call_reply(call, json_pack("{ss}", "text", text));
+}
+
+static const VarlinkParameter typed[] = {
+        {"instance", VARLINK_STRING, false},
+        {"count", VARLINK_INT, true},
+        {"flag", VARLINK_BOOL, true},
+        {"share", VARLINK_FLOAT, true},
+        {"list", VARLINK_ARRAY, true},
+        {"map", VARLINK_OBJECT, true},
+        {0},
+};
+
+static const VarlinkMethod methods[] = {
+        {"Echo", handle_echo, 0, NULL},
+        {"Keep", handle_keep, 0, NULL},
+        {"Watch", handle_keep, VARLINK_MORE_ONLY, varlink_no_parameters},
+        {"Typed", handle_echo, 0, typed},
+        {"Big", handle_big, 0, NULL},
+        {"Secret", handle_echo, VARLINK_ROOT_ONLY, NULL},
+        {"Nothing", NULL, 0, NULL},
+};
+
+static const VarlinkInterface made_up = {
+        .name = "org.example.Test",
+        .description = "interface org.example.Test\nmethod Echo() -> ()\n",
+        .methods = methods,
+        .n_methods = ARRAY_LEN(methods),
+};
+static const VarlinkInterface manager = {
+        .name = MANAGER_INTERFACE,
+        .description = manager_interface_description,
+};
+
+/* ---- the stage: one server for all inputs ---- */
+
+static void end_stage(void) {
+        varlink_server_free(stage.server);
+        unlink(socket_path);
+}
+
+static void begin_stage(void) {
+        static const VarlinkInterface *const interfaces[] = {&made_up, &manager};
+        static const VarlinkServerInfo info = {"example", "test", "1", "https://example.org"};
+
+        if (stage.server)
+                return;
+        snprintf(socket_path, sizeof(socket_path), "/tmp/hugeplan-fuzz-server.%d", (int) getpid());
+        stage.server = varlink_server_new(interfaces, ARRAY_LEN(interfaces), &info, NULL);
+        require(stage.server != NULL);
+        int fd = varlink_bind_socket(socket_path, 0600);
+
+        require(fd >= 0 && varlink_server_listen_fd(stage.server, fd) == 0);
+        for (size_t i = 0; i < CLIENTS; i++)
+                stage.clients[i].fd = -1;
+        atexit(end_stage);
+}
+
+/* Until nothing is left to be done. */
+static void pump(void) {
+        struct pollfd poll_fd = {.fd = varlink_server_fd(stage.server), .events = POLLIN};
+        size_t n = 0;
+
+        while (poll(&poll_fd, 1, 0) > 0) {
+                require(varlink_server_dispatch(stage.server) == 0);
+                require(++n < DISPATCHES_MAX);
+        }
+}
+
+/* ---- clients ---- */
+
+static void connect_client(Client *client) {
+        struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+        if (client->fd >= 0)
+                return;
+        strcpy(address.sun_path, socket_path);
+        client->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        require(client->fd >= 0);
+        require(connect(client->fd, (const struct sockaddr *) &address, sizeof(address)) == 0);
+        client->reader = varlink_reader_make(MIB);
+}
+
+static void hang_up(Client *client) {
+        if (client->fd < 0)
+                return;
+        close(client->fd);
+        client->fd = -1;
+        varlink_reader_done(&client->reader);
+}
+
+/* Each message is a reply. */
+static void take_replies(Client *client) {
+        const char *bytes;
+        size_t length;
+
+        while (client->fd >= 0) {
+                VarlinkReply reply;
+
+                while (varlink_reader_next(&client->reader, &bytes, &length) > 0) {
+                        require(varlink_reply_parse(bytes, length, &reply) == 0);
+                        varlink_reply_done(&reply);
+                }
+                ssize_t n = varlink_reader_receive(&client->reader, client->fd);
+
+                if (n == 0 || (n < 0 && n != -EAGAIN))
+                        hang_up(client);
+                if (n <= 0)
+                        return;
+        }
+}
+
+/* A server that has hung up takes nothing, which is its right. */
+static void say(Client *client, const uint8_t *bytes, size_t size) {
+        connect_client(client);
+        (void) !send(client->fd, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/* ---- deeds ---- */
+
+static void answer(char how) {
+        VarlinkCall *call = stage.n_kept > 0 ? stage.kept[0] : NULL;
+
+        if (!call)
+                return;
+        if (how == 'm') {
+                int r = varlink_call_reply_continues(call, json_pack("{si}", "n", 1));
+
+                require(r == 0 || (r == -ENOTSUP && !varlink_call_wants_more(call)));
+                return;
+        }
+        forget(0);
+        if (how == 'k')
+                varlink_call_reply(call, json_object());
+        else
+                varlink_call_error(call, "org.example.Test.Failed", NULL);
+}
+
+/* Returns how many bytes belong to the deed. */
+static size_t perform(const uint8_t *data, size_t size) {
+        const uint8_t *nul = memchr(data, '\0', size);
+        size_t length = nul ? (size_t) (nul - data) : size;
+        uint8_t deed = data[0];
+
+        if (deed >= '0' && deed < '0' + CLIENTS) {
+                say(&stage.clients[deed - '0'], data + 1, nul ? length : size - 1);
+                return length + (nul != NULL);
+        }
+        if (deed >= 'a' && deed < 'a' + CLIENTS && length > 1) {
+                say(&stage.clients[deed - 'a'], data + 1, length - 1);
+                return length + (nul != NULL);
+        }
+        if (deed >= 'A' && deed < 'A' + CLIENTS)
+                hang_up(&stage.clients[deed - 'A']);
+        else if (deed >= 'E' && deed < 'E' + CLIENTS && stage.clients[deed - 'E'].fd >= 0)
+                shutdown(stage.clients[deed - 'E'].fd, SHUT_WR);
+        else
+                answer((char) deed);
+        return 1;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+        begin_stage();
+        for (size_t at = 0, n = 0; at < size && n < DEEDS_MAX; n++) {
+                at += perform(data + at, size - at);
+                pump();
+                for (size_t i = 0; i < CLIENTS; i++)
+                        take_replies(&stage.clients[i]);
+        }
+        for (size_t i = 0; i < CLIENTS; i++)
+                hang_up(&stage.clients[i]);
+        pump();
+        require(varlink_server_n_connections(stage.server) == 0 && stage.n_kept == 0);
+        return 0;
+}
