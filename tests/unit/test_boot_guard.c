@@ -90,6 +90,19 @@ static void test_round_trip(void **state) {
         json_decref(json);
 }
 
+static void test_not_proven(void **state) {
+        static const char *const keys[] = {"pages", "pageSizeBytes"};
+
+        for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+                json_t *json = boot_guard_to_json(guard_of(*state, 2, "b"));
+
+                json_object_set_new(json_array_get(json_object_get(json, "proven"), 0), keys[i],
+                                    json_integer(0));
+                assert_null(boot_guard_from_json(*state, json));
+                json_decref(json);
+        }
+}
+
 /* A file that was tampered with: what is written of it can still be read. */
 static void test_most_boots(void **state) {
         BootGuard *guard = guard_of(*state, INT64_MAX, "b");
@@ -166,10 +179,10 @@ static void test_plan_other_size(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                TEST(test_counting),        TEST(test_too_few),     TEST(test_decided),
-                TEST(test_stays_closed),    TEST(test_round_trip),  TEST(test_most_boots),
-                TEST(test_plan_open),       TEST(test_plan_closed), TEST(test_plan_grown),
-                TEST(test_plan_other_size),
+                TEST(test_counting),     TEST(test_too_few),         TEST(test_decided),
+                TEST(test_stays_closed), TEST(test_round_trip),      TEST(test_most_boots),
+                TEST(test_not_proven),   TEST(test_plan_open),       TEST(test_plan_closed),
+                TEST(test_plan_grown),   TEST(test_plan_other_size),
         };
 
         return RUN_TESTS(tests);

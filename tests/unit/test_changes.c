@@ -123,6 +123,7 @@ static void test_pools(void **state) {
         assert_text(text_string(&text), "node 0: 45 -> 0 pages of 2M\n"
                                         "node 1: 20 -> 1,520 pages of 2M\n"
                                         "node 2: 0 -> 7 pages of 2M\n");
+        assert_int_equal(json_array_size(json), changes.n);
         json_array_foreach(json, i, item) {
                 PoolChange read;
 

@@ -15,6 +15,19 @@ static Shortfall shortfall_of(unsigned node) {
                            .n_rounds = 2};
 }
 
+/* Orders are powers of two of the base page. */
+static void test_largest_block(void **state) {
+        const Topology *now =
+                host_make(*state, "sizes 2M\nnode 0 total=4G free=3G\nnode 1 total=4G free=3G\n"
+                                  "node 2 total=4G free=3G\n"
+                                  "blocks 0 0=1\nblocks 1 3=2 9=1 10=0\n");
+
+        assert_int_equal(evidence_largest_block_bytes(now, 0), now->base_page_bytes);
+        assert_int_equal(evidence_largest_block_bytes(now, 1), now->base_page_bytes << 9);
+        assert_int_equal(evidence_largest_block_bytes(now, 2), 0);
+        assert_int_equal(evidence_largest_block_bytes(now, 7), 0);
+}
+
 static void test_fragmented(void **state) {
         const Topology *now = host_make(*state, host);
         Shortfall shortfall = shortfall_of(1);
@@ -67,10 +80,8 @@ static void test_errors(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                TEST(test_fragmented),
-                TEST(test_cache_is_left),
-                TEST(test_not_enough_memory),
-                TEST(test_errors),
+                TEST(test_largest_block),     TEST(test_fragmented), TEST(test_cache_is_left),
+                TEST(test_not_enough_memory), TEST(test_errors),
         };
 
         return RUN_TESTS(tests);

@@ -117,6 +117,19 @@ static void test_observe_moved(void **state) {
         }
 }
 
+/* A single page, too; none is no entry. */
+static void test_restored_pages(void **state) {
+        Ledger *ledger = ledger_new(*state, boot);
+
+        ledger_restore(*state, ledger, 2 * MIB, 0);
+        assert_int_equal(ledger->restored.n, 0);
+        ledger_restore(*state, ledger, 2 * MIB, 1);
+        ledger_restore(*state, ledger, GIB, 2);
+        assert_int_equal(ledger->restored.n, 2);
+        assert_int_equal(ledger->restored.items[0].pages, 1);
+        assert_int_equal(ledger->restored.items[1].pages, 2);
+}
+
 /* Who takes pages from one node may add them to another once they are back. */
 static void test_observe_restored(void **state) {
         static const struct {
@@ -586,6 +599,7 @@ int main(void) {
                 TEST(test_observe_others),
                 TEST(test_observe_lowered),
                 TEST(test_observe_moved),
+                TEST(test_restored_pages),
                 TEST(test_observe_restored),
                 TEST(test_observe_ours),
                 TEST(test_observe_missing_directory),

@@ -1,0 +1,413 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Mutants: each is the program with one small mistake, and the tests should notice.
+
+    tests/mutate.py --build build-mutants [--sanitized build-dev] [--sample N] [--seed S] [--jobs N] [FILE...]
+    tests/mutate.py --build build-mutants --list FILE...
+    tests/mutate.py --build build-dev --self-test
+
+FILE is below src/; without any, what decides and writes is meant: see FILES. The build directory is made where
+there is none: fast, without sanitizers. Of a mutant one object is compiled, outside of the tree, and each test
+program that has the file in it is linked anew with that object before the libraries, until one fails, crashes
+or takes too long: then the mutant is killed. One whose object is the same as before is none. Who survives may leak, or read
+beyond an array: the unit tests of the --sanitized build have the last word.
+
+tests/mutants.txt names those that change nothing that these tests could notice, and why:
+
+    src/plan/drift.c: '>' -> '>=': the line of the source
+            the reason
+
+Prints a line for each survivor, the share that was killed, and last how many passed: the killed ones.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import pathlib
+import random
+import re
+import resource
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+TREE = pathlib.Path(__file__).resolve().parent.parent
+FILES = ["src/plan/*.c", "src/promise/*.c", "src/apply/*.c", "src/keeper/*.c", "src/demand/demand.c",
+         "src/status/status.c"]
+# In this order; the unit test of the file's own name is run first. Histories are many and short.
+TESTS = ["plan", "plan_split", "ladder", "limits", "fit", "drift", "changes", "boot_guard", "evidence", "thp_plan", "pending",
+         "promise", "balance", "admission", "ledger", "unit_use", "unit_policy", "demand", "learned", "status",
+         "status_json", "messages", "kernel_args", "apply", "host_use", "cgroup_fence", "model_root", "rules", "keeper",
+         "plan-properties", "promise-properties", "ladder-properties", "histories", "read-faults"]
+ARGUMENTS = {"read-faults": ["97"]}  # every so manieth read fails; all of them take half a minute
+SANITIZED_TESTS = ["plan", "promise", "ledger", "demand", "status", "apply", "keeper"]
+ENVIRONMENT = {"HISTORIES": "100", "HUGEPLAN_SEEDS": "400", "HUGEPLAN_RUNS": "0"}
+SETUP = ["-Dbuildtype=plain", "-Doptimization=1", "-Ddebug=false", "-Db_sanitize=none", "-Dwerror=false", "-Dman=disabled",
+         "-Dtests=enabled", "-Db_lundef=false"]
+MEMORY_MAX = 2 << 30
+# Many tests store files for good and would wait for a disk.
+SCRATCH = next((path for path in ("/dev/shm",) if os.access(path, os.W_OK)), None)
+EQUIVALENT = TREE / "tests" / "mutants.txt"
+
+
+# ---- mutants ----
+
+@dataclass(frozen=True)
+class Mutant:
+    file: str
+    start: int  # of what is replaced, in the text
+    end: int
+    new: str
+    change: str
+    line: int
+    source: str  # the line, stripped
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        return self.file, self.change, self.source
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.change}: {self.source}"
+
+
+def masked(text: str) -> str:
+    """Of the same length, with blanks for comments, strings and the preprocessor's lines."""
+    pattern = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|^#[^\n]*(?:\\\n[^\n]*)*',
+                         re.DOTALL | re.MULTILINE)
+    return pattern.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+
+
+SWAPS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "&&": "||", "||": "&&",
+         "+": "-", "-": "+", "+=": "-=", "-=": "+="}
+OPERATOR = re.compile(r"(?<= )(<=|>=|==|!=|&&|\|\||\+=|-=|<|>|\+|-)(?=[ \n])")
+MIN_MAX = re.compile(r"\b(MIN|MAX)\(")
+NUMBER = re.compile(r"(?<![\w.])(\d+)U?(?![\w.])")
+CONDITION = re.compile(r"\b(if|while) \(")
+RETURN = re.compile(r"\breturn ([^;]+);")
+STATEMENT = re.compile(r"^ +(?!return\b|break\b|continue\b|goto\b|case\b|default\b|if\b|for\b|while\b|switch\b|else\b|do\b)"
+                       r"([\w*(][^;{}]*);$", re.MULTILINE)
+DECLARATION = re.compile(r"CLEANUP\(|const |static |struct |[A-Za-z_]\w*(\([\w, ]*\))? \**[A-Za-z_]\w*( =|,|\[|$)")
+FUNCTION = re.compile(r"^(?:static )?(?:inline )?(?:const )?(?:struct )?(\w+) (\*?)\w+\([^;{]*\) \{$", re.MULTILINE)
+
+
+def balanced_end(text: str, start: int) -> int:
+    """Behind the bracket that closes the one at START."""
+    depth = 0
+    for at in range(start, len(text)):
+        depth += {"(": 1, ")": -1}.get(text[at], 0)
+        if depth == 0:
+            return at + 1
+    return len(text)
+
+
+def bodies(code: str) -> list[tuple[int, int, str]]:
+    """Where functions have their bodies, and what they return: its type, with a "*" for pointers."""
+    found = []
+    for match in FUNCTION.finditer(code):
+        end = code.find("\n}", match.end())
+        found.append((match.end(), len(code) if end < 0 else end, match[1] + match[2]))
+    return found
+
+
+def shown(text: str) -> str:
+    return "'" + " ".join(text.split()) + "'"
+
+
+def returns(text: str, kind: str) -> list[str]:
+    if kind == "bool":
+        return [f"!({text})"]
+    if kind.endswith("*"):
+        return [] if text == "NULL" else ["NULL"]
+    if kind in ("int", "unsigned", "size_t", "uint64_t", "int64_t"):
+        return [value for value in ("0", f"({text}) + 1") if value != text]
+    return []
+
+
+def changes_in(text: str, code: str, start: int, end: int, kind: str) -> list[tuple[int, int, str, str]]:
+    """(start, end, new, what) of one function."""
+    found = []
+    for match in OPERATOR.finditer(code, start, end):
+        found.append((*match.span(1), SWAPS[match[1]], f"{shown(match[1])} -> {shown(SWAPS[match[1]])}"))
+    for match in MIN_MAX.finditer(code, start, end):
+        other = "MAX" if match[1] == "MIN" else "MIN"
+        found.append((*match.span(1), other, f"{match[1]} -> {other}"))
+    for match in NUMBER.finditer(code, start, end):
+        number = int(match[1])
+        for value in [number + 1] + ([number - 1] if number > 0 else []):
+            found.append((*match.span(1), str(value), f"{number} -> {value}"))
+    for match in CONDITION.finditer(code, start, end):
+        close = balanced_end(code, match.end() - 1)
+        inner = text[match.end():close - 1]
+        found.append((match.end(), close - 1, f"!({inner})", f"{match[1]} (...) -> {match[1]} (!...)"))
+    for match in RETURN.finditer(code, start, end):
+        for value in returns(text[match.start(1):match.end(1)], kind):
+            what = "!..." if value.startswith("!") else "... + 1" if value.endswith("+ 1") else value
+            found.append((*match.span(1), value, f"return ... -> return {what}"))
+    for match in STATEMENT.finditer(code, start, end):
+        if match[1].count("(") == match[1].count(")") and not DECLARATION.match(match[1]):
+            found.append((*match.span(1), "", "without this statement"))
+    return found
+
+
+def mutants_of(file: str, text: str) -> list[Mutant]:
+    code, found = masked(text), []
+    for start, end, kind in bodies(code):
+        for at, to, new, what in changes_in(text, code, start, end, kind):
+            first = text.rfind("\n", 0, at) + 1
+            source = text[first:text.find("\n", at)].strip()
+            found.append(Mutant(file, at, to, new, what, text.count("\n", 0, at) + 1, source))
+    return found
+
+
+def read_equivalent() -> set[tuple[str, str, str]]:
+    """The keys of those that tests/mutants.txt has; each has a reason."""
+    keys, reasons = [], 0
+    for line in EQUIVALENT.read_text().splitlines() if EQUIVALENT.exists() else []:
+        if line.startswith("src/"):
+            if len(keys) != reasons:
+                raise SystemExit(f"{EQUIVALENT}: no reason is given for {keys[-1]}")
+            file, change, source = line.split(": ", 2)
+            keys.append((file, change, source.strip()))
+        elif line[:1].isspace() and line.strip():
+            reasons = len(keys)
+    if len(keys) != reasons:
+        raise SystemExit(f"{EQUIVALENT}: no reason is given for {keys[-1]}")
+    return set(keys)
+
+
+# ---- building ----
+
+class Build:
+    """A build directory, of which nothing is changed."""
+
+    def __init__(self, directory: pathlib.Path) -> None:
+        self.directory = directory
+        commands = json.loads((directory / "compile_commands.json").read_text())
+        self.compile = {}
+        for entry in commands:
+            source = (directory / entry["file"]).resolve()
+            if source.is_relative_to(TREE / "src") and "/lib" in "/" + entry["output"] and "libfast" not in entry["output"]:
+                self.compile[str(source.relative_to(TREE))] = (shlex.split(entry["command"]), entry["file"])
+        self.links: dict[str, list[str]] = {}
+        self.symbols: dict[str, set[str]] = {}
+        self.durations: dict[str, float] = {}
+
+    def programs(self) -> list[str]:
+        return [name for name in TESTS if (self.directory / "tests" / f"test-{name}").exists()]
+
+    def link_command(self, name: str) -> list[str]:
+        if name not in self.links:
+            lines = subprocess.run(["ninja", "-C", self.directory, "-t", "commands", "-s", f"tests/test-{name}"], check=True,
+                                   capture_output=True, text=True).stdout.splitlines()
+            self.links[name] = shlex.split(lines[-1])
+        return self.links[name]
+
+    def symbols_of(self, path: pathlib.Path) -> set[str]:
+        key = str(path)
+        if key not in self.symbols:
+            text = subprocess.run(["nm", "--defined-only", path], check=True, capture_output=True, text=True).stdout
+            self.symbols[key] = {words[2] for line in text.splitlines()
+                                 if len(words := line.split()) == 3 and words[1] in "TDBR"}
+        return self.symbols[key]
+
+    def compile_text(self, file: str, text: str, directory: pathlib.Path) -> pathlib.Path | None:
+        """The object; NULL where it is no program."""
+        command, original = self.compile[file]
+        source, target = directory / "mutant.c", directory / "mutant.o"
+        source.write_text(text)
+        arguments, skip = [], False
+        for word in command:
+            if skip:
+                skip = False
+            elif word in ("-MF", "-MQ", "-o"):
+                skip = True
+            elif word not in ("-MD", "-c", original, "-g"):
+                arguments.append(word)
+        done = subprocess.run([*arguments, "-w", "-g0", "-c", source, "-o", target], cwd=self.directory, check=False,
+                              capture_output=True)
+        return target if done.returncode == 0 else None
+
+    def link(self, name: str, mutant: pathlib.Path, directory: pathlib.Path) -> pathlib.Path:
+        command = list(self.link_command(name))
+        program = directory / f"test-{name}"
+        at = command.index("-o") + 1
+        command[at:at + 1] = [str(program), str(mutant)]
+        subprocess.run(command, cwd=self.directory, check=True, capture_output=True)
+        return program
+
+    def relevant(self, file: str, original: pathlib.Path) -> list[str]:
+        own, name = self.symbols_of(original), pathlib.Path(file).stem
+        tests = [test for test in self.programs()
+                 if own & self.symbols_of(self.directory / "tests" / f"test-{test}")]
+        return sorted(tests, key=lambda test: test != name)
+
+
+def limit_memory() -> None:
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_MAX, MEMORY_MAX))
+
+
+def run_test(program: pathlib.Path, scratch: str, timeout: float, is_limited: bool = True) -> bool:
+    """Whether it passes."""
+    try:
+        return subprocess.run([program, *ARGUMENTS.get(program.name.removeprefix("test-"), [])], check=False, env=os.environ | ENVIRONMENT | {"TMPDIR": scratch}, timeout=timeout,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                              preexec_fn=limit_memory if is_limited else None).returncode in (0, 77)
+    except subprocess.TimeoutExpired:
+        return False
+
+
+def make_build(directory: pathlib.Path) -> Build:
+    if not (directory / "build.ninja").exists():
+        subprocess.run(["meson", "setup", *SETUP, directory, TREE], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["ninja", "-C", directory, *(f"tests/test-{name}" for name in TESTS)], check=True,
+                   stdout=subprocess.DEVNULL)
+    build = Build(directory)
+    for name in build.programs():
+        begin = time.monotonic()
+        with tempfile.TemporaryDirectory(prefix="hugeplan-mutant-", dir=SCRATCH) as scratch:
+            if not run_test(directory / "tests" / f"test-{name}", scratch, 600):
+                raise SystemExit(f"test-{name} fails without any mutant")
+        build.durations[name] = time.monotonic() - begin
+    return build
+
+
+# ---- judging ----
+
+@dataclass(frozen=True)
+class Verdict:
+    mutant: Mutant
+    outcome: str  # "killed", "survived", "equivalent", "same", "no program"
+    test: str = ""
+
+
+def judge(build: Build, mutant: Mutant, equivalent: set[tuple[str, str, str]], only: list[str] | None = None,
+          is_limited: bool = True) -> Verdict:
+    text = (TREE / mutant.file).read_text()
+    if mutant.key in equivalent:
+        return Verdict(mutant, "equivalent")
+    with tempfile.TemporaryDirectory(prefix="hugeplan-mutant-", dir=SCRATCH) as name:
+        directory = pathlib.Path(name)
+        original = build.compile_text(mutant.file, text, directory)
+        assert original, f"{mutant.file} does not compile as it is"
+        tests, before = only or build.relevant(mutant.file, original), original.read_bytes()
+        build.symbols.pop(str(original), None)
+        target = build.compile_text(mutant.file, text[:mutant.start] + mutant.new + text[mutant.end:], directory)
+        if not target:
+            return Verdict(mutant, "no program")
+        if target.read_bytes() == before:
+            return Verdict(mutant, "same")
+        for test in tests:
+            program = build.link(test, target, directory)
+            if not run_test(program, name, 10 * build.durations.get(test, 1) + 20, is_limited):
+                return Verdict(mutant, "killed", test)
+            program.unlink()
+    return Verdict(mutant, "survived")
+
+
+def find_files(patterns: list[str]) -> list[str]:
+    files = [str(path.relative_to(TREE)) for pattern in patterns or FILES for path in sorted(TREE.glob(pattern))]
+    if not files:
+        raise SystemExit(f"there is no such file: {' '.join(patterns)}")
+    return files
+
+
+def judge_all(build: Build, sanitized: Build | None, mutants: list[Mutant], jobs: int) -> list[Verdict]:
+    equivalent, verdicts = read_equivalent(), []
+
+    def judge_one(mutant: Mutant) -> Verdict:
+        verdict = judge(build, mutant, equivalent)
+        if verdict.outcome == "survived" and sanitized:
+            return judge(sanitized, mutant, equivalent, SANITIZED_TESTS, False)
+        return verdict
+
+    with ThreadPoolExecutor(jobs) as pool:
+        for verdict in pool.map(judge_one, mutants):
+            verdicts.append(verdict)
+            mark = "not ok" if verdict.outcome == "survived" else "ok"
+            print(f"{mark} - {verdict.mutant} [{verdict.outcome}{' by ' if verdict.test else ''}{verdict.test}]", flush=True)
+    return verdicts
+
+
+# ---- does this script notice? ----
+
+SAMPLE = """static bool is_more(const Pool *pool, uint64_t pages) {
+        const char *name = "a > b && c"; /* x > 0 */
+
+        if (pool && pages > 7)
+                forget(name);
+        return pages + 1 != MIN(pages, pool->pages);
+}
+"""
+CHANGES = ["'!=' -> '=='", "'&&' -> '||'", "'+' -> '-'", "'>' -> '>='", "1 -> 0", "1 -> 2", "7 -> 6", "7 -> 8", "MIN -> MAX",
+           "if (...) -> if (!...)", "return ... -> return !...", "without this statement"]
+KNOWN = {("'!=' -> '=='", "return drift->kind != DRIFT_POOL_RAISED;"): "killed",
+         ("'<' -> '<='", "drift.found_pages < MIN(planned->to_pages, drift.expected_pages))"): "killed",
+         ("without this statement", "drift.kind = DRIFT_POOL_RAISED;"): "killed"}
+
+
+def self_test(build: Build) -> int:
+    """By a few mutants of which is known what becomes of them. With sanitizers, too, which need memory."""
+    found = sorted(mutant.change for mutant in mutants_of("x.c", SAMPLE))
+    if found != CHANGES:
+        print(f"not ok - a sample has other mutants: {found}")
+        return 1
+    read_equivalent()
+    file, n = "src/plan/drift.c", 0
+    text = (TREE / file).read_text()
+    for mutant in mutants_of(file, text):
+        wanted = KNOWN.get((mutant.change, mutant.source))
+        if not wanted:
+            continue
+        verdict, n = judge(build, mutant, set(), ["drift"], False), n + 1
+        if verdict.outcome != wanted:
+            print(f"not ok - {mutant} [{verdict.outcome}]")
+            return 1
+    unchanged = judge(build, Mutant(file, 0, 0, " ", "a blank", 1, ""), set(), ["drift"], False).outcome
+    other = judge(build, Mutant(file, len(text), len(text), "extern int x_;\nint x_ = 1;\n", "unused", 1, ""), set(),
+                  ["drift"], False).outcome
+    if (n, unchanged, other) != (len(KNOWN), "same", "survived"):
+        print(f"not ok - {n} of {len(KNOWN)} mutants were found; a blank: {unchanged}; something unused: {other}")
+        return 1
+    return 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", type=pathlib.Path, required=True)
+    parser.add_argument("--sanitized", type=pathlib.Path)
+    parser.add_argument("--sample", type=int, help="so many of them; default: all")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--list", action="store_true", help="say what they are, and do nothing")
+    parser.add_argument("--self-test", action="store_true")
+    parser.add_argument("files", nargs="*")
+    arguments = parser.parse_args()
+    if arguments.self_test:
+        return self_test(Build(arguments.build.resolve()))
+    mutants = [mutant for file in find_files(arguments.files) for mutant in mutants_of(file, (TREE / file).read_text())]
+    if arguments.sample and arguments.sample < len(mutants):
+        mutants = random.Random(arguments.seed).sample(mutants, arguments.sample)
+    if arguments.list:
+        print("\n".join(map(str, mutants)))
+        return 0
+    sanitized = Build(arguments.sanitized.resolve()) if arguments.sanitized else None
+    verdicts = judge_all(make_build(arguments.build.resolve()), sanitized, mutants, arguments.jobs)
+    counts = {what: sum(verdict.outcome == what for verdict in verdicts)
+              for what in ("killed", "survived", "equivalent", "same", "no program")}
+    judged = counts["killed"] + counts["survived"]
+    print(f"# {counts['killed']} of {judged} killed, {100 * counts['killed'] / max(judged, 1):.1f} %; seed {arguments.seed}; "
+          f"{counts['equivalent']} listed as equivalent, {counts['same']} compile to the same, "
+          f"{counts['no program']} do not compile")
+    print(f"{counts['killed']} passed, {counts['survived']} failed")
+    return 1 if counts["survived"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
