@@ -117,6 +117,44 @@ static void test_observe_moved(void **state) {
         }
 }
 
+/* Once, and only who has all that he wants. */
+static void test_standing(void **state) {
+        static const struct {
+                uint64_t wanted, granted;
+                bool stands;
+        } cases[] = {
+                {100, 100, true}, {100, 101, true}, {100, 99, false}, {0, 0, false}, {1, 1, true}};
+
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                Ledger *ledger = ledger_new(*state, boot);
+                LedgerInstance *instance = vec_push(*state, &ledger->instances);
+
+                *instance = (LedgerInstance){
+                        .name = "a", .page_size_bytes = 2 * MIB, .pages_wanted = cases[i].wanted};
+                if (cases[i].granted > 0)
+                        *vec_push(*state, &instance->grants) = (NodePages){0, cases[i].granted};
+                assert_int_equal(ledger_note_standing(ledger), cases[i].stands);
+                assert_int_equal(instance->has_stood, cases[i].stands);
+                assert_false(ledger_note_standing(ledger));
+                assert_int_equal(instance->has_stood, cases[i].stands);
+        }
+}
+
+/* Of one instance, and of no other. */
+static void test_forget_refusal(void **state) {
+        static const char *const names[] = {"a", "b", "c", "b"};
+        Ledger *ledger = ledger_new(*state, boot);
+
+        for (size_t i = 0; i < ARRAY_LEN(names); i++)
+                vec_push(*state, &ledger->refusals)->instance = names[i];
+        ledger_forget_refusal(ledger, "b");
+        assert_int_equal(ledger->refusals.n, 2);
+        assert_text(ledger->refusals.items[0].instance, "a");
+        assert_text(ledger->refusals.items[1].instance, "c");
+        ledger_forget_refusal(ledger, "x");
+        assert_int_equal(ledger->refusals.n, 2);
+}
+
 /* A single page, too; none is no entry. */
 static void test_restored_pages(void **state) {
         Ledger *ledger = ledger_new(*state, boot);
@@ -599,6 +637,8 @@ int main(void) {
                 TEST(test_observe_others),
                 TEST(test_observe_lowered),
                 TEST(test_observe_moved),
+                TEST(test_standing),
+                TEST(test_forget_refusal),
                 TEST(test_restored_pages),
                 TEST(test_observe_restored),
                 TEST(test_observe_ours),

@@ -570,7 +570,31 @@ static void test_what_stood_stays(void **state) {
 
                 assert_text(grants_text(*state, plan, "a"), cases[i].grants);
                 assert_text(steps_text(*state, plan), cases[i].steps);
+                /* What it wants is known, whether or not it gets that. */
+                assert_int_equal(plan->instances[0].page_size_bytes, 2 * MIB);
+                assert_int_equal(plan->instances[0].pages_wanted, cases[i].pages);
         }
+}
+
+/* Where no node takes all, the largest one goes first, and of equal ones the first. */
+static void test_pack_ties(void **state) {
+        const Config *config =
+                config_make(*state, "a.conf", "[Instance]\nPages=150\nPlacement=pack\n", NULL);
+
+        assert_text(grants_text(*state,
+                                plan_simple(*state, config,
+                                            host_make(*state, "sizes 2M\n"
+                                                              "node 0 total=4G free=0 2M=100\n"
+                                                              "node 1 total=4G free=0 2M=100\n")),
+                                "a"),
+                    "0:100 1:50");
+        assert_text(grants_text(*state,
+                                plan_simple(*state, config,
+                                            host_make(*state, "sizes 2M\n"
+                                                              "node 0 total=4G free=0 2M=99\n"
+                                                              "node 1 total=4G free=0 2M=100\n")),
+                                "a"),
+                    "0:50 1:100");
 }
 
 /* Promises of others are laid where nobody of ours depends on the pages: first to those that we
@@ -1471,6 +1495,7 @@ int main(void) {
                 TEST(test_mount_is_its_own),
                 TEST(test_mount_elsewhere),
                 TEST(test_what_stood_stays),
+                TEST(test_pack_ties),
                 TEST(test_promises_of_others),
                 TEST(test_taken),
                 TEST(test_lowered_by_others),

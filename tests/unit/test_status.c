@@ -243,6 +243,19 @@ static void test_lost(void **state) {
         assert_contains(instance_of(&scene, "a")->reason.remedy, "hugeplanctl reload");
 }
 
+/* A single page is one too few. */
+static void test_one_page_lost(void **state) {
+        Scene scene = scene_with(
+                *state, config_make(*state, "a.conf", "[Instance]\nPages=100\nNodes=1\n", NULL),
+                host);
+
+        apply_all(&scene);
+        lose_pages(&scene, 1, 1);
+        judge(&scene, false);
+        assert_verdict(&scene, "a", "lost");
+        assert_int_equal(instance_of(&scene, "a")->pages_granted, 99);
+}
+
 static void test_lost_but_degrade(void **state) {
         Scene scene = scene_with(
                 *state,
@@ -759,6 +772,7 @@ int main(void) {
                 TEST(test_invalid),
                 TEST(test_no_fence),
                 TEST(test_lost),
+                TEST(test_one_page_lost),
                 TEST(test_lost_but_degrade),
                 TEST(test_who_loses_first),
                 TEST(test_who_loses_among_equals),
