@@ -697,6 +697,8 @@ static void test_gate_of_broken_file(void **state) {
         Gate gate = starting("a", "a.service", play->tree->arena);
         size_t n_rounds;
 
+        /* What is wrong with the files is told at the start. */
+        assert_contains(text_string(&play->told), "/etc/hugeplan.d/a.conf:2: Pages");
         start_unit(play, "a.service", 0, 0);
         assert_contains(pass_gate(play, &gate, &n_rounds),
                         "refuse: /etc/hugeplan.d/a.conf:2: Pages");
