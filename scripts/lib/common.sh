@@ -105,7 +105,8 @@ install_packages() {
         installing=
 }
 
-# build_in LOG DIR OPTION...: configures DIR of the checkout where that was not done, and builds.
+# build_in LOG DIR OPTION...: configures DIR of the checkout where that was not done, and builds; only
+# build_target, where that is set.
 build_in() {
         local log=$1 directory=$checkout/$2
         shift 2
@@ -115,7 +116,7 @@ build_in() {
                 # copied together with a checkout that was elsewhere
                 run_logged "$log" meson setup --wipe "$@" "$directory" "$checkout" || return
         fi
-        run_logged "$log" ninja -C "$directory"
+        run_logged "$log" ninja -C "$directory" ${build_target:+"$build_target"}
 }
 
 # Held until the script ends: the pools are the host's, one may change them at a time.
