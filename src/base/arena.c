@@ -53,6 +53,7 @@ Arena *arena_free(Arena *arena) {
                 return NULL;
         for (Block *block = arena->blocks, *next; block; block = next) {
                 next = block->next;
+                ASAN_UNPOISON_MEMORY_REGION(block->bytes, block->size);
                 memory_free(block);
         }
         memory_free(arena);
