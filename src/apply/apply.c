@@ -162,6 +162,31 @@ static void set_count_bound(const Apply *apply, const ApplyResult *result, uint6
                                        pages + sub_floored(persistent, result->reached_pages));
 }
 
+/* When the kernel lowers a pool it takes free pages of a node whose surplus pages they may be, and then the
+ * node has more of these than pages. From 6.7 on a count that is written to any node looks as if it had
+ * overflowed then, or does, and the kernel takes all memory that there is (mm/hugetlb.c,
+ * __nr_hugepages_store_common(); the same function in tests/model says how). The count of the whole host is
+ * right: when it is what there is, surplus pages become persistent, and none come or go. */
+static void set_straight(const Apply *apply, const PlanPool *pool, ApplyOperation *operation) {
+        uint64_t pages = 0;
+        bool is_crooked = false;
+        Pool now;
+
+        for (size_t i = 0; i < apply->topology->n_nodes && !apply->adds_surplus; i++) {
+                if (probe_pool(apply->root, apply->topology, apply->topology->nodes[i].id,
+                               pool->page_size_bytes, &now) < 0)
+                        return;
+                pages = add_saturated(pages, now.total_pages);
+                is_crooked = is_crooked || now.surplus_pages > now.total_pages;
+        }
+        if (!is_crooked)
+                return;
+        operation->straight_path = arena_printf(
+                apply->arena, PATH_HUGEPAGES "/" NAME_HUGEPAGES_DIR "%" PRIu64 "kB/nr_hugepages",
+                pool->page_size_bytes / KIB);
+        operation->straight_text = arena_printf(apply->arena, "%" PRIu64 "\n", pages);
+}
+
 /* Sets the pool's persistent count to PAGES. */
 static void set_count(const Apply *apply, const ApplyResult *result, uint64_t pages,
                       ApplyOperation *operation) {
@@ -171,6 +196,7 @@ static void set_count(const Apply *apply, const ApplyResult *result, uint64_t pa
         operation->path = probe_pool_path(apply->arena, apply->topology, pool->node,
                                           pool->page_size_bytes, "nr_hugepages");
         operation->text = arena_printf(apply->arena, "%" PRIu64 "\n", pages);
+        set_straight(apply, pool, operation);
         sum_pools(apply, pool, &persistent, &surplus_elsewhere);
         if (apply->adds_surplus && surplus_elsewhere > 0)
                 set_count_bound(apply, result, pages, persistent, surplus_elsewhere, operation);
@@ -362,8 +388,14 @@ int apply_perform(const Root *root, const ApplyOperation *operation) {
 
         sigfillset(&all);
         pthread_sigmask(SIG_SETMASK, &all, &before);
-        int r = operation->is_bound ? write_bound(root, operation)
-                                    : root_write_attribute(root, operation->path, operation->text);
+        int r = 0;
+
+        if (operation->straight_path)
+                r = root_write_attribute(root, operation->straight_path, operation->straight_text);
+        if (r == 0)
+                r = operation->is_bound
+                            ? write_bound(root, operation)
+                            : root_write_attribute(root, operation->path, operation->text);
 
         pthread_sigmask(SIG_SETMASK, &before, NULL);
         return r;

@@ -74,8 +74,6 @@ static void check_still_safe(History *history, Players before, Players now) {
         }
 }
 
-/* Who is let start is safe from all others of whom hugeplan knows; from strangers who have reserved pages
- * before, where nobody knows, too, or it is said as soon as it has mapped its own. */
 /* Somebody was told to start though he lacks some, and Isolate=no keeps him from nothing: whose pages he may
  * take is said once they are mapped. */
 static bool has_short(const History *history) {
@@ -85,6 +83,8 @@ static bool has_short(const History *history) {
         return false;
 }
 
+/* Who is let start is safe from all others of whom hugeplan knows; from strangers who have reserved pages
+ * before, where nobody knows, too, or it is said as soon as it has mapped its own. */
 static void check_let_start(History *history, const Status *status) {
         Players unsafe = history->unsafe & ~history->hurt;
 
@@ -92,9 +92,9 @@ static void check_let_start(History *history, const Status *status) {
                 const Unit *unit = &history->units[i];
                 Players player = player_unit(history, unit);
 
-                /* Who starts short is told at its gate what others may take. */
+                /* Who starts short is told at its gate what others may take, and what he may take of whom. */
                 if (!(unsafe & player) || !unit->was_gated ||
-                    (unit->is_short && !is_counted(history, unit->name)) ||
+                    (has_short(history) && !is_counted(history, unit->name)) ||
                     is_named_exposed(status, unit->name) ||
                     (has_strangers(history) && !is_counted(history, unit->name)))
                         continue;

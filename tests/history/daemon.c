@@ -131,6 +131,9 @@ void daemon_boot(History *history) {
 }
 
 void daemon_kill(History *history) {
+        /* It had no time to take back what it lowered while a stranger came. */
+        if (history->was_overtaken)
+                check_between(history, ACTOR_STRANGER);
         say(history, "      hugepland is killed, and starts again");
         history->keeper = keeper_free(history->keeper);
         daemon_boot(history);

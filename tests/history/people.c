@@ -286,6 +286,7 @@ static void touch(History *history, KernelProcess *process) {
                 }
         say(history, "      pid %" PRIu64 " touches %" PRIu64 " pages%s", kernel_pid(process), done,
             kernel_is_alive(process) ? "" : ", and dies");
+        history->is_settled = history->is_settled && kernel_is_alive(process);
 }
 
 static void touch_of_unit(History *history, Unit *unit) {
@@ -450,6 +451,8 @@ void strangers_take_memory(History *history) {
         }
         say(history, "      others give back memory of node %u", node);
         kernel_give_memory(history->kernel, node, bytes);
+        /* Memory that comes while instances wait for it is for them, whatever others have lowered before. */
+        memset(history->lowered, 0, sizeof(history->lowered));
 }
 
 /* ---- whoever it is ---- */

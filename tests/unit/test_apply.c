@@ -391,6 +391,44 @@ static void test_surplus_elsewhere(void **state) {
         }
 }
 
+/* A node with more surplus pages than pages: since 6.7 any node's count would have the kernel take all
+ * memory, so that the host's count is set first, to what is there. */
+static void test_more_surplus_than_pages(void **state) {
+        static const char host_file[] = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages";
+        static const struct {
+                const char *release, *surplus, *straight;
+        } kernels[] = {
+                {"6.18.0\n", "5\n", host_file},
+                {"6.18.0\n", "3\n", NULL},
+                {"6.1.0-30-amd64\n", "5\n", NULL},
+        };
+        const Tree *tree = *state;
+        ApplyOperation operation;
+
+        make_host(tree);
+        for (size_t i = 0; i < ARRAY_LEN(kernels); i++) {
+                tree_write(tree, PATH_OSRELEASE, kernels[i].release);
+                set_pool(tree, 0, 2048, 4);
+                set_pool(tree, 1, 2048, 3);
+                tree_write(tree, host_file, "7\n");
+                tree_write(tree, pool_path(tree, 1, 2048, "surplus_hugepages"), kernels[i].surplus);
+                Run run = run_new(tree, "Pages=12\nPageSize=2M\nNodes=0");
+
+                assert_true(apply_next(run.apply, 0, &operation));
+                assert_text(operation.straight_path, kernels[i].straight);
+                assert_text(operation.straight_text, kernels[i].straight ? "7\n" : NULL);
+        }
+        /* It is written first. */
+        tree_write(tree, PATH_OSRELEASE, kernels[0].release);
+        tree_write(tree, pool_path(tree, 1, 2048, "surplus_hugepages"), "5\n");
+        tree_write(tree, host_file, "0\n");
+        Run run = run_new(tree, "Pages=12\nPageSize=2M\nNodes=0");
+
+        assert_true(apply_next(run.apply, 0, &operation));
+        assert_int_equal(apply_perform(tree->root, &operation), 0);
+        assert_text(tree_read(tree, host_file), "7\n");
+}
+
 /* 1G pages that can be split, three of which are found; 2M pages are too fragmented to be had. */
 static Run splitting_run(const Tree *tree) {
         const Config *config = config_make(
@@ -654,6 +692,7 @@ int main(void) {
                 TREE_TEST(test_clamped),
                 TREE_TEST(test_surplus),
                 TREE_TEST(test_surplus_elsewhere),
+                TREE_TEST(test_more_surplus_than_pages),
                 TREE_TEST(test_split_and_grown),
                 TREE_TEST(test_split_refused),
                 TREE_TEST(test_node_goes_away),
