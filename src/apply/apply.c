@@ -74,8 +74,6 @@ Apply *apply_new(Arena *arena, const ApplyInput *input) {
         return apply;
 }
 
-enum { TRIES = 3 };
-
 /* The room a node has at this moment, reckoned as the planner does. */
 static int look_once(const Apply *apply, ApplyResult *result, uint64_t now_usec, LadderView *ret) {
         const PlanPool *pool = result->step.pool;
@@ -100,10 +98,12 @@ static int look_once(const Apply *apply, ApplyResult *result, uint64_t now_usec,
 }
 
 static int look(const Apply *apply, ApplyResult *result, uint64_t now_usec, LadderView *ret) {
-        int r = look_once(apply, result, now_usec, ret);
+        unsigned n_tries = 0;
+        int r;
 
-        for (unsigned i = 1; i < TRIES && error_is_fault(r); i++)
+        do
                 r = look_once(apply, result, now_usec, ret);
+        while (root_try_again(apply->root, r, &n_tries));
         return r;
 }
 
@@ -124,21 +124,40 @@ static char *reclaim_text(const Apply *apply, unsigned node, uint64_t bytes) {
                             says_swappiness ? " swappiness=0" : "");
 }
 
-/* Persistent pages of all nodes, and surplus ones of all nodes but the pool's. */
-static void sum_pools(const Apply *apply, const PlanPool *pool, uint64_t *ret_persistent,
-                      uint64_t *ret_surplus_elsewhere) {
+/* The pools of one page size together. */
+typedef struct Sums {
+        uint64_t total_pages, persistent_pages;
+        uint64_t surplus_elsewhere_pages; /* of all nodes but the pool's */
+        bool is_crooked; /* all were read, and one has more surplus pages than pages */
+} Sums;
+
+static Sums sum_pools(const Apply *apply, const PlanPool *pool) {
+        bool is_whole = true;
+        Sums sums = {};
         Pool now;
 
-        *ret_persistent = *ret_surplus_elsewhere = 0;
         for (size_t i = 0; i < apply->topology->n_nodes; i++) {
                 unsigned node = apply->topology->nodes[i].id;
 
-                if (probe_pool(apply->root, apply->topology, node, pool->page_size_bytes, &now) < 0)
+                if (probe_pool(apply->root, apply->topology, node, pool->page_size_bytes, &now) <
+                    0) {
+                        is_whole = false;
                         continue;
-                *ret_persistent += pool_persistent_pages(&now);
+                }
+                sums.total_pages += now.total_pages;
+                sums.persistent_pages += pool_persistent_pages(&now);
                 if (node != pool->node)
-                        *ret_surplus_elsewhere += now.surplus_pages;
+                        sums.surplus_elsewhere_pages += now.surplus_pages;
+                sums.is_crooked = sums.is_crooked || now.surplus_pages > now.total_pages;
         }
+        sums.is_crooked = sums.is_crooked && is_whole;
+        return sums;
+}
+
+/* A file for the host's pool of that size. */
+static char *host_pool_path(const Apply *apply, const PlanPool *pool, const char *attribute) {
+        return arena_printf(apply->arena, PATH_HUGEPAGES "/" NAME_HUGEPAGES_DIR "%" PRIu64 "kB/%s",
+                            pool->page_size_bytes / KIB, attribute);
 }
 
 /* For a kernel that would miscount: the sum of all nodes, through the file that takes and frees pages
@@ -146,20 +165,18 @@ static void sum_pools(const Apply *apply, const PlanPool *pool, uint64_t *ret_pe
  * sandbox of our own unit forbids it) takes the surplus off what is written to the node's file: too
  * much by at most the surplus where the count is less than that, and never below what was found. */
 static void set_count_bound(const Apply *apply, const ApplyResult *result, uint64_t pages,
-                            uint64_t persistent, uint64_t surplus_elsewhere,
-                            ApplyOperation *operation) {
+                            const Sums *sums, ApplyOperation *operation) {
         const PlanPool *pool = result->step.pool;
-        uint64_t less = MAX(sub_floored(pages, surplus_elsewhere), MIN(pool->found_pages, pages));
+        uint64_t less = MAX(sub_floored(pages, sums->surplus_elsewhere_pages),
+                            MIN(pool->found_pages, pages));
 
         operation->is_bound = true;
         operation->unbound_path = operation->path;
         operation->unbound_text = arena_printf(apply->arena, "%" PRIu64 "\n", less);
-        operation->path = arena_printf(apply->arena,
-                                       PATH_HUGEPAGES "/" NAME_HUGEPAGES_DIR "%" PRIu64
-                                                      "kB/nr_hugepages_mempolicy",
-                                       pool->page_size_bytes / KIB);
-        operation->text = arena_printf(apply->arena, "%" PRIu64 "\n",
-                                       pages + sub_floored(persistent, result->reached_pages));
+        operation->path = host_pool_path(apply, pool, "nr_hugepages_mempolicy");
+        operation->text =
+                arena_printf(apply->arena, "%" PRIu64 "\n",
+                             pages + sub_floored(sums->persistent_pages, result->reached_pages));
 }
 
 /* When the kernel lowers a pool it takes free pages of a node whose surplus pages they may be, and then the
@@ -167,39 +184,25 @@ static void set_count_bound(const Apply *apply, const ApplyResult *result, uint6
  * overflowed then, or does, and the kernel takes all memory that there is (mm/hugetlb.c,
  * __nr_hugepages_store_common(); the same function in tests/model says how). The count of the whole host is
  * right: when it is what there is, surplus pages become persistent, and none come or go. */
-static void set_straight(const Apply *apply, const PlanPool *pool, ApplyOperation *operation) {
-        uint64_t pages = 0;
-        bool is_crooked = false;
-        Pool now;
-
-        for (size_t i = 0; i < apply->topology->n_nodes && !apply->adds_surplus; i++) {
-                if (probe_pool(apply->root, apply->topology, apply->topology->nodes[i].id,
-                               pool->page_size_bytes, &now) < 0)
-                        return;
-                pages = add_saturated(pages, now.total_pages);
-                is_crooked = is_crooked || now.surplus_pages > now.total_pages;
-        }
-        if (!is_crooked)
-                return;
-        operation->straight_path = arena_printf(
-                apply->arena, PATH_HUGEPAGES "/" NAME_HUGEPAGES_DIR "%" PRIu64 "kB/nr_hugepages",
-                pool->page_size_bytes / KIB);
-        operation->straight_text = arena_printf(apply->arena, "%" PRIu64 "\n", pages);
+static void set_straight(const Apply *apply, const PlanPool *pool, const Sums *sums,
+                         ApplyOperation *operation) {
+        operation->straight_path = host_pool_path(apply, pool, "nr_hugepages");
+        operation->straight_text = arena_printf(apply->arena, "%" PRIu64 "\n", sums->total_pages);
 }
 
 /* Sets the pool's persistent count to PAGES. */
 static void set_count(const Apply *apply, const ApplyResult *result, uint64_t pages,
                       ApplyOperation *operation) {
         const PlanPool *pool = result->step.pool;
-        uint64_t persistent, surplus_elsewhere;
+        const Sums sums = sum_pools(apply, pool);
 
         operation->path = probe_pool_path(apply->arena, apply->topology, pool->node,
                                           pool->page_size_bytes, "nr_hugepages");
         operation->text = arena_printf(apply->arena, "%" PRIu64 "\n", pages);
-        set_straight(apply, pool, operation);
-        sum_pools(apply, pool, &persistent, &surplus_elsewhere);
-        if (apply->adds_surplus && surplus_elsewhere > 0)
-                set_count_bound(apply, result, pages, persistent, surplus_elsewhere, operation);
+        if (apply->adds_surplus && sums.surplus_elsewhere_pages > 0)
+                set_count_bound(apply, result, pages, &sums, operation);
+        else if (!apply->adds_surplus && sums.is_crooked)
+                set_straight(apply, pool, &sums, operation);
 }
 
 static ApplyOperation make_operation(const Apply *apply, const ApplyResult *result,
@@ -266,15 +269,17 @@ static Balance *look_at_promises_once(const Apply *apply, Arena *arena, const Pl
 /* NULL: nothing is known, and nothing may be given back. */
 static Balance *look_at_promises(const Apply *apply, Arena *arena, const PlanPool *pool,
                                  size_t *ret_node) {
-        for (unsigned i = 0; i < TRIES; i++) {
-                root_forget_fault(apply->root);
-                Balance *balance = look_at_promises_once(apply, arena, pool, ret_node);
+        unsigned n_tries = 0;
+        Balance *balance;
+        int r;
 
-                if (root_fault(apply->root, arena).error == 0)
-                        return balance;
-                root_drop_fault(apply->root);
-        }
-        return NULL;
+        root_forget_fault(apply->root);
+        do {
+                balance = look_at_promises_once(apply, arena, pool, ret_node);
+                r = root_fault(apply->root, arena).error;
+        } while (root_try_again(apply->root, r, &n_tries));
+        root_drop_fault(apply->root);
+        return r == 0 ? balance : NULL;
 }
 
 /* What the kernel could not give back, because it was promised in that very moment, it has made surplus

@@ -24,8 +24,7 @@ typedef struct ApplyOperation {
         const char *text;         /* to write into it */
         const char *unbound_path; /* the same for who may not set a memory policy; NULL: not bound */
         const char *unbound_text;
-        const char
-                *straight_path; /* written first: see set_straight() in apply.c; NULL: nothing is */
+        const char *straight_path; /* written before: see apply.c; NULL: nothing is */
         const char *straight_text;
 } ApplyOperation;
 

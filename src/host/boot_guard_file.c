@@ -5,16 +5,15 @@
 #include "model/names.h"
 
 int boot_guard_load_for_change(const Root *root, Arena *arena, BootGuard **ret) {
-        enum { TRIES = 3 };
+        unsigned n_tries = 0;
+        int r;
 
         root_forget_fault(root);
-        for (unsigned i = 0; i < TRIES; i++) {
-                root_drop_fault(root);
+        do {
                 *ret = boot_guard_load(root, arena);
-                if (root_fault(root, arena).error == 0)
-                        return 0;
-        }
-        return root_fault(root, arena).error;
+                r = root_fault(root, arena).error;
+        } while (root_try_again(root, r, &n_tries));
+        return r;
 }
 
 BootGuard *boot_guard_load(const Root *root, Arena *arena) {

@@ -62,12 +62,11 @@ static Config *load_once(const Root *root, Arena *arena, const char *draft) {
 }
 
 Config *config_load(const Root *root, Arena *arena, const char *draft) {
-        enum { TRIES = 3 };
-        Config *config = load_once(root, arena, draft);
+        unsigned n_tries = 0;
+        Config *config;
 
-        for (unsigned i = 1; i < TRIES && config->fault.error < 0; i++) {
-                root_drop_fault(root);
+        do
                 config = load_once(root, arena, draft);
-        }
+        while (root_try_again(root, config->fault.error, &n_tries));
         return config;
 }

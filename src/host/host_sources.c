@@ -29,17 +29,26 @@ static bool is_systemds(const char *path) {
         return false;
 }
 
-static bool is_open_to_others(const struct stat *st, uid_t owner, gid_t group) {
-        return (st->st_uid != 0 && st->st_uid != owner) || (st->st_mode & S_IWOTH) ||
-               ((st->st_mode & S_IWGRP) && st->st_gid != 0 && st->st_gid != group);
+OpenTo file_open_to(const struct stat *st, uid_t owner, gid_t group) {
+        bool is_shielded = S_ISDIR(st->st_mode) && (st->st_mode & S_ISVTX);
+
+        if (st->st_uid != 0 && st->st_uid != owner)
+                return OPEN_TO_OWNER;
+        if ((st->st_mode & S_IWOTH) && !is_shielded)
+                return OPEN_TO_EVERYONE;
+        if ((st->st_mode & S_IWGRP) && !is_shielded && st->st_gid != 0 && st->st_gid != group)
+                return OPEN_TO_GROUP;
+        return OPEN_TO_NOBODY;
 }
 
 static void remember_foreign(HostSources *host, const char *path, const struct stat *st) {
-        if (host->foreign || !is_open_to_others(st, host->owner, host->group))
+        OpenTo open_to = file_open_to(st, host->owner, host->group);
+
+        if (host->foreign || open_to == OPEN_TO_NOBODY)
                 return;
         host->foreign =
                 arena_printf(host->arena, "%s %s", text_excerpt(host->arena, path, 200),
-                             st->st_uid != 0 && st->st_uid != host->owner
+                             open_to == OPEN_TO_OWNER
                                      ? arena_printf(host->arena, "belongs to user %u", st->st_uid)
                                      : "can be written by others than its owner");
 }
@@ -55,7 +64,7 @@ static int judge(void *userdata, const struct stat *st) {
 
         switch (host->kind) {
         case SOURCES_OF_ROOT:
-                return is_open_to_others(st, 0, 0) && !is_systemds(path) ? -EPERM : 0;
+                return file_open_to(st, 0, 0) != OPEN_TO_NOBODY && !is_systemds(path) ? -EPERM : 0;
         case SOURCES_OF_OWNER:
                 remember_foreign(host, path, st);
                 return 0;

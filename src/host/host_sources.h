@@ -12,6 +12,16 @@
 
 #include <sys/types.h>
 
+/* Who beside root and a certain owner may write a file, or, by renaming what is in it, a directory. */
+typedef enum OpenTo {
+        OPEN_TO_NOBODY,
+        OPEN_TO_OWNER, /* it belongs to another user */
+        OPEN_TO_EVERYONE,
+        OPEN_TO_GROUP,
+} OpenTo;
+
+OpenTo file_open_to(const struct stat *st, uid_t owner, gid_t group);
+
 /* ROOT must outlive what is returned. Many small files are read, of which strangers may own some:
  * nothing waits, each is bounded, and what was read in all, names of directories too, is bounded
  * (-E2BIG from then on). */

@@ -18,8 +18,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { ATTRIBUTE_BYTES_MAX = 64 * 1024 };
-
 typedef struct Noted {
         int error;
         char path[512];
@@ -323,27 +321,6 @@ int root_read_kernel_file(const Root *root, Arena *arena, const char *path, size
         CLEANUP(close_fd) int fd = open_kernel_file(root, path);
 
         return noted(root, path, fd < 0 ? fd : read_all(arena, fd, max, ret, ret_size));
-}
-
-int root_read_attribute(const Root *root, Arena *arena, const char *path, char **ret) {
-        size_t length;
-        char *text;
-        int r = root_read_kernel_file(root, arena, path, ATTRIBUTE_BYTES_MAX, &text, &length);
-
-        if (r < 0)
-                return r;
-        while (length > 0 && strchr(" \t\n", text[length - 1]))
-                text[--length] = '\0';
-        *ret = text;
-        return 0;
-}
-
-int root_read_u64(const Root *root, const char *path, uint64_t *ret) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-        char *text;
-        int r = root_read_attribute(root, arena, path, &text);
-
-        return r < 0 ? r : parse_u64(text, ret);
 }
 
 /* ---- writing ---- */

@@ -36,9 +36,14 @@ char *root_path(Arena *arena, const Root *root, const char *path);
 void root_forget_fault(const Root *root);
 ReadFault root_fault(const Root *root, Arena *arena);
 
-/* What has failed is tried again: it counts for nobody. Else whoever tells somebody what was read, asks for any
- * fault of all this time, forgotten ones among them. */
+/* What has failed is tried again: it counts for nobody. */
 void root_drop_fault(const Root *root);
+
+/* Whether what ended with ERROR is to be done again, at once: it was a fault (which is dropped), and *N_TRIES,
+ * at first 0, is not too many. */
+bool root_try_again(const Root *root, int error, unsigned *n_tries);
+
+/* Else whoever tells somebody what was read, asks for any fault of all this time, forgotten ones among them. */
 ReadFault root_any_fault(const Root *root, Arena *arena);
 
 /* The whole of a regular file of at most MAX bytes (-EFBIG), NUL-terminated; *ret_size may be

@@ -119,13 +119,14 @@ void owner_to_read(Arena *arena, const char *path, Person *ret) {
 /* ---- who else could have written it ---- */
 
 const char *owner_why_open(Arena *arena, const struct stat *st, const Person *person) {
-        bool is_shielded = S_ISDIR(st->st_mode) && (st->st_mode & S_ISVTX);
-
-        if (st->st_uid != 0 && st->st_uid != person->uid)
+        switch (file_open_to(st, person->uid, person->gid)) {
+        case OPEN_TO_OWNER:
                 return arena_printf(arena, "belongs to user %u", st->st_uid);
-        if ((st->st_mode & S_IWOTH) && !is_shielded)
+        case OPEN_TO_EVERYONE:
                 return "can be written by everyone";
-        if ((st->st_mode & S_IWGRP) && !is_shielded && st->st_gid != 0 && st->st_gid != person->gid)
+        case OPEN_TO_GROUP:
                 return arena_printf(arena, "can be written by group %u", st->st_gid);
-        return NULL;
+        default:
+                return NULL;
+        }
 }

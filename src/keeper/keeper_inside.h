@@ -103,9 +103,8 @@ LookInput keeper_look_input(const Keeper *keeper);
 void keeper_save(const Keeper *keeper);
 
 /* Looks anew, and says what others have changed since the host was left; what they have moved between
- * nodes is to be repaired, too. How many there are to repair. */
+ * nodes is to be repaired, too. How many there are to repair; keeper->fault says whether that could be seen. */
 size_t keeper_look_for_drift(Keeper *keeper);
-/* Whether the last of them succeeded is whether keeper->fault is none. */
 
 /* Whether others have lowered a pool and it has not come back, nor a round begun. */
 bool keeper_is_anything_lost(const Keeper *keeper);

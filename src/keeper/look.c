@@ -10,8 +10,6 @@
 
 #include <string.h>
 
-enum { TRIES = 3 };
-
 static Look *look_once(Arena *arena, const LookInput *input) {
         Look *look = ARENA_NEW(arena, Look);
 
@@ -38,12 +36,12 @@ static Look *look_once(Arena *arena, const LookInput *input) {
 }
 
 Look *look_at_host(Arena *arena, const LookInput *input) {
-        Look *look = look_once(arena, input);
+        unsigned n_tries = 0;
+        Look *look;
 
-        for (unsigned i = 1; i < TRIES && look->fault.error < 0; i++) {
-                root_drop_fault(input->root);
+        do
                 look = look_once(arena, input);
-        }
+        while (root_try_again(input->root, look->fault.error, &n_tries));
         return look;
 }
 
@@ -89,12 +87,12 @@ static Look *make_once(Arena *arena, const LookInput *input) {
 }
 
 Look *look_make(Arena *arena, const LookInput *input) {
-        Look *look = make_once(arena, input);
+        unsigned n_tries = 0;
+        Look *look;
 
-        for (unsigned i = 1; i < TRIES && look->fault.error < 0; i++) {
-                root_drop_fault(input->root);
+        do
                 look = make_once(arena, input);
-        }
+        while (root_try_again(input->root, look->fault.error, &n_tries));
         return look;
 }
 

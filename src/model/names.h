@@ -38,7 +38,6 @@
 #define PATH_CONFIG_USR   "/usr/lib/" NAME_CONFIG_DIR
 
 /* The kernel's files: Documentation/admin-guide/mm/hugetlbpage.rst and transhuge.rst. */
-#define PATH_SYS                    "/sys"
 #define PATH_NODES                  "/sys/devices/system/node"
 #define PATH_HUGEPAGES              "/sys/kernel/mm/hugepages"
 #define PATH_THP                    "/sys/kernel/mm/transparent_hugepage"

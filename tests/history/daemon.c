@@ -366,6 +366,21 @@ static bool is_starting(const History *history, const Unit *unit, const char *in
         return config && text_equals(config->unit, unit->name);
 }
 
+/* With the rounds that are run for a gate that has to wait. */
+static GateAnswer try_gate(History *history, Arena *arena, Gate *gate, StatusInstance *ret_status,
+                           Reason *ret_reason) {
+        GateAnswer answer =
+                keeper_try_gate(history->keeper, arena, gate, true, ret_status, ret_reason);
+
+        if (answer == GATE_WAIT && !model_root_is_dead(history->root)) {
+                memset(history->lowered, 0, sizeof(history->lowered));
+                if (!keeper_is_working(history->keeper))
+                        keeper_begin(history->keeper, KEEPER_FRESH, history->now_usec);
+                work(history);
+        }
+        return answer;
+}
+
 bool daemon_ask(History *history, const char *instance) {
         Gate gate = {.instance = instance, .run = ""};
 
@@ -373,15 +388,8 @@ bool daemon_ask(History *history, const char *instance) {
                 CLEANUP(arena_freep) Arena *arena = arena_new();
                 StatusInstance status = {};
                 Reason reason = {};
-                GateAnswer answer =
-                        keeper_try_gate(history->keeper, arena, &gate, true, &status, &reason);
+                GateAnswer answer = try_gate(history, arena, &gate, &status, &reason);
 
-                if (answer == GATE_WAIT && !model_root_is_dead(history->root)) {
-                        memset(history->lowered, 0, sizeof(history->lowered));
-                        if (!keeper_is_working(history->keeper))
-                                keeper_begin(history->keeper, KEEPER_FRESH, history->now_usec);
-                        work(history);
-                }
                 if (model_root_is_dead(history->root)) {
                         daemon_kill(history);
                         return false;
@@ -406,15 +414,8 @@ bool daemon_gate(History *history, Unit *unit, const char *instance) {
                 CLEANUP(arena_freep) Arena *arena = arena_new();
                 StatusInstance status = {};
                 Reason reason = {};
-                GateAnswer answer =
-                        keeper_try_gate(history->keeper, arena, &gate, true, &status, &reason);
+                GateAnswer answer = try_gate(history, arena, &gate, &status, &reason);
 
-                if (answer == GATE_WAIT && !model_root_is_dead(history->root)) {
-                        memset(history->lowered, 0, sizeof(history->lowered));
-                        if (!keeper_is_working(history->keeper))
-                                keeper_begin(history->keeper, KEEPER_FRESH, history->now_usec);
-                        work(history);
-                }
                 /* The gate calls again who takes the place of the one that hung up. */
                 if (model_root_is_dead(history->root)) {
                         bool was_edited = history->is_edited;

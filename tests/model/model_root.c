@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINKS_MAX = 40, ATTRIBUTE_BYTES_MAX = 64 * 1024, SMALL_PAGE = 4096 };
+enum { LINKS_MAX = 40, SMALL_PAGE = 4096 };
 
 typedef enum EntryKind { ENTRY_DIRECTORY, ENTRY_FILE, ENTRY_LINK } EntryKind;
 
@@ -461,27 +461,6 @@ int root_read_end(const Root *root, Arena *arena, const char *path, size_t max, 
         *ret = text + (size > max ? size - max : 0);
         *ret_size = MIN(size, max);
         return 0;
-}
-
-int root_read_attribute(const Root *root, Arena *arena, const char *path, char **ret) {
-        size_t length;
-        char *text;
-        int r = root_read_file(root, arena, path, ATTRIBUTE_BYTES_MAX, &text, &length);
-
-        if (r < 0)
-                return r;
-        while (length > 0 && strchr(" \t\n", text[length - 1]))
-                text[--length] = '\0';
-        *ret = text;
-        return 0;
-}
-
-int root_read_u64(const Root *root, const char *path, uint64_t *ret) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-        char *text;
-        int r = root_read_attribute(root, arena, path, &text);
-
-        return r < 0 ? r : parse_u64(text, ret);
 }
 
 bool root_exists(const Root *root, const char *path) {

@@ -4,8 +4,6 @@
 #include "base/size.h"
 #include "base/text.h"
 
-enum { ATTRIBUTE_BYTES_MAX = 64 * 1024 };
-
 struct Root {
         Arena *arena;
         const Sources *sources;
@@ -53,6 +51,10 @@ static Root *mutable(const Root *root) {
 
 void root_forget_fault(const Root *root) {
         mutable(root)->fault = (ReadFault){};
+}
+
+void root_drop_fault(const Root *root) {
+        root_forget_fault(root);
 }
 
 ReadFault root_fault(const Root *root, Arena *arena) {
@@ -126,27 +128,6 @@ int root_read_end(const Root *root, Arena *arena, const char *path, size_t max, 
 int root_read_kernel_file(const Root *root, Arena *arena, const char *path, size_t max, char **ret,
                           size_t *ret_size) {
         return root_read_file(root, arena, path, max, ret, ret_size);
-}
-
-int root_read_attribute(const Root *root, Arena *arena, const char *path, char **ret) {
-        size_t length;
-        char *text;
-        int r = root_read_file(root, arena, path, ATTRIBUTE_BYTES_MAX, &text, &length);
-
-        if (r < 0)
-                return r;
-        while (length > 0 && strchr(" \t\n", text[length - 1]))
-                text[--length] = '\0';
-        *ret = text;
-        return 0;
-}
-
-int root_read_u64(const Root *root, const char *path, uint64_t *ret) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-        char *text;
-        int r = root_read_attribute(root, arena, path, &text);
-
-        return r < 0 ? r : parse_u64(text, ret);
 }
 
 int root_read_link(const Root *root, Arena *arena, const char *path, char **ret) {
