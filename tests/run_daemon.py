@@ -871,6 +871,25 @@ def test_boot_guard(host: Host, fixture: str = "one-node") -> None:
     host.stop(daemon)
 
 
+def test_boot_without_a_plan(host: Host, fixture: str = "one-node") -> None:
+    """A boot that went on without the daemon takes nothing from what is proven, and counts for none."""
+    host.config("20-pg.conf", PG)
+    proven = [{"name": "pg", "pageSizeBytes": 2 * MIB, "pages": 1000}]
+    guard = {"version": 1, "failedBoots": 1, "bootId": "", "proven": proven}
+    host.config(".boots.json", json.dumps(guard))
+    counted = host.path("etc/hugeplan.d/.boots.json")
+    check(host.ctl("boot-guard", "begin").returncode == 0, "the boot is counted")
+    check(json.loads(counted.read_text())["failedBoots"] == 2, counted.read_text())
+    done = host.ctl("boot-guard", "good")
+    check(done.returncode == 0 and "planned nothing yet" in done.stderr, done.stderr)
+    check(json.loads(counted.read_text()) == guard, counted.read_text())
+    daemon = host.start()
+    check(host.ctl("boot-guard", "good").returncode == 0, "it has planned now")
+    noted = json.loads(counted.read_text())
+    check(noted["failedBoots"] == 0 and noted["proven"] == proven, str(noted))
+    host.stop(daemon)
+
+
 def test_problems_are_told_once(host: Host, fixture: str = "one-node") -> None:
     """A problem of the host is logged when it comes, not again with every round."""
     host.config("10-mssql.conf", "[Instance]\nEngine=mssql\n")

@@ -11,11 +11,30 @@
 
 #include <string.h>
 
+/* Whether GUARD is to be saved. */
+static bool note_good(const Command *command, BootGuard *guard, const char *boot_id) {
+        const char *why;
+        const Ledger *ledger = state_load(command->root, command->arena, boot_id, &why);
+        const ReadFault fault = root_fault(command->root, command->arena);
+
+        if (fault.error < 0) {
+                log_line(LOG_ERR, "cannot read %s: %s; the boot guard stays as it is", fault.path,
+                         strerror(-fault.error));
+                return false;
+        }
+        if (!boot_guard_succeed(command->arena, guard, ledger))
+                log_line(
+                        LOG_WARNING,
+                        "hugepland has planned nothing yet: this boot proves nothing, and counts for "
+                        "none; see 'systemctl status hugeplan.service'");
+        return true;
+}
+
 int verb_boot_guard(Command *command) {
-        const char *word = command->arguments[0], *why;
+        const char *word = command->arguments[0];
         Arena *arena = command->arena;
         BootGuard *guard;
-        int r = boot_guard_load_for_change(command->root, arena, &guard);
+        int r = boot_guard_try_load(command->root, arena, &guard);
         const char *boot_id = probe_boot_id(command->root, arena);
 
         /* In a rescue shell nothing was planned: that boot neither fails nor proves anything. */
@@ -28,7 +47,8 @@ int verb_boot_guard(Command *command) {
         if (text_equals(word, "begin")) {
                 boot_guard_begin(arena, guard, boot_id);
         } else if (text_equals(word, "good")) {
-                boot_guard_succeed(arena, guard, state_load(command->root, arena, boot_id, &why));
+                if (!note_good(command, guard, boot_id))
+                        return EXIT_FAILED;
         } else {
                 log_line(LOG_ERR, "boot-guard takes begin or good");
                 return EXIT_USAGE;

@@ -79,7 +79,7 @@ static int fail_unreachable(int error) {
 /* The daemon has opened the guard for this boot; the file says what the next one does. */
 static void open_boot_guard(Command *command) {
         BootGuard *guard;
-        int r = boot_guard_load_for_change(command->root, command->arena, &guard);
+        int r = boot_guard_try_load(command->root, command->arena, &guard);
 
         if (r == 0 && !boot_guard_open(guard))
                 return;

@@ -4,7 +4,7 @@
 #include "host/json_file.h"
 #include "model/names.h"
 
-int boot_guard_load_for_change(const Root *root, Arena *arena, BootGuard **ret) {
+int boot_guard_try_load(const Root *root, Arena *arena, BootGuard **ret) {
         unsigned n_tries = 0;
         int r;
 

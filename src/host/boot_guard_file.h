@@ -9,9 +9,9 @@
 /* An open guard where there is none, or it is broken. */
 BootGuard *boot_guard_load(const Root *root, Arena *arena);
 
-/* For who is about to save it: negative errno where what is there cannot be read, though it was tried
- * again, and would be lost. */
-int boot_guard_load_for_change(const Root *root, Arena *arena, BootGuard **ret);
+/* For who decides something for the whole boot, or is about to save it: negative errno (and a fault of ROOT)
+ * where what is there cannot be read, though it was tried again. */
+int boot_guard_try_load(const Root *root, Arena *arena, BootGuard **ret);
 
 /* On disk when it returns; negative errno. */
 int boot_guard_save(const Root *root, const BootGuard *guard);

@@ -46,11 +46,18 @@ void keeper_save(const Keeper *keeper) {
                             arena_printf(arena, "cannot write " PATH_STATE ": %s", strerror(-r)));
 }
 
-/* After boots that failed in a row, this one gets only what is proven; a reload opens the guard. */
-static void decide_boot_guard(const Keeper *keeper, Ledger *ledger) {
+/* After boots that failed in a row, this one gets only what is proven; a reload opens the guard. Negative
+ * errno: nothing is decided, for what was counted cannot be read. */
+static int decide_boot_guard(const Keeper *keeper, Ledger *ledger) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        bool is_closed = boot_guard_is_closed(boot_guard_load(keeper->root, arena), ledger);
         bool was_undecided = ledger->guard == LEDGER_GUARD_UNDECIDED;
+        BootGuard *guard;
+
+        int r = boot_guard_try_load(keeper->root, arena, &guard);
+
+        if (r < 0)
+                return r;
+        bool is_closed = boot_guard_is_closed(guard, ledger);
 
         ledger->guard = is_closed ? LEDGER_GUARD_CLOSED : LEDGER_GUARD_OPEN;
         if (is_closed && was_undecided)
@@ -60,6 +67,7 @@ static void decide_boot_guard(const Keeper *keeper, Ledger *ledger) {
                                          "boot reserved is planned; 'hugeplanctl reload' plans "
                                          "everything again",
                                          BOOT_GUARD_FAILURES));
+        return 0;
 }
 
 /* What is about to be written stands in the ledger first: a daemon that is killed in between finds
@@ -226,10 +234,10 @@ static void look_first(Keeper *keeper) {
                 fault = first->fault;
         if (first->state && first->fault.error == 0)
                 keeper_tell(keeper, LOG_WARNING, NULL, first->state);
-        if (fault.error == 0) {
-                decide_boot_guard(keeper, first->ledger);
+        if (fault.error == 0 && decide_boot_guard(keeper, first->ledger) < 0)
+                fault = root_fault(keeper->root, scratch);
+        if (fault.error == 0)
                 keep_undescribed(scratch, keeper->asked.config, first->ledger);
-        }
         input.ledger = first->ledger;
         Arena *arena = arena_new();
         Look *look = look_make(arena, &input);

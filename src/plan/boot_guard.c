@@ -59,18 +59,30 @@ void boot_guard_begin(Arena *arena, BootGuard *guard, const char *boot_id) {
         guard->boot_id = arena_strdup(arena, boot_id);
 }
 
-void boot_guard_succeed(Arena *arena, BootGuard *guard, const Ledger *ledger) {
+static void uncount(BootGuard *guard, const char *boot_id) {
+        if (!text_equals(guard->boot_id, boot_id))
+                return;
+        guard->failed_boots = sub_floored(guard->failed_boots, 1);
+        guard->boot_id = "";
+}
+
+bool boot_guard_succeed(Arena *arena, BootGuard *guard, const Ledger *ledger) {
+        if (ledger->guard == LEDGER_GUARD_UNDECIDED) {
+                uncount(guard, ledger->boot_id);
+                return false;
+        }
         /* With what was proven it had to be good: that says nothing about the rest. */
         guard->failed_boots = ledger->guard == LEDGER_GUARD_CLOSED ? BOOT_GUARD_FAILURES : 0;
         guard->boot_id = arena_strdup(arena, ledger->boot_id);
         if (guard->failed_boots > 0)
-                return;
+                return true;
         guard->proven = (typeof(guard->proven)){};
         VEC_FOREACH(instance, &ledger->instances)
                 if (ledger_granted_pages(instance) > 0)
                         *vec_push(arena, &guard->proven) = (ProvenInstance){
                                 arena_strdup(arena, instance->name), instance->page_size_bytes,
                                 ledger_granted_pages(instance)};
+        return true;
 }
 
 bool boot_guard_open(BootGuard *guard) {

@@ -33,8 +33,10 @@ BootGuard *boot_guard_from_json(Arena *arena, const json_t *json);
 /* Counts the boot BOOT_ID, once. */
 void boot_guard_begin(Arena *arena, BootGuard *guard, const char *boot_id);
 
-/* The boot is good: what LEDGER grants is proven, unless the guard was closed over it. */
-void boot_guard_succeed(Arena *arena, BootGuard *guard, const Ledger *ledger);
+/* The boot is good: what LEDGER grants is proven, unless the guard was closed over it. A boot in which
+ * nothing was planned (the daemon has not started, or not yet) has neither failed nor proven anything: it
+ * counts for none; false. */
+bool boot_guard_succeed(Arena *arena, BootGuard *guard, const Ledger *ledger);
 
 /* Plans everything again from the next boot on; whether that makes a difference. */
 bool boot_guard_open(BootGuard *guard);

@@ -18,7 +18,10 @@ import tempfile
 
 SUFFIXES = (".service", ".socket")
 # What is no program's path; of several forms, the one that every systemd knows.
-VALUES = {"RESTART_PAUSES": "RestartSec=2s"}
+VALUES = {
+    "RESTART_PAUSES": "RestartSec=2s",
+    "BEFORE_TMP": "Before=systemd-tmpfiles-setup.service tmp.mount",
+}
 
 
 # Tenths, as `systemd-analyze security` rates them, of 100. What asks databases has to become their owners.
@@ -59,6 +62,10 @@ def check_order(units: pathlib.Path) -> list[str]:
         problems.append("hugeplan-boot.service: not Type=oneshot: nobody would wait for the count")
     if not re.search(r"^TimeoutStartSec=\d+s$", count, re.MULTILINE):
         problems.append("hugeplan-boot.service: no TimeoutStartSec=: a disk that hangs would hold up the boot")
+    for name, text in ("hugeplan.service", service), ("hugeplan-boot.service", count):
+        if "PrivateDevices=yes" in text.splitlines() and "@BEFORE_TMP@" not in text.splitlines():
+            problems.append(f"{name}: PrivateDevices= without @BEFORE_TMP@: systemd before 255 makes it in "
+                            "/tmp, which is emptied while this unit starts")
     return problems
 
 
@@ -84,6 +91,8 @@ def self_test() -> None:
         (service, count.replace("c.service", "c.service hugeplan.service"), True),
         (service, count.replace("oneshot", "simple"), True),
         (service, count.replace("TimeoutStartSec=15s\n", ""), True),
+        (service, count + "PrivateDevices=yes\n", True),
+        (service, count + "PrivateDevices=yes\n@BEFORE_TMP@\n", False),
     ]
     for first, second, is_bad in cases:
         with tempfile.TemporaryDirectory() as name:

@@ -485,6 +485,54 @@ static void test_a_count_unread_between_writes(void) {
         }
 }
 
+/* As in a boot after three that failed: nothing is known of this one yet. */
+static void fail_boots(Host *host) {
+        json_t *json = json_pack("{si si ss s[{ss si si}]}", "version", 1, "failedBoots", 3,
+                                 "bootId", "earlier", "proven", "name", "b", "pageSizeBytes",
+                                 (int) (2 * MIB), "pages", 60);
+        char *text = json_dumps(json, 0);
+
+        root_remove(host->root, PATH_STATE);
+        root_write_file(host->root, PATH_BOOT_GUARD, text, 0644);
+        memory_free(text);
+        json_decref(json);
+}
+
+/* Whatever cannot be read when the daemon starts, the boot guard is decided by what was counted. */
+static void test_guard_is_decided_by_what_is_read(void) {
+        uint64_t n_reads = 0;
+
+        for (uint64_t n = 0; n == 0 || n <= n_reads; n += n == 0 ? 1 : stride) {
+                char what[128];
+
+                snprintf(what, sizeof(what), "start after failed boots: read %" PRIu64 " fails", n);
+                Host *host = host_new(what);
+                uint64_t before = model_root_reads(host->root);
+
+                fail_boots(host);
+                if (n > 0)
+                        model_root_fail_reads(host->root, n, 1 + n % 2 * 3, -EIO);
+                start(host);
+                if (n == 0)
+                        n_reads = model_root_reads(host->root) - before;
+                model_root_fail_reads(host->root, UINT64_MAX / 2, 1, 0);
+                retry(host);
+                require(host, keeper_ledger(host->keeper)->guard == LEDGER_GUARD_CLOSED,
+                        "the guard was opened");
+                Status *status = keeper_judge(host->keeper, host->arena, false);
+
+                for (size_t i = 0; i < status->n_instances; i++)
+                        require(host,
+                                (status->instances[i].verdict == VERDICT_READY) ==
+                                        text_equals(status->instances[i].name, "b"),
+                                arena_printf(host->arena, "%s: %s", status->instances[i].name,
+                                             status->instances[i].reason.text));
+                host_free(host);
+                n_runs++;
+        }
+        printf("start after failed boots: %" PRIu64 " reads\n", n_reads);
+}
+
 int main(int argc, char **argv) {
         uint64_t number;
 
@@ -495,6 +543,7 @@ int main(int argc, char **argv) {
         test_what_is_told();
         test_a_file_unread_for_good();
         test_a_count_unread_between_writes();
+        test_guard_is_decided_by_what_is_read();
         test_every_read();
         test_every_allocation();
         test_reload_gives_back_whole();

@@ -35,10 +35,28 @@ static void test_counting(void **state) {
         assert_true(boot_guard_is_closed(guard, ledger)); /* three have failed before this one */
         boot_guard_begin(*state, guard, "d");
         assert_true(boot_guard_is_closed(guard, ledger)); /* this one counts for the next */
-        boot_guard_succeed(*state, guard, ledger);
+        ledger->guard = LEDGER_GUARD_OPEN;                /* a reload */
+        assert_true(boot_guard_succeed(*state, guard, ledger));
         assert_int_equal(guard->failed_boots, 0);
         assert_int_equal(guard->proven.n, 0);
         assert_false(boot_guard_is_closed(guard, ledger));
+}
+
+/* The daemon failed, and is to be started again: the boot went on without it. */
+static void test_no_plan(void **state) {
+        BootGuard *guard = guard_of(*state, 2, "a");
+        Ledger *ledger = ledger_new(*state, "b");
+
+        boot_guard_begin(*state, guard, "b");
+        assert_int_equal(guard->failed_boots, 3);
+        assert_false(boot_guard_succeed(*state, guard, ledger));
+        assert_int_equal(guard->failed_boots, 2);
+        assert_int_equal(guard->proven.n, 1);
+        assert_false(boot_guard_is_closed(guard, ledger)); /* when it starts at last */
+        assert_false(boot_guard_succeed(*state, guard, ledger));
+        assert_int_equal(guard->failed_boots, 2); /* it was not counted any more */
+        boot_guard_begin(*state, guard, "c");
+        assert_true(boot_guard_is_closed(guard, ledger_new(*state, "d")));
 }
 
 static void test_too_few(void **state) {
@@ -179,10 +197,10 @@ static void test_plan_other_size(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                TEST(test_counting),     TEST(test_too_few),         TEST(test_decided),
-                TEST(test_stays_closed), TEST(test_round_trip),      TEST(test_most_boots),
-                TEST(test_not_proven),   TEST(test_plan_open),       TEST(test_plan_closed),
-                TEST(test_plan_grown),   TEST(test_plan_other_size),
+                TEST(test_counting),    TEST(test_no_plan),      TEST(test_too_few),
+                TEST(test_decided),     TEST(test_stays_closed), TEST(test_round_trip),
+                TEST(test_most_boots),  TEST(test_not_proven),   TEST(test_plan_open),
+                TEST(test_plan_closed), TEST(test_plan_grown),   TEST(test_plan_other_size),
         };
 
         return RUN_TESTS(tests);

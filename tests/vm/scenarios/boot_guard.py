@@ -59,17 +59,20 @@ def good() -> None:
     noted = wait_for(lambda: unit("hugeplan-boot-good.service") == "active", 30)
     check(noted, "good boot: it is noted", unit("hugeplan-boot-good.service"))
     check_equal(failed_boots(), 0, "good boot: no failed boot is counted")
+    check_equal(proven(), {"old": OLD}, "good boot: what it had is noted")
 
 
 def stuck(number: int) -> None:
     check_equal(unit("multi-user.target"), "inactive", f"failed boot {number}: it gets stuck")
     check_equal(failed_boots(), number, f"failed boot {number}: is counted")
     check_equal(sum(pools().values()), OLD + NEW, f"failed boot {number}: all is planned")
+    check_equal(proven(), {"old": OLD}, f"failed boot {number}: leaves what is proven")
 
 
 def guarded() -> None:
     counts = failed_boots()
     check(counts >= 3, "guarded: boots that died early were counted", str(counts))
+    check_equal(proven(), {"old": OLD}, "guarded: what was proven is still known")
     check_equal(instance("old")["verdict"], "ready", "guarded: what was proven is reserved")
     new = instance("new")
     check_equal(new["verdict"], "refused", "guarded: what was not is refused")
@@ -101,6 +104,10 @@ def counted() -> dict[str, Any]:
 
 def failed_boots() -> int:
     return counted()["failedBoots"]
+
+
+def proven() -> dict[str, int]:
+    return {one["name"]: one["pages"] for one in counted()["proven"]}
 
 
 def fatal_boot(when: str) -> Boot:
