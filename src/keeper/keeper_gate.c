@@ -51,7 +51,7 @@ static void begin_start(Keeper *keeper, const InstanceConfig *config, Gate *gate
                                arena_strdup(keeper->starting_arena, config->unit),
                                arena_strdup(keeper->starting_arena, gate->run), gate->policy};
         if (!keeper_is_working(keeper))
-                keeper_look_anew(keeper);
+                keeper_look_for_drift(keeper);
 }
 
 /* What the unit was let start with for others of its instances is its own, though more important ones may

@@ -95,6 +95,7 @@ static void end(History *history) {
         keeper_free(history->keeper);
         root_free(history->root);
         kernel_free(history->judged);
+        kernel_free(history->unlowered);
         kernel_free(history->kernel);
 }
 
@@ -113,6 +114,7 @@ const char *history_run(Arena *arena, const HistoryOptions *options, const char 
                 if (i < STEPS_MAX && options->left_out & (UINT64_C(1) << i))
                         continue;
                 history->step = i;
+                kernel_free(TAKE_PTR(history->unlowered));
                 history->random = random_of_step(options->seed, i);
                 step(history);
         }

@@ -136,6 +136,9 @@ typedef struct History {
         /* The same if there are no surplus pages to be had from now on. */
         Players unsafe_bare, hurt_bare;
         Kernel *judged; /* a copy, as it was then */
+        /* As it was before others lowered a pool in this step: who was not safe then is not hurt when it is
+         * repaired, whoever found nothing to map meanwhile. */
+        Kernel *unlowered;
         uint64_t n_forks;
         /* What did not hold; NULL: all has held so far. */
         const char *broken;

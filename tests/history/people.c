@@ -432,6 +432,7 @@ void stranger_writes(History *history) {
             node == KERNEL_HOST ? "the host" : arena_printf(history->arena, "node %d", node), n);
         PoolCounts before = pool_counts(history);
 
+        history->unlowered = kernel_copy(history->kernel);
         kernel_set_pool(history->kernel, NULL, node, 2 * MIB, n);
         note_lowered(history, &before);
         if (node == KERNEL_HOST)

@@ -248,12 +248,12 @@ Players find_unsafe(History *history, unsigned supposed) {
         return unsafe;
 }
 
-bool could_have_died(History *history, size_t player, unsigned supposed) {
+static bool may_die_in(History *history, Kernel *kernel, size_t player, unsigned supposed) {
         uint64_t nodes = bound_nodes(history, player);
         bool has_died_once = false;
 
         for (unsigned n = 0; n < MANY_ORDERS && !has_died_once; n++) {
-                Fork fork = fork_new(history, history->judged, supposed, 1000 + n);
+                Fork fork = fork_new(history, kernel, supposed, 1000 + n);
 
                 if (nodes && n % 4 > 0)
                         play_against(&fork, player, nodes);
@@ -263,6 +263,11 @@ bool could_have_died(History *history, size_t player, unsigned supposed) {
                 fork_end(&fork);
         }
         return has_died_once;
+}
+
+bool could_have_died(History *history, size_t player, unsigned supposed) {
+        return may_die_in(history, history->judged, player, supposed) ||
+               (history->unlowered && may_die_in(history, history->unlowered, player, supposed));
 }
 
 bool could_start(History *history, const MemoryPolicy *policy, const Claim *claim,

@@ -619,6 +619,34 @@ static void test_gate_may_not_try(void **state) {
                         "refuse: the pools of node 0 no longer hold 40 of its pages");
 }
 
+/* What a gate is the first to see others have lowered is told, and as little repaired by the next look as
+ * what a look has seen: below what was found the ledger takes the pool for what it is. */
+static void test_gate_sees_what_was_lowered(void **state) {
+        Play *play = *state;
+        Arena *arena = play->tree->arena;
+        bool wants_repair;
+
+        tree_write(play->tree, "/etc/hugeplan.d/00.conf", "[Host]\nKeepFree=1G\nOnDrift=report\n");
+        play->pools[0].total = 50;
+        show_host(play);
+        write_config(play, "a", "Pages=100\nNodes=0\nUnit=a.service");
+        boot(play);
+        round_of(play);
+        play->pools[0].total = 40;
+        show_host(play);
+        start_unit(play, "a.service", 0, 0);
+        Gate gate = starting("a", "a.service", arena);
+
+        assert_contains(try_gate(play, &gate, false), "refuse: the pools of node 0 no longer hold");
+        assert_text(text_string(&play->told), "node 0 has 40 pages of 2M instead of 100\n");
+        stop_unit(play, "a.service", 0, 0);
+        for (int i = 0; i < 2; i++) {
+                assert_false(keeper_verify(play->keeper, false, true, 0, &wants_repair));
+                assert_false(wants_repair);
+        }
+        assert_text(text_string(&play->told), "node 0 has 40 pages of 2M instead of 100\n");
+}
+
 /* Others have brought what it lacked, and there was nothing to be written: it is let start with that. */
 static void test_gate_of_what_others_brought(void **state) {
         Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", NULL);
@@ -1326,6 +1354,7 @@ int main(void) {
                 PLAY_TEST(test_gate_restores),
                 PLAY_TEST(test_gate_refuses),
                 PLAY_TEST(test_gate_may_not_try),
+                PLAY_TEST(test_gate_sees_what_was_lowered),
                 PLAY_TEST(test_gate_of_what_others_brought),
                 PLAY_TEST(test_gate_degrades),
                 PLAY_TEST(test_gate_degrades_beside_others),
