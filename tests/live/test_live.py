@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """hugepland on this very kernel, with real huge pages of 2M.
 
-usage: HUGEPLAN_LIVE=1 test_live.py --hugepland=PROGRAM --hugeplanctl=PROGRAM [TEST...]
+usage: HUGEPLAN_LIVE=1 test_live.py --hugepland=PROGRAM --hugeplanctl=PROGRAM
+                                       --plain-hugepland=PROGRAM --kill-at=PROGRAM [TEST...]
+
+The plain one has no sanitizers, whose own system calls are no matter here.
 
 Needs root, a pool of 2M pages of which nothing is in use, 4 GiB of available memory, and a host on
 which hugeplan is not installed: it makes /etc/hugeplan.d for itself. Whatever happens, the pools,
@@ -18,6 +21,7 @@ import json
 import mmap
 import os
 import pathlib
+import random
 import shutil
 import signal
 import socket
@@ -174,10 +178,12 @@ class Holder:
 class Live:
     """The programs, and shorthands for using them."""
 
-    def __init__(self, hugepland: pathlib.Path, hugeplanctl: pathlib.Path,
-                 directory: pathlib.Path) -> None:
+    def __init__(self, hugepland: pathlib.Path, hugeplanctl: pathlib.Path, plain_hugepland: pathlib.Path,
+                 kill_at: pathlib.Path, directory: pathlib.Path) -> None:
         self.hugepland = hugepland
         self.hugeplanctl = hugeplanctl
+        self.plain_hugepland = plain_hugepland
+        self.kill_at = kill_at
         self.directory = directory
         self.daemons: list[subprocess.Popen[bytes]] = []
 
@@ -203,18 +209,27 @@ class Live:
         return (self.directory / f"log-{daemon.pid}").read_text()
 
     def spawn(self, *wrapper: str) -> subprocess.Popen[bytes]:
+        return self.spawn_as(*wrapper, str(self.hugepland))
+
+    def spawn_to_kill(self, at: int) -> subprocess.Popen[bytes]:
+        """Before its so many-th system call; with 0, when it is stopped, and then it has counted them."""
+        return self.spawn_as(str(self.kill_at), str(at), str(self.plain_hugepland))
+
+    def spawn_as(self, *command: str) -> subprocess.Popen[bytes]:
         draft = self.directory / "log"
         with draft.open("wb") as log:
-            daemon = subprocess.Popen([*wrapper, str(self.hugepland)], stdin=subprocess.DEVNULL,
-                                      stdout=log, stderr=log)
+            daemon = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         draft.rename(self.directory / f"log-{daemon.pid}")
         self.daemons.append(daemon)
         return daemon
 
-    def start(self, *wrapper: str) -> subprocess.Popen[bytes]:
-        daemon = self.spawn(*wrapper)
+    def wait_for_round(self, daemon: subprocess.Popen[bytes]) -> None:
         wait_until("the first round", lambda: daemon.poll() is not None
                    or self.phase() in ("idle", "retrying"))
+
+    def start(self, *wrapper: str) -> subprocess.Popen[bytes]:
+        daemon = self.spawn(*wrapper)
+        self.wait_for_round(daemon)
         check(daemon.poll() is None, f"hugepland ended:\n{self.log(daemon)}")
         return daemon
 
@@ -291,6 +306,64 @@ def test_killed_or_stopped_while_it_writes(live: Live) -> None:
             check(live.ctl("reload").returncode == 0, "it can be reloaded")
             check(persistent() == 0, f"{persistent()} pages are left after signal {number}")
             live.stop(daemon)
+
+
+def count_calls(live: Live) -> int:
+    """The system calls of a start, until it has come to rest."""
+    daemon = live.spawn_to_kill(0)
+    live.wait_for_round(daemon)
+    live.stop(daemon)
+    return int(live.log(daemon).split()[-2])
+
+
+def kill_start(live: Live, at: int) -> None:
+    """Another run may make a few calls fewer: then it is killed at rest."""
+    daemon = live.spawn_to_kill(at)
+    live.wait_for_round(daemon)
+    live.stop(daemon)
+
+
+def start_well(live: Live, why: str, expected: dict[str, int]) -> subprocess.Popen[bytes]:
+    daemon = live.start()
+    check(live.verdicts() == dict.fromkeys(expected, "ready"), f"{why}: {live.verdicts()}")
+    check(persistent() == sum(expected.values()), f"{why}: {persistent()} pages are there")
+    check("broken" not in live.log(daemon), f"{why}: {live.log(daemon)}")
+    return daemon
+
+
+def test_killed_at_every_system_call(live: Live) -> None:
+    """Of a start that reserves, and of one that gives back; HUGEPLAN_KILLS=whole: at each, else at some."""
+    is_whole = os.environ.get("HUGEPLAN_KILLS") == "whole"
+    a, b = "[Instance]\nPages=24\nPageSize=2M\n", "[Instance]\nPages=8\nPageSize=2M\n"
+    n_runs = 0
+
+    live.config("20-a.conf", a)
+    live.config("30-b.conf", b)
+    for what, before, after in (("reserves", {}, {"a": 24, "b": 8}), ("gives back", {"a": 24, "b": 8}, {"a": 24})):
+        def set_up(before: dict[str, int] = before, after: dict[str, int] = after) -> None:
+            live.config("20-a.conf", a)
+            live.config("30-b.conf", b)
+            if before:
+                live.stop(start_well(live, "before", before))
+            if "b" not in after:
+                live.config("30-b.conf", None)
+
+        def take_down(daemon: subprocess.Popen[bytes]) -> None:
+            for path in CONFIG.iterdir():
+                path.unlink()
+            check(live.ctl("reload").returncode == 0 and persistent() == 0, f"{persistent()} pages are left")
+            live.stop(daemon)
+            shutil.rmtree(RUNTIME)
+
+        set_up()
+        n_calls = count_calls(live)
+        take_down(start_well(live, what, after))
+        for at in range(1, n_calls + 1) if is_whole else random.sample(range(1, n_calls + 1), 8):
+            set_up()
+            kill_start(live, at)
+            take_down(start_well(live, f"{what}, killed at call {at} of {n_calls}", after))
+            n_runs += 1
+    print(f"     {n_runs} kills, the last start has {n_calls} calls")
 
 
 def test_signals_do_not_cut_writes_short(live: Live) -> None:
@@ -462,6 +535,8 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--hugepland", type=pathlib.Path, required=True)
     parser.add_argument("--hugeplanctl", type=pathlib.Path, required=True)
+    parser.add_argument("--plain-hugepland", type=pathlib.Path, required=True)
+    parser.add_argument("--kill-at", type=pathlib.Path, required=True)
     parser.add_argument("tests", nargs="*")
     arguments = parser.parse_args()
     reason = why_not()
@@ -475,6 +550,7 @@ def main() -> int:
         try:
             with tempfile.TemporaryDirectory(prefix="hugeplan-live-") as directory:
                 live = Live(arguments.hugepland.resolve(), arguments.hugeplanctl.resolve(),
+                            arguments.plain_hugepland.resolve(), arguments.kill_at.resolve(),
                             pathlib.Path(directory))
                 with host_as_it_was():
                     set_pool(0)
