@@ -6,8 +6,8 @@ usage: run_faults.py --hugepland=PROGRAM --hugeplanctl=PROGRAM --generator=PROGR
                      --faults=LIBRARY [--whole] [TEST...]
 
 The programs are built without sanitizers, and support/fault_shim.c is preloaded. A program is run once to
-count its calls; then again for the n-th of them. Some n are drawn; with --whole, or HUGEPLAN_FAULTS=whole,
-each is played. What holds of each run:
+count its calls; then again for the n-th of them. Some n are drawn, a few with HUGEPLAN_FAULTS=few; with --whole,
+or HUGEPLAN_FAULTS=whole, each is played. What holds of each run:
 
     generator    all drop-ins, each as it should be, or exit code 1 and a message
     hugeplanctl  the text that it should print, or another exit code than 0, and a message
@@ -74,6 +74,7 @@ class Programs:
     shim: pathlib.Path
     faults: pathlib.Path
     is_whole: bool
+    is_few: bool
 
 
 @dataclasses.dataclass
@@ -145,6 +146,9 @@ Run = Callable[[Fault], int]
 
 def play(programs: Programs, kinds: list[Fault], share: int, run: Run) -> int:
     """RUN does and judges one run, and gives its number of calls; here the number of runs."""
+    if programs.is_few:
+        kinds = random.Random(time.strftime("%F")).sample(kinds, (len(kinds) + 1) // 2)
+        share = (share + 2) // 3
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         counts = list(pool.map(run, kinds))
         runs = [pool.submit(run, dataclasses.replace(kind, at=at)) for kind, n in zip(kinds, counts)
@@ -460,7 +464,8 @@ def main() -> int:
     arguments = parser.parse_args()
     programs = Programs(arguments.hugepland.resolve(), arguments.hugeplanctl.resolve(),
                         arguments.generator.resolve(), arguments.shim.resolve(), arguments.faults.resolve(),
-                        arguments.whole or os.environ.get("HUGEPLAN_FAULTS") == "whole")
+                        arguments.whole or os.environ.get("HUGEPLAN_FAULTS") == "whole",
+                        os.environ.get("HUGEPLAN_FAULTS") == "few")
     n_failed = 0
     for test in TESTS:
         if arguments.tests and test.__name__ not in arguments.tests:

@@ -7,7 +7,7 @@
  * with --wrap=calloc.
  *
  *     test-read-faults [STRIDE]      every STRIDE-th read and allocation; without it, every read, and some
- *                                    allocations */
+ *                                    allocations; with HUGEPLAN_FAULTS=few, some of both */
 
 #include "base/memory.h"
 #include "base/size.h"
@@ -538,6 +538,10 @@ int main(int argc, char **argv) {
 
         if (argc > 1 && parse_u64(argv[1], &number) == 0 && number > 0)
                 stride = heap_stride = (unsigned) number;
+        if (text_equals(getenv("HUGEPLAN_FAULTS"), "few")) {
+                stride = MAX(stride, 17u);
+                heap_stride = MAX(heap_stride, 40u);
+        }
         json_set_alloc_funcs(memory_new, memory_free);
         setvbuf(stdout, NULL, _IOLBF, 0);
         test_what_is_told();
