@@ -56,15 +56,16 @@ static bool is_guessed(const History *history) {
 
 /* What hugeplan does by itself hurts nobody who was safe: strangers and units without a gate neither. As
  * long as strangers have left somebody without pages, that is said of nobody: he who has his again when a
- * pool is repaired takes them. And who might have died before was not safe: the orders in which that happens
- * are only sometimes among those that were tried. */
+ * pool is repaired takes them, and who dies for want of some leaves his to the others. And who might have
+ * died before was not safe: the orders in which that happens are only sometimes among those that were tried. */
 static void check_still_safe(History *history, Players before, Players now) {
         for (size_t i = 0; i < UNITS + STRANGERS; i++) {
                 Players player = (Players) 1 << i;
 
                 if (before & player || !(now & history->asked & player) || is_guessed(history))
                         continue;
-                if (could_have_died(history, i, SUPPOSE_STRANGERS_TOUCH)) {
+                if ((before && has_strangers(history)) ||
+                    could_have_died(history, i, SUPPOSE_STRANGERS_TOUCH)) {
                         if (has_strangers(history))
                                 history->hurt |= player;
                 } else
@@ -124,12 +125,14 @@ static void look_who_is_safe(History *history, Actor actor) {
                                        ? find_unsafe(history, SUPPOSE_STRANGERS_TOUCH)
                                        : history->unsafe;
         /* While strangers have left too few pages for all, it is who comes first that has his. */
-        if (actor == ACTOR_STRANGER || history->hurt != 0)
+        bool is_for_few = actor == ACTOR_STRANGER || history->hurt != 0;
+
+        if (is_for_few)
                 history->hurt |= (history->unsafe & ~before) |
                                  (history->unsafe_alone & ~before_alone);
         else if (actor == ACTOR_HUGEPLAN)
                 check_still_safe(history, before | before_bare, history->unsafe);
-        if (actor == ACTOR_STRANGER || history->hurt_bare != 0)
+        if (is_for_few || history->hurt_bare != 0)
                 history->hurt_bare |= history->unsafe_bare & ~before_bare;
         else if (actor == ACTOR_HUGEPLAN)
                 check_still_safe(history, before_bare, history->unsafe_bare);
