@@ -30,6 +30,7 @@ struct Apply {
         /* Before 6.7 (and the stable kernels that took the fix), the kernel adds the surplus pages of
          * the other nodes to what is written to a node's file. */
         bool adds_surplus;
+        uint64_t straightened_bytes;
 };
 
 static LadderOptions ladder_options(const HostConfig *host, const Topology *topology,
@@ -183,11 +184,13 @@ static void set_count_bound(const Apply *apply, const ApplyResult *result, uint6
  * node has more of these than pages. From 6.7 on a count that is written to any node looks as if it had
  * overflowed then, or does, and the kernel takes all memory that there is (mm/hugetlb.c,
  * __nr_hugepages_store_common(); the same function in tests/model says how). The count of the whole host is
- * right: when it is what there is, surplus pages become persistent, and none come or go. */
+ * right: when it is what there is, surplus pages become persistent, and none come or go. What was to be
+ * written is of no use then, for it was planned by other counts. */
 static void set_straight(const Apply *apply, const PlanPool *pool, const Sums *sums,
                          ApplyOperation *operation) {
-        operation->straight_path = host_pool_path(apply, pool, "nr_hugepages");
-        operation->straight_text = arena_printf(apply->arena, "%" PRIu64 "\n", sums->total_pages);
+        operation->is_straightening = true;
+        operation->path = host_pool_path(apply, pool, "nr_hugepages");
+        operation->text = arena_printf(apply->arena, "%" PRIu64 "\n", sums->total_pages);
 }
 
 /* Sets the pool's persistent count to PAGES. */
@@ -337,7 +340,8 @@ static LadderMove next_move(const Apply *apply, ApplyResult *result, const Ladde
 }
 
 bool apply_next(Apply *apply, uint64_t now_usec, ApplyOperation *ret) {
-        for (; apply->current < apply->n_results; apply->current++) {
+        for (; apply->current < apply->n_results && apply->straightened_bytes == 0;
+             apply->current++) {
                 ApplyResult *result = &apply->results[apply->current];
                 LadderView view;
                 int r = look(apply, result, now_usec, &view);
@@ -393,17 +397,27 @@ int apply_perform(const Root *root, const ApplyOperation *operation) {
 
         sigfillset(&all);
         pthread_sigmask(SIG_SETMASK, &all, &before);
-        int r = 0;
-
-        if (operation->straight_path)
-                r = root_write_attribute(root, operation->straight_path, operation->straight_text);
-        if (r == 0)
-                r = operation->is_bound
-                            ? write_bound(root, operation)
-                            : root_write_attribute(root, operation->path, operation->text);
+        int r = operation->is_bound ? write_bound(root, operation)
+                                    : root_write_attribute(root, operation->path, operation->text);
 
         pthread_sigmask(SIG_SETMASK, &before, NULL);
         return r;
+}
+
+/* Where that fails nothing of the size can be written, and the pool stays as it is. */
+static void report_straightening(Apply *apply, ApplyResult *result, int error) {
+        if (error == 0) {
+                apply->straightened_bytes = result->step.pool->page_size_bytes;
+                result->is_unread = true;
+                return;
+        }
+        result->error = error;
+        result->is_finished = true;
+        apply->current++;
+}
+
+uint64_t apply_straightened_bytes(const Apply *apply) {
+        return apply->straightened_bytes;
 }
 
 void apply_done(Apply *apply, const ApplyOperation *operation, int error, uint64_t usec) {
@@ -411,6 +425,10 @@ void apply_done(Apply *apply, const ApplyOperation *operation, int error, uint64
         const PlanPool *pool = result->step.pool;
         Pool now;
 
+        if (operation->is_straightening) {
+                report_straightening(apply, result, error);
+                return;
+        }
         if (probe_pool(apply->root, apply->topology, pool->node, pool->page_size_bytes, &now) == 0)
                 result->reached_pages = pool_persistent_pages(&now);
         /* It gave less than it was asked for, as writes do, and that is seen in what is left. */

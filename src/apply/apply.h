@@ -24,8 +24,7 @@ typedef struct ApplyOperation {
         const char *text;         /* to write into it */
         const char *unbound_path; /* the same for who may not set a memory policy; NULL: not bound */
         const char *unbound_text;
-        const char *straight_path; /* written before: see apply.c; NULL: nothing is */
-        const char *straight_text;
+        bool is_straightening; /* writes something else, after which all counts are others: see apply.c */
 } ApplyOperation;
 
 /* What became of one step of the plan. */
@@ -64,6 +63,10 @@ void apply_done(Apply *apply, const ApplyOperation *operation, int error, uint64
 
 /* Makes the deadline NOW: finishes what is under way, begins no new round. */
 void apply_hurry(Apply *apply);
+
+/* Of which size surplus pages have been made persistent, on whichever nodes they were; 0: of none. Nothing else
+ * is written then before a new plan is made. */
+uint64_t apply_straightened_bytes(const Apply *apply);
 
 const ApplyResult *apply_results(const Apply *apply, size_t *ret_n);
 

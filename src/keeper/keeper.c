@@ -119,6 +119,17 @@ static void record_split(Ledger *ledger, const ApplyResult *result) {
                               (step->pool->page_size_bytes / step->split_into_bytes);
 }
 
+/* Surplus pages that were made persistent are ours to give back: nobody has set them there. */
+static void record_straightening(const Keeper *keeper, uint64_t page_size_bytes) {
+        VEC_FOREACH(known, &keeper->look->ledger->pools) {
+                const Pool *pool =
+                        topology_pool(keeper->look->topology, known->node, page_size_bytes);
+
+                if (pool && known->page_size_bytes == page_size_bytes)
+                        known->set_pages = MAX(known->set_pages, pool->total_pages);
+        }
+}
+
 /* What was read back. */
 static void record_result(Ledger *ledger, const ApplyResult *result) {
         const PlanPool *pool = result->step.pool;
@@ -392,6 +403,8 @@ static bool end_pass(Keeper *keeper) {
                 has_moved = has_moved || results[i].is_unread ||
                             results[i].reached_pages != results[i].step.from_pages;
         }
+        if (apply_straightened_bytes(keeper->apply) > 0)
+                record_straightening(keeper, apply_straightened_bytes(keeper->apply));
         keeper_save(keeper);
         return learn_limits(keeper) || has_moved;
 }
