@@ -84,10 +84,24 @@ static bool has_short(const History *history) {
         return false;
 }
 
+/* Free surplus pages go with the next reservation that is given up (return_unused_surplus_pages()), whomever they
+ * were to serve; then hugepland has to look. Whether they have, and it has not yet. */
+static bool has_surplus_gone(History *history) {
+        PoolCounts now = pool_counts(history);
+        uint64_t surplus = 0;
+
+        for (unsigned i = 0; i < history->n_sizes; i++)
+                for (unsigned node = 0; node < history->n_nodes; node++)
+                        surplus += now.surplus[i][node];
+        if (history->is_settled)
+                history->settled_surplus = surplus;
+        return surplus < history->settled_surplus;
+}
+
 /* Who is let start is safe from all others of whom hugeplan knows; from strangers who have reserved pages
  * before, where nobody knows, too, or it is said as soon as it has mapped its own. */
 static void check_let_start(History *history, const Status *status) {
-        Players unsafe = history->unsafe & ~history->hurt;
+        Players unsafe = has_surplus_gone(history) ? 0 : history->unsafe & ~history->hurt;
 
         for (size_t i = 0; i < UNITS; i++) {
                 const Unit *unit = &history->units[i];

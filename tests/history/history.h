@@ -129,6 +129,7 @@ typedef struct History {
         uint64_t lowered[KERNEL_SIZES_MAX][NODES];
         bool was_overtaken; /* by somebody, since it began with something */
         bool is_settled;    /* it has looked since anything happened, and has nothing left to do */
+        uint64_t settled_surplus; /* pages of all pools, when it had */
         /* Judged last. */
         Players unsafe, asked; /* of those who were asked */
         Players unsafe_alone;  /* even if strangers touch nothing */
