@@ -20,7 +20,7 @@ SUFFIXES = (".service", ".socket")
 # What is no program's path; of several forms, the one that every systemd knows.
 VALUES = {
     "RESTART_PAUSES": "RestartSec=2s",
-    "BEFORE_TMP": "Before=systemd-tmpfiles-setup.service tmp.mount",
+    "EARLY_PRIVATE_DEVICES": "PrivateDevices=yes",
 }
 
 
@@ -63,9 +63,9 @@ def check_order(units: pathlib.Path) -> list[str]:
     if not re.search(r"^TimeoutStartSec=\d+s$", count, re.MULTILINE):
         problems.append("hugeplan-boot.service: no TimeoutStartSec=: a disk that hangs would hold up the boot")
     for name, text in ("hugeplan.service", service), ("hugeplan-boot.service", count):
-        if "PrivateDevices=yes" in text.splitlines() and "@BEFORE_TMP@" not in text.splitlines():
-            problems.append(f"{name}: PrivateDevices= without @BEFORE_TMP@: systemd before 255 makes it in "
-                            "/tmp, which is emptied while this unit starts")
+        if "PrivateDevices=yes" in text.splitlines():
+            problems.append(f"{name}: PrivateDevices= instead of @EARLY_PRIVATE_DEVICES@: systemd before 255 sets it "
+                            "up in /tmp, which is emptied while this unit starts")
     return problems
 
 
@@ -92,7 +92,7 @@ def self_test() -> None:
         (service, count.replace("oneshot", "simple"), True),
         (service, count.replace("TimeoutStartSec=15s\n", ""), True),
         (service, count + "PrivateDevices=yes\n", True),
-        (service, count + "PrivateDevices=yes\n@BEFORE_TMP@\n", False),
+        (service, count + "@EARLY_PRIVATE_DEVICES@\n", False),
     ]
     for first, second, is_bad in cases:
         with tempfile.TemporaryDirectory() as name:
