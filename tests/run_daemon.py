@@ -1002,6 +1002,7 @@ def test_release(host: Host, fixture: str = "one-node") -> None:
 
 
 MARIADB = "etc/mysql/my.cnf"
+ANSWER = "run/hugeplan-learn/db/answer"
 LEARNED = f"{CONFIG}/20-db.conf.d/90-learned.conf"
 
 
@@ -1119,6 +1120,110 @@ def test_etc_cannot_be_written(host: Host, fixture: str = "one-node") -> None:
     pages = host.pool(0)
     check(pages > 512, f"{pages} pages")
     host.stop(daemon)
+
+
+def listener(host: Host) -> subprocess.Popen[str]:
+    """hugeplan-learn@db.service, once it is started."""
+    notices = host.root.parent / "notices"
+    notices.unlink(missing_ok=True)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.settimeout(PATIENCE)
+        manager.bind(str(notices))
+        process = subprocess.Popen([*host.hugeplanctl, f"--root={host.root}", "listen", "db"], text=True,
+                                   stderr=subprocess.PIPE,
+                                   env=run_cases.ENVIRONMENT | {"NOTIFY_SOCKET": str(notices)})
+        check(manager.recv(64) == b"READY=1", "it says that it listens")
+    return process
+
+
+def connected(host: Host) -> socket.socket:
+    """As systemd connects it: beyond the length that an address has, through its directory."""
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection.settimeout(PATIENCE)
+    directory = os.open(host.path(ANSWER).parent, os.O_PATH)
+    try:
+        connection.connect(f"/proc/self/fd/{directory}/{host.path(ANSWER).name}")
+    finally:
+        os.close(directory)
+    return connection
+
+
+def heard(process: subprocess.Popen[str]) -> str:
+    _, said = process.communicate(timeout=PATIENCE)
+    check(process.returncode == 0 and "Sanitizer" not in said, f"{process.returncode}: {said}")
+    return said
+
+
+def test_asked_by_owner(host: Host, fixture: str = "one-node") -> None:
+    """Before a start: one finds out and says, and returns when the other has made use of it."""
+    host.config("20-db.conf", "[Instance]\nEngine=mariadb\n")
+    host.write(MARIADB, mariadb("1G"))
+    daemon = host.start()
+    listening = listener(host)
+    with connected(host) as connection:
+        done = subprocess.run([*host.hugeplanctl, f"--root={host.root}", "ask", "db"], check=False,
+                              stdin=connection, stdout=connection, stderr=subprocess.PIPE,
+                              timeout=PATIENCE, env=run_cases.ENVIRONMENT)
+    pages = learned(host)
+    check(done.returncode == 0 and done.stderr == b"", str(done))
+    check(pages > 512 and host.pool(0) == pages, f"{pages} pages, {host.pool(0)} reserved")
+    said = heard(listening)
+    check(f"learned that it takes {pages} pages" in said, said)
+    # By hand it prints, and waits for nobody.
+    done = host.ctl("ask", "db")
+    check(json.loads(done.stdout)["wrong"] is None, done.stdout)
+    # It is no secret that it fails.
+    host.path(MARIADB).unlink()
+    check("my.cnf" in json.loads(host.ctl("ask", "db").stdout)["wrong"], "it is told")
+    check(host.ctl("ask", "nobody").returncode == 4, "there is no such instance")
+    check(host.ctl("listen", "nobody").returncode == 4, "likewise")
+    host.stop(daemon)
+
+
+def test_owner_says_nonsense(host: Host, fixture: str = "one-node") -> None:
+    """Root keeps the last figure, whatever is said; and reads no more than an answer has."""
+    host.config("20-db.conf", "[Instance]\nEngine=mariadb\n")
+    host.write(MARIADB, mariadb("1G"))
+    check(host.ctl("learn", "db").returncode == 0, "it is learned")
+    pages = learned(host)
+    answer = json.loads(host.ctl("ask", "db").stdout)
+    size = answer["figures"]["figures"][0]["pageSizeBytes"]
+    for what in (b"", b"\0", b"{}", b"[" * 100000, json.dumps(answer | {"more": 1}).encode(),
+                 json.dumps(answer).encode() * 2,
+                 json.dumps(answer).replace(f'"pageSizeBytes": {size}', '"pageSizeBytes": 4096').encode()):
+        listening = listener(host)
+        with connected(host) as connection:
+            connection.sendall(what)
+            connection.shutdown(socket.SHUT_WR)
+            check(connection.recv(1) == b"", "it says nothing itself")
+        said = heard(listening)
+        check("keeps its last figure" in said and learned(host) == pages, f"{what[:40]!r}: {said}")
+    # Stopped at once, as systemd does when who asks has ended: what was said before counts.
+    listening = listener(host)
+    with connected(host) as connection:
+        connection.sendall(b"{}")
+    listening.terminate()
+    check("keeps its last figure" in heard(listening), "it has heard")
+    listening = listener(host)
+    listening.terminate()
+    check(heard(listening) == "", "nobody has asked")
+    # By hand, while it runs.
+    group = host.path("sys/fs/cgroup/system.slice/mariadb.service")
+    group.mkdir(parents=True, exist_ok=True)
+    (group / "cgroup.procs").write_text("1\n")
+    check(host.ctl("ask", "db").stdout == "[]", "nothing is said")
+    listening = listener(host)
+    with connected(host) as connection:
+        connection.sendall(b"[]")
+    check(heard(listening) == "" and learned(host) == pages, "and nothing changed")
+    # One that never ends.
+    listening = listener(host)
+    with connected(host) as connection, contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        for _ in range(100):
+            connection.sendall(b" " * 65536)
+        check(False, "it takes everything")
+    said = heard(listening)
+    check("says too much" in said and learned(host) == pages, said)
 
 
 def test_gate_learns_alone(host: Host, fixture: str = "one-node") -> None:

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "ctl/daemon_call.h"
 #include "demand/figures.h"
+#include "demand/lesson_json.h"
 #include "host/clock.h"
 #include "host/host_sources.h"
 #include "host/log.h"
@@ -13,6 +14,8 @@
 #include "inspect/ask.h"
 #include "inspect/gather.h"
 #include "inspect/holders.h"
+#include "inspect/owner.h"
+#include "inspect/reader.h"
 #include "ipc/manager_interface.h"
 #include "plan/thp_plan.h"
 
@@ -278,7 +281,7 @@ static void conclude(Command *command, const Lesson *lesson) {
                 keep(command, lesson);
 }
 
-/* ---- before a start ---- */
+/* ---- making use of it ---- */
 
 /* What is left of COUNTS once page sizes that the instance no longer takes are gone. */
 static json_t *counts_to_json(const InstanceConfig *instance, const Topology *topology,
@@ -345,23 +348,98 @@ static void adopt_wish(Command *command, const Lesson *lesson, uint64_t timeout_
         json_decref(reply);
 }
 
-void learn_before_start(Command *command, const char *name, uint64_t timeout_usec) {
-        const Config *config = read_config(command);
-        const InstanceConfig *instance = config_find(config, name);
-        uint64_t deadline_usec = add_saturated(clock_now_usec(), timeout_usec);
+static void make_use(Command *command, const Lesson *lesson, const Topology *topology,
+                     uint64_t deadline_usec) {
+        const PageCounts counts = lesson_pages(command->arena, lesson);
 
-        if (!instance || !may_learn(command, instance))
-                return;
-        /* Called by hand: nothing is about to start. */
-        if (is_running(command, instance) && instance->learned.pages.n > 0)
+        conclude(command, lesson);
+        grow(command, lesson->instance, topology, &counts,
+             sub_floored(deadline_usec, clock_now_usec()));
+        adopt_wish(command, lesson, sub_floored(deadline_usec, clock_now_usec()));
+}
+
+/* NULL: there is nothing to learn. */
+static const InstanceConfig *find_learning(Command *command, const char *name) {
+        const InstanceConfig *instance = config_find(read_config(command), name);
+
+        return instance && may_learn(command, instance) ? instance : NULL;
+}
+
+bool learn_is_due(const Command *command, const InstanceConfig *instance) {
+        return !is_running(command, instance) || instance->learned.pages.n == 0;
+}
+
+void learn_now(Command *command, const char *name, uint64_t timeout_usec) {
+        uint64_t deadline_usec = add_saturated(clock_now_usec(), timeout_usec);
+        const InstanceConfig *instance = find_learning(command, name);
+
+        if (!instance || !learn_is_due(command, instance))
                 return;
         const Topology *topology = probe_topology(command->root, command->arena);
         const Lesson lesson = learn_find(command, instance, topology);
-        const PageCounts counts = lesson_pages(command->arena, &lesson);
 
-        conclude(command, &lesson);
-        grow(command, instance, topology, &counts, sub_floored(deadline_usec, clock_now_usec()));
-        adopt_wish(command, &lesson, sub_floored(deadline_usec, clock_now_usec()));
+        make_use(command, &lesson, topology, deadline_usec);
+}
+
+/* ---- before a start: as the owner, and what he has said ---- */
+
+/* Whose it is depends on files and users that the generator cannot know, which has chosen us. */
+static const char *why_not_ours(Command *command, const InstanceConfig *instance,
+                                bool *ret_is_guess) {
+        const EngineTarget target = figures_target(instance);
+
+        *ret_is_guess = false;
+        if (!root_is_host(command->root) || !is_automatic(instance))
+                return NULL;
+        return owner_why_not_us(command->root, command->arena, instance->engine, &target,
+                                ret_is_guess);
+}
+
+Lesson learn_as_owner(Command *command, const InstanceConfig *instance) {
+        const Topology *topology = probe_topology(command->root, command->arena);
+        bool is_guess;
+        const char *wrong = why_not_ours(command, instance, &is_guess);
+
+        if (wrong)
+                return (Lesson){.instance = instance, .wrong = wrong};
+        Lesson lesson = learn_find(command, instance, topology);
+
+        if (is_guess && lesson.gathered)
+                wrong = gather_whose(command->arena, lesson.gathered);
+        if (wrong)
+                lesson.wrong = wrong;
+        return lesson;
+}
+
+static bool is_nothing(const char *answer, size_t size) {
+        return size == strlen(LEARN_NOTHING) && memcmp(answer, LEARN_NOTHING, size) == 0;
+}
+
+static Lesson take_answer(Command *command, const InstanceConfig *instance,
+                          const Topology *topology, const char *answer, size_t size) {
+        Lesson lesson = {.instance = instance};
+        const uint64_t *page_sizes;
+        size_t n = figures_page_sizes(command->arena, instance, topology, &page_sizes);
+        json_t *json = json_loadb(answer, size, JSON_REJECT_DUPLICATES, NULL);
+
+        if (!json || lesson_from_json(command->arena, json, instance, page_sizes, n, &lesson) < 0)
+                lesson.wrong = READER_NO_ANSWER;
+        json_decref(json);
+        return lesson;
+}
+
+void learn_answer(Command *command, const char *name, const char *answer, size_t size,
+                  const char *wrong, uint64_t timeout_usec) {
+        uint64_t deadline_usec = add_saturated(clock_now_usec(), timeout_usec);
+        const InstanceConfig *instance = find_learning(command, name);
+
+        if (!instance || (!wrong && is_nothing(answer, size)))
+                return;
+        const Topology *topology = probe_topology(command->root, command->arena);
+        const Lesson lesson = wrong ? (Lesson){.instance = instance, .wrong = wrong}
+                                    : take_answer(command, instance, topology, answer, size);
+
+        make_use(command, &lesson, topology, deadline_usec);
 }
 
 /* ---- before a reload ---- */

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* `learn NAME`: finds out what an instance with Memory=auto needs, for hugeplan-ask@.service.
- *
- * Ordered before the database by its drop-in. What it finds is kept and told to the daemon; the gate, which
- * runs as the unit's own user, then waits for it. */
+/* `learn NAME`: finds out what an instance with Memory=auto needs, keeps it and tells the daemon, for
+ * administrators. Before a start the same is done by two units of ours: verb_ask.c, verb_listen.c. */
 #include "ctl/learn.h"
 #include "ctl/verbs.h"
 #include "host/log.h"
 #include "model/exit_code.h"
 
 #include <unistd.h>
-
-/* What systemd gives the unit is more. */
-static const uint64_t learn_usec = 60 * USEC_PER_SEC;
 
 int verb_learn(Command *command) {
         const char *name = command->arguments[0];
@@ -26,7 +21,6 @@ int verb_learn(Command *command) {
                                   "what they say in /etc/hugeplan.d");
                 return EXIT_FAILED;
         }
-        learn_before_start(command, name,
-                           command->has_timeout ? command->timeout_usec : learn_usec);
+        learn_now(command, name, command->has_timeout ? command->timeout_usec : LEARN_USEC);
         return EXIT_AS_WISHED;
 }

@@ -28,6 +28,8 @@ const Verb verbs[] = {
         {"release", "NAME", 1, 1, verb_release,
          "Give back an instance's own free pages until the next reload or start"},
         /* For our own units. */
+        {"ask", "NAME", 1, 1, verb_ask, NULL},
+        {"listen", "NAME", 1, 1, verb_listen, NULL},
         {"pam-limits", "", 0, 0, verb_pam_limits, NULL},
         {"boot-guard", "begin|good", 1, 1, verb_boot_guard, NULL},
         {"cat-config", "", 0, 0, verb_cat_config, "Print the configuration files that count",

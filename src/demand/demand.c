@@ -145,9 +145,10 @@ static Reason refuse_unknown(const Context *context, const InstanceConfig *confi
                 remedy ? remedy
                        : arena_printf(
                                  context->arena,
-                                 "start %s, before which %s is asked; or give Memory= or Pages=",
+                                 "start %s, before which %s is asked (the log of hugeplan-learn@%s.service "
+                                 "tells what came of it); or give Memory= or Pages=",
                                  config->unit ? config->unit : "the database",
-                                 config->engine->title));
+                                 config->engine->title, config->name));
 }
 
 static Reason fill_automatic(const Context *context, const InstanceConfig *config,

@@ -15,7 +15,7 @@ enum {
 
 /* ---- out ---- */
 
-static json_t *string_to_json(Arena *arena, const char *string) {
+json_t *figure_string_to_json(Arena *arena, const char *string) {
         return string ? json_string(text_excerpt(arena, string, STRING_BYTES_MAX)) : json_null();
 }
 
@@ -30,9 +30,10 @@ static json_t *settings_to_json(Arena *arena, const Settings *settings) {
         /* Where there are too many, the last count. */
         for (size_t i = first; i < settings->n; i++)
                 json_array_append_new(
-                        list, json_pack("[ooo]", string_to_json(arena, settings->items[i].name),
-                                        string_to_json(arena, settings->items[i].value),
-                                        string_to_json(arena, settings->items[i].origin)));
+                        list,
+                        json_pack("[ooo]", figure_string_to_json(arena, settings->items[i].name),
+                                  figure_string_to_json(arena, settings->items[i].value),
+                                  figure_string_to_json(arena, settings->items[i].origin)));
         return list;
 }
 
@@ -44,12 +45,12 @@ static json_t *diags_to_json(Arena *arena, const Diags *diags) {
                         json_array_append_new(
                                 list, json_pack("{ss so so si so so so}", "severity",
                                                 severity_name(diag->severity), "id",
-                                                string_to_json(arena, diag->id), "file",
-                                                string_to_json(arena, diag->file), "line",
+                                                figure_string_to_json(arena, diag->id), "file",
+                                                figure_string_to_json(arena, diag->file), "line",
                                                 (int) MIN(diag->line, (unsigned) INT32_MAX), "key",
-                                                string_to_json(arena, diag->key), "text",
-                                                string_to_json(arena, diag->text), "remedy",
-                                                string_to_json(arena, diag->remedy)));
+                                                figure_string_to_json(arena, diag->key), "text",
+                                                figure_string_to_json(arena, diag->text), "remedy",
+                                                figure_string_to_json(arena, diag->remedy)));
         return list;
 }
 
@@ -57,13 +58,13 @@ static json_t *gathered_to_json(Arena *arena, const Gathered *gathered) {
         return json_pack("{so so so so so so so so so}", "settings",
                          settings_to_json(arena, &gathered->settings), "problems",
                          diags_to_json(arena, &gathered->problems), "version",
-                         string_to_json(arena, gathered->version), "dataDirectory",
-                         string_to_json(arena, gathered->data_directory), "configFile",
-                         string_to_json(arena, gathered->config_file), "user",
-                         string_to_json(arena, gathered->user), "options",
+                         figure_string_to_json(arena, gathered->version), "dataDirectory",
+                         figure_string_to_json(arena, gathered->data_directory), "configFile",
+                         figure_string_to_json(arena, gathered->config_file), "user",
+                         figure_string_to_json(arena, gathered->user), "options",
                          settings_to_json(arena, &gathered->options), "program",
-                         string_to_json(arena, gathered->program), "untrusted",
-                         string_to_json(arena, gathered->untrusted));
+                         figure_string_to_json(arena, gathered->program), "untrusted",
+                         figure_string_to_json(arena, gathered->untrusted));
 }
 
 static json_t *figure_to_json(Arena *arena, const Figure *figure) {
@@ -71,17 +72,17 @@ static json_t *figure_to_json(Arena *arena, const Figure *figure) {
 
         VEC_FOREACH(step, &figure->sizing.steps)
                 if (json_array_size(steps) < STEPS_MAX)
-                        json_array_append_new(steps,
-                                              json_pack("[ooo]", string_to_json(arena, step->what),
-                                                        string_to_json(arena, step->formula),
-                                                        bytes_to_json(step->bytes)));
+                        json_array_append_new(
+                                steps, json_pack("[ooo]", figure_string_to_json(arena, step->what),
+                                                 figure_string_to_json(arena, step->formula),
+                                                 bytes_to_json(step->bytes)));
         return json_pack("{so so so sb so so so so}", "pageSizeBytes",
                          bytes_to_json(figure->sizing.page_size_bytes), "pages",
                          bytes_to_json(figure->sizing.pages), "bytes",
                          bytes_to_json(figure->sizing.bytes), "exact", figure->sizing.is_exact,
-                         "caveat", string_to_json(arena, figure->sizing.caveat), "steps", steps,
-                         "wrong", string_to_json(arena, figure->wrong), "remedy",
-                         string_to_json(arena, figure->remedy));
+                         "caveat", figure_string_to_json(arena, figure->sizing.caveat), "steps",
+                         steps, "wrong", figure_string_to_json(arena, figure->wrong), "remedy",
+                         figure_string_to_json(arena, figure->remedy));
 }
 
 json_t *figures_to_json(Arena *arena, const Figures *figures) {
@@ -97,8 +98,7 @@ json_t *figures_to_json(Arena *arena, const Figures *figures) {
 
 /* ---- in: each returns 0 or -EINVAL ---- */
 
-/* NULL stays NULL. What is printable already is as it was. */
-static int take_string(Arena *arena, const json_t *json, const char **ret) {
+int figure_string_from_json(Arena *arena, const json_t *json, const char **ret) {
         if (json_is_null(json))
                 return 0;
         if (!json_is_string(json) || json_string_length(json) > STRING_BYTES_MAX ||
@@ -109,7 +109,7 @@ static int take_string(Arena *arena, const json_t *json, const char **ret) {
 }
 
 static int take_needed(Arena *arena, const json_t *json, const char **ret) {
-        return json_is_string(json) ? take_string(arena, json, ret) : -EINVAL;
+        return json_is_string(json) ? figure_string_from_json(arena, json, ret) : -EINVAL;
 }
 
 static int take_number(const json_t *json, uint64_t *ret) {
@@ -131,7 +131,7 @@ static int take_settings(Arena *arena, const json_t *list, Settings *ret) {
                 if (!json_is_array(row) || json_array_size(row) != 3 ||
                     take_needed(arena, json_array_get(row, 0), &setting.name) < 0 ||
                     take_needed(arena, json_array_get(row, 1), &setting.value) < 0 ||
-                    take_string(arena, json_array_get(row, 2), &setting.origin) < 0)
+                    figure_string_from_json(arena, json_array_get(row, 2), &setting.origin) < 0)
                         return -EINVAL;
                 *vec_push(arena, ret) = setting;
         }
@@ -148,10 +148,12 @@ static int take_diag(Arena *arena, const json_t *json, Diags *diags) {
                         &text, "remedy", &remedy) < 0 ||
             !json_is_string(severity) ||
             severity_from_name(json_string_value(severity), &diag.severity) < 0 ||
-            take_string(arena, id, &diag.id) < 0 || take_string(arena, file, &diag.file) < 0 ||
+            figure_string_from_json(arena, id, &diag.id) < 0 ||
+            figure_string_from_json(arena, file, &diag.file) < 0 ||
             take_number(line, &number) < 0 || number > INT32_MAX ||
-            take_string(arena, key, &diag.key) < 0 || take_needed(arena, text, &diag.text) < 0 ||
-            take_string(arena, remedy, &diag.remedy) < 0)
+            figure_string_from_json(arena, key, &diag.key) < 0 ||
+            take_needed(arena, text, &diag.text) < 0 ||
+            figure_string_from_json(arena, remedy, &diag.remedy) < 0)
                 return -EINVAL;
         diag.line = (unsigned) number;
         diags_add(diags, &diag);
@@ -181,13 +183,13 @@ static int take_gathered(Arena *arena, const json_t *json, Gathered *ret) {
                         &options, "program", &program, "untrusted", &untrusted) < 0 ||
             take_settings(arena, settings, &ret->settings) < 0 ||
             take_diags(arena, problems, &ret->problems) < 0 ||
-            take_string(arena, version, &ret->version) < 0 ||
-            take_string(arena, data, &ret->data_directory) < 0 ||
-            take_string(arena, config, &ret->config_file) < 0 ||
-            take_string(arena, user, &ret->user) < 0 ||
+            figure_string_from_json(arena, version, &ret->version) < 0 ||
+            figure_string_from_json(arena, data, &ret->data_directory) < 0 ||
+            figure_string_from_json(arena, config, &ret->config_file) < 0 ||
+            figure_string_from_json(arena, user, &ret->user) < 0 ||
             take_settings(arena, options, &ret->options) < 0 ||
-            take_string(arena, program, &ret->program) < 0 ||
-            take_string(arena, untrusted, &ret->untrusted) < 0)
+            figure_string_from_json(arena, program, &ret->program) < 0 ||
+            figure_string_from_json(arena, untrusted, &ret->untrusted) < 0)
                 return -EINVAL;
         return 0;
 }
@@ -203,7 +205,7 @@ static int take_steps(Arena *arena, const json_t *list, Sizing *sizing) {
 
                 if (!json_is_array(row) || json_array_size(row) != 3 ||
                     take_needed(arena, json_array_get(row, 0), &step.what) < 0 ||
-                    take_string(arena, json_array_get(row, 1), &step.formula) < 0 ||
+                    figure_string_from_json(arena, json_array_get(row, 1), &step.formula) < 0 ||
                     take_number(json_array_get(row, 2), &step.bytes) < 0)
                         return -EINVAL;
                 *vec_push(arena, &sizing->steps) = step;
@@ -240,9 +242,11 @@ static int take_figure(Arena *arena, const json_t *json, Figure *ret) {
                         &remedy) < 0 ||
             take_number(page_size, &sizing->page_size_bytes) < 0 ||
             take_number(pages, &sizing->pages) < 0 || take_number(bytes, &sizing->bytes) < 0 ||
-            !json_is_boolean(exact) || take_string(arena, caveat, &sizing->caveat) < 0 ||
-            take_steps(arena, steps, sizing) < 0 || take_string(arena, wrong, &ret->wrong) < 0 ||
-            take_string(arena, remedy, &ret->remedy) < 0)
+            !json_is_boolean(exact) ||
+            figure_string_from_json(arena, caveat, &sizing->caveat) < 0 ||
+            take_steps(arena, steps, sizing) < 0 ||
+            figure_string_from_json(arena, wrong, &ret->wrong) < 0 ||
+            figure_string_from_json(arena, remedy, &ret->remedy) < 0)
                 return -EINVAL;
         sizing->is_exact = json_is_true(exact);
         return 0;

@@ -9,6 +9,11 @@
 
 #include <jansson.h>
 
+/* One string of it, which is cut where it is too long; NULL stays NULL. What is printable already comes back as
+ * it was. 0, or -EINVAL. */
+json_t *figure_string_to_json(Arena *arena, const char *string);
+int figure_string_from_json(Arena *arena, const json_t *json, const char **ret);
+
 /* All of one target, which share what was gathered. */
 json_t *figures_to_json(Arena *arena, const Figures *figures);
 

@@ -50,12 +50,9 @@ SourcesGatherer figures_gatherer(const Sources *sources) {
         return (SourcesGatherer){{gather_here}, sources};
 }
 
-/* A page size that the host does not have is left out here; the demand says so. */
-void figures_add(Arena *arena, const InstanceConfig *instance, const Topology *topology,
-                 const Gatherer *gatherer, Figures *figures) {
-        const EngineTarget target = figures_target(instance);
+size_t figures_page_sizes(Arena *arena, const InstanceConfig *instance, const Topology *topology,
+                          const uint64_t **ret) {
         uint64_t *sizes = ARENA_ARRAY(arena, uint64_t, instance->n_page_sizes + 1);
-        Figures found = {};
         size_t n = 0;
 
         for (size_t i = 0; i < instance->n_page_sizes; i++) {
@@ -65,6 +62,17 @@ void figures_add(Arena *arena, const InstanceConfig *instance, const Topology *t
                 if (topology_page_size_index(topology, bytes) >= 0)
                         sizes[n++] = bytes;
         }
+        *ret = sizes;
+        return n;
+}
+
+void figures_add(Arena *arena, const InstanceConfig *instance, const Topology *topology,
+                 const Gatherer *gatherer, Figures *figures) {
+        const EngineTarget target = figures_target(instance);
+        const uint64_t *sizes;
+        size_t n = figures_page_sizes(arena, instance, topology, &sizes);
+        Figures found = {};
+
         gatherer->gather(gatherer, arena, instance->engine, &target, sizes, n, &found);
         VEC_FOREACH(figure, &found)
                 if (figure->wrong || n > 0)

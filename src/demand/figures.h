@@ -43,5 +43,10 @@ Figures figures_derive(Arena *arena, const Config *config, const Topology *topol
 void figures_add(Arena *arena, const InstanceConfig *instance, const Topology *topology,
                  const Gatherer *gatherer, Figures *figures);
 
+/* The page sizes that INSTANCE would take, in ARENA, and how many they are. One that the host does not have is
+ * left out here; the demand says so. */
+size_t figures_page_sizes(Arena *arena, const InstanceConfig *instance, const Topology *topology,
+                          const uint64_t **ret);
+
 /* What the engine is told about INSTANCE. */
 EngineTarget figures_target(const InstanceConfig *instance);

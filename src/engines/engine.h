@@ -61,8 +61,11 @@ typedef struct Gathered {
         const char *untrusted; /* why no program is to be asked with these options; NULL: it may be */
 } Gathered;
 
-/* A program that knows the size exactly: run by the gate and by the administrator's programs, never
- * by the daemon, as QUESTION.user, without a shell. */
+/* Asked as whom it does not matter: it needs no rights. */
+#define QUESTION_ANYBODY "nobody"
+
+/* A program that knows the size exactly: run by our own unit before a start and by the administrator's
+ * programs, never by the daemon, as QUESTION.user, without a shell. */
 typedef struct Question {
         SourceNames program;        /* absolute paths, the first that exists counts */
         SourceNames arguments;      /* without the program's own name */

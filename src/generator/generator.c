@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* hugeplan-generator: makes each database unit wait for its own reservation, and mounts of huge pages
- * for those that take them so.
+ * for those that take them so; and says as whom our unit asks a database how much it needs.
  *
  * systemd.generator(7): runs before any unit is loaded, beside the other generators, with nothing
  * but the root file system. systemd does not act on its exit code, and since 254 a crash takes the other
@@ -10,13 +10,14 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "host/config_load.h"
+#include "host/host_sources.h"
 #include "host/mounts.h"
 #include "host/probe.h"
 #include "host/root.h"
 #include "model/exit_code.h"
 #include "model/names.h"
 #include "systemd/dropin_check.h"
-#include "units/dropin.h"
+#include "units/asker.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -121,6 +122,7 @@ static void say_problems(Arena *arena, const Root *root, const Diags *problems) 
 typedef struct Wanted {
         const Config *config;
         Dropins dropins;
+        Dropins askers;
         MountUnits mounts;
         Diags obstacles; /* to other mounts */
         ReadFault fault; /* of what was read for it; error 0: none */
@@ -147,8 +149,10 @@ static Wanted find_once(Arena *arena, const Root *root) {
 
         root_forget_fault(root);
         const DropinInput input = dropin_input(root, arena, wanted.config, HUGEPLANCTL);
+        HostSources sources = host_sources(root);
 
         wanted.dropins = dropins_make(arena, &input);
+        wanted.askers = askers_make(arena, wanted.config, &sources.sources);
         find_mounts(arena, root, &wanted);
         wanted.fault = wanted.config->fault.error < 0 ? wanted.config->fault
                                                       : root_fault(root, arena);
@@ -192,6 +196,8 @@ static int generate(const Root *root, const Root *output) {
                 say(root, LOG_WARNING, "%s", diag_format(arena, obstacle));
         VEC_FOREACH(dropin, &wanted.dropins)
                 is_done = write_dropin(arena, root, output, dropin) == 0 && is_done;
+        VEC_FOREACH(asker, &wanted.askers)
+                is_done = write_dropin(arena, root, output, asker) == 0 && is_done;
         /* What is in the place of a mount is not known where something could not be read. */
         if (wanted.fault.error == 0)
                 VEC_FOREACH(unit, &wanted.mounts)
@@ -212,7 +218,8 @@ static const char usage[] =
         "hugeplan-generator [--root=DIR] NORMAL-DIR [EARLY-DIR LATE-DIR]\n"
         "\n"
         "Writes UNIT.d/" NAME_DROPIN " into NORMAL-DIR for every unit named in /etc/hugeplan.d,\n"
-        "so that the unit waits for its own huge pages, and a mount unit for every Mount=.\n"
+        "so that the unit waits for its own huge pages, a mount unit for every Mount=, and as whom\n"
+        "a database with Memory=auto is asked.\n"
         "Called by systemd; see hugepland(8).";
 
 int main(int argc, char **argv) {

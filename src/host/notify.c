@@ -22,16 +22,25 @@ static socklen_t address_of(const char *name, struct sockaddr_un *ret) {
         return (socklen_t) (offsetof(struct sockaddr_un, sun_path) + length + (name[0] == '/'));
 }
 
-void notify_extend_timeout(uint64_t usec) {
+static void notify(const char *text) {
         const char *name = getenv("NOTIFY_SOCKET");
         struct sockaddr_un address;
         socklen_t size = name ? address_of(name, &address) : 0;
-        char text[64];
-        int length = snprintf(text, sizeof(text), "EXTEND_TIMEOUT_USEC=%" PRIu64, usec);
         int fd = size > 0 ? socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1;
 
         if (fd < 0)
                 return;
-        (void) !sendto(fd, text, (size_t) length, MSG_NOSIGNAL, (struct sockaddr *) &address, size);
+        (void) !sendto(fd, text, strlen(text), MSG_NOSIGNAL, (struct sockaddr *) &address, size);
         close(fd);
+}
+
+void notify_extend_timeout(uint64_t usec) {
+        char text[64];
+
+        snprintf(text, sizeof(text), "EXTEND_TIMEOUT_USEC=%" PRIu64, usec);
+        notify(text);
+}
+
+void notify_ready(void) {
+        notify("READY=1");
 }

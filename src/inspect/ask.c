@@ -14,7 +14,12 @@ enum { SENTENCE_BYTES_MAX = 200 /* of what is quoted */ };
 
 static const char search_path[] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
+/* Who has no rights to give up asks as himself, where it may be anybody. */
 static const char *find_person(Arena *arena, const Question *question, Person *ret) {
+        if (text_equals(question->user, QUESTION_ANYBODY) && geteuid() != 0) {
+                owner_ourselves(arena, ret);
+                return NULL;
+        }
         if (question->user)
                 return owner_find_user(arena, question->user, ret);
         if (question->data_directory)

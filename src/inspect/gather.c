@@ -67,8 +67,7 @@ static const char *send_reader(Arena *arena, Errand *errand, Figures *ret) {
 }
 
 /* What was found by a guess says whose it is: whoever owns the configuration. */
-static bool find_better(Arena *arena, const Figures *found, const Person *guess, Person *ret) {
-        const Gathered *gathered = found->items[0].gathered;
+static bool find_better(Arena *arena, const Gathered *gathered, const Person *guess, Person *ret) {
         const char *const paths[] = {gathered->config_file, gathered->data_directory};
 
         for (size_t i = 0; i < ARRAY_LEN(paths); i++)
@@ -82,11 +81,19 @@ static const char *gather_as(Arena *arena, Errand *errand, bool is_guess, Figure
         const char *wrong = send_reader(arena, errand, ret);
         Person better = {};
 
-        if (wrong || !is_guess || !find_better(arena, ret, errand->person, &better))
+        if (wrong || !is_guess ||
+            !find_better(arena, ret->items[0].gathered, errand->person, &better))
                 return wrong;
         errand->person = &better;
         *ret = (Figures){};
         return send_reader(arena, errand, ret);
+}
+
+const char *gather_whose(Arena *arena, const Gathered *gathered) {
+        Person us = {}, better = {};
+
+        owner_ourselves(arena, &us);
+        return find_better(arena, gathered, &us, &better) ? owner_say_other(arena, &better) : NULL;
 }
 
 static void gather_there(const Gatherer *gatherer, Arena *arena, const Engine *engine,

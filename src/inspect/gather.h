@@ -14,3 +14,7 @@ typedef struct OwnerGatherer {
 
 /* ROOT must outlive it. */
 OwnerGatherer gather_as_owner(const Root *root);
+
+/* Where we read as who was a guess (owner_why_not_us()), and what we found says that it is another's: a
+ * sentence; else NULL. */
+const char *gather_whose(Arena *arena, const Gathered *gathered);

@@ -14,6 +14,9 @@
 
 enum {
         NOBODY = 65534,
+        /* Whom systemd makes up for a single run, and who owns nothing: DynamicUser= in systemd.exec(5). */
+        DYNAMIC_FIRST = 61184,
+        DYNAMIC_LAST = 65519,
         SENTENCE_BYTES_MAX = 200, /* of what is quoted */
 };
 
@@ -40,6 +43,10 @@ static void take_ids(Arena *arena, uid_t uid, gid_t gid, Person *ret) {
                 .name = arena_printf(arena, "%u", uid),
                 .home = "/",
         };
+}
+
+void owner_ourselves(Arena *arena, Person *ret) {
+        take_ids(arena, geteuid(), getegid(), ret);
 }
 
 const char *owner_find_user(Arena *arena, const char *name, Person *ret) {
@@ -86,15 +93,11 @@ static bool find_by_path(Arena *arena, const EngineTarget *target, Person *ret) 
                (target->data_directory && !owner_of_path(arena, target->data_directory, ret));
 }
 
-const char *owner_of_target(const Root *root, Arena *arena, const Engine *engine,
-                            const EngineTarget *target, Person *ret, bool *ret_is_guess) {
+static const char *find_owner(const Root *root, Arena *arena, const Engine *engine,
+                              const EngineTarget *target, Person *ret, bool *ret_is_guess) {
         const char *user = target->user, *wrong = NULL;
 
         *ret_is_guess = false;
-        if (geteuid() != 0) {
-                take_ids(arena, geteuid(), getegid(), ret);
-                return NULL;
-        }
         if (!user && target->unit)
                 user = user_of_unit(root, arena, target->unit);
         if (user) {
@@ -109,9 +112,44 @@ const char *owner_of_target(const Root *root, Arena *arena, const Engine *engine
         return wrong;
 }
 
+const char *owner_of_target(const Root *root, Arena *arena, const Engine *engine,
+                            const EngineTarget *target, Person *ret, bool *ret_is_guess) {
+        if (geteuid() == 0)
+                return find_owner(root, arena, engine, target, ret, ret_is_guess);
+        owner_ourselves(arena, ret);
+        *ret_is_guess = false;
+        return NULL;
+}
+
+static bool is_nobody(uid_t uid) {
+        return uid == NOBODY || (uid >= DYNAMIC_FIRST && uid <= DYNAMIC_LAST);
+}
+
+const char *owner_say_other(Arena *arena, const Person *owner) {
+        Person us = {};
+
+        owner_ourselves(arena, &us);
+        return arena_printf(
+                arena,
+                "it belongs to %s, and would be asked as %s; name the owner in User=, then "
+                "run 'systemctl daemon-reload'",
+                is_nobody(owner->uid) ? "root, as whom nothing is asked" : owner->name,
+                is_nobody(us.uid) ? "nobody in particular" : us.name);
+}
+
+const char *owner_why_not_us(const Root *root, Arena *arena, const Engine *engine,
+                             const EngineTarget *target, bool *ret_is_guess) {
+        Person owner = {};
+        const char *wrong = find_owner(root, arena, engine, target, &owner, ret_is_guess);
+
+        if (wrong || owner.uid == geteuid() || (is_nobody(owner.uid) && is_nobody(geteuid())))
+                return wrong;
+        return owner_say_other(arena, &owner);
+}
+
 void owner_to_read(Arena *arena, const char *path, Person *ret) {
         if (geteuid() != 0)
-                take_ids(arena, geteuid(), getegid(), ret);
+                owner_ourselves(arena, ret);
         else if (owner_of_path(arena, path, ret) || ret->uid == 0 || ret->gid == 0)
                 take_ids(arena, NOBODY, NOBODY, ret);
 }

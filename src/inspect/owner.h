@@ -20,6 +20,9 @@ typedef struct Person {
         int n_groups;
 } Person;
 
+/* Who runs this process. */
+void owner_ourselves(Arena *arena, Person *ret);
+
 /* By name or number; NULL, or a sentence. */
 const char *owner_find_user(Arena *arena, const char *name, Person *ret);
 
@@ -35,6 +38,14 @@ void owner_to_read(Arena *arena, const char *path, Person *ret);
  * ourselves. *RET_IS_GUESS: nothing says so, and what he finds may. NULL, or a sentence. */
 const char *owner_of_target(const Root *root, Arena *arena, const Engine *engine,
                             const EngineTarget *target, Person *ret, bool *ret_is_guess);
+
+/* Why we, who are not root, are not whom owner_of_target() would find if we were, as a sentence; NULL: we are, or
+ * neither is anybody in particular. */
+const char *owner_why_not_us(const Root *root, Arena *arena, const Engine *engine,
+                             const EngineTarget *target, bool *ret_is_guess);
+
+/* What is to be done about files of OWNER, which we read as somebody else. A sentence. */
+const char *owner_say_other(Arena *arena, const Person *owner);
 
 /* Why a file or directory with these ids and this mode may be written by others than root and PERSON; NULL:
  * it may not. */

@@ -2,14 +2,14 @@
 
 /* What processes answer that have read strangers' files, or are strangers' programs: whoever wrote the files
  * may have the reader. The first byte says which: 'f' figures, 'o' entries of oratab, 'a' rows of alert logs,
- * all of them JSON; 'p' what postgres prints of its size, 'v' what a server prints of its version.
+ * 'l' what the owner says in all, all of them JSON; 'p' what postgres prints of its size, 'v' what a server prints of its version.
  *
  * Whatever they say: it is refused, or can be printed, comes back the same from its own JSON, and stays
  * within the lines of the file that is written of it. */
 
 #include "base/size.h"
 #include "demand/figure_json.h"
-#include "demand/learned.h"
+#include "demand/lesson_json.h"
 #include "engines/oracle/oracle_instances.h"
 #include "fuzz/fuzz.h"
 #include "inspect/alert_logs.h"
@@ -132,6 +132,32 @@ static void read_figures(Arena *arena, const json_t *json) {
         check_lesson(arena, &figures);
 }
 
+/* What the owner has said is kept by root, who is told of nothing else. */
+static void read_lesson(Arena *arena, const json_t *json) {
+        Lesson lesson, again;
+
+        if (lesson_from_json(arena, json, instance_before(), page_sizes, ARRAY_LEN(page_sizes),
+                             &lesson) < 0)
+                return;
+        require_printable(lesson.wrong);
+        require_printable(lesson.unasked);
+        require(lesson.wrong || lesson.figures.n > 0);
+        if (!lesson.wrong) {
+                check_figures(arena, &lesson.figures);
+                check_figures(arena, &lesson.by_rule);
+                check_lesson(arena, &lesson.figures);
+        }
+        json_t *same = lesson_to_json(arena, &lesson);
+
+        require(lesson_from_json(arena, same, instance_before(), page_sizes, ARRAY_LEN(page_sizes),
+                                 &again) == 0);
+        json_t *more = lesson_to_json(arena, &again);
+
+        require(json_equal(same, more));
+        json_decref(same);
+        json_decref(more);
+}
+
 /* ---- Oracle's ---- */
 
 static void read_entries(Arena *arena, const json_t *json) {
@@ -167,6 +193,8 @@ static void read_json(Arena *arena, char kind, const void *bytes, size_t size) {
 
         if (json && kind == 'f')
                 read_figures(arena, json);
+        else if (json && kind == 'l')
+                read_lesson(arena, json);
         else if (json && kind == 'o')
                 read_entries(arena, json);
         else if (json)
@@ -208,7 +236,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
         if (size == 0)
                 return 0;
-        if (strchr("foa", *data))
+        if (strchr("fola", *data))
                 read_json(arena, (char) *data, data + 1, size - 1);
         else if (*data == 'p')
                 read_size(arena, fuzz_text(arena, data + 1, size - 1));

@@ -184,12 +184,33 @@ class PrivilegeTest(unittest.TestCase):
         self.assertIn("CapPrm:\t0000000000000000", ran)
         self.assertIn("CapEff:\t0000000000000000", ran)
 
-    def test_with_the_capabilities_of_the_unit(self) -> None:
+    def test_with_few_capabilities(self) -> None:
         self.prepare_server("")
         done = subprocess.run(
             ["setpriv", "--bounding-set=-all,+setuid,+setgid,+kill", "--inh-caps=-all", hugeplanctl,
              "explain", "--json=short", "pg"], capture_output=True, text=True, check=False)
         self.assertTrue(json.loads(done.stdout)["found"]["exact"], done.stdout)
+
+    def ask(self, user: int) -> dict[str, object]:
+        """As hugeplan-ask@.service, which is the owner from its beginning."""
+        done = self.ctl("ask", "pg", user=user, group=user, extra_groups=[], stdin=subprocess.DEVNULL)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+    def test_owner_from_the_beginning(self) -> None:
+        self.prepare_server("")
+        found = self.ask(OWNER)
+        self.assertIsNone(found["wrong"], found)
+        self.assertTrue(found["figures"]["figures"][0]["exact"], found)
+        ran = pathlib.Path("/tmp/hugeplan-privilege-ran").read_text()
+        self.assertTrue(ran.startswith(f"{OWNER}\n"), ran)
+        self.assertIn("NoNewPrivs:\t1", ran)
+
+    def test_somebody_else_from_the_beginning(self) -> None:
+        self.prepare_server("")
+        self.assertIn("it belongs to daemon", self.ask(MALLORY)["wrong"])
+        self.assertEqual(self.ctl("ask", "pg").returncode, 1)  # never as root
+        self.assertFalse(pathlib.Path("/tmp/hugeplan-privilege-ran").exists())
 
     def test_settings_of_third_parties(self) -> None:
         """Who wrote an option has the server run his code: shared_preload_libraries."""

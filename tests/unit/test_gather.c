@@ -4,6 +4,7 @@
 
 #include "demand/figure_json.h"
 #include "inspect/gather.h"
+#include "inspect/owner.h"
 #include "support/tree.h"
 
 #include <sys/stat.h>
@@ -96,6 +97,39 @@ static void test_not_his(void **state) {
         assert_contains(figure->gathered->untrusted, "/third belongs to user 7");
 }
 
+/* ---- whether we are the owner, for our own unit ---- */
+
+static const char *why_not_us(const Tree *tree, const EngineTarget *target) {
+        bool is_guess;
+
+        return owner_why_not_us(tree->root, tree->arena, engine_find("postgresql"), target,
+                                &is_guess);
+}
+
+static void test_whose(void **state) {
+        const Tree *tree = *state;
+        bool is_root = geteuid() == 0;
+        Gathered gathered = {.config_file = tree_path(tree, "/x.conf")};
+        const EngineTarget ours = {.user = arena_printf(tree->arena, "%u", geteuid())};
+        const EngineTarget others = {.user = geteuid() == 1 ? "2" : "1"};
+
+        assert_contains(why_not_us(tree, &others), "name the owner in User=");
+        if (is_root)
+                assert_contains(why_not_us(tree, &ours),
+                                "it belongs to root, as whom nothing is asked");
+        else
+                assert_null(why_not_us(tree, &ours));
+        assert_contains(why_not_us(tree, &(EngineTarget){.user = "no-such-user-here"}),
+                        "there is no user");
+        /* What was found belongs to us, or to another. */
+        tree_write(tree, "/x.conf", "");
+        assert_null(gather_whose(tree->arena, &gathered));
+        if (is_root) {
+                assert_int_equal(chown(tree_path(tree, "/x.conf"), 7, 7), 0);
+                assert_contains(gather_whose(tree->arena, &gathered), "it belongs to ");
+        }
+}
+
 /* ---- the answer of one who has the reader ---- */
 
 static int take(Arena *arena, const char *text, Figures *ret) {
@@ -149,9 +183,8 @@ static void test_answers(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                TREE_TEST(test_own_files),
-                TREE_TEST(test_no_regular_files),
-                TREE_TEST(test_not_his),
+                TREE_TEST(test_own_files), TREE_TEST(test_no_regular_files),
+                TREE_TEST(test_not_his),   TREE_TEST(test_whose),
                 TREE_TEST(test_answers),
         };
 

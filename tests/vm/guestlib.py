@@ -261,9 +261,7 @@ def check_units(*others: str) -> None:
                 if name.endswith(".service") and not name.startswith("hugeplan-vm")]
     done = sh(f"systemd-analyze security --no-pager {' '.join(services)}")
     rated = re.findall(r"exposure level for (\S+): ([\d.]+)", done.stdout)
-    # What asks databases has to become their owners.
-    exposed = [f"{name} {rate}" for name, rate in rated
-               if float(rate) > (1.6 if name.startswith("hugeplan-ask@") else 0.8)]
+    exposed = [f"{name} {rate}" for name, rate in rated if float(rate) > 0.8]
     weak = [line for line in done.stdout.splitlines() if "✗" in line or "→" in line]
     check(len(rated) == len(services) and not exposed, "their exposure is 0.8 or less",
           "\n".join([*exposed, *weak]))

@@ -39,10 +39,10 @@ static void add_program_of_unit(Arena *arena, const char *unit_name, const Sourc
                 *vec_push(arena, programs) = words.items[0];
 }
 
-/* The server's program NAME, asked for its version. It needs no rights for that. */
+/* The server's program NAME, asked for its version. */
 static void ask_version(Arena *arena, const EngineTarget *target, const Sources *sources,
                         const char *name, Question *ret) {
-        *ret = (Question){.user = "nobody"};
+        *ret = (Question){.user = QUESTION_ANYBODY};
         if (target->unit)
                 add_program_of_unit(arena, target->unit, sources, name, &ret->program);
         *vec_push(arena, &ret->program) = arena_printf(arena, "/usr/bin/%s", name);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """PostgreSQL with Memory=auto: before each start it is learned what the server itself says, the reservation
-grows when shared_buffers is raised, and the next boot reserves early what was learned. Debian 13 learns
-in `sizes`."""
+grows when shared_buffers is raised, and the next boot reserves early what was learned. Who asks is the
+database's owner, who may say what he likes."""
 
 import re
 from pathlib import Path
@@ -21,6 +21,7 @@ from guestlib import (
     status,
     thp,
     unit,
+    wait_for,
 )
 from memory import CONFIG, configure, pools_witness, witnessed
 from scenario import Boot, Node, Scenario
@@ -74,7 +75,7 @@ def learned() -> int:
 
 def told(*words: str) -> bool:
     """Whether our unit's log has a line with all of these words."""
-    lines = [str(entry.get("MESSAGE")) for entry in journal("-u", "hugeplan-ask@*")]
+    lines = [str(entry.get("MESSAGE")) for entry in journal("-u", "hugeplan-learn@*")]
     return any(all(word in line for word in words) for line in lines)
 
 
@@ -109,7 +110,9 @@ def learns() -> None:
           "first start: with file and line", text)
     counters_agree(exact, "first start")
     check_postgresql(installed_postgresql(), FIRST * MIB, set(pools()))
+    asked_as_owner()
     grows(exact)
+    says_what_he_likes()
     learns_while_it_runs()
     keeps_its_last_figure()
     another_version_has_another_wish()
@@ -128,6 +131,41 @@ def grows(before: int) -> None:
     systemctl("start", "it starts again")
     check_equal(LEARNED.stat().st_mtime_ns, stamp, "again: nothing is written")
     counters_agree(raised, "again")
+
+
+def asked_as_owner() -> None:
+    """By two units of ours: one has no rights but the owner's, the other is root without any."""
+    ask, learn = "hugeplan-ask@pg-main.service", "hugeplan-learn@pg-main.service"
+    check_equal(output(f"systemctl show -P User {ask}").strip(), "postgres", "who asks is the owner")
+    ran = [entry for entry in journal("-u", ask) if entry.get("_COMM") == "hugeplanctl"]
+    check(all(entry.get("_UID") != "0" for entry in ran), "and nothing there was root", ran)
+    for name in (ask, learn):
+        done = sh(f"systemd-analyze security --no-pager --threshold=8 {name}")
+        check(done.returncode == 0, f"{name}: its exposure is 0.8 or less", said(done)[-80:])
+    check(wait_for(lambda: not Path("/run/hugeplan-learn/pg-main").exists(), 10),
+          "nothing is left of what was said")
+
+
+def says_what_he_likes() -> None:
+    """Whatever comes instead of an answer, the last figure is kept and the database starts."""
+    pages = learned()
+    override = Path("/run/systemd/system/hugeplan-ask@pg-main.service.d/99-owner.conf")
+    override.parent.mkdir(parents=True, exist_ok=True)
+    for what, command, word in (
+        ("too much", "exec yes", "says too much"),
+        ("nonsense", "echo '{\"wrong\": 1}'", "gave no proper answer"),
+        ("nothing", "exit 1", "gave no answer"),
+        ("nothing, by a child", "exec sleep infinity & exit 0", "gave no answer"),
+    ):
+        override.write_text(f"[Service]\nExecStart=\nExecStart=/bin/sh -c {command!r}\n")
+        output("systemctl daemon-reload")
+        systemctl("restart", f"the owner says {what}: PostgreSQL starts")
+        check(wait_for(lambda word=word: told("pg-main keeps its last figure", word), 10),
+              f"the owner says {what}: our unit's log tells",
+              [entry.get("MESSAGE") for entry in journal("-u", "hugeplan-learn@*")][-20:])
+        counters_agree(pages, f"the owner says {what}")
+    override.unlink()
+    output("systemctl daemon-reload; systemctl reset-failed")
 
 
 def learns_while_it_runs() -> None:
@@ -150,7 +188,7 @@ def keeps_its_last_figure() -> None:
     check(done.returncode != 0, "broken: PostgreSQL itself does not start", said(done))
     check(told("pg-main keeps its last figure", f"{pages} pages of 2M"),
           "broken: its last figure is kept, and the log says so",
-          [entry.get("MESSAGE") for entry in journal("-u", "hugeplan-ask@*")][-20:])
+          [entry.get("MESSAGE") for entry in journal("-u", "hugeplan-learn@*")][-20:])
     check_equal((learned(), sum(pools().values())), (pages, pages), "broken: nothing has changed")
     set_shared_buffers(f"{RAISED}MB")
     sh(f"systemctl reset-failed {postgresql()}")
@@ -193,6 +231,7 @@ def remembers() -> None:
 
 SCENARIO = Scenario(
     nodes=(Node("1G"), Node("1G")),
+    more_suites=("trixie",),
     files=FILES,
     enable=("witness.service",),
     boots=(Boot(learns, limit_sec=600), Boot(remembers)),

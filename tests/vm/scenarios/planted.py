@@ -6,10 +6,11 @@ was run as root, for "+" drops User= and not the environment. Here the loader it
 it writes a file for each program that is started in the unit, as whoever that program is."""
 
 import re
+import shutil
 from pathlib import Path
 
 from guestlib import check, check_equal, instance, journal, output, pools, said, sh, unit, wait_for
-from memory import CONFIG
+from memory import CONFIG, configure
 from scenario import Boot, Node, Scenario
 
 UNIT = "planted.service"
@@ -37,7 +38,7 @@ def learned_pages() -> int:
 
 
 def asked() -> list[str]:
-    return [str(entry.get("MESSAGE")) for entry in journal("-u", "hugeplan-ask@planted.service")]
+    return [str(entry.get("MESSAGE")) for entry in journal("-u", "hugeplan-learn@planted.service")]
 
 
 def restart(what: str) -> None:
@@ -86,10 +87,42 @@ def not_asked() -> None:
     output("systemctl unmask --runtime hugeplan-ask@planted.service")
 
 
+def whose() -> None:
+    """No User= tells whose it is, and the generator has no look at its files: who asks finds out."""
+    options_file, instance_text = Path("/etc/owned/my.cnf"), (
+        "[Instance]\nEngine=mariadb\nUnit=owned.service\nConfigFile=/etc/owned/my.cnf\n")
+    figure = CONFIG / "40-owned.conf.d/90-learned.conf"
+    Path("/etc/systemd/system/owned.service").write_text("[Service]\nExecStart=/bin/sleep infinity\n")
+    options_file.parent.mkdir()
+    options_file.write_text(options(64))
+    options_file.chmod(0o600)
+    shutil.chown(options_file, "games", "games")
+    configure("40-owned", instance_text)
+    output("systemctl daemon-reload && hugeplanctl reload")
+    first = figure.read_text()
+    check("Pages=2M:" in first, "whose: reload, as root, finds the owner", first)
+    options_file.write_text(options(128))
+    output("systemctl start owned.service")
+    said_so = [str(entry.get("MESSAGE")) for entry in journal("-u", "hugeplan-learn@owned.service")]
+    check(any("it belongs to games" in line and "User=" in line for line in said_so),
+          "whose: before a start somebody else is asked, and says whose it is", said_so)
+    check_equal(figure.read_text(), first, "whose: and nothing is learned")
+    output("systemctl stop owned.service && hugeplanctl learn owned")
+    second = figure.read_text()
+    check(second != first, "whose: by hand, as root, it is", second)
+    configure("40-owned", f"{instance_text}User=games\n")
+    options_file.write_text(options(64))
+    output("systemctl daemon-reload && systemctl start owned.service")
+    check(figure.read_text() != second, "whose: named in User=, the owner is asked before a start",
+          figure.read_text())
+    output("systemctl stop owned.service")
+
+
 def planted() -> None:
     nobody_becomes_root()
     retried()
     not_asked()
+    whose()
 
 
 SCENARIO = Scenario(

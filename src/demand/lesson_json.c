@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "demand/lesson_json.h"
+
+#include "demand/figure_json.h"
+
+#include <string.h>
+
+enum { VERSION_LENGTH_MAX = 40 };
+
+/* ---- out ---- */
+
+/* They were made from what the others say that they were made from: once is enough. */
+static json_t *bare_figures_to_json(Arena *arena, const Figures *figures) {
+        Gathered *nothing = ARENA_NEW(arena, Gathered);
+        Figures bare = {};
+
+        nothing->problems = diags_in(arena);
+        VEC_FOREACH(figure, figures) {
+                Figure *copy = vec_push(arena, &bare);
+
+                *copy = *figure;
+                copy->gathered = nothing;
+        }
+        return figures_to_json(arena, &bare);
+}
+
+json_t *lesson_to_json(Arena *arena, const Lesson *lesson) {
+        bool has_figures = !lesson->wrong && lesson->by_rule.n > 0;
+
+        return json_pack(
+                "{so so so sb so so}", "wrong", figure_string_to_json(arena, lesson->wrong),
+                "unasked", figure_string_to_json(arena, lesson->wrong ? NULL : lesson->unasked),
+                "version",
+                figure_string_to_json(arena, lesson->wrong || has_figures ? NULL : lesson->version),
+                "mapped", has_figures && lesson->is_mapped, "byRule",
+                has_figures ? figures_to_json(arena, &lesson->by_rule) : json_null(), "figures",
+                has_figures ? bare_figures_to_json(arena, &lesson->figures) : json_null());
+}
+
+/* ---- in: each returns 0 or -EINVAL ---- */
+
+/* What is wrong is said instead of them. */
+static int take_figures(Arena *arena, const json_t *json, const InstanceConfig *instance,
+                        const uint64_t *page_sizes, size_t n_page_sizes, Figures *ret) {
+        if (n_page_sizes == 0 ||
+            figures_from_json(arena, json, instance->name, page_sizes, n_page_sizes, ret) < 0)
+                return -EINVAL;
+        VEC_FOREACH(figure, ret)
+                if (figure->wrong)
+                        return -EINVAL;
+        return 0;
+}
+
+/* All that is found of an engine that reserves nothing. */
+static int take_version(const Lesson *lesson) {
+        const char *version = lesson->version;
+        size_t length = version ? strlen(version) : 0;
+
+        return length > 0 && length < VERSION_LENGTH_MAX &&
+                               strspn(version, "0123456789.") == length && !lesson->unasked
+                       ? 0
+                       : -EINVAL;
+}
+
+static bool are_exact(const Figures *figures) {
+        VEC_FOREACH(figure, figures)
+                if (!figure->sizing.is_exact)
+                        return false;
+        return true;
+}
+
+static void add_up(Lesson *lesson) {
+        lesson->gathered = lesson->by_rule.items[0].gathered;
+        lesson->version = lesson->gathered->version;
+        lesson->is_exact = are_exact(&lesson->figures);
+        VEC_FOREACH(figure, &lesson->figures)
+                figure->gathered = lesson->gathered;
+}
+
+int lesson_from_json(Arena *arena, const json_t *json, const InstanceConfig *instance,
+                     const uint64_t *page_sizes, size_t n_page_sizes, Lesson *ret) {
+        const json_t *wrong, *unasked, *version, *by_rule, *figures;
+        Lesson lesson = {.instance = instance};
+        int is_mapped;
+
+        if (json_unpack((json_t *) json, "{s:o, s:o, s:o, s:b, s:o, s:o !}", "wrong", &wrong,
+                        "unasked", &unasked, "version", &version, "mapped", &is_mapped, "byRule",
+                        &by_rule, "figures", &figures) < 0 ||
+            figure_string_from_json(arena, wrong, &lesson.wrong) < 0 ||
+            figure_string_from_json(arena, unasked, &lesson.unasked) < 0 ||
+            figure_string_from_json(arena, version, &lesson.version) < 0)
+                return -EINVAL;
+        bool has_figures = !lesson.wrong && instance->memory_kind == MEMORY_AUTO;
+
+        lesson.is_mapped = is_mapped;
+        if (!has_figures && (is_mapped || !json_is_null(by_rule) || !json_is_null(figures)))
+                return -EINVAL;
+        if (has_figures &&
+            (lesson.version ||
+             take_figures(arena, by_rule, instance, page_sizes, n_page_sizes, &lesson.by_rule) <
+                     0 ||
+             take_figures(arena, figures, instance, page_sizes, n_page_sizes, &lesson.figures) < 0))
+                return -EINVAL;
+        if (lesson.wrong && (lesson.unasked || lesson.version))
+                return -EINVAL;
+        if (!lesson.wrong && !has_figures && take_version(&lesson) < 0)
+                return -EINVAL;
+        if (has_figures)
+                add_up(&lesson);
+        *ret = lesson;
+        return 0;
+}

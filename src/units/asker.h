@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* As whom hugeplan-ask@NAME.service runs, which asks a database how much it needs: drop-ins of it, for systemd
+ * knows of no User= of another unit. Where nothing says whose the database is, there is none, and it runs as
+ * nobody in particular (DynamicUser=). The service itself holds that against the rules of inspect/owner.h, with
+ * all file systems mounted and all users known. */
+
+#include "read/accounts.h"
+#include "units/dropin.h"
+
+/* User= of the instance, else of its unit, else the engine's usual user, if there is such an account; never
+ * root, nor nobody, who owns nothing. NULL: nobody in particular. Accounts that are not in this host's files are whom they are called. */
+const char *asker_user(Arena *arena, const InstanceConfig *instance, const Sources *sources,
+                       const Accounts *accounts);
+
+/* One for each instance with Memory=auto that has such a user. */
+Dropins askers_make(Arena *arena, const Config *config, const Sources *sources);
