@@ -93,6 +93,9 @@ typedef struct VarlinkLimits {
 /* For methods that take none. */
 extern const VarlinkParameter varlink_no_parameters[];
 
+/* The name of the first of VALUES, an object, that is not as PARAMETERS have it; NULL: there is none. */
+const char *varlink_parameters_find_fault(const VarlinkParameter *parameters, json_t *values);
+
 /* ---- the server ---- */
 
 /* INTERFACES without org.varlink.service; they and INFO's strings must outlive the server. NULL with
