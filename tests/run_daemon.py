@@ -110,7 +110,10 @@ class Kernel(threading.Thread):
         """Alone with the counts, the shim kept out."""
         with (self.root / ".lock").open("a") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
-            yield
+            try:
+                yield
+            finally:
+                fcntl.flock(file, fcntl.LOCK_UN)  # who was forked meanwhile has the file open, too
 
     def react(self, pool: pathlib.Path, now: int) -> None:
         more = now - self.known(pool)

@@ -13,6 +13,8 @@ import contextlib
 import json
 import os
 import re
+import resource
+import select
 import signal
 import socket
 import struct
@@ -20,7 +22,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 
-from run_daemon import MIB, PATIENCE, SOCKET, STATE, Host, check, main, replace, unlimited
+from run_daemon import MIB, PATIENCE, SOCKET, STATE, Host, check, main, replace, unlimited, wait_until
 
 GROUPS = "sys/fs/cgroup/system.slice"
 PG = "[Instance]\nPages=100\nUnit=pg.service\n"
@@ -414,6 +416,42 @@ def test_many_gates_of_one_user(host: Host, fixture: str = "one-node") -> None:
     os.waitpid(pid, 0)
     os.close(reading)
     check(answer == b"400", f"{answer.decode()} of 400 gates are answered")
+    host.stop(daemon)
+
+
+def test_gates_during_a_reservation(host: Host, fixture: str = "one-node") -> None:
+    """A thousand of one user that wait for a write hold up nobody, and are all answered when the pages stand."""
+    if os.geteuid() != 0:
+        return  # nobody else to be
+    host.config("20-pg.conf", PG)
+    host.stop(host.start())
+    host.config("30-large.conf", "[Instance]\nPages=500\n")
+    os.chmod(host.root.parent, 0o755)
+    path = str(host.path(SOCKET))
+    assert host.kernel
+
+    def gates() -> bytes:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))
+        clients = call_many(path, 1000, WAIT.replace(b'"pg"', b'"large"'))
+        os.write(came[1], b"all")
+        return str(len([each for each in clients if b'"ready"' in hear(each)])).encode()
+
+    came = os.pipe()
+    with host.kernel.shared():  # no write returns meanwhile
+        daemon = host.spawn("prlimit", "--nofile=4096")
+        wait_until("the daemon", lambda: host.path(SOCKET).exists())
+        check(host.status()["host"]["phase"] == "reserving", "a write is under way")
+        crowd = as_user(60001, gates)
+        check(os.read(came[0], 64) == b"all", "they are there")
+        honest = as_user(60010, lambda: hear(call_many(path, 1, WAIT)[0]))
+        check(not select.select([crowd[1], honest[1]], [], [], 0.5)[0], "they wait")
+    check(b'"ready"' in os.read(honest[1], 65536), "another user's is answered")
+    answer = os.read(crowd[1], 64)
+    check(answer == b"1000", f"{answer.decode()} of 1000 gates are answered")
+    for pid, reading in (crowd, honest):
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        os.close(reading)
     host.stop(daemon)
 
 

@@ -94,45 +94,6 @@ void varlink_call_keep_place(VarlinkCall *call) {
 
 /* ---- finding the method ---- */
 
-const VarlinkParameter varlink_no_parameters[] = {{0}};
-
-static bool parameter_fits(const VarlinkParameter *parameter, const json_t *value) {
-        static const unsigned json_types[] = {
-                [VARLINK_BOOL] = 1 << JSON_TRUE | 1 << JSON_FALSE,
-                [VARLINK_INT] = 1 << JSON_INTEGER,
-                [VARLINK_FLOAT] = 1 << JSON_REAL | 1 << JSON_INTEGER,
-                [VARLINK_STRING] = 1 << JSON_STRING,
-                [VARLINK_ARRAY] = 1 << JSON_ARRAY,
-                [VARLINK_OBJECT] = 1 << JSON_OBJECT,
-        };
-
-        if (!value || json_is_null(value))
-                return parameter->is_nullable;
-        return 1U << json_typeof(value) & json_types[parameter->type];
-}
-
-static bool parameters_have(const VarlinkParameter *parameters, const char *name) {
-        for (; parameters->name; parameters++)
-                if (strcmp(parameters->name, name) == 0)
-                        return true;
-        return false;
-}
-
-/* The name of the first parameter that is not as declared, or NULL. */
-static const char *parameters_find_fault(const VarlinkParameter *parameters, json_t *values) {
-        const char *name;
-        json_t *value;
-
-        for (const VarlinkParameter *p = parameters; p->name; p++)
-                if (!parameter_fits(p, json_object_get(values, p->name)))
-                        return p->name;
-        json_object_foreach(values, name, value) {
-                if (!parameters_have(parameters, name))
-                        return name;
-        }
-        return NULL;
-}
-
 static const VarlinkInterface *server_find_interface(const VarlinkServer *server, const char *name,
                                                      size_t length) {
         for (size_t i = 0; i < server->n_interfaces; i++)
@@ -166,7 +127,7 @@ static void call_run(VarlinkCall *call, const VarlinkMethod *method,
                 return;
         }
         if (method->parameters)
-                fault = parameters_find_fault(method->parameters, request->parameters);
+                fault = varlink_parameters_find_fault(method->parameters, request->parameters);
         if (fault)
                 varlink_call_error_invalid_parameter(call, fault);
         else

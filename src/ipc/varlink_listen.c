@@ -51,13 +51,15 @@ void server_resume(VarlinkServer *server) {
  * find out, and a flood of one user comes by the thousand. */
 static bool is_worth_place(VarlinkServer *server, int fd, const VarlinkPlace *place) {
         char bytes[512];
+
+        if (place->kind != VARLINK_PLACE_IDLE && server->n_replaced >= REPLACED_PER_DISPATCH)
+                return false;
         ssize_t n = recv(fd, bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT);
         const char *end = n > 0 ? memchr(bytes, '\0', (size_t) n) : NULL;
 
         if (!end || place->kind == VARLINK_PLACE_IDLE)
                 return end;
-        return server->n_replaced < REPLACED_PER_DISPATCH &&
-               call_class(server, bytes, (size_t) (end - bytes)) == 0 && ++server->n_replaced;
+        return call_class(server, bytes, (size_t) (end - bytes)) == 0 && ++server->n_replaced;
 }
 
 static bool server_has_place(VarlinkServer *server, int fd, uid_t uid) {
@@ -67,41 +69,45 @@ static bool server_has_place(VarlinkServer *server, int fd, uid_t uid) {
         return !price || price->user->uid != uid || is_worth_place(server, fd, price);
 }
 
-/* Owns FD. Most clients have sent their call already. Who finds no place is told by a closed connection:
- * whatever he would be told in words would have to be kept for him. */
-static void server_admit(VarlinkServer *server, int fd) {
+/* Most clients have sent their call already. Who finds no place is told by a closed connection: whatever he
+ * would be told in words would have to be kept for him. */
+bool server_admit(VarlinkServer *server, int fd) {
         static const int send_buffer_bytes = SEND_BUFFER_BYTES;
         struct ucred peer = {0};
         socklen_t size = sizeof(peer);
         Connection *c;
 
         if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 ||
-            !server_has_place(server, fd, peer.uid)) {
-                close(fd);
-                return;
-        }
+            !server_has_place(server, fd, peer.uid))
+                return false;
         c = connection_new(server, fd, &peer);
         if (!c)
-                return;
+                return true;
         if (!c->is_trusted)
                 setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &send_buffer_bytes,
                            sizeof(send_buffer_bytes));
         const VarlinkPlace *place = varlink_places_one_too_many(&server->places, &c->place);
 
         if (place == &c->place) {
+                c->is_leaving = true;
                 connection_close(c);
-                return;
+                return true;
         }
         if (place)
                 connection_evict(place->owner);
         connection_turn(c, EPOLLIN);
+        return true;
 }
 
-/* Without descriptors somebody goes who has most; where nobody does, who waits has to wait. */
+/* Without descriptors somebody goes who has no place, or most of them; where nobody does, who waits has to
+ * wait. */
 static void server_want_descriptor(VarlinkServer *server, int error) {
-        const VarlinkPlace *place =
-                error == EMFILE || error == ENFILE ? varlink_places_spare(&server->places) : NULL;
+        bool is_wanted = error == EMFILE || error == ENFILE;
+        const VarlinkPlace *place;
 
+        if (is_wanted && lobby_spare(server))
+                return;
+        place = is_wanted ? varlink_places_spare(&server->places) : NULL;
         if (place)
                 connection_evict(place->owner);
         else
@@ -116,7 +122,8 @@ static void listener_turn(VarlinkServer *server, Source *source, uint32_t events
                 int fd = accept4(source->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
                 if (fd >= 0) {
-                        server_admit(server, fd);
+                        if (!server_admit(server, fd))
+                                lobby_take(server, fd, false);
                         continue;
                 }
                 if (errno == EINTR || errno == ECONNABORTED)

@@ -74,11 +74,6 @@ void source_remove(VarlinkServer *server, Source *source) {
         epoll_ctl(server->epoll_fd, EPOLL_CTL_DEL, source->fd, NULL);
 }
 
-static void source_close(VarlinkServer *server, Source *source) {
-        source_remove(server, source);
-        close(source->fd);
-}
-
 /* ---- the timer: idle connections and paused listeners ---- */
 
 static uint64_t server_next_deadline(const VarlinkServer *server) {
@@ -196,7 +191,11 @@ void connection_close(Connection *c) {
         c->is_doomed = true;
         varlink_places_leave(&server->places, &c->place);
         server_unlink(server, c);
-        source_close(server, &c->source);
+        source_remove(server, &c->source);
+        if (c->is_leaving)
+                lobby_take(server, c->source.fd, true);
+        else
+                close(c->source.fd);
         if (call && call->closed)
                 call->closed(call, call->closed_userdata);
         free(c->call);
@@ -231,7 +230,8 @@ void connection_evict(Connection *c) {
         if (c->is_leaving)
                 return;
         varlink_places_leave(&server->places, &c->place);
-        connection_doom(c);
+        c->is_doomed = true; /* without shutdown(2), of which he would hear */
+        varlink_writer_clear(&c->writer);
         c->is_leaving = true;
         c->next_leaving = server->leaving;
         server->leaving = c;
@@ -462,6 +462,8 @@ VarlinkLimits varlink_limits_default(void) {
                 .kept_per_uid = 1024,
                 .subscriptions_per_uid = 64,
                 .others_message_bytes = 4 * KIB,
+                .lobby = 20480,
+                .pause_usec = USEC_PER_SEC,
                 .message_bytes = 64 * KIB,
                 .output_bytes = MIB,
                 .idle_usec = 45 * USEC_PER_SEC,
@@ -489,7 +491,9 @@ static int server_open(VarlinkServer *server) {
                 return -errno;
         int r = source_add(server, &server->timer, EPOLLIN);
 
-        return r < 0 ? r : source_add(server, &server->wake, EPOLLIN);
+        if (r >= 0)
+                r = source_add(server, &server->wake, EPOLLIN);
+        return r < 0 ? r : lobby_begin(server);
 }
 
 VarlinkServer *varlink_server_new(const VarlinkInterface *const *interfaces, size_t n,
@@ -502,6 +506,7 @@ VarlinkServer *varlink_server_new(const VarlinkInterface *const *interfaces, siz
         server->epoll_fd = -1;
         server->timer = (Source){.fd = -1, .dispatch = timer_turn};
         server->wake = (Source){.fd = -1, .dispatch = wake_turn};
+        server->lobby.timer.fd = -1;
         const VarlinkLimits limits = varlink_limits_default();
 
         varlink_server_set_limits(server, &limits);
@@ -528,9 +533,10 @@ VarlinkServer *varlink_server_free(VarlinkServer *server) {
                 connection_close(server->connections);
         for (Listener *listener = server->listeners, *next; listener; listener = next) {
                 next = listener->next;
-                source_close(server, &listener->source);
+                close(listener->source.fd);
                 free(listener);
         }
+        lobby_end(server);
         if (server->timer.fd >= 0)
                 close(server->timer.fd);
         if (server->wake.fd >= 0)

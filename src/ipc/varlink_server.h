@@ -9,8 +9,8 @@
  * or malformed, delays the loop or other users' clients. With no client connected it never wakes up.
  *
  * Nobody is turned away while there is somebody who has more: where all places are taken, a newcomer gets
- * that of the user with most, what is idle first (varlink_places.h). Who loses it is disconnected, and may
- * come again. Root, and the server's own user, are trusted: they lose nothing and are not counted.
+ * that of the user with most, what is idle first (varlink_places.h). Who loses it is not heard any more, and
+ * disconnected after a pause (varlink_lobby.c); he may come again. Root, and the server's own user, are trusted: they lose nothing and are not counted.
  *
  * org.varlink.service is built in. A client that breaks the protocol loses its connection; one that
  * merely asks for what there is not gets an error. Calls of one connection are answered in order: a
@@ -81,6 +81,8 @@ typedef struct VarlinkLimits {
         size_t kept_per_uid;          /* of these, by varlink_call_keep_place() */
         size_t subscriptions_per_uid; /* calls that wait for further replies */
         size_t others_message_bytes;  /* of one incoming message */
+        size_t lobby; /* connections without a place, as far as there are descriptors for them */
+        uint64_t pause_usec; /* that these are left waiting, at least, before they are closed */
         /* Of everybody. */
         size_t message_bytes;       /* of one incoming message */
         size_t output_bytes;        /* unsent to one client; beyond, it is disconnected */
@@ -90,6 +92,9 @@ typedef struct VarlinkLimits {
 
 /* For methods that take none. */
 extern const VarlinkParameter varlink_no_parameters[];
+
+/* The name of the first of VALUES, an object, that is not as PARAMETERS have it; NULL: there is none. */
+const char *varlink_parameters_find_fault(const VarlinkParameter *parameters, json_t *values);
 
 /* ---- the server ---- */
 
@@ -102,8 +107,8 @@ VarlinkServer *varlink_server_new(const VarlinkInterface *const *interfaces, siz
  * handler. */
 VarlinkServer *varlink_server_free(VarlinkServer *server);
 
-/* 2048 connections, 1536 of one user, 1024 of these kept; 64 subscriptions of one user; messages of 64 KiB,
- * of others than root 4 KiB; 1 MiB out; 45 s idle. */
+/* 2048 connections, 1536 of one user, 1024 of these kept; 64 subscriptions of one user; 20,480 for a second
+ * without a place; messages of 64 KiB, of others than root 4 KiB; 1 MiB out; 45 s idle. */
 VarlinkLimits varlink_limits_default(void);
 
 /* For connections from now on. */

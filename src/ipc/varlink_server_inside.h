@@ -12,6 +12,7 @@
 typedef struct Source Source;
 typedef struct Listener Listener;
 typedef struct Connection Connection;
+typedef struct Lobby Lobby;
 
 /* One descriptor in the epoll set; the first member of what it belongs to. */
 struct Source {
@@ -54,6 +55,13 @@ struct VarlinkCall {
         void *closed_userdata, *drained_userdata;
 };
 
+/* Connections without a place, the oldest first; a ring. */
+struct Lobby {
+        Source timer;
+        struct LobbyGuest *guests; /* NULL: nobody is there */
+        size_t size, first, n;
+};
+
 struct VarlinkServer {
         int epoll_fd;
         Source timer, wake;   /* the second is readable while calls are queued */
@@ -64,6 +72,7 @@ struct VarlinkServer {
         Connection *connections;
         Connection *leaving;
         VarlinkPlaces places;
+        Lobby lobby;
         size_t n_connections;
         size_t n_idle;
         size_t n_replaced; /* in this dispatch */
@@ -115,3 +124,14 @@ void call_take(Connection *c, const char *bytes, size_t length);
 
 /* Watches the listeners again. */
 void server_resume(VarlinkServer *server);
+/* Gives FD a place, and owns it then; false: there is none for it. */
+bool server_admit(VarlinkServer *server, int fd);
+
+/* ---- varlink_lobby.c ---- */
+
+int lobby_begin(VarlinkServer *server);
+void lobby_end(VarlinkServer *server);
+/* Owns FD. IS_HEARD: it had a place before, and is not to get another. */
+void lobby_take(VarlinkServer *server, int fd, bool is_heard);
+/* Sends somebody away, for a descriptor is needed; false: nobody is there. */
+bool lobby_spare(VarlinkServer *server);

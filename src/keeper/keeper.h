@@ -156,6 +156,12 @@ typedef enum GateAnswer {
 /* Whether RUN of the instance's unit was refused already: it has had its rounds. */
 bool keeper_was_refused(const Keeper *keeper, const char *instance, const char *run);
 
-/* *RET_INSTANCE (in ARENA) is its status. MAY_TRY: a round may be run for it. */
-GateAnswer keeper_try_gate(Keeper *keeper, Arena *arena, Gate *gate, bool may_try,
+/* What is so, judged once for all gates that are looked at one right after the other. */
+typedef struct GateView {
+        Arena *arena;         /* its owner's; all that is returned is in it */
+        const Status *status; /* NULL: nothing is judged, or something has changed since */
+} GateView;
+
+/* *RET_INSTANCE is its status. MAY_TRY: a round may be run for it. */
+GateAnswer keeper_try_gate(Keeper *keeper, GateView *view, Gate *gate, bool may_try,
                            StatusInstance *ret_instance, Reason *ret_reason);

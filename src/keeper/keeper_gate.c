@@ -180,8 +180,8 @@ static bool may_try_again(const Keeper *keeper, Gate *gate, bool may_try, uint64
 }
 
 static GateAnswer refuse(Keeper *keeper, const Gate *gate, const Reason *reason) {
-        forget_starting(keeper, gate->instance);
-        if (gate->is_starting) {
+        if (gate->is_starting) { /* who asks ends nothing for who starts */
+                forget_starting(keeper, gate->instance);
                 ledger_note_refusal(keeper->look_arena, keeper->look->ledger, gate->instance,
                                     gate->run, reason->text);
                 keeper_save(keeper);
@@ -189,9 +189,11 @@ static GateAnswer refuse(Keeper *keeper, const Gate *gate, const Reason *reason)
         return GATE_REFUSE;
 }
 
-static GateAnswer judge_starting(Keeper *keeper, Arena *arena, Gate *gate, bool may_try,
-                                 const Status *status, StatusInstance *instance,
-                                 Reason *ret_reason) {
+/* Where it is answered, others' pages are other ones. */
+static GateAnswer judge_starting(Keeper *keeper, GateView *view, Gate *gate, bool may_try,
+                                 StatusInstance *instance, Reason *ret_reason) {
+        Arena *arena = view->arena;
+        const Status *status = view->status;
         const PlanInstance *planned = plan_find(keeper->look->plan, gate->instance);
         bool may_start = verdict_lets_start(instance->verdict);
         ReadFault fault = {};
@@ -207,8 +209,10 @@ static GateAnswer judge_starting(Keeper *keeper, Arena *arena, Gate *gate, bool 
                         return GATE_WAIT;
                 *ret_reason = lack.pages > 0 ? plan_explain_lack(arena, planned, &lack)
                                              : instance->reason;
+                view->status = NULL;
                 return refuse(keeper, gate, ret_reason);
         }
+        view->status = NULL;
         if (!may_start) {
                 *ret_reason = instance->reason;
                 return refuse(keeper, gate, ret_reason);
@@ -241,7 +245,7 @@ bool keeper_was_refused(const Keeper *keeper, const char *instance, const char *
         return false;
 }
 
-GateAnswer keeper_try_gate(Keeper *keeper, Arena *arena, Gate *gate, bool may_try,
+GateAnswer keeper_try_gate(Keeper *keeper, GateView *view, Gate *gate, bool may_try,
                            StatusInstance *ret_instance, Reason *ret_reason) {
         const InstanceConfig *config = config_find(keeper->asked.config, gate->instance);
 
@@ -254,6 +258,7 @@ GateAnswer keeper_try_gate(Keeper *keeper, Arena *arena, Gate *gate, bool may_tr
         gate->is_starting = gate->is_starting && is_new_start(keeper, config, gate);
         if (gate->is_starting && !gate->has_begun) {
                 begin_start(keeper, config, gate);
+                view->status = NULL;
                 if (keeper->fault.error < 0)
                         return GATE_WAIT;
                 /* Pages that its earlier run had elsewhere, for instance. */
@@ -263,11 +268,12 @@ GateAnswer keeper_try_gate(Keeper *keeper, Arena *arena, Gate *gate, bool may_tr
                         return GATE_WAIT;
                 }
         }
-        const Status *status = keeper_judge(keeper, arena, false);
-        *ret_instance = *status_find(status, gate->instance);
+        if (!view->status)
+                view->status = keeper_judge(keeper, view->arena, false);
+        *ret_instance = *status_find(view->status, gate->instance);
         if (ret_instance->verdict == VERDICT_PENDING)
                 return GATE_WAIT;
-        return gate->is_starting ? judge_starting(keeper, arena, gate, may_try, status,
-                                                  ret_instance, ret_reason)
-                                 : judge_asking(keeper, gate, may_try, ret_instance, ret_reason);
+        return gate->is_starting
+                       ? judge_starting(keeper, view, gate, may_try, ret_instance, ret_reason)
+                       : judge_asking(keeper, gate, may_try, ret_instance, ret_reason);
 }

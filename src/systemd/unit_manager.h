@@ -7,7 +7,7 @@
  * connection is closed with the query, so that nothing is left to wake up for. */
 
 #include "host/root.h"
-#include "units/loaded_unit.h"
+#include "systemd/unit_property.h"
 
 #include <systemd/sd-bus.h>
 #include <systemd/sd-event.h>
@@ -21,12 +21,6 @@ bool unit_manager_exists(const Root *root);
  * moment on, else by the system bus. Negative errno where there is nobody to be asked. */
 int unit_manager_connect(const Root *root, Arena *arena, sd_bus **ret);
 void unit_manager_disconnect(sd_bus **bus); /* for CLEANUP() */
-
-/* What is to be known of a unit. */
-enum {
-        UNIT_QUERY_LOADED = 1, /* what its gates and its instances depend on */
-        UNIT_QUERY_RUN = 2, /* its present run: whether it is starting, by whom, and its policy */
-};
 
 /* Asks for the units called NAMES. Does not wait; everything is on its way at once. What is answered
  * will be in ARENA, which must outlive the query. Negative errno where there is

@@ -369,8 +369,8 @@ static bool is_starting(const History *history, const Unit *unit, const char *in
 /* With the rounds that are run for a gate that has to wait. */
 static GateAnswer try_gate(History *history, Arena *arena, Gate *gate, StatusInstance *ret_status,
                            Reason *ret_reason) {
-        GateAnswer answer =
-                keeper_try_gate(history->keeper, arena, gate, true, ret_status, ret_reason);
+        GateAnswer answer = keeper_try_gate(history->keeper, &(GateView){.arena = arena}, gate,
+                                            true, ret_status, ret_reason);
 
         if (answer == GATE_WAIT && !model_root_is_dead(history->root)) {
                 memset(history->lowered, 0, sizeof(history->lowered));
@@ -470,7 +470,8 @@ void daemon_claim_start(History *history, Unit *unit) {
         };
 
         say(history, "      %s says that it starts %s again", unit->name, instance);
-        keeper_try_gate(history->keeper, arena, &gate, true, &status, &reason);
+        keeper_try_gate(history->keeper, &(GateView){.arena = arena}, &gate, true, &status,
+                        &reason);
         daemon_verify(history, false);
         if (gate.is_starting)
                 break_off(history, "started twice", "%s is believed to start %s again", unit->name,

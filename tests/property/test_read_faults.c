@@ -190,8 +190,8 @@ static void pass_gate(Host *host) {
         for (unsigned i = 0; i < 4; i++) {
                 StatusInstance instance;
                 Reason reason;
-                GateAnswer answer =
-                        keeper_try_gate(host->keeper, host->arena, &gate, true, &instance, &reason);
+                GateAnswer answer = keeper_try_gate(host->keeper, &(GateView){.arena = host->arena},
+                                                    &gate, true, &instance, &reason);
 
                 require(host, answer != GATE_GONE, "a gate is told that there is no instance");
                 require(host, answer != GATE_REFUSE, "a gate is refused for what was not read");

@@ -493,7 +493,8 @@ static const char *try_gate(Play *play, Gate *gate, bool may_try) {
         StatusInstance instance = {};
         Reason reason = {};
 
-        switch (keeper_try_gate(play->keeper, arena, gate, may_try, &instance, &reason)) {
+        switch (keeper_try_gate(play->keeper, &(GateView){.arena = arena}, gate, may_try, &instance,
+                                &reason)) {
         case GATE_PASS:
                 return instance.verdict == VERDICT_DEGRADED ? "degraded" : "pass";
         case GATE_WAIT:

@@ -999,6 +999,7 @@ static void set_limits(const Fixture *f, size_t connections, size_t per_uid) {
         limits.per_uid = per_uid;
         limits.kept_per_uid = per_uid;
         limits.subscriptions_per_uid = 3;
+        limits.lobby = 0;
         varlink_server_set_limits(f->server, &limits);
 }
 
@@ -1099,6 +1100,88 @@ static void test_who_loses_his_place(void **state) {
         close(kept);
         close_all(order, ARRAY_LEN(order));
         close_all(new, ARRAY_LEN(new));
+        assert_connections(f, 0);
+}
+
+static bool can_open(rlim_t n) {
+        struct rlimit files;
+
+        if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_max < n)
+                return false;
+        files.rlim_cur = MAX(files.rlim_cur, n);
+        return setrlimit(RLIMIT_NOFILE, &files) == 0;
+}
+
+/* Who has no place is left waiting, not heard; then there may be one for him, unless he was heard before. */
+static void test_lobby(void **state) {
+        Fixture *f = *state;
+        VarlinkLimits limits = varlink_limits_default();
+        int first[2], later[3], last;
+
+        if (geteuid() != 0 || !can_open(4096))
+                skip(); /* needs clients of several users */
+        limits.connections = 16;
+        limits.per_uid = 2;
+        limits.lobby = ARRAY_LEN(later);
+        limits.pause_usec = 100 * USEC_PER_MSEC;
+        varlink_server_set_limits(f->server, &limits);
+        for (size_t i = 0; i < ARRAY_LEN(first); i++)
+                first[i] = connect_as(f, OTHER_UID);
+        for (size_t i = 0; i < ARRAY_LEN(later); i++)
+                later[i] = connect_as(f, OTHER_UID);
+        pump(f);
+        last = connect_as(f, OTHER_UID);
+        assert_hung_up(f, last); /* there are too many, even so */
+        assert_connections(f, ARRAY_LEN(first));
+        for (size_t i = 0; i < ARRAY_LEN(later); i++)
+                assert_silent(f, later[i]);
+        call(f, later[1], "Echo", "");
+        assert_silent(f, later[1]);
+        pump_for(f, 150);
+        assert_hung_up(f, later[0]);
+        assert_hears(f, later[1], "{\"parameters\":{}}");
+        assert_hung_up(f, later[2]);
+        assert_served(f, first[1]);
+        pump_for(f, 150);
+        assert_hung_up(f, first[0]); /* whose place it was */
+        assert_connections(f, 2);
+        assert_false(server_is_ready(f, 50)); /* nobody is waited for any more */
+        close_all(first, ARRAY_LEN(first));
+        close_all(later, ARRAY_LEN(later));
+        close(last);
+        assert_connections(f, 0);
+}
+
+/* Where descriptors run out, who waits without a place goes first. */
+static void test_lobby_without_descriptors(void **state) {
+        Fixture *f = *state;
+        VarlinkLimits limits = varlink_limits_default();
+        struct rlimit before, now;
+        int first, waiting, root;
+
+        if (geteuid() != 0 || !can_open(4096))
+                skip(); /* needs clients of several users */
+        limits.connections = 16;
+        limits.per_uid = 1;
+        varlink_server_set_limits(f->server, &limits);
+        first = connect_as(f, OTHER_UID);
+        waiting = connect_as(f, OTHER_UID);
+        assert_silent(f, waiting);
+        root = open_client();
+        getrlimit(RLIMIT_NOFILE, &before);
+        now = before;
+        now.rlim_cur = (rlim_t) root +
+                       2; /* one more, and then accept(2) fails even where nobody waits */
+        setrlimit(RLIMIT_NOFILE, &now);
+        connect_to(f, root);
+        pump(f);
+        setrlimit(RLIMIT_NOFILE, &before);
+        assert_hung_up(f, waiting);
+        assert_served(f, root);
+        assert_served(f, first);
+        close(first);
+        close(waiting);
+        close(root);
         assert_connections(f, 0);
 }
 
@@ -1653,6 +1736,8 @@ int main(void) {
                 TEST(test_trusted_users_are_not_limited),
                 TEST(test_newcomers_find_places),
                 TEST(test_who_loses_his_place),
+                TEST(test_lobby),
+                TEST(test_lobby_without_descriptors),
                 TEST(test_limit_of_subscriptions),
                 TEST(test_message_limit_of_others),
                 TEST(test_order_of_calls),

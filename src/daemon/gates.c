@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Gates: the method Wait. Who starts is asked of systemd; what is answered the keeper decides. */
+#include "base/text.h"
+#include "daemon/clients_inside.h"
+#include "host/clock.h"
+#include "host/log.h"
+#include "host/unit_cgroup.h"
+#include "ipc/manager_interface.h"
+#include "model/reason.h"
+#include "render/status_json.h"
+#include "systemd/unit_manager.h"
+
+#include <string.h>
+
+/* A gate may start a round on a host that has settled, but not one after the other: the method is
+ * everyone's to call. */
+static const uint64_t gate_round_pause_usec = 10 * USEC_PER_SEC;
+/* systemd never waits for us, so that asking it cannot end in a deadlock; while it reads its units it
+ * does not answer. */
+static const uint64_t ask_limit_usec = 5 * USEC_PER_SEC;
+
+/* ---- answers ---- */
+
+/* It is called again, by who has more memory perhaps. */
+static void hang_up(Client *client) {
+        VarlinkCall *call = client->call;
+
+        client_end(client);
+        varlink_call_reply(call, NULL);
+}
+
+static void answer_pass(Client *client, const StatusInstance *instance) {
+        VarlinkCall *call = client->call;
+        Manager *manager = client->manager;
+        bool is_starting = client->gate.is_starting;
+
+        if (is_starting)
+                watch_unit_anew(manager, instance->unit);
+        client_end(client);
+        varlink_call_reply(call, json_pack("{so}", "instance", status_instance_to_json(instance)));
+        if (is_starting)
+                clients_notify_subscribers(manager);
+}
+
+static void answer_refused(Client *client, const StatusInstance *instance, const Reason *reason) {
+        VarlinkCall *call = client->call;
+
+        client_end(client);
+        varlink_call_error(call, MANAGER_ERROR_REFUSED,
+                           json_pack("{ss ss? ss? ss?}", "instance", instance->name, "reason",
+                                     reason->text, "remedy", reason->remedy, "reasonId",
+                                     reason->kind != REASON_NONE ? reason_id(reason->kind) : NULL));
+}
+
+void gate_view_done(GateView *view) {
+        *view = (GateView){.arena = arena_free(view->arena)};
+}
+
+bool gate_try(Client *client, GateView *view) {
+        StatusInstance instance;
+        Reason reason;
+
+        if (client->query || client->is_queued) /* systemd is being asked */
+                return false;
+        if (!view->status) {
+                gate_view_done(view);
+                view->arena = arena_new();
+        }
+        switch (keeper_try_gate(client->manager->keeper, view, &client->gate, client->may_try,
+                                &instance, &reason)) {
+        case GATE_PASS:
+                answer_pass(client, &instance);
+                return false;
+        case GATE_REFUSE:
+                answer_refused(client, &instance, &reason);
+                return false;
+        case GATE_GONE: /* a reload has removed it */
+                client_end_gone(client);
+                return false;
+        default:
+                return !keeper_is_working(client->manager->keeper) && !client->manager->retry_timer;
+        }
+}
+
+static void begin_gate(Client *client) {
+        CLEANUP(gate_view_done) GateView view = {};
+        Manager *manager = client->manager;
+
+        if (gate_try(client, &view))
+                manager_begin_round(manager);
+}
+
+static int on_gate_timeout(sd_event_source *source, uint64_t usec, void *userdata) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        Client *client = userdata;
+        const Status *status = manager_judge(client->manager, arena);
+        const StatusInstance *instance = status_find(status, client->instance);
+        VarlinkCall *call = client->call;
+        json_t *parameters = json_pack("{ss ss?}", "instance", client->instance, "reason",
+                                       instance ? instance->reason.text : NULL);
+
+        (void) source;
+        (void) usec;
+        client_end(client);
+        varlink_call_error(call, MANAGER_ERROR_TIMED_OUT, parameters);
+        return 0;
+}
+
+/* ---- who starts ---- */
+
+/* Who starts is what systemd says: its unit is, and by this very process. What cannot be known books no
+ * pages and ends nothing: then somebody asks. */
+
+static void believe(Client *client) {
+        Gate *gate = &client->gate;
+
+        gate->is_starting = true;
+        client->may_try = client->may_try ||
+                          !keeper_was_refused(client->manager->keeper, gate->instance, gate->run);
+}
+
+/* Where there is no systemd at all, a group is made for each start. */
+static void take_group_for_start(Client *client, const char *unit) {
+        const Manager *manager = client->manager;
+        Gate *gate = &client->gate;
+
+        gate->group = unit_cgroup_find(manager->root, client->arena, unit);
+        if (!gate->group)
+                return;
+        gate->run = root_identity(manager->root, client->arena, gate->group);
+        believe(client);
+}
+
+static void take_run(Client *client, const LoadedUnit *unit) {
+        const char *hierarchy = unit_cgroup_hierarchy(client->manager->root);
+        Gate *gate = &client->gate;
+
+        gate->run = arena_strdup(client->arena, unit->run);
+        gate->policy = unit->policy;
+        if (hierarchy && *unit->control_group)
+                gate->group = arena_printf(client->arena, "%s%s", hierarchy, unit->control_group);
+        if (loaded_unit_starts_by(unit, (uint64_t) varlink_call_peer_pid(client->call)))
+                believe(client);
+}
+
+static void begin_query(Client *client);
+
+static bool is_queued_for(const Client *client, const char *unit) {
+        return client->is_queued && text_equals(client->unit, unit);
+}
+
+/* One for all who wait for the same unit. Where systemd did not answer, it is not asked again for them. */
+static void go_on_asking(Manager *manager, const char *unit, int error) {
+        Client *first = NULL;
+
+        for (Client *client = manager->clients; client; client = client->next) {
+                if (!is_queued_for(client, unit))
+                        continue;
+                if (error < 0 || !first)
+                        client->is_queued = client->is_riding = false;
+                else
+                        client->is_riding = true;
+                first = first ? first : client;
+        }
+        if (first && error == 0)
+                begin_query(first);
+        else if (first)
+                clients_notify_gates(manager);
+}
+
+void gate_forget(Client *client) {
+        if (!client->query)
+                return;
+        client->query = unit_query_free(client->query);
+        go_on_asking(client->manager, client->unit, 0);
+}
+
+/* What systemd says is true of a moment after they had called. */
+static void share_run(Manager *manager, const LoadedUnit *unit) {
+        for (Client *client = manager->clients; client; client = client->next)
+                if (client->is_riding && is_queued_for(client, unit->name)) {
+                        client->is_queued = client->is_riding = false;
+                        client->is_told = true;
+                        take_run(client, unit);
+                }
+}
+
+static void on_run(void *userdata, int error, const LoadedUnits *units) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        Client *client = userdata;
+        Manager *manager = client->manager;
+        const char *unit = arena_strdup(arena, client->unit);
+
+        if (error < 0)
+                log_line(LOG_INFO,
+                         "%s: systemd cannot be asked whether %s starts, so that it is only told "
+                         "whether its pages stand: %s",
+                         client->instance, unit, strerror(-error));
+        else
+                take_run(client, &units->items[0]);
+        if (error == 0)
+                share_run(manager, &units->items[0]);
+        client->query = unit_query_free(client->query);
+        client->is_told = true;
+        clients_notify_told(manager);
+        go_on_asking(manager, unit, error);
+}
+
+static void begin_query(Client *client) {
+        Manager *manager = client->manager;
+        SourceNames names = {};
+
+        *vec_push(client->arena, &names) = client->unit;
+        int r = unit_query_new(manager->root, client->arena, &names, UNIT_QUERY_RUN,
+                               &client->query);
+
+        if (r >= 0)
+                r = unit_query_attach(client->query, manager->event, ask_limit_usec, on_run,
+                                      client);
+        if (r < 0)
+                on_run(client, r, NULL);
+}
+
+static bool is_asking(const Manager *manager, const char *unit) {
+        for (const Client *client = manager->clients; client; client = client->next)
+                if (client->query && text_equals(client->unit, unit))
+                        return true;
+        return false;
+}
+
+/* Of each unit once at a time: its processes may call the method as often as they like, and systemd has
+ * other things to do. */
+static void ask_who_starts(Client *client, const char *unit) {
+        Manager *manager = client->manager;
+
+        client->unit = arena_strdup(client->arena, unit);
+        varlink_call_keep_place(
+                client->call); /* who starts, or may, does not make room for others */
+        if (!unit_manager_exists(manager->root)) {
+                take_group_for_start(client, unit);
+                begin_gate(client);
+        } else if (is_asking(manager, unit)) {
+                client->is_queued = true;
+        } else {
+                begin_query(client);
+        }
+}
+
+static bool may_begin_round(const Manager *manager) {
+        return !keeper_is_held_back(manager->keeper) &&
+               (keeper_is_working(manager->keeper) ||
+                clock_now_usec() - manager->round_ended_usec >= gate_round_pause_usec);
+}
+
+void gate_wait(VarlinkCall *call, json_t *parameters, void *userdata) {
+        Manager *manager = userdata;
+        const char *name = json_string_value(json_object_get(parameters, "instance"));
+        json_t *timeout = json_object_get(parameters, "timeoutUSec");
+        const InstanceConfig *config = config_find(keeper_config(manager->keeper), name);
+
+        if (!config) {
+                varlink_call_error(call, MANAGER_ERROR_NO_SUCH_INSTANCE,
+                                   json_pack("{ss}", "instance", name));
+                return;
+        }
+        if (json_is_integer(timeout) && json_integer_value(timeout) < 0) {
+                varlink_call_error_invalid_parameter(call, "timeoutUSec");
+                return;
+        }
+        Client *client = client_new(manager, call, name);
+
+        uint64_t usec = json_is_integer(timeout) ? (uint64_t) json_integer_value(timeout)
+                                                 : config->wait_timeout_usec;
+
+        client->kind = CLIENT_GATE;
+        client->gate = (Gate){.instance = client->instance, .run = ""};
+        /* What a round cannot change, or was tried just now, is answered without one. */
+        client->may_try = may_begin_round(manager);
+        if (usec != UINT64_MAX &&
+            sd_event_add_time_relative(manager->event, &client->timer, CLOCK_BOOTTIME, usec, 0,
+                                       on_gate_timeout, client) < 0) {
+                hang_up(client);
+                return;
+        }
+        if (config->unit &&
+            unit_cgroup_has_process(manager->root, config->unit, varlink_call_peer_pid(call)))
+                ask_who_starts(client, config->unit);
+        else
+                begin_gate(client);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* The properties of units that systemd is asked for, and how its answers are read: org.freedesktop.systemd1(5).
+ * Nothing is asked here. */
+
+#include "units/loaded_unit.h"
+
+#include <systemd/sd-bus.h>
+
+#define UNIT_MANAGER "org.freedesktop.systemd1"
+
+/* What is to be known of a unit. */
+enum {
+        UNIT_QUERY_LOADED = 1, /* what its gates and its instances depend on */
+        UNIT_QUERY_RUN = 2, /* its present run: whether it is starting, by whom, and its policy */
+};
+
+typedef struct UnitReading {
+        Arena *arena;
+        LoadedUnit *unit;
+} UnitReading;
+
+typedef struct UnitProperty {
+        const char *interface;
+        const char *name;
+        const char *type;
+        int (*read)(UnitReading *reading, sd_bus_message *message); /* negative errno */
+        unsigned wanted;                                            /* UNIT_QUERY_... */
+} UnitProperty;
+
+extern const UnitProperty unit_properties[];
+extern const size_t n_unit_properties;
+
+/* A unit of which nothing is known yet. */
+LoadedUnit unit_property_none(const char *name);
+
+/* Reads MESSAGE, the reply to Get, into UNIT, in ARENA. Negative errno: it is an error, or makes no sense. */
+int unit_property_read(const UnitProperty *property, Arena *arena, sd_bus_message *message,
+                       LoadedUnit *unit);

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The daemon's methods with any parameters, in memory: the server and the keeper are played, for what is tried
+ * is what lies between them. An input is a list of deeds, each begun by a byte:
+ *
+ *   'd' 'w' 'p' 'r' 'l' 'g'   a call of Describe, Wait, Plan, Reload, Release, Grow; JSON follows, up to a NUL
+ *   'D' ...                   the same, of somebody who wants more than one reply
+ *   'x'                       the client of the oldest call that waits hangs up
+ *   '0' to '3'                the keeper has gates wait, pass, be refused, or be gone, from now on
+ *   '4' to '7'                the last reload was rejected, refused, begun, applied
+ *   'b'                       the keeper works from now on, or does not any more
+ *   'n' 'o'                   a write is done; a round has ended
+ *   'u'                       who calls from now on is in the unit, or is not any more
+ *
+ * Whatever is called: each call is answered once, or kept with somebody who is told when it is closed; what is
+ * said is UTF-8; the keeper is asked for nothing but what there is; and when all have gone nothing is left. */
+
+#include "base/size.h"
+#include "daemon/clients.h"
+#include "fuzz/fuzz.h"
+#include "ipc/manager_interface.h"
+#include "model/model_root.h"
+#include "support/testing.h"
+
+#include <ctype.h>
+
+enum { CALLS_MAX = 32, DEEDS_MAX = 64 };
+
+struct VarlinkCall {
+        bool is_used, wants_more, is_told;
+        VarlinkCallHandler closed, drained;
+        void *closed_userdata, *drained_userdata;
+};
+
+struct Keeper {
+        Arena *arena; /* all is made once */
+        const Config *config;
+        Look *look;
+        const Status *status;
+        bool is_working;
+        GateAnswer answer;
+        KeeperReload reload;
+};
+
+typedef struct Stage {
+        Kernel *kernel;
+        Root *root;
+        Keeper keeper;
+        Manager manager;
+        bool is_in_unit; /* who calls */
+        VarlinkCall calls[CALLS_MAX];
+} Stage;
+
+static Stage stage;
+
+/* ---- calls: what ipc/varlink_call.c is otherwise ---- */
+
+/* Steals PARAMETERS. */
+static void take_parameters(VarlinkCall *call, json_t *parameters) {
+        char *text = parameters ? json_dumps(parameters, JSON_ENCODE_ANY) : NULL;
+
+        require(call->is_used);
+        require(!parameters || (json_is_object(parameters) && text));
+        free(text);
+        json_decref(parameters);
+}
+
+static void end_call(VarlinkCall *call, json_t *parameters) {
+        take_parameters(call, parameters);
+        *call = (VarlinkCall){};
+}
+
+void varlink_call_reply(VarlinkCall *call, json_t *parameters) {
+        end_call(call, parameters);
+}
+
+void varlink_call_error(VarlinkCall *call, const char *error, json_t *parameters) {
+        require(strncmp(error, "org.", 4) == 0);
+        end_call(call, parameters);
+}
+
+void varlink_call_error_invalid_parameter(VarlinkCall *call, const char *name) {
+        require(name != NULL);
+        end_call(call, NULL);
+}
+
+int varlink_call_reply_continues(VarlinkCall *call, json_t *parameters) {
+        require(call->wants_more);
+        take_parameters(call, parameters);
+        return 0;
+}
+
+bool varlink_call_wants_more(const VarlinkCall *call) {
+        return call->wants_more;
+}
+
+bool varlink_call_is_congested(const VarlinkCall *call) {
+        return !call->is_used;
+}
+
+void varlink_call_set_closed_handler(VarlinkCall *call, VarlinkCallHandler function,
+                                     void *userdata) {
+        call->closed = function;
+        call->closed_userdata = userdata;
+}
+
+void varlink_call_set_drained_handler(VarlinkCall *call, VarlinkCallHandler function,
+                                      void *userdata) {
+        call->drained = function;
+        call->drained_userdata = userdata;
+}
+
+void varlink_call_keep_place(VarlinkCall *call) {
+        require(call->is_used);
+}
+
+pid_t varlink_call_peer_pid(const VarlinkCall *call) {
+        (void) call;
+        return stage.is_in_unit ? (pid_t) kernel_pid(kernel_self(stage.kernel)) : 1;
+}
+
+/* ---- the keeper ---- */
+
+const Config *keeper_config(const Keeper *keeper) {
+        return keeper->config;
+}
+
+const Look *keeper_look(const Keeper *keeper) {
+        return keeper->look;
+}
+
+Look *keeper_look_now(const Keeper *keeper, Arena *arena) {
+        (void) arena;
+        return keeper->look;
+}
+
+bool keeper_is_working(const Keeper *keeper) {
+        return keeper->is_working;
+}
+
+bool keeper_is_held_back(const Keeper *keeper) {
+        (void) keeper;
+        return false;
+}
+
+bool keeper_was_refused(const Keeper *keeper, const char *instance, const char *run) {
+        require(config_find(keeper->config, instance) && *run);
+        return false;
+}
+
+GateAnswer keeper_try_gate(Keeper *keeper, GateView *view, Gate *gate, bool may_try,
+                           StatusInstance *ret_instance, Reason *ret_reason) {
+        (void) may_try;
+        require(view->arena && config_find(keeper->config, gate->instance) && gate->run);
+        require(!gate->is_starting || *gate->run);
+        view->status = keeper->status;
+        *ret_instance = *status_find(keeper->status, gate->instance);
+        *ret_reason = ret_instance->reason;
+        if (!ret_reason->text)
+                *ret_reason = (Reason){REASON_MEMORY_LIMIT, "too little", NULL};
+        return keeper->answer;
+}
+
+KeeperReloadResult keeper_reload_result(const Keeper *keeper) {
+        return (KeeperReloadResult){.state = keeper->reload, .problems = diags_in(keeper->arena)};
+}
+
+PoolChanges keeper_pool_changes(const Keeper *keeper, Arena *arena) {
+        (void) keeper, (void) arena;
+        return (PoolChanges){};
+}
+
+void keeper_release(Keeper *keeper, const char *instance, uint64_t now_usec) {
+        (void) now_usec;
+        require(config_find(keeper->config, instance) != NULL);
+}
+
+/* Each size once, none of nothing, and none that would not fit into what is counted in. */
+bool keeper_grow(Keeper *keeper, const InstanceConfig *instance, const PageCounts *pages,
+                 uint64_t now_usec) {
+        uint64_t bytes;
+
+        (void) now_usec;
+        require(instance->memory_kind == MEMORY_AUTO && pages->n > 0);
+        VEC_FOREACH(count, pages) {
+                require(count->page_size_bytes == 2 * MIB && count->pages > 0);
+                require(!__builtin_mul_overflow(count->pages, count->page_size_bytes, &bytes));
+        }
+        require(pages->n == 1);
+        return keeper->is_working;
+}
+
+/* ---- the manager ---- */
+
+Status *manager_judge(const Manager *manager, Arena *arena) {
+        Status *status = ARENA_NEW(arena, Status);
+
+        *status = *manager->keeper->status;
+        return status;
+}
+
+void manager_work(Manager *manager) {
+        (void) manager;
+}
+
+void manager_begin_round(Manager *manager) {
+        require(!manager->keeper->is_working);
+}
+
+void manager_reload(Manager *manager, bool is_forced) {
+        (void) manager, (void) is_forced;
+}
+
+void units_refresh(Manager *manager) {
+        (void) manager;
+}
+
+void watch_unit_anew(Manager *manager, const char *unit) {
+        (void) manager;
+        require(unit != NULL);
+}
+
+/* ---- the stage ---- */
+
+static void end_stage(void) {
+        sd_event_unref(stage.manager.event);
+        arena_free(stage.keeper.arena);
+        root_free(stage.root);
+        kernel_free(stage.kernel);
+}
+
+/* A host without a page yet: one instance that waits, one whose size is automatic, one that is too large. */
+static void begin_keeper(Keeper *keeper) {
+        keeper->arena = arena_new();
+        keeper->config = config_make(keeper->arena, "20-pg.conf",
+                                     "[Instance]\nPages=40\nUnit=pg.service\n", "30-my.conf",
+                                     "[Instance]\nEngine=mysql\nMemory=auto\n", "40-big.conf",
+                                     "[Instance]\nPages=4000\nWaitTimeout=1s\n", NULL);
+        const LookInput input = {.root = stage.root, .config = keeper->config};
+
+        keeper->look = look_make(keeper->arena, &input);
+        const StatusInput status = look_status_input(keeper->look, keeper->look->plan);
+
+        keeper->status = status_judge(keeper->arena, &status);
+        require(keeper->status->n_instances == 3);
+}
+
+static void begin_stage(void) {
+        if (stage.kernel)
+                return;
+        stage.kernel = kernel_new("release 6.1.176\nsizes 2M\nnode 0 total=1G free=900M\n");
+        kernel_group_make(stage.kernel, "/system.slice/pg.service");
+        require(kernel_move(kernel_self(stage.kernel), "/system.slice/pg.service") == 0);
+        stage.root = model_root_new(stage.kernel);
+        begin_keeper(&stage.keeper);
+        stage.manager = (Manager){.root = stage.root, .keeper = &stage.keeper};
+        require(sd_event_new(&stage.manager.event) >= 0);
+        atexit(end_stage);
+}
+
+static void hang_up(VarlinkCall *call) {
+        require(call->closed != NULL);
+        call->closed(call, call->closed_userdata);
+        *call = (VarlinkCall){};
+}
+
+/* All leave, and the next input begins as the first one did. */
+static void end_input(void) {
+        for (size_t i = 0; i < CALLS_MAX; i++)
+                if (stage.calls[i].is_used)
+                        hang_up(&stage.calls[i]);
+        require(!stage.manager.clients);
+        stage.is_in_unit = stage.keeper.is_working = false;
+        stage.keeper.answer = GATE_WAIT;
+        stage.keeper.reload = KEEPER_RELOAD_REJECTED;
+}
+
+/* ---- deeds ---- */
+
+static const VarlinkMethod *find_method(char letter) {
+        for (size_t i = 0; i < manager_interface.n_methods; i++)
+                if (tolower(letter) == tolower("DWPRLG"[i]))
+                        return &manager_interface.methods[i];
+        return NULL;
+}
+
+static VarlinkCall *free_call(void) {
+        for (size_t i = 0; i < CALLS_MAX; i++)
+                if (!stage.calls[i].is_used)
+                        return &stage.calls[i];
+        return NULL;
+}
+
+/* As the server does it. */
+static void call_method(const VarlinkMethod *method, bool wants_more, const char *bytes,
+                        size_t length) {
+        json_t *parameters = json_loadb(bytes, length, JSON_REJECT_DUPLICATES, NULL);
+        VarlinkCall *call = free_call();
+
+        if (call && json_is_object(parameters) &&
+            !varlink_parameters_find_fault(method->parameters, parameters)) {
+                *call = (VarlinkCall){.is_used = true, .wants_more = wants_more};
+                method->handler(call, parameters, &stage.manager);
+                require(!call->is_used || call->closed);
+        }
+        json_decref(parameters);
+}
+
+static void hang_up_oldest(void) {
+        for (size_t i = 0; i < CALLS_MAX; i++)
+                if (stage.calls[i].is_used) {
+                        hang_up(&stage.calls[i]);
+                        return;
+                }
+}
+
+static void do_other(char deed) {
+        if (deed >= '0' && deed <= '3')
+                stage.keeper.answer = (GateAnswer) (deed - '0');
+        else if (deed >= '4' && deed <= '7')
+                stage.keeper.reload = (KeeperReload) (deed - '4');
+        else if (deed == 'b')
+                stage.keeper.is_working = !stage.keeper.is_working;
+        else if (deed == 'n')
+                clients_notify_gates(&stage.manager);
+        else if (deed == 'o')
+                clients_notify(&stage.manager);
+        else if (deed == 'u')
+                stage.is_in_unit = !stage.is_in_unit;
+        else if (deed == 'x')
+                hang_up_oldest();
+}
+
+/* Returns how many bytes belong to the deed. */
+static size_t perform(const uint8_t *data, size_t size) {
+        const VarlinkMethod *method = find_method((char) data[0]);
+        const uint8_t *nul = memchr(data, '\0', size);
+        size_t length = nul ? (size_t) (nul - data) : size;
+
+        if (!method || length == 0) {
+                do_other((char) data[0]);
+                return 1;
+        }
+        call_method(method, isupper(data[0]), (const char *) data + 1, length - 1);
+        return length + (nul != NULL);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+        begin_stage();
+        for (size_t at = 0, n = 0; at < size && n < DEEDS_MAX; n++)
+                at += perform(data + at, size - at);
+        end_input();
+        return 0;
+}
