@@ -318,9 +318,12 @@ class Life:
     def ask(self, *arguments: str) -> Done:
         return self.bench.run(None, self.bench.programs.hugeplanctl, f"--root={self.bench.root}", *arguments)
 
-    def is_idle(self) -> bool:
+    def phase(self) -> str:
         done = self.ask("--json=short", "status")
-        return done.code in (0, 3) and json.loads(done.output)["host"]["phase"] in ("idle", "retrying")
+        return json.loads(done.output)["host"]["phase"] if done.code in (0, 3) else ""
+
+    def is_idle(self) -> bool:
+        return self.phase() in ("idle", "retrying")
 
     def wait_idle(self) -> None:
         """Who has not even what a connection takes may serve nobody."""
@@ -431,7 +434,7 @@ def play_served(programs: Programs, kinds: list[Fault], share: int) -> int:
         bench = Bench(programs, host.root)
         try:
             life = Life(bench, host, None)
-            life.wait_idle()
+            run_daemon.wait_until("rest", lambda: life.phase() == "idle")
             n_runs = sum(play_verb(bench, kinds, share, *verb)
                          for verb in (("status",), ("wait", "pg"), ("reload",)))
             life.check_pools(200, 200)
