@@ -41,7 +41,7 @@ TREE = pathlib.Path(__file__).resolve().parent.parent
 FILES = ["src/plan/*.c", "src/promise/*.c", "src/apply/*.c", "src/keeper/*.c", "src/demand/demand.c",
          "src/status/status.c"]
 # In this order; the unit test of the file's own name is run first. Histories are many and short.
-TESTS = ["plan", "plan_split", "ladder", "limits", "fit", "drift", "changes", "boot_guard", "evidence", "thp_plan", "pending",
+TESTS = ["plan", "plan_reason", "plan_split", "ladder", "limits", "fit", "drift", "changes", "boot_guard", "evidence", "thp_plan", "pending",
          "promise", "balance", "admission", "ledger", "unit_use", "unit_policy", "demand", "learned", "status",
          "status_json", "messages", "kernel_args", "apply", "host_use", "cgroup_fence", "model_root", "rules", "keeper",
          "plan-properties", "promise-properties", "ladder-properties", "histories", "read-faults"]
