@@ -54,7 +54,7 @@ SourcesGatherer figures_gatherer(const Sources *sources) {
 void figures_add(Arena *arena, const InstanceConfig *instance, const Topology *topology,
                  const Gatherer *gatherer, Figures *figures) {
         const EngineTarget target = figures_target(instance);
-        uint64_t *sizes = ARENA_ARRAY(arena, uint64_t, instance->n_page_sizes + 1);
+        uint64_t *sizes = ARENA_ARRAY(arena, uint64_t, instance->n_page_sizes);
         Figures found = {};
         size_t n = 0;
 

@@ -100,8 +100,7 @@ static int compare_starters(const void *a, const void *b) {
 /* Those that do not run yet, the most important ones first. */
 static size_t find_starters(const Planner *planner, size_t k, PlanInstance ***ret) {
         Plan *plan = planner->plan;
-        PlanInstance **starters =
-                ARENA_ARRAY(planner->arena, PlanInstance *, plan->n_instances + 1);
+        PlanInstance **starters = ARENA_ARRAY(planner->arena, PlanInstance *, plan->n_instances);
         size_t n = 0;
 
         for (size_t i = 0; i < plan->n_instances; i++)
@@ -168,8 +167,8 @@ static bool can_wait(const Planner *planner, const Starter *starter) {
 static bool cover_starters(Planner *planner, size_t k, bool is_last) {
         PlanInstance **instances;
         size_t n = find_starters(planner, k, &instances);
-        Starter *starters = ARENA_ARRAY(planner->arena, Starter, n + 1);
-        Lack *lacks = ARENA_ARRAY(planner->arena, Lack, n + 1);
+        Starter *starters = ARENA_ARRAY(planner->arena, Starter, n);
+        Lack *lacks = ARENA_ARRAY(planner->arena, Lack, n);
         bool has_raised = false;
 
         for (size_t i = 0; i < n; i++)

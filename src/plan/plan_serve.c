@@ -202,7 +202,7 @@ static void keep_reserved(Planner *planner, PlanInstance *instance) {
                 return;
         instance->page_size_bytes = before->page_size_bytes;
         instance->pages_wanted = before->pages_wanted;
-        instance->grants = ARENA_ARRAY(planner->arena, NodePages, before->grants.n + 1);
+        instance->grants = ARENA_ARRAY(planner->arena, NodePages, before->grants.n);
         VEC_FOREACH(grant, &before->grants) {
                 PlanPool *pool = planner_pool(planner, grant->node, before->page_size_bytes);
                 uint64_t more = pool ? sub_floored(grant->pages,
@@ -257,7 +257,7 @@ static void keep_unheld_part(Planner *planner, PlanInstance *instance) {
 void planner_serve(Planner *planner) {
         Plan *plan = planner->plan;
         const InstanceConfig **order =
-                ARENA_ARRAY(planner->arena, const InstanceConfig *, plan->n_instances + 1);
+                ARENA_ARRAY(planner->arena, const InstanceConfig *, plan->n_instances);
 
         for (size_t i = 0; i < plan->n_instances; i++)
                 order[i] = plan->instances[i].demand->config;

@@ -92,7 +92,7 @@ Reach reach_new(Arena *arena, const Promises *promises, const uint64_t *free_pag
                 .promises = promises,
                 .free_pages = free_pages,
                 .is_start = is_start,
-                .worst_single = ARENA_ARRAY(arena, uint64_t, promises->topology->n_nodes + 1),
+                .worst_single = ARENA_ARRAY(arena, uint64_t, promises->topology->n_nodes),
         };
 
         for (size_t i = 0; i < promises->topology->n_nodes; i++) {
