@@ -48,7 +48,7 @@ static const char *split_remedy(Arena *arena, const DemandOption *option, unsign
                             format_page_size(arena, mul_saturated(pages, option->page_size_bytes)));
 }
 
-/* Whether it is short only because others hold pages that were reserved; how many they do. */
+/* Whether it, which is short, is so only because others hold pages that were reserved; how many they do. */
 static bool is_taken(const DemandOption *option, const Candidate *candidate, uint64_t *ret_taken) {
         uint64_t with_taken = candidate_capacity(candidate);
 
@@ -64,7 +64,7 @@ static bool is_taken(const DemandOption *option, const Candidate *candidate, uin
                                                            candidate->pools[i]->others_pages))
                         return false;
         }
-        return *ret_taken > 0 && with_taken >= option->pages;
+        return with_taken >= option->pages;
 }
 
 static Reason taken_reason(const Planner *planner, const DemandInstance *demand,

@@ -7,8 +7,7 @@
 
 /* ---- serving ---- */
 
-static void refuse(Planner *planner, PlanInstance *instance) {
-        const DemandOption *option = &instance->demand->options[0];
+static void refuse(Planner *planner, PlanInstance *instance, const DemandOption *option) {
         Candidate candidate = candidate_new(planner, instance, option->page_size_bytes);
 
         instance->page_size_bytes = option->page_size_bytes;
@@ -150,7 +149,7 @@ static void serve_beyond_part(Planner *planner, PlanInstance *instance, const De
         planner_give_up(planner, instance);
         if (!is_held(instance) && serve_whole(planner, instance, part))
                 return;
-        refuse(planner, instance);
+        refuse(planner, instance, part);
         keep_part(planner, instance, part);
 }
 
@@ -243,7 +242,7 @@ static void serve_in_turn(Planner *planner, PlanInstance *instance) {
         else if (has_pages)
                 serve_beyond_part(planner, instance, find_part_before(planner, instance));
         else if (!serve_whole(planner, instance, NULL))
-                refuse(planner, instance);
+                refuse(planner, instance, &demand->options[0]);
 }
 
 /* Before the turn of others that are no more important. */

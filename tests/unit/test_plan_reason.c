@@ -129,6 +129,26 @@ static void test_claims_of_part(void **state) {
                       "give node 1 at most 1800M in NodeMemory=");
 }
 
+/* Who runs with a part keeps to its page size: that is what it lacks, though another one would suffice. */
+static void test_part_held(void **state) {
+        const Config *config = config_make(*state, "a.conf",
+                                           "[Instance]\nMemory=2G\nPageSize=1G,2M\n"
+                                           "Shortage=degrade\nUnit=a.service\n",
+                                           NULL);
+        const Topology *host = host_make(*state, "sizes 1G 2M\n"
+                                                 "node 0 total=20G free=2448M 1G=2 2M=500\n");
+        const Running running = running_make(*state,
+                                             "hold a.service a 2M=0:500 wanted=1024 counted\n"
+                                             "unit a.service 2M=0\n");
+        const Plan *plan = plan_beside(*state, config, host, ledger_new(*state, "boot"), &running);
+
+        assert_text(grants_text(*state, plan, "a"), "0:700");
+        assert_reason(&plan_find(plan, "a")->reason, REASON_NOT_ENOUGH_MEMORY,
+                      "1,024 pages of 2M (2G) do not fit: node 0 can give 700 (1.4G) beyond "
+                      "KeepFree=10%",
+                      "ask for at most 700 pages, or add memory");
+}
+
 /* ---- pages that others hold ---- */
 
 static const char taken_remedy[] = "see who holds huge pages in 'hugeplanctl status', and describe "
@@ -285,9 +305,11 @@ static void test_lack(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                TEST(test_not_enough),      TEST(test_part_not_enough), TEST(test_claims),
-                TEST(test_claims_of_three), TEST(test_claims_of_part),  TEST(test_taken),
-                TEST(test_not_only_taken),  TEST(test_limits),          TEST(test_lack),
+                TEST(test_not_enough),     TEST(test_part_not_enough),
+                TEST(test_claims),         TEST(test_claims_of_three),
+                TEST(test_claims_of_part), TEST(test_taken),
+                TEST(test_part_held),      TEST(test_not_only_taken),
+                TEST(test_limits),         TEST(test_lack),
         };
 
         return RUN_TESTS(tests);
