@@ -46,7 +46,7 @@ TESTS = ["plan", "plan_reason", "plan_split", "ladder", "limits", "fit", "drift"
          "status_json", "messages", "kernel_args", "apply", "host_use", "cgroup_fence", "model_root", "rules", "keeper",
          "plan-properties", "promise-properties", "ladder-properties", "histories", "read-faults"]
 ARGUMENTS = {"read-faults": ["97"]}  # every so manieth read fails; all of them take half a minute
-SANITIZED_TESTS = ["plan", "promise", "ledger", "demand", "status", "apply", "keeper"]
+SANITIZED_TESTS = ["plan", "plan_reason", "promise", "ledger", "demand", "status", "apply", "keeper"]
 ENVIRONMENT = {"HISTORIES": "100", "HUGEPLAN_SEEDS": "400", "HUGEPLAN_RUNS": "0"}
 SETUP = ["-Dbuildtype=plain", "-Doptimization=1", "-Ddebug=false", "-Db_sanitize=none", "-Dwerror=false", "-Dman=disabled",
          "-Dtests=enabled", "-Db_lundef=false"]
