@@ -39,6 +39,7 @@ void react(Play *play, const ApplyOperation *operation) {
                 return;
         text_printf(&play->writes, "%s%u:%" PRIu64, play->writes.length > 0 ? " " : "",
                     operation->node, operation->move.pages);
+        pool->most = add_saturated(pool->most, pool->more);
         pool->total = MAX(MIN(operation->move.pages, MAX(pool->most, pool->total)), pool->used);
         show_host(play);
 }

@@ -117,7 +117,7 @@ static void test_observe_moved(void **state) {
         }
 }
 
-/* Once, and only who has all that he wants. */
+/* Only who has all that he wants. */
 static void test_standing(void **state) {
         static const struct {
                 uint64_t wanted, granted;
@@ -133,9 +133,7 @@ static void test_standing(void **state) {
                         .name = "a", .page_size_bytes = 2 * MIB, .pages_wanted = cases[i].wanted};
                 if (cases[i].granted > 0)
                         *vec_push(*state, &instance->grants) = (NodePages){0, cases[i].granted};
-                assert_int_equal(ledger_note_standing(ledger), cases[i].stands);
-                assert_int_equal(instance->has_stood, cases[i].stands);
-                assert_false(ledger_note_standing(ledger));
+                ledger_note_standing(ledger);
                 assert_int_equal(instance->has_stood, cases[i].stands);
         }
 }

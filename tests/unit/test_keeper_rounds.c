@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What a keeper remembers from one round to the next: what trying has shown, whose the pages are, how long
+ * to try, what was told; and a host that cannot be read. See test_keeper.c. */
+
+#include "support/play.h"
+
+#include "base/size.h"
+#include "host/boot_guard_file.h"
+#include "host/state.h"
+#include "model/names.h"
+#include "model/problem.h"
+
+#include <sys/resource.h>
+
+static const LedgerInstance *instance_on_disk(const Play *play, const char *name) {
+        const char *wrong;
+
+        return ledger_instance(state_load(play->tree->root, play->tree->arena, "boot", &wrong),
+                               name);
+}
+
+static bool verify(Play *play) {
+        bool wants_repair;
+
+        return keeper_verify(play->keeper, false, true, play->now_usec, &wants_repair);
+}
+
+static void set_pool(Play *play, unsigned node, uint64_t pages) {
+        play->pools[node].total = pages;
+        show_host(play);
+}
+
+/* ---- what trying has shown ---- */
+
+/* Of a pool that stayed short, what comes later was brought by others. */
+static void test_short_claims_no_more(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0\nShortage=degrade", NULL);
+
+        play->pools[0].most = 40;
+        round_of(play);
+        assert_int_equal(pool_on_disk(play, 0)->set_pages, 40);
+        set_pool(play, 0, 55);
+        verify(play);
+        assert_int_equal(ledger_pool(keeper_ledger(play->keeper), 0, 2 * MIB)->found_pages, 15);
+}
+
+/* A write that brings nothing at all has shown something as well. */
+static void test_nothing_brought_is_learned(void **state) {
+        Play *play = begin(state, "Pages=100\nPlacement=pack", NULL);
+
+        play->pools[0].most = 0;
+        assert_contains(round_of(play), "1:100");
+        assert_verdict(play, "a", "ready");
+}
+
+/* Somebody is in a hurry: what is under way is finished, and the next round goes on. */
+static void test_hurry(void **state) {
+        Play *play = begin(state, "Pages=100\nPlacement=pack", NULL);
+
+        play->pools[0].most = 0;
+        keeper_begin(play->keeper, KEEPER_FRESH, 0);
+        keeper_hurry(play->keeper);
+        assert_null(strstr(run(play), "1:"));
+        assert_contains(round_of(play), "1:100");
+        assert_verdict(play, "a", "ready");
+}
+
+/* What would be done now: it would be tried again. */
+static void test_look_now_knows_no_limits(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+
+        play->pools[0].most = 40;
+        round_of(play);
+        assert_text(grants_text(play->tree->arena, keeper_plan(play->keeper), "a"), "-");
+        assert_text(grants_text(play->tree->arena,
+                                keeper_look_now(play->keeper, play->tree->arena)->plan, "a"),
+                    "0:100");
+}
+
+/* Only who had all that he wants keeps what is left of it when others have come. */
+static void test_standing_is_noted(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0\nShortage=degrade", "Pages=30\nNodes=1");
+
+        play->pools[0].most = 40;
+        round_of(play);
+        assert_false(instance_on_disk(play, "a")->has_stood);
+        assert_true(instance_on_disk(play, "b")->has_stood);
+        play->pools[0].most = UINT64_MAX;
+        round_of(play);
+        assert_true(instance_on_disk(play, "a")->has_stood);
+}
+
+/* Also at the end of a round that another one follows at once, or that somebody has hurried. */
+static void test_standing_is_noted_in_a_hurry(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+
+        keeper_begin(play->keeper, KEEPER_FRESH, 0);
+        keeper_hurry(play->keeper);
+        assert_text(run(play), "0:100");
+        assert_true(instance_on_disk(play, "a")->has_stood);
+}
+
+/* ---- what was done ---- */
+
+static const Efforts *efforts_of(const Play *play) {
+        return &keeper_judge(play->keeper, play->tree->arena, false)->efforts;
+}
+
+/* Of the last round that did anything; each is told when it is done. */
+static void test_efforts(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0", "Pages=30\nNodes=1");
+
+        round_of(play);
+        assert_int_equal(efforts_of(play)->n, 2);
+        assert_contains(text_string(&play->noted), "node 0, 2M: write: 0 -> 100 pages in 1ms\n"
+                                                   "node 1, 2M: write: 0 -> 30 pages in 1ms\n");
+        round_of(play);
+        assert_int_equal(efforts_of(play)->n, 2);
+        set_pool(play, 0, 60);
+        round_of(play);
+        assert_int_equal(efforts_of(play)->n, 1);
+        assert_int_equal(efforts_of(play)->items[0].record.pages_before, 60);
+}
+
+/* What the first writes have taught is shown beside what was done by it. */
+static void test_efforts_of_all_passes(void **state) {
+        Play *play = begin(state, "Pages=100\nPlacement=pack", NULL);
+
+        play->pools[0].most = 40;
+        round_of(play);
+        const Efforts *efforts = efforts_of(play);
+
+        assert_int_equal(efforts->items[0].node, 0);
+        assert_int_equal(efforts->items[efforts->n - 1].node, 1);
+        assert_int_equal(efforts->items[efforts->n - 1].record.pages_after, 100);
+}
+
+/* The last 200 are remembered, without a gap. */
+static void test_efforts_are_bounded(void **state) {
+        Play *play = begin(state, "Pages=1000\nShortage=degrade", NULL);
+        const Effort *before = NULL;
+
+        for (unsigned node = 0; node < NODES; node++)
+                play->pools[node] = (PlayedPool){.most = 0, .more = 1};
+        round_of(play);
+        const Efforts *efforts = efforts_of(play);
+
+        assert_int_equal(efforts->n, 200);
+        VEC_FOREACH(effort, efforts) {
+                if (before && before->node == effort->node)
+                        assert_int_equal(effort->record.pages_before, before->record.pages_after);
+                before = effort;
+        }
+        assert_int_equal(before->node, 1);
+        assert_int_equal(before->record.pages_after, play->pools[1].total);
+}
+
+/* Besides the pools: System V segments of huge pages need the kernel's limits. */
+static void test_kernel_limits_are_set(void **state) {
+        Play *play = *state;
+
+        tree_write(play->tree, PATH_SHMMAX, "1024\n");
+        tree_write(play->tree, PATH_SHMALL, "1\n");
+        begin(state, "Pages=100\nNodes=0\nEngine=oracle\nSharedMemory=sysv", NULL);
+        assert_text(tree_read(play->tree, PATH_SHMMAX), "1024\n");
+        round_of(play);
+        assert_text(tree_read(play->tree, PATH_SHMMAX), "209715200");
+}
+
+/* ---- how long to try ---- */
+
+static void test_until_when(void **state) {
+        Play *play = *state;
+
+        tree_write(play->tree, "/etc/hugeplan.d/00.conf",
+                   "[Host]\nKeepFree=1G\nReserveTimeout=100s\n");
+        begin(state, "Pages=100\nNodes=0", NULL);
+        play->pools[0].most = 40;
+        keeper_begin(play->keeper, KEEPER_FRESH, 1000);
+        assert_false(keeper_wants_retry(play->keeper, 1000)); /* a round is under way */
+        run(play);
+        assert_true(keeper_wants_retry(play->keeper, 1000 + 100 * USEC_PER_SEC - 1));
+        assert_false(keeper_wants_retry(play->keeper, 1000 + 100 * USEC_PER_SEC));
+        /* Trying again makes it no longer, asking for it anew does. */
+        keeper_begin(play->keeper, KEEPER_RETRY, 50 * USEC_PER_SEC);
+        run(play);
+        assert_false(keeper_wants_retry(play->keeper, 1000 + 100 * USEC_PER_SEC));
+        keeper_begin(play->keeper, KEEPER_FRESH, 50 * USEC_PER_SEC);
+        run(play);
+        assert_true(keeper_wants_retry(play->keeper, 150 * USEC_PER_SEC - 1));
+}
+
+/* When memory comes it is tried again, beside whatever others have changed; not when there is nobody whom it
+ * might help. */
+static void test_memory_comes(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+        bool wants_repair;
+
+        round_of(play);
+        assert_false(keeper_verify(play->keeper, true, true, 0, &wants_repair));
+        set_pool(play, 0, 60);
+        assert_false(keeper_verify(play->keeper, true, false, 0, &wants_repair));
+        assert_true(wants_repair);
+        assert_text(round_of(play), "0:100");
+        write_config(play, "b", "Pages=30\nNodes=7");
+        keeper_reload(play->keeper, false, 0);
+        run(play);
+        assert_int_equal(status_of(play, "b")->reason.kind, REASON_NODE_ABSENT);
+        assert_false(keeper_verify(play->keeper, false, true, 0, &wants_repair));
+        assert_true(keeper_verify(play->keeper, true, true, 0, &wants_repair));
+        run(play);
+        set_pool(play, 0, 60);
+        assert_true(keeper_verify(play->keeper, true, false, 0, &wants_repair));
+        assert_false(wants_repair);
+        assert_text(run(play), "0:100");
+}
+
+/* ---- who sets the pools of all nodes ---- */
+
+static const uint64_t aftermath_usec = 10 * USEC_PER_SEC;
+
+/* Others took 50 pages, and they were put back; then as many turn up on the other node. Whether they are known
+ * for what they are: how many were found there. */
+static uint64_t found_after(Play *play, uint64_t written_usec, uint64_t restored_usec,
+                            uint64_t now_usec) {
+        if (written_usec > 0)
+                keeper_note_host_written(play->keeper, written_usec);
+        play->now_usec = restored_usec;
+        set_pool(play, 0, 50);
+        assert_true(verify(play));
+        assert_text(run(play), "0:100");
+        play->now_usec = now_usec;
+        set_pool(play, 1, 50);
+        verify(play);
+        run(play);
+        return ledger_pool(keeper_ledger(play->keeper), 1, 2 * MIB)->found_pages;
+}
+
+/* As when tuned writes what sysctl has just written. */
+static void test_aftermath(void **state) {
+        static const uint64_t written = 100 * USEC_PER_SEC;
+        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+
+        round_of(play);
+        assert_int_equal(found_after(play, written, written + aftermath_usec - 1,
+                                     written + 2 * aftermath_usec - 2),
+                         0);
+        assert_int_equal(play->pools[1].total, 0);
+}
+
+/* What comes later is of others. */
+static void test_long_after(void **state) {
+        static const uint64_t written = 100 * USEC_PER_SEC;
+        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+
+        round_of(play);
+        assert_int_equal(found_after(play, written, written, written + aftermath_usec), 50);
+        assert_int_equal(play->pools[1].total, 50);
+}
+
+static void test_put_back_long_after(void **state) {
+        static const uint64_t written = 100 * USEC_PER_SEC;
+        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+
+        round_of(play);
+        assert_int_equal(
+                found_after(play, written, written + aftermath_usec, written + aftermath_usec), 50);
+}
+
+/* One pool was lowered, and nobody has written to all: that explains nothing elsewhere. */
+static void test_no_aftermath(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+
+        round_of(play);
+        assert_int_equal(found_after(play, 0, 100, 200), 50);
+}
+
+/* ---- a host that is held back by its boots ---- */
+
+static void save_guard(const Play *play, uint64_t failed_boots) {
+        const BootGuard guard = {.failed_boots = failed_boots, .boot_id = "before"};
+
+        assert_int_equal(boot_guard_save(play->tree->root, &guard), 0);
+}
+
+/* Decided once for each boot, and told then; a reload plans everything again. */
+static void test_boot_guard(void **state) {
+        static const char told[] = "3 boots in a row have failed";
+        Play *play = *state;
+
+        save_guard(play, 3);
+        begin(state, "Pages=100\nNodes=0", NULL);
+        assert_contains(text_string(&play->told), told);
+        assert_text(round_of(play), "-");
+        assert_int_equal(status_of(play, "a")->reason.kind, REASON_BOOT_GUARD);
+        save_guard(play, 0);
+        play->told = text_in(play->tree->arena);
+        boot(play);
+        assert_text(round_of(play), "-");
+        assert_null(strstr(text_string(&play->told), told));
+        assert_int_equal(keeper_reload(play->keeper, false, 0), KEEPER_RELOAD_BEGUN);
+        assert_text(run(play), "0:100");
+        save_guard(play, 3);
+        boot(play);
+        assert_verdict(play, "a", "ready");
+        assert_null(strstr(text_string(&play->told), told));
+}
+
+/* ---- files that cannot be read ---- */
+
+/* No file can be opened any more (EMFILE), which is no answer. */
+static struct rlimit break_host(void) {
+        struct rlimit before;
+
+        getrlimit(RLIMIT_NOFILE, &before);
+        setrlimit(RLIMIT_NOFILE, &(struct rlimit){0, before.rlim_max});
+        return before;
+}
+
+static void mend_host(const struct rlimit *before) {
+        setrlimit(RLIMIT_NOFILE, before);
+}
+
+static size_t count(const Text *text, const char *needle) {
+        size_t n = 0;
+
+        for (const char *at = text_string(text); (at = strstr(at, needle)); at++)
+                n++;
+        return n;
+}
+
+/* What was known stands; it is told once, and once that it is over. */
+static void test_host_cannot_be_read(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+        bool wants_repair;
+
+        round_of(play);
+        const struct rlimit before = break_host();
+
+        for (int i = 0; i < 2; i++) {
+                wants_repair = false;
+                assert_false(keeper_verify(play->keeper, true, true, 0, &wants_repair));
+                assert_true(wants_repair);
+                assert_true(keeper_wants_retry(play->keeper, UINT64_MAX));
+                assert_text(round_of(play), "-");
+        }
+        assert_int_equal(keeper_reload(play->keeper, true, 0), KEEPER_RELOAD_REJECTED);
+        keeper_release(play->keeper, "a", 0);
+        assert_text(run(play), "-");
+        assert_int_equal(keeper_pool_changes(play->keeper, play->tree->arena).n, 0);
+        assert_int_equal(keeper_plan(play->keeper)->n_instances, 1);
+        mend_host(&before);
+        assert_int_equal(count(&play->told, "cannot be read: Too many open files; plan and pages "
+                                            "stay as they are"),
+                         1);
+        assert_null(strstr(text_string(&play->noted), "can be read again"));
+        /* What was asked for meanwhile is done now. */
+        assert_true(keeper_verify(play->keeper, false, true, 0, &wants_repair));
+        assert_false(wants_repair);
+        assert_text(run(play), "0:0");
+        assert_int_equal(count(&play->noted, "can be read again"), 1);
+        assert_false(keeper_wants_retry(play->keeper, 0));
+}
+
+/* At the start nothing is known yet: nothing is written or answered before everything was read. */
+static void test_start_cannot_read(void **state) {
+        Play *play = *state;
+        Gate gate = {.instance = "a", .run = ""};
+        bool wants_repair = false;
+
+        write_config(play, "a", "Pages=100\nNodes=0\nUnit=a.service");
+        const struct rlimit before = break_host();
+
+        boot(play);
+        assert_text(try_gate(play, &gate, true), "wait");
+        assert_true(keeper_wants_retry(play->keeper, 0));
+        assert_false(keeper_verify(play->keeper, false, true, 0, &wants_repair));
+        assert_true(wants_repair);
+        assert_text(round_of(play), "-");
+        mend_host(&before);
+        assert_text(state_text(play), "-");
+        assert_text(round_of(play), "0:100");
+        assert_text(try_gate(play, &gate, true), "pass");
+}
+
+/* The next attempt may be any call. */
+static void test_start_by_verify(void **state) {
+        Play *play = *state;
+        bool wants_repair;
+
+        write_config(play, "a", "Pages=100\nNodes=0");
+        write_config(play, "b", "Pages=x");
+        const struct rlimit before = break_host();
+
+        boot(play);
+        mend_host(&before);
+        assert_null(strstr(text_string(&play->told), "b.conf"));
+        assert_true(keeper_verify(play->keeper, false, true, 0, &wants_repair));
+        assert_text(run(play), "0:100");
+        assert_int_equal(count(&play->told, "b.conf"), 1);
+}
+
+/* Nobody gets the pages of an instance of which nothing is known, for its file cannot be read; of one that is
+ * described no longer they are free. */
+static void test_undescribed(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+
+        round_of(play);
+        remove_config(play, "a");
+        tree_link(play->tree, "a.conf", "/etc/hugeplan.d/a.conf");
+        write_config(play, "b", "Pages=950\nNodes=0");
+        boot(play);
+        assert_text(round_of(play), "-");
+        assert_verdict(play, "b", "refused");
+        assert_int_equal(keeper_units(play->keeper, play->tree->arena).n, 0);
+        remove_config(play, "a");
+        boot(play);
+        round_of(play);
+        assert_int_equal(play->pools[0].total, 950);
+        assert_verdict(play, "b", "ready");
+}
+
+/* Another one's file makes no difference to an instance that is described. */
+static void test_described_beside_unreadable(void **state) {
+        Play *play = begin(state, "Pages=600\nNodes=0", NULL);
+
+        round_of(play);
+        write_config(play, "a", "Pages=700\nNodes=0");
+        tree_link(play->tree, "b.conf", "/etc/hugeplan.d/b.conf");
+        boot(play);
+        assert_text(round_of(play), "0:700");
+        assert_verdict(play, "a", "ready");
+}
+
+/* ---- changes by hand ---- */
+
+/* Each gate finds out about its own instance. */
+static void test_grow_two(void **state) {
+        Play *play = begin(state, "Engine=mariadb\nNodes=0", "Engine=mariadb\nNodes=1");
+        PageCounts pages = {};
+
+        *vec_push(play->tree->arena, &pages) = (PageCount){2 * MIB, 120};
+        assert_true(keeper_grow(play->keeper, config_find(keeper_config(play->keeper), "a"), &pages,
+                                0));
+        /* The round that brings them is under way. */
+        assert_true(keeper_grow(play->keeper, config_find(keeper_config(play->keeper), "a"), &pages,
+                                0));
+        run(play);
+        pages.items[0].pages = 30;
+        assert_true(keeper_grow(play->keeper, config_find(keeper_config(play->keeper), "b"), &pages,
+                                0));
+        run(play);
+        assert_text(state_text(play), "a 0:120; b 1:30");
+}
+
+static void test_no_changes_before(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+
+        assert_int_equal(keeper_pool_changes(play->keeper, play->tree->arena).n, 0);
+        round_of(play);
+        assert_int_equal(keeper_pool_changes(play->keeper, play->tree->arena).n, 0);
+}
+
+static void test_rescue_mode_is_told(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+
+        keeper_hold_back(play->keeper);
+        assert_contains(text_string(&play->noted), "rescue mode: nothing is reserved");
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                PLAY_TEST(test_short_claims_no_more),
+                PLAY_TEST(test_nothing_brought_is_learned),
+                PLAY_TEST(test_hurry),
+                PLAY_TEST(test_look_now_knows_no_limits),
+                PLAY_TEST(test_standing_is_noted),
+                PLAY_TEST(test_standing_is_noted_in_a_hurry),
+                PLAY_TEST(test_efforts),
+                PLAY_TEST(test_efforts_of_all_passes),
+                PLAY_TEST(test_efforts_are_bounded),
+                PLAY_TEST(test_kernel_limits_are_set),
+                PLAY_TEST(test_until_when),
+                PLAY_TEST(test_memory_comes),
+                PLAY_TEST(test_aftermath),
+                PLAY_TEST(test_long_after),
+                PLAY_TEST(test_put_back_long_after),
+                PLAY_TEST(test_no_aftermath),
+                PLAY_TEST(test_boot_guard),
+                PLAY_TEST(test_host_cannot_be_read),
+                PLAY_TEST(test_start_cannot_read),
+                PLAY_TEST(test_start_by_verify),
+                PLAY_TEST(test_undescribed),
+                PLAY_TEST(test_described_beside_unreadable),
+                PLAY_TEST(test_grow_two),
+                PLAY_TEST(test_no_changes_before),
+                PLAY_TEST(test_rescue_mode_is_told),
+        };
+
+        return RUN_TESTS(tests);
+}
