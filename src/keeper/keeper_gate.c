@@ -181,11 +181,9 @@ static bool may_try_again(const Keeper *keeper, Gate *gate, bool may_try, uint64
 
 static GateAnswer refuse(Keeper *keeper, const Gate *gate, const Reason *reason) {
         forget_starting(keeper, gate->instance);
-        if (gate->is_starting) {
-                ledger_note_refusal(keeper->look_arena, keeper->look->ledger, gate->instance,
-                                    gate->run, reason->text);
-                keeper_save(keeper);
-        }
+        ledger_note_refusal(keeper->look_arena, keeper->look->ledger, gate->instance, gate->run,
+                            reason->text);
+        keeper_save(keeper);
         return GATE_REFUSE;
 }
 
@@ -195,11 +193,14 @@ static GateAnswer judge_starting(Keeper *keeper, Arena *arena, Gate *gate, bool 
         const PlanInstance *planned = plan_find(keeper->look->plan, gate->instance);
         bool may_start = verdict_lets_start(instance->verdict);
         ReadFault fault = {};
-        Lack lack = may_start ? lack_of(keeper, arena, planned, &fault) : (Lack){};
+        /* Others may take its pages: by how much less, is how much nearer a round has brought it. */
+        Lack lack = may_start || planned->exposed.kind != REASON_NONE
+                            ? lack_of(keeper, arena, planned, &fault)
+                            : (Lack){};
 
         if (fault.error < 0)
                 return GATE_WAIT;
-        uint64_t missing = may_start ? lack.pages : instance->pages_wanted;
+        uint64_t missing = lack.pages > 0 ? lack.pages : instance->pages_wanted;
 
         if ((!may_start && instance->verdict != VERDICT_INVALID) ||
             (lack.pages > 0 && instance->shortage == SHORTAGE_REFUSE)) {
@@ -249,7 +250,7 @@ GateAnswer keeper_try_gate(Keeper *keeper, Arena *arena, Gate *gate, bool may_tr
         /* Not everything could be read yet: whether there is such an instance is not known. */
         if (!keeper->has_started)
                 return GATE_WAIT;
-        if (!config || !plan_find(keeper->look->plan, gate->instance))
+        if (!config)
                 return GATE_GONE;
         gate->is_starting = gate->is_starting && is_new_start(keeper, config, gate);
         if (gate->is_starting && !gate->has_begun) {

@@ -44,6 +44,18 @@ void react(Play *play, const ApplyOperation *operation) {
         show_host(play);
 }
 
+HostFiles break_host(void) {
+        HostFiles before;
+
+        getrlimit(RLIMIT_NOFILE, &before);
+        setrlimit(RLIMIT_NOFILE, &(HostFiles){0, before.rlim_max}); /* EMFILE */
+        return before;
+}
+
+void mend_host(const HostFiles *before) {
+        setrlimit(RLIMIT_NOFILE, before);
+}
+
 /* ---- systemd ---- */
 
 void start_unit(Play *play, const char *unit, uint64_t mapped, uint64_t used) {

@@ -7,6 +7,8 @@
 #include "keeper/keeper.h"
 #include "support/tree.h"
 
+#include <sys/resource.h>
+
 #define NODE_FORMAT "/sys/devices/system/node/node%u/"
 #define POOL_FORMAT NODE_FORMAT "hugepages/hugepages-2048kB/%s"
 #define GROUPS      "/sys/fs/cgroup/system.slice/"
@@ -43,6 +45,12 @@ void show_host(const Play *play);
 
 /* What becomes of a write. */
 void react(Play *play, const ApplyOperation *operation);
+
+/* No file can be opened any more, which is no answer; and they can be again. */
+typedef struct rlimit HostFiles;
+
+HostFiles break_host(void);
+void mend_host(const HostFiles *before);
 
 /* ---- systemd ---- */
 

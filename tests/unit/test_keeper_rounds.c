@@ -11,8 +11,6 @@
 #include "model/names.h"
 #include "model/problem.h"
 
-#include <sys/resource.h>
-
 static const LedgerInstance *instance_on_disk(const Play *play, const char *name) {
         const char *wrong;
 
@@ -309,19 +307,6 @@ static void test_boot_guard(void **state) {
 
 /* ---- files that cannot be read ---- */
 
-/* No file can be opened any more (EMFILE), which is no answer. */
-static struct rlimit break_host(void) {
-        struct rlimit before;
-
-        getrlimit(RLIMIT_NOFILE, &before);
-        setrlimit(RLIMIT_NOFILE, &(struct rlimit){0, before.rlim_max});
-        return before;
-}
-
-static void mend_host(const struct rlimit *before) {
-        setrlimit(RLIMIT_NOFILE, before);
-}
-
 static size_t count(const Text *text, const char *needle) {
         size_t n = 0;
 
@@ -336,7 +321,7 @@ static void test_host_cannot_be_read(void **state) {
         bool wants_repair;
 
         round_of(play);
-        const struct rlimit before = break_host();
+        const HostFiles before = break_host();
 
         for (int i = 0; i < 2; i++) {
                 wants_repair = false;
@@ -370,7 +355,7 @@ static void test_start_cannot_read(void **state) {
         bool wants_repair = false;
 
         write_config(play, "a", "Pages=100\nNodes=0\nUnit=a.service");
-        const struct rlimit before = break_host();
+        const HostFiles before = break_host();
 
         boot(play);
         assert_text(try_gate(play, &gate, true), "wait");
@@ -391,7 +376,7 @@ static void test_start_by_verify(void **state) {
 
         write_config(play, "a", "Pages=100\nNodes=0");
         write_config(play, "b", "Pages=x");
-        const struct rlimit before = break_host();
+        const HostFiles before = break_host();
 
         boot(play);
         mend_host(&before);
