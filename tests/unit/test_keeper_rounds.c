@@ -348,6 +348,31 @@ static void test_host_cannot_be_read(void **state) {
         assert_false(keeper_wants_retry(play->keeper, 0));
 }
 
+/* A reload that was begun is taken back when it cannot be seen what became of it. */
+static void test_reload_cannot_be_read(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+        ApplyOperation operation;
+
+        round_of(play);
+        write_config(play, "a", "Pages=100\nNodes=1");
+        assert_int_equal(keeper_reload(play->keeper, false, 0), KEEPER_RELOAD_BEGUN);
+        assert_true(keeper_next(play->keeper, 0, &operation));
+        react(play, &operation);
+        const HostFiles before = break_host();
+
+        keeper_done(play->keeper, &operation, 0, 1);
+        assert_false(keeper_next(play->keeper, 0, &operation));
+        assert_false(keeper_is_working(play->keeper));
+        mend_host(&before);
+        const KeeperReloadResult result = keeper_reload_result(play->keeper);
+
+        assert_int_equal(result.state, KEEPER_RELOAD_REJECTED);
+        assert_contains(problems_text(play->tree->arena, &result.problems), "cannot be read");
+        assert_text(grants_text(play->tree->arena, keeper_plan(play->keeper), "a"), "0:100");
+        assert_text(round_of(play), "1:0");
+        assert_int_equal(play->pools[0].total, 100);
+}
+
 /* At the start nothing is known yet: nothing is written or answered before everything was read. */
 static void test_start_cannot_read(void **state) {
         Play *play = *state;
@@ -474,6 +499,7 @@ int main(void) {
                 PLAY_TEST(test_no_aftermath),
                 PLAY_TEST(test_boot_guard),
                 PLAY_TEST(test_host_cannot_be_read),
+                PLAY_TEST(test_reload_cannot_be_read),
                 PLAY_TEST(test_start_cannot_read),
                 PLAY_TEST(test_start_by_verify),
                 PLAY_TEST(test_undescribed),
