@@ -52,6 +52,10 @@ typedef struct rlimit HostFiles;
 HostFiles break_host(void);
 void mend_host(const HostFiles *before);
 
+/* This file cannot be read (EAGAIN, which is no answer either) until what is returned is closed; negative where
+ * the file system cannot do that. */
+int lease_file(const Play *play, const char *path);
+
 /* ---- systemd ---- */
 
 /* It is there, and has MAPPED pages, of which USED of node 0 are touched. */

@@ -11,6 +11,8 @@
 #include "model/names.h"
 #include "model/problem.h"
 
+#include <unistd.h>
+
 static const LedgerInstance *instance_on_disk(const Play *play, const char *name) {
         const char *wrong;
 
@@ -166,6 +168,51 @@ static void test_kernel_limits_are_set(void **state) {
         assert_text(tree_read(play->tree, PATH_SHMMAX), "209715200");
 }
 
+/* ---- larger pages that are split ---- */
+
+#define LARGE_FORMAT "/sys/devices/system/node/node%u/hugepages/hugepages-1048576kB/%s"
+
+static void show_large_pool(const Play *play, unsigned node, unsigned pages) {
+        static const char *const counts[] = {"nr_hugepages", "free_hugepages"};
+        const Tree *tree = play->tree;
+
+        for (size_t i = 0; i < ARRAY_LEN(counts); i++)
+                tree_write(tree, arena_printf(tree->arena, LARGE_FORMAT, node, counts[i]),
+                           arena_printf(tree->arena, "%u\n", pages));
+        tree_write(tree, arena_printf(tree->arena, LARGE_FORMAT, node, "surplus_hugepages"), "0\n");
+        tree_write(tree, arena_printf(tree->arena, LARGE_FORMAT, node, "demote"), "");
+        tree_write(tree, arena_printf(tree->arena, LARGE_FORMAT, node, "demote_size"), "2048kB\n");
+        tree_write(tree, "/sys/kernel/mm/hugepages/hugepages-1048576kB/resv_hugepages", "0\n");
+        tree_write(tree, "/sys/kernel/mm/hugepages/hugepages-1048576kB/demote_size", "2048kB\n");
+}
+
+/* What comes from pages that were found was found, too: it stays when nobody wants it any more. */
+static void test_split(void **state) {
+        Play *play = *state;
+        const char *wrong;
+        ApplyOperation operation;
+
+        for (unsigned node = 0; node < NODES; node++)
+                show_large_pool(play, node, 2);
+        set_pool(play, 0, NODE_PAGES); /* memory has no more */
+        begin(state, "Pages=1100\nPageSize=2M\nNodes=0", NULL);
+        keeper_begin(play->keeper, KEEPER_FRESH, 0);
+        while (keeper_next(play->keeper, 0, &operation)) {
+                assert_int_equal(operation.move.action, LADDER_DEMOTE);
+                show_large_pool(play, 0, 1);
+                set_pool(play, 0, NODE_PAGES + 512);
+                keeper_done(play->keeper, &operation, 0, 1);
+        }
+        assert_verdict(play, "a", "ready");
+        const Ledger *ledger = state_load(play->tree->root, play->tree->arena, "boot", &wrong);
+
+        assert_int_equal(ledger_pool(ledger, 0, GIB)->found_pages, 1);
+        assert_int_equal(ledger_pool(ledger, 0, 2 * MIB)->found_pages, NODE_PAGES + 512);
+        remove_config(play, "a");
+        keeper_reload(play->keeper, false, 0);
+        assert_text(run(play), "-");
+}
+
 /* ---- how long to try ---- */
 
 static void test_until_when(void **state) {
@@ -218,18 +265,18 @@ static void test_memory_comes(void **state) {
 
 static const uint64_t aftermath_usec = 10 * USEC_PER_SEC;
 
-/* Others took 50 pages, and they were put back; then as many turn up on the other node. Whether they are known
- * for what they are: how many were found there. */
-static uint64_t found_after(Play *play, uint64_t written_usec, uint64_t restored_usec,
-                            uint64_t now_usec) {
+/* Others took so many PAGES, and they were put back; then as many turn up on the other node. Whether they are
+ * known for what they are: how many were found there. */
+static uint64_t found_after(Play *play, uint64_t pages, uint64_t written_usec,
+                            uint64_t restored_usec, uint64_t now_usec) {
         if (written_usec > 0)
                 keeper_note_host_written(play->keeper, written_usec);
         play->now_usec = restored_usec;
-        set_pool(play, 0, 50);
+        set_pool(play, 0, 100 - pages);
         assert_true(verify(play));
         assert_text(run(play), "0:100");
         play->now_usec = now_usec;
-        set_pool(play, 1, 50);
+        set_pool(play, 1, pages);
         verify(play);
         run(play);
         return ledger_pool(keeper_ledger(play->keeper), 1, 2 * MIB)->found_pages;
@@ -241,9 +288,11 @@ static void test_aftermath(void **state) {
         Play *play = begin(state, "Pages=100\nNodes=0", NULL);
 
         round_of(play);
-        assert_int_equal(found_after(play, written, written + aftermath_usec - 1,
+        assert_int_equal(found_after(play, 50, written, written + aftermath_usec - 1,
                                      written + 2 * aftermath_usec - 2),
                          0);
+        assert_int_equal(play->pools[1].total, 0);
+        assert_int_equal(found_after(play, 1, 2 * written, 2 * written, 2 * written + 1), 0);
         assert_int_equal(play->pools[1].total, 0);
 }
 
@@ -253,7 +302,7 @@ static void test_long_after(void **state) {
         Play *play = begin(state, "Pages=100\nNodes=0", NULL);
 
         round_of(play);
-        assert_int_equal(found_after(play, written, written, written + aftermath_usec), 50);
+        assert_int_equal(found_after(play, 50, written, written, written + aftermath_usec), 50);
         assert_int_equal(play->pools[1].total, 50);
 }
 
@@ -263,7 +312,8 @@ static void test_put_back_long_after(void **state) {
 
         round_of(play);
         assert_int_equal(
-                found_after(play, written, written + aftermath_usec, written + aftermath_usec), 50);
+                found_after(play, 50, written, written + aftermath_usec, written + aftermath_usec),
+                50);
 }
 
 /* One pool was lowered, and nobody has written to all: that explains nothing elsewhere. */
@@ -271,7 +321,7 @@ static void test_no_aftermath(void **state) {
         Play *play = begin(state, "Pages=100\nNodes=0", NULL);
 
         round_of(play);
-        assert_int_equal(found_after(play, 0, 100, 200), 50);
+        assert_int_equal(found_after(play, 50, 0, 100, 200), 50);
 }
 
 /* ---- a host that is held back by its boots ---- */
@@ -371,6 +421,66 @@ static void test_reload_cannot_be_read(void **state) {
         assert_text(grants_text(play->tree->arena, keeper_plan(play->keeper), "a"), "0:100");
         assert_text(round_of(play), "1:0");
         assert_int_equal(play->pools[0].total, 100);
+}
+
+/* What a write has brought could not be read: that it was nothing is not known, and the round goes on. */
+static void test_result_cannot_be_read(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+        ApplyOperation operation;
+
+        keeper_begin(play->keeper, KEEPER_FRESH, 0);
+        assert_true(keeper_next(play->keeper, 0, &operation));
+        const HostFiles before = break_host();
+
+        keeper_done(play->keeper, &operation, 0, 1);
+        mend_host(&before);
+        assert_text(run(play), "0:100");
+        assert_verdict(play, "a", "ready");
+}
+
+/* A file of the configuration that cannot be read is waited for, but not for long: then it is a mistake of its
+ * own instance, until it can be read again. */
+static void test_config_cannot_be_read(void **state) {
+        Play *play = *state;
+
+        write_config(play, "a", "Pages=100\nNodes=0");
+        write_config(play, "b", "Pages=30\nNodes=1");
+        int fd = lease_file(play, "/etc/hugeplan.d/b.conf");
+
+        if (fd < 0)
+                skip();
+        boot(play);
+        for (int i = 0; i < 2; i++)
+                assert_text(round_of(play), "-");
+        assert_text(round_of(play), "0:100");
+        assert_true(keeper_wants_retry(play->keeper, UINT64_MAX));
+        keeper_begin(play->keeper, KEEPER_RETRY, 0);
+        assert_text(run(play), "-");
+        close(fd);
+        keeper_begin(play->keeper, KEEPER_FRESH, 0); /* is for what is known */
+        assert_text(run(play), "-");
+        keeper_begin(play->keeper, KEEPER_RETRY, 0);
+        assert_text(run(play), "1:30");
+        assert_false(keeper_wants_retry(play->keeper, 0));
+}
+
+/* Nor is a plan made before it is known whether boots have failed. */
+static void test_guard_cannot_be_read(void **state) {
+        Play *play = *state;
+
+        save_guard(play, 3);
+        write_config(play, "a", "Pages=100\nNodes=0");
+        int fd = lease_file(play, PATH_BOOT_GUARD);
+
+        if (fd < 0)
+                skip();
+        boot(play);
+        assert_text(round_of(play), "-");
+        assert_true(keeper_wants_retry(play->keeper, UINT64_MAX));
+        close(fd);
+        assert_text(round_of(play), "-");
+        assert_int_equal(status_of(play, "a")->reason.kind, REASON_BOOT_GUARD);
+        assert_false(keeper_wants_retry(play->keeper, UINT64_MAX));
 }
 
 /* At the start nothing is known yet: nothing is written or answered before everything was read. */
@@ -500,7 +610,11 @@ int main(void) {
                 PLAY_TEST(test_boot_guard),
                 PLAY_TEST(test_host_cannot_be_read),
                 PLAY_TEST(test_reload_cannot_be_read),
+                PLAY_TEST(test_result_cannot_be_read),
+                PLAY_TEST(test_config_cannot_be_read),
+                PLAY_TEST(test_guard_cannot_be_read),
                 PLAY_TEST(test_start_cannot_read),
+                PLAY_TEST(test_split),
                 PLAY_TEST(test_start_by_verify),
                 PLAY_TEST(test_undescribed),
                 PLAY_TEST(test_described_beside_unreadable),
