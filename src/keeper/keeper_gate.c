@@ -127,7 +127,7 @@ static Reason let_start(Keeper *keeper, Arena *arena, const Status *status,
         bool is_counted = is_counting(keeper, gate);
         Reason reason = put_up_fence(keeper, arena, status, config, gate, &lacked);
 
-        forget_starting(keeper, config->name);
+        forget_starting(keeper, gate->instance);
         if (reason.kind != REASON_NONE)
                 return reason;
         /* By the plan by which it was judged: one that had nothing to be written is not recorded yet. */

@@ -61,6 +61,17 @@ static void test_rounds_that_bring_nothing(void **state) {
         assert_int_equal(n_rounds, 2);
 }
 
+/* A single page is enough to be refused for. */
+static void test_one_page_lacks(void **state) {
+        Play *play = *state;
+        Gate gate = gate_beside_taker(play);
+        size_t n_rounds;
+
+        play->pools[1].most = 129;
+        assert_contains(pass_gate(play, &gate, &n_rounds),
+                        "refuse: 1 of its 100 pages of 2M (200M) is not for it alone");
+}
+
 /* The policy under which it starts is that of its drop-in where nobody knows better. */
 static void test_policy_of_drop_in(void **state) {
         Play *play = *state;
@@ -220,17 +231,12 @@ static void test_before_start(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                PLAY_TEST(test_rounds_are_bounded),
-                PLAY_TEST(test_rounds_that_bring_nothing),
-                PLAY_TEST(test_policy_of_drop_in),
-                PLAY_TEST(test_report_only),
-                PLAY_TEST(test_rounds_for_who_asks),
-                PLAY_TEST(test_two_starts),
-                PLAY_TEST(test_refused_is_over),
-                PLAY_TEST(test_refusal_is_on_disk),
-                PLAY_TEST(test_start_after_refusal_is_on_disk),
-                PLAY_TEST(test_nothing_wanted),
-                PLAY_TEST(test_host_cannot_be_read),
+                PLAY_TEST(test_rounds_are_bounded), PLAY_TEST(test_rounds_that_bring_nothing),
+                PLAY_TEST(test_one_page_lacks),     PLAY_TEST(test_policy_of_drop_in),
+                PLAY_TEST(test_report_only),        PLAY_TEST(test_rounds_for_who_asks),
+                PLAY_TEST(test_two_starts),         PLAY_TEST(test_refused_is_over),
+                PLAY_TEST(test_refusal_is_on_disk), PLAY_TEST(test_start_after_refusal_is_on_disk),
+                PLAY_TEST(test_nothing_wanted),     PLAY_TEST(test_host_cannot_be_read),
                 PLAY_TEST(test_before_start),
         };
 

@@ -61,7 +61,7 @@ static void test_hurry(void **state) {
         play->pools[0].most = 0;
         keeper_begin(play->keeper, KEEPER_FRESH, 0);
         keeper_hurry(play->keeper);
-        assert_null(strstr(run(play), "1:"));
+        assert_text(run(play), "0:100"); /* once */
         assert_contains(round_of(play), "1:100");
         assert_verdict(play, "a", "ready");
 }
@@ -236,6 +236,28 @@ static void test_until_when(void **state) {
         assert_true(keeper_wants_retry(play->keeper, 150 * USEC_PER_SEC - 1));
 }
 
+/* Who asks while a round is under way gets one of his own: the first is cut short, and from the second on it is
+ * tried for as long as he may expect. */
+static void test_until_when_of_another(void **state) {
+        Play *play = *state;
+        ApplyOperation operation;
+
+        tree_write(play->tree, "/etc/hugeplan.d/00.conf",
+                   "[Host]\nKeepFree=1G\nReserveTimeout=100s\n");
+        begin(state, "Pages=100\nNodes=0", NULL);
+        play->pools[0].most = 40;
+        const char *alone = round_of(play);
+
+        keeper_begin(play->keeper, KEEPER_FRESH, 0);
+        assert_true(keeper_next(play->keeper, 0, &operation));
+        keeper_begin(play->keeper, KEEPER_FRESH, 0);
+        react(play, &operation);
+        keeper_done(play->keeper, &operation, 0, 1);
+        play->now_usec = 50 * USEC_PER_SEC;
+        assert_text(run(play), alone);
+        assert_true(keeper_wants_retry(play->keeper, 150 * USEC_PER_SEC - 1));
+}
+
 /* When memory comes it is tried again, beside whatever others have changed; not when there is nobody whom it
  * might help. */
 static void test_memory_comes(void **state) {
@@ -259,6 +281,19 @@ static void test_memory_comes(void **state) {
         assert_true(keeper_verify(play->keeper, true, false, 0, &wants_repair));
         assert_false(wants_repair);
         assert_text(run(play), "0:100");
+}
+
+/* What trying has shown before is forgotten. */
+static void test_memory_comes_to_who_is_short(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+        bool wants_repair;
+
+        play->pools[0].most = 40;
+        round_of(play);
+        play->pools[0].most = UINT64_MAX;
+        assert_true(keeper_verify(play->keeper, true, true, 0, &wants_repair));
+        assert_text(run(play), "0:100");
+        assert_verdict(play, "a", "ready");
 }
 
 /* ---- who sets the pools of all nodes ---- */
@@ -602,7 +637,9 @@ int main(void) {
                 PLAY_TEST(test_efforts_are_bounded),
                 PLAY_TEST(test_kernel_limits_are_set),
                 PLAY_TEST(test_until_when),
+                PLAY_TEST(test_until_when_of_another),
                 PLAY_TEST(test_memory_comes),
+                PLAY_TEST(test_memory_comes_to_who_is_short),
                 PLAY_TEST(test_aftermath),
                 PLAY_TEST(test_long_after),
                 PLAY_TEST(test_put_back_long_after),
