@@ -429,6 +429,28 @@ static void test_more_surplus_than_pages(void **state) {
         assert_text(tree_read(tree, host_file), "7\n");
 }
 
+/* What all nodes have together must be known for that: a node that cannot be read would lose its pages. */
+static void test_more_surplus_than_is_known(void **state) {
+        const Tree *tree = *state;
+        ApplyOperation operation;
+
+        make_host(tree);
+        tree_write(tree, PATH_OSRELEASE, "6.18.0\n");
+        set_pool(tree, 1, 2048, 3);
+        tree_write(tree, pool_path(tree, 1, 2048, "surplus_hugepages"), "5\n");
+        set_pool(tree, 2, 2048, 100);
+        set_pool(tree, 2, 1048576, 0);
+        set_free(tree, 2, 12 * GIB);
+        Run run = run_new(tree, "Pages=12\nPageSize=2M\nNodes=0");
+
+        assert_true(apply_next(run.apply, 0, &operation));
+        assert_text(operation.straight_text, "103\n");
+        run = run_new(tree, "Pages=12\nPageSize=2M\nNodes=0");
+        remove(tree_path(tree, pool_path(tree, 2, 2048, "nr_hugepages")));
+        assert_true(apply_next(run.apply, 0, &operation));
+        assert_null(operation.straight_text);
+}
+
 /* 1G pages that can be split, three of which are found; 2M pages are too fragmented to be had. */
 static Run splitting_run(const Tree *tree) {
         const Config *config = config_make(
@@ -693,6 +715,7 @@ int main(void) {
                 TREE_TEST(test_surplus),
                 TREE_TEST(test_surplus_elsewhere),
                 TREE_TEST(test_more_surplus_than_pages),
+                TREE_TEST(test_more_surplus_than_is_known),
                 TREE_TEST(test_split_and_grown),
                 TREE_TEST(test_split_refused),
                 TREE_TEST(test_node_goes_away),
