@@ -178,6 +178,48 @@ static void test_lowered_first(void **state) {
         assert_text(run.trace.string, "2M@1:write0 1G@0:write1");
 }
 
+/* What is tried where memory is in pieces: by the files of the node that is short, and of the host. */
+static void test_efforts(void **state) {
+        static const char compact[] = "/sys/devices/system/node/node%u/compact";
+        const Tree *tree = *state;
+        const Config *config = config_make(tree->arena, "00.conf", "[Host]\nDropCaches=yes\n",
+                                           "a.conf",
+                                           "[Instance]\nPages=100\nPageSize=2M\nNodes=1\n", NULL);
+
+        make_host(tree);
+        tree_write(tree, PATH_DROP_CACHES, "");
+        Run run = run_of(tree, config, ledger_new(tree->arena, ""), NULL, NULL);
+
+        run.most_pages = 40;
+        run_all(&run);
+        assert_text(tree_read(tree, PATH_DROP_CACHES), "1");
+        assert_text(tree_read(tree, arena_printf(tree->arena, compact, 1)), "1");
+        assert_text(tree_read(tree, arena_printf(tree->arena, compact, 0)), "");
+}
+
+/* The node, or its memory, has gone meanwhile: nothing is written, and it is told why. */
+static void test_gone(void **state) {
+        static const char *const files[] = {
+                "/sys/devices/system/node/node1/meminfo",
+                "/sys/devices/system/node/node1/hugepages/hugepages-2048kB/nr_hugepages",
+        };
+        const Tree *tree = *state;
+        ApplyOperation operation;
+        size_t n;
+
+        for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+                make_host(tree);
+                Run run = run_new(tree, "Pages=100\nPageSize=2M\nNodes=1");
+
+                remove(tree_path(tree, files[i]));
+                assert_false(apply_next(run.apply, 0, &operation));
+                const ApplyResult *results = apply_results(run.apply, &n);
+
+                assert_int_equal(n, 1);
+                assert_int_equal(results[0].error, -ENOENT);
+        }
+}
+
 /* ---- giving back ---- */
 
 static void set_reserved(const Tree *tree, uint64_t pages) {
@@ -705,6 +747,8 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 TREE_TEST(test_order),
                 TREE_TEST(test_lowered_first),
+                TREE_TEST(test_efforts),
+                TREE_TEST(test_gone),
                 TREE_TEST(test_lowering),
                 TREE_TEST(test_lowering_is_clamped),
                 TREE_TEST(test_lowering_beside_unit),

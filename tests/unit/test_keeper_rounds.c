@@ -166,6 +166,24 @@ static void test_kernel_limits_are_set(void **state) {
         assert_text(tree_read(play->tree, PATH_SHMMAX), "209715200");
 }
 
+/* So do transparent huge pages, which are told when they are set, and only then. */
+static void test_thp_is_set(void **state) {
+        static const char told[] = "transparent huge pages are now 'never'\n";
+        Play *play = *state;
+
+        tree_write(play->tree, PATH_THP "/enabled", "[always] madvise never\n");
+        tree_write(play->tree, "/etc/hugeplan.d/00.conf",
+                   "[Host]\nKeepFree=1G\nTransparentHugePages=never\n");
+        begin(state, "Pages=100\nNodes=0", NULL);
+        round_of(play);
+        assert_text(tree_read(play->tree, PATH_THP "/enabled"), "never");
+        assert_contains(text_string(&play->noted), told);
+        tree_write(play->tree, PATH_THP "/enabled", "always madvise [never]\n");
+        play->noted = text_in(play->tree->arena);
+        round_of(play);
+        assert_null(strstr(text_string(&play->noted), told));
+}
+
 /* ---- larger pages that are split ---- */
 
 #define LARGE_FORMAT "/sys/devices/system/node/node%u/hugepages/hugepages-1048576kB/%s"
@@ -436,6 +454,7 @@ int main(void) {
                 PLAY_TEST(test_efforts_of_all_passes),
                 PLAY_TEST(test_efforts_are_bounded),
                 PLAY_TEST(test_kernel_limits_are_set),
+                PLAY_TEST(test_thp_is_set),
                 PLAY_TEST(test_until_when),
                 PLAY_TEST(test_until_when_of_another),
                 PLAY_TEST(test_memory_comes),
