@@ -51,11 +51,14 @@ static void test_host_cannot_be_read(void **state) {
                                             "stay as they are"),
                          1);
         assert_null(strstr(text_string(&play->noted), "can be read again"));
+        /* What is shown stays so until it was tried again. */
+        assert_contains(problems_of(play), "cannot be read: Too many open files");
         /* What was asked for meanwhile is done now. */
         assert_true(keeper_verify(play->keeper, false, true, 0, &wants_repair));
         assert_false(wants_repair);
         assert_text(run(play), "0:0");
         assert_int_equal(count(&play->noted, "can be read again"), 1);
+        assert_null(strstr(problems_of(play), "cannot be read"));
         assert_false(keeper_wants_retry(play->keeper, 0));
 }
 
@@ -144,6 +147,23 @@ static void test_guard_cannot_be_read(void **state) {
         assert_false(keeper_wants_retry(play->keeper, UINT64_MAX));
 }
 
+/* Nor before everything was read that only a plan needs: here, the group that may have System V segments. */
+static void test_plan_cannot_be_read(void **state) {
+        Play *play = *state;
+
+        tree_write(play->tree, "/etc/group", "hugetlb:x:990:\n");
+        write_config(play, "a", "Pages=100\nNodes=0\nEngine=oracle\nSharedMemory=sysv");
+        int fd = lease_file(play, "/etc/group");
+
+        if (fd < 0)
+                skip();
+        boot(play);
+        assert_text(round_of(play), "-");
+        assert_true(keeper_wants_retry(play->keeper, UINT64_MAX));
+        close(fd);
+        assert_text(round_of(play), "0:100");
+}
+
 /* At the start nothing is known yet: nothing is written or answered before everything was read. */
 static void test_start_cannot_read(void **state) {
         Play *play = *state;
@@ -216,15 +236,11 @@ static void test_described_beside_unreadable(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                PLAY_TEST(test_host_cannot_be_read),
-                PLAY_TEST(test_reload_cannot_be_read),
-                PLAY_TEST(test_result_cannot_be_read),
-                PLAY_TEST(test_config_cannot_be_read),
-                PLAY_TEST(test_guard_cannot_be_read),
-                PLAY_TEST(test_start_cannot_read),
-                PLAY_TEST(test_start_by_verify),
-                PLAY_TEST(test_undescribed),
-                PLAY_TEST(test_described_beside_unreadable),
+                PLAY_TEST(test_host_cannot_be_read),   PLAY_TEST(test_reload_cannot_be_read),
+                PLAY_TEST(test_result_cannot_be_read), PLAY_TEST(test_config_cannot_be_read),
+                PLAY_TEST(test_guard_cannot_be_read),  PLAY_TEST(test_plan_cannot_be_read),
+                PLAY_TEST(test_start_cannot_read),     PLAY_TEST(test_start_by_verify),
+                PLAY_TEST(test_undescribed),           PLAY_TEST(test_described_beside_unreadable),
         };
 
         return RUN_TESTS(tests);

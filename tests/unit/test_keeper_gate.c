@@ -192,6 +192,25 @@ static void test_start_after_refusal_is_on_disk(void **state) {
         assert_null(strstr(problems_of(play), "the last start of"));
 }
 
+/* A unit that runs on without being described has a hold, which is nobody else's. */
+static void test_beside_left_hold(void **state) {
+        Play *play = begin(state, hundred, "Pages=30\nNodes=1\nUnit=b.service");
+        Gate a = starting("a", "a.service", play->tree->arena),
+             b = starting("b", "b.service", play->tree->arena);
+        size_t n_rounds;
+
+        round_of(play);
+        start_unit(play, "a.service", 0, 0);
+        assert_text(pass_gate(play, &a, &n_rounds), "pass");
+        remove_config(play, "a");
+        write_config(play, "c", "Pages=10\nNodes=1");
+        keeper_reload(play->keeper, false, 0);
+        run(play);
+        start_unit(play, "b.service", 0, 0);
+        assert_text(pass_gate(play, &b, &n_rounds), "pass");
+        assert_text(tree_read(play->tree, GROUPS "b.service/hugetlb.2MB.rsvd.max"), "62914560\n");
+}
+
 /* ---- who wants nothing, and what is not known ---- */
 
 /* An engine for which nothing is reserved has nothing to be noted. */
@@ -231,13 +250,13 @@ static void test_before_start(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                PLAY_TEST(test_rounds_are_bounded), PLAY_TEST(test_rounds_that_bring_nothing),
-                PLAY_TEST(test_one_page_lacks),     PLAY_TEST(test_policy_of_drop_in),
-                PLAY_TEST(test_report_only),        PLAY_TEST(test_rounds_for_who_asks),
-                PLAY_TEST(test_two_starts),         PLAY_TEST(test_refused_is_over),
-                PLAY_TEST(test_refusal_is_on_disk), PLAY_TEST(test_start_after_refusal_is_on_disk),
-                PLAY_TEST(test_nothing_wanted),     PLAY_TEST(test_host_cannot_be_read),
-                PLAY_TEST(test_before_start),
+                PLAY_TEST(test_rounds_are_bounded),  PLAY_TEST(test_rounds_that_bring_nothing),
+                PLAY_TEST(test_one_page_lacks),      PLAY_TEST(test_policy_of_drop_in),
+                PLAY_TEST(test_report_only),         PLAY_TEST(test_rounds_for_who_asks),
+                PLAY_TEST(test_two_starts),          PLAY_TEST(test_refused_is_over),
+                PLAY_TEST(test_refusal_is_on_disk),  PLAY_TEST(test_start_after_refusal_is_on_disk),
+                PLAY_TEST(test_beside_left_hold),    PLAY_TEST(test_nothing_wanted),
+                PLAY_TEST(test_host_cannot_be_read), PLAY_TEST(test_before_start),
         };
 
         return RUN_TESTS(tests);
