@@ -31,6 +31,9 @@ void show_host(const Play *play) {
                                         " kB\n",
                                         node, node, free_kib));
         }
+        tree_write(tree, "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages",
+                   arena_printf(tree->arena, "%" PRIu64 "\n",
+                                play->pools[0].total + play->pools[1].total));
         tree_write(tree, "/sys/kernel/mm/hugepages/hugepages-2048kB/resv_hugepages",
                    arena_printf(tree->arena, "%" PRIu64 "\n", play->reserved));
 }

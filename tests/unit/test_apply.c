@@ -406,11 +406,14 @@ static void test_surplus_elsewhere(void **state) {
         static const char bound_file[] =
                 "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages_mempolicy";
         static const struct {
-                const char *release, *surplus, *path, *text;
+                const char *release, *surplus, *path, *text, *unbound;
         } kernels[] = {
-                {"6.1.0-30-amd64\n", "20\n", bound_file, "22\n"}, /* 10 on node 1, 12 on node 0 */
-                {"6.1.0-30-amd64\n", "0\n", node_file, "12\n"},
-                {"6.7.0\n", "20\n", node_file, "12\n"},
+                /* 10 on node 1, 12 on node 0. Less than the surplus cannot be said to the node's file, nor less than
+                 * was found. */
+                {"6.1.0-30-amd64\n", "20\n", bound_file, "22\n", "4\n"},
+                {"6.1.0-30-amd64\n", "5\n", bound_file, "37\n", "7\n"},
+                {"6.1.0-30-amd64\n", "0\n", node_file, "12\n", NULL},
+                {"6.7.0\n", "20\n", node_file, "12\n", NULL},
         };
         const Tree *tree = *state;
         ApplyOperation operation;
@@ -424,12 +427,11 @@ static void test_surplus_elsewhere(void **state) {
                 Run run = run_new(tree, "Pages=12\nPageSize=2M\nNodes=0");
 
                 assert_true(apply_next(run.apply, 0, &operation));
-                assert_int_equal(operation.is_bound, i == 0);
+                assert_int_equal(operation.is_bound, kernels[i].unbound != NULL);
                 assert_text(operation.path, kernels[i].path);
                 assert_text(operation.text, kernels[i].text);
-                assert_text(operation.unbound_path, i == 0 ? node_file : NULL);
-                /* Less than the surplus cannot be said to the node's file, nor less than was found. */
-                assert_text(operation.unbound_text, i == 0 ? "4\n" : NULL);
+                assert_text(operation.unbound_path, kernels[i].unbound ? node_file : NULL);
+                assert_text(operation.unbound_text, kernels[i].unbound);
         }
 }
 
