@@ -406,6 +406,26 @@ static void test_boot_guard(void **state) {
         assert_null(strstr(text_string(&play->told), told));
 }
 
+/* After a reload that was taken back everybody is where he was, though he might as well be where he was tried. */
+static void test_taken_back_to_where_it_was(void **state) {
+        Play *play = begin(state, "Pages=100", "Pages=30\nNodes=0");
+
+        play->pools[1].most = 0;
+        round_of(play);
+        assert_text(state_text(play), "a 0:100; b 0:30");
+        play->pools[1].most = UINT64_MAX;
+        play->pools[0].most = 150;
+        assert_text(round_of(play), "-");
+        write_config(play, "a", "Pages=100\nNodes=1");
+        write_config(play, "b", "Pages=200\nNodes=0");
+        assert_int_equal(keeper_reload(play->keeper, false, play->now_usec), KEEPER_RELOAD_BEGUN);
+        assert_contains(run(play), "1:100");
+        assert_int_equal(keeper_reload_result(play->keeper).state, KEEPER_RELOAD_REFUSED);
+        assert_text(state_text(play), "a 0:100; b 0:30");
+        assert_int_equal(play->pools[0].total, 130);
+        assert_int_equal(play->pools[1].total, 0);
+}
+
 /* ---- changes by hand ---- */
 
 /* Each gate finds out about its own instance. */
@@ -465,6 +485,7 @@ int main(void) {
                 PLAY_TEST(test_no_aftermath),
                 PLAY_TEST(test_boot_guard),
                 PLAY_TEST(test_split),
+                PLAY_TEST(test_taken_back_to_where_it_was),
                 PLAY_TEST(test_grow_two),
                 PLAY_TEST(test_no_changes_before),
                 PLAY_TEST(test_rescue_mode_is_told),

@@ -466,6 +466,23 @@ static void test_tentative_is_not_written(void **state) {
         json_decref(json);
 }
 
+/* Who never had a page may be released all the same; but there are no pages of no size. */
+static void test_released_round_trip(void **state) {
+        Ledger *ledger = ledger_new(*state, boot);
+
+        ledger_release(*state, ledger, "a");
+        json_t *json = ledger_to_json(ledger);
+        const Ledger *read = ledger_from_json(*state, json, boot);
+
+        assert_non_null(read);
+        assert_true(ledger_instance(read, "a")->is_released);
+        json_decref(json);
+        *vec_push(*state, &ledger->instances.items[0].grants) = (NodePages){0, 1};
+        json = ledger_to_json(ledger);
+        assert_null(ledger_from_json(*state, json, boot));
+        json_decref(json);
+}
+
 static void test_empty_round_trip(void **state) {
         json_t *json = ledger_to_json(ledger_new(*state, boot));
 
@@ -572,6 +589,7 @@ static void test_broken(void **state) {
                 {"instances.0.name", "null"},
                 {"instances.0.name", "\"empty\""}, /* twice */
                 {"instances.0.pageSizeBytes", "0"},
+                {"instances.0.pageSizeBytes", "-1"},
                 {"instances.0.pagesWanted", "-1"},
                 {"instances.0.pagesWanted", "1.0"},
                 {"instances.0.placement", "\"interleaved\""},
@@ -651,6 +669,7 @@ int main(void) {
                 TEST(test_release),
                 TEST(test_round_trip),
                 TEST(test_tentative_is_not_written),
+                TEST(test_released_round_trip),
                 TEST(test_empty_round_trip),
                 TEST(test_lowered_pool_round_trip),
                 TEST(test_copy),
