@@ -357,6 +357,24 @@ static void test_long_after(void **state) {
         assert_int_equal(play->pools[1].total, 50);
 }
 
+/* A round between them in which nothing is put back makes it no later. */
+static void test_long_after_with_rounds(void **state) {
+        static const uint64_t written = 100 * USEC_PER_SEC;
+        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+
+        round_of(play);
+        keeper_note_host_written(play->keeper, written);
+        play->now_usec = written;
+        set_pool(play, 0, 50);
+        assert_text(round_of(play), "0:100");
+        play->now_usec = written + aftermath_usec - 1;
+        assert_text(round_of(play), "-");
+        play->now_usec = written + aftermath_usec;
+        set_pool(play, 1, 50);
+        verify(play);
+        assert_int_equal(ledger_pool(keeper_ledger(play->keeper), 1, 2 * MIB)->found_pages, 50);
+}
+
 static void test_put_back_long_after(void **state) {
         static const uint64_t written = 100 * USEC_PER_SEC;
         Play *play = begin(state, "Pages=100\nNodes=0", NULL);
@@ -481,6 +499,7 @@ int main(void) {
                 PLAY_TEST(test_memory_comes_to_who_is_short),
                 PLAY_TEST(test_aftermath),
                 PLAY_TEST(test_long_after),
+                PLAY_TEST(test_long_after_with_rounds),
                 PLAY_TEST(test_put_back_long_after),
                 PLAY_TEST(test_no_aftermath),
                 PLAY_TEST(test_boot_guard),
