@@ -325,6 +325,9 @@ static void test_start_elsewhere(void **state) {
         } cases[] = {
                 {MEMORY_POLICY_ANY, "", "0:15 2:5"},
                 {MEMORY_POLICY_UNKNOWN, "", "0:15 2:5"},
+                /* Nodes that mean nothing, and a policy of whose nodes nothing is known. */
+                {MEMORY_POLICY_ANY, "2", "0:15 2:5"},
+                {MEMORY_POLICY_BIND, "", "0:15 2:5"},
                 {MEMORY_POLICY_BIND, "0,2", "0:15 2:5"},
                 {MEMORY_POLICY_BIND, "2", "2:20"},
                 {MEMORY_POLICY_BIND, "1,3", "1:10 3:10"},
