@@ -67,7 +67,7 @@ static void lay_promises_of_others(Planner *planner, size_t k) {
         uint64_t *free_pages = topology_free_pages(planner->arena, planner_topology(planner), k);
 
         for (int pass = 0; pass < 3; pass++)
-                for (size_t i = 0; i < planner->plan->n_pools && left > 0; i++) {
+                for (size_t i = 0; i < planner->plan->n_pools; i++) {
                         PlanPool *pool = &planner->plan->pools[i];
                         uint64_t *here = &free_pages[planner_node_index(planner, pool)];
                         uint64_t can_give = *here;

@@ -165,12 +165,50 @@ static void test_importance(void **state) {
         }
 }
 
+/* Of an instance without a unit nobody knows whether it runs: what it likely uses, or was promised, it need not
+ * find any more. */
+static void test_starter_without_unit(void **state) {
+        static const struct {
+                const char *counts;
+                unsigned reserved;
+                uint64_t pages;
+        } cases[] = {{"100", 0, 100}, {"100/40", 0, 40}, {"100/40", 30, 10}, {"100/0", 0, 0}};
+
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                Scene scene = scene_make(*state, "",
+                                         arena_printf(*state,
+                                                      "sizes 2M\nnode 0 total=20G free=4G 2M=%s\n"
+                                                      "reserved 2M=%u\n",
+                                                      cases[i].counts, cases[i].reserved),
+                                         "");
+                Ledger *ledger = ledger_new(*state, "boot");
+                LedgerInstance *instance = vec_push((Arena *) *state, &ledger->instances);
+
+                scene.config = config_make(*state, "a.conf", "[Instance]\nPages=100\n", NULL);
+                *instance = (LedgerInstance){
+                        .name = "a", .page_size_bytes = 2 * MIB, .pages_wanted = 100};
+                *vec_push((Arena *) *state, &instance->grants) = (NodePages){0, 100};
+                *vec_push((Arena *) *state, &ledger->pools) =
+                        (LedgerPool){0, 2 * MIB, .set_pages = 100};
+                const PlanInput input = {
+                        .host = &scene.config->host,
+                        .demand = demand_compute(*state, scene.config, scene.host, NULL),
+                        .topology = scene.host,
+                        .ledger = ledger,
+                        .use = &scene.running.use,
+                };
+                const Plan *plan = plan_make(*state, &input);
+                const Starter starter =
+                        plan_starter(&input, plan_promises(*state, &input), plan_find(plan, "a"));
+
+                assert_int_equal(starter.pages, cases[i].pages);
+        }
+}
+
 int main(void) {
         const struct CMUnitTest tests[] = {
-                TEST(test_beside_limit),
-                TEST(test_beside_moving_counts),
-                TEST(test_beside_split),
-                TEST(test_importance),
+                TEST(test_beside_limit), TEST(test_beside_moving_counts), TEST(test_beside_split),
+                TEST(test_importance),   TEST(test_starter_without_unit),
         };
 
         return RUN_TESTS(tests);
