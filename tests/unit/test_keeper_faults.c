@@ -81,6 +81,8 @@ static void test_reload_cannot_be_read(void **state) {
         const KeeperReloadResult result = keeper_reload_result(play->keeper);
 
         assert_int_equal(result.state, KEEPER_RELOAD_REJECTED);
+        assert_contains(text_string(&play->told),
+                        "the host cannot be read; the previous plan stays in effect");
         assert_contains(problems_text(play->tree->arena, &result.problems), "cannot be read");
         assert_text(grants_text(play->tree->arena, keeper_plan(play->keeper), "a"), "0:100");
         assert_text(round_of(play), "1:0");

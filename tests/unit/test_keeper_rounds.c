@@ -444,6 +444,19 @@ static void test_taken_back_to_where_it_was(void **state) {
         assert_int_equal(play->pools[1].total, 0);
 }
 
+/* Where there is no memory for what is and what is to be, what is gives way. */
+static void test_reload_without_room_for_both(void **state) {
+        Play *play = begin(state, "Pages=600\nNodes=0", NULL);
+
+        round_of(play);
+        write_config(play, "a", "Pages=600\nNodes=1");
+        write_config(play, "b", "Pages=900\nNodes=0");
+        assert_int_equal(keeper_reload(play->keeper, false, 0), KEEPER_RELOAD_BEGUN);
+        run(play);
+        assert_int_equal(keeper_reload_result(play->keeper).state, KEEPER_RELOAD_APPLIED);
+        assert_text(state_text(play), "a 1:600; b 0:900");
+}
+
 /* ---- changes by hand ---- */
 
 /* Each gate finds out about its own instance. */
@@ -505,6 +518,7 @@ int main(void) {
                 PLAY_TEST(test_boot_guard),
                 PLAY_TEST(test_split),
                 PLAY_TEST(test_taken_back_to_where_it_was),
+                PLAY_TEST(test_reload_without_room_for_both),
                 PLAY_TEST(test_grow_two),
                 PLAY_TEST(test_no_changes_before),
                 PLAY_TEST(test_rescue_mode_is_told),
