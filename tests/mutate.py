@@ -38,15 +38,19 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 TREE = pathlib.Path(__file__).resolve().parent.parent
-FILES = ["src/plan/*.c", "src/promise/*.c", "src/apply/*.c", "src/keeper/*.c", "src/demand/demand.c",
-         "src/status/status.c"]
+FILES = ["src/model/*.c", "src/plan/*.c", "src/promise/*.c", "src/apply/*.c", "src/keeper/*.c",
+         "src/demand/demand.c", "src/status/status.c"]
 # In this order; the unit test of the file's own name is run first. Histories are many and short.
-TESTS = ["plan", "plan_split", "ladder", "limits", "fit", "drift", "changes", "boot_guard", "evidence", "thp_plan", "pending",
-         "promise", "balance", "admission", "ledger", "unit_use", "unit_policy", "demand", "learned", "status",
-         "status_json", "messages", "kernel_args", "apply", "host_use", "cgroup_fence", "model_root", "rules", "keeper",
-         "plan-properties", "promise-properties", "ladder-properties", "histories", "read-faults"]
-ARGUMENTS = {"read-faults": ["97"]}  # every so manieth read fails; all of them take half a minute
-SANITIZED_TESTS = ["plan", "promise", "ledger", "demand", "status", "apply", "keeper"]
+TESTS = ["plan", "plan_cover", "plan_reason", "plan_split", "ladder", "limits", "fit", "drift", "changes",
+         "boot_guard", "evidence", "thp_plan", "pending", "promise", "balance", "admission", "ledger", "unit_use",
+         "unit_policy", "demand", "learned", "status", "status_json", "messages", "kernel_args", "config", "probe",
+         "root", "apply", "write_worker", "host_use", "cgroup_fence", "model_root", "rules", "suggest", "look",
+         "keeper", "keeper_gate", "keeper_rounds", "keeper_faults", "keeper_status", "plan-properties",
+         "promise-properties", "ladder-properties", "histories", "read-faults"]
+ARGUMENTS = {"read-faults": ["23"]}  # every so manieth read fails; all of them take half a minute
+SANITIZED_TESTS = ["plan", "plan_cover", "plan_reason", "fit", "changes", "boot_guard", "thp_plan", "limits",
+                   "promise", "balance", "admission", "ledger", "demand", "status", "probe", "rules", "apply",
+                   "write_worker", "look", "keeper", "keeper_gate", "keeper_rounds", "keeper_faults", "keeper_status"]
 ENVIRONMENT = {"HISTORIES": "100", "HUGEPLAN_SEEDS": "400", "HUGEPLAN_RUNS": "0"}
 SETUP = ["-Dbuildtype=plain", "-Doptimization=1", "-Ddebug=false", "-Db_sanitize=none", "-Dwerror=false", "-Dman=disabled",
          "-Dtests=enabled", "-Db_lundef=false"]

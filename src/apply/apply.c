@@ -69,7 +69,7 @@ Apply *apply_new(Arena *arena, const ApplyInput *input) {
                          .adds_surplus = topology_kernel_is_older(input->topology, 6, 7)};
         PlanSteps steps = plan_steps(arena, input->plan);
 
-        apply->results = ARENA_ARRAY(arena, ApplyResult, steps.n + 1);
+        apply->results = ARENA_ARRAY(arena, ApplyResult, steps.n);
         VEC_FOREACH(step, &steps)
                 apply->results[apply->n_results++] = new_result(apply, step, input->deadline_usec);
         return apply;

@@ -52,7 +52,7 @@ SourcesGatherer figures_gatherer(const Sources *sources) {
 
 size_t figures_page_sizes(Arena *arena, const InstanceConfig *instance, const Topology *topology,
                           const uint64_t **ret) {
-        uint64_t *sizes = ARENA_ARRAY(arena, uint64_t, instance->n_page_sizes + 1);
+        uint64_t *sizes = ARENA_ARRAY(arena, uint64_t, instance->n_page_sizes);
         size_t n = 0;
 
         for (size_t i = 0; i < instance->n_page_sizes; i++) {

@@ -100,12 +100,6 @@ static void record_intent(Keeper *keeper, uint64_t now_usec) {
         keeper_save(keeper);
 }
 
-/* What the instances have in the end may be less than was intended. */
-static void record_outcome(Keeper *keeper) {
-        plan_record(keeper->look_arena, keeper->look->plan, keeper->look->ledger);
-        keeper_save(keeper);
-}
-
 /* What came from splitting found pages was found, too. */
 static void record_split(Ledger *ledger, const ApplyResult *result) {
         const PlanStep *step = &result->step;
@@ -413,9 +407,13 @@ static bool is_anything_left(const Keeper *keeper) {
         return plan_count_changed(keeper->look->plan) > 0;
 }
 
-static void note_standing(const Keeper *keeper) {
-        if (ledger_note_standing(keeper->look->ledger))
-                keeper_save(keeper);
+/* What the instances have in the end may be less than was intended; only then it is known who has all that he
+ * wants. */
+static void record_outcome(Keeper *keeper) {
+        plan_record(keeper->look_arena, keeper->look->plan, keeper->look->ledger);
+        if (!is_anything_left(keeper))
+                ledger_note_standing(keeper->look->ledger);
+        keeper_save(keeper);
 }
 
 /* False: the round is over. Others may have come meanwhile, so that the plan is made anew until nothing
@@ -426,14 +424,15 @@ static bool next_pass(Keeper *keeper, uint64_t now_usec) {
         keeper->apply = NULL; /* it is in the look's arena */
         if (!keeper_look_anew(keeper))
                 return false;
-        if (!is_anything_left(keeper))
-                note_standing(keeper);
-        if (keeper->is_another_wanted || keeper->is_hurried)
-                return false;
-        if (!has_brought || !is_anything_left(keeper) || keeper->n_passes >= PASSES_MAX) {
+        bool is_cut_short = keeper->is_another_wanted || keeper->is_hurried;
+
+        if (!is_anything_left(keeper) ||
+            (!is_cut_short && (!has_brought || keeper->n_passes >= PASSES_MAX))) {
                 record_outcome(keeper);
                 return false;
         }
+        if (is_cut_short)
+                return false;
         begin_pass(keeper, now_usec);
         return true;
 }

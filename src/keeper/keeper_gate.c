@@ -127,7 +127,7 @@ static Reason let_start(Keeper *keeper, Arena *arena, const Status *status,
         bool is_counted = is_counting(keeper, gate);
         Reason reason = put_up_fence(keeper, arena, status, config, gate, &lacked);
 
-        forget_starting(keeper, config->name);
+        forget_starting(keeper, gate->instance);
         if (reason.kind != REASON_NONE)
                 return reason;
         /* By the plan by which it was judged: one that had nothing to be written is not recorded yet. */
@@ -197,11 +197,14 @@ static GateAnswer judge_starting(Keeper *keeper, GateView *view, Gate *gate, boo
         const PlanInstance *planned = plan_find(keeper->look->plan, gate->instance);
         bool may_start = verdict_lets_start(instance->verdict);
         ReadFault fault = {};
-        Lack lack = may_start ? lack_of(keeper, arena, planned, &fault) : (Lack){};
+        /* Others may take its pages: by how much less, is how much nearer a round has brought it. */
+        Lack lack = may_start || planned->exposed.kind != REASON_NONE
+                            ? lack_of(keeper, arena, planned, &fault)
+                            : (Lack){};
 
         if (fault.error < 0)
                 return GATE_WAIT;
-        uint64_t missing = may_start ? lack.pages : instance->pages_wanted;
+        uint64_t missing = lack.pages > 0 ? lack.pages : instance->pages_wanted;
 
         if ((!may_start && instance->verdict != VERDICT_INVALID) ||
             (lack.pages > 0 && instance->shortage == SHORTAGE_REFUSE)) {
@@ -253,7 +256,7 @@ GateAnswer keeper_try_gate(Keeper *keeper, GateView *view, Gate *gate, bool may_
         /* Not everything could be read yet: whether there is such an instance is not known. */
         if (!keeper->has_started)
                 return GATE_WAIT;
-        if (!config || !plan_find(keeper->look->plan, gate->instance))
+        if (!config)
                 return GATE_GONE;
         gate->is_starting = gate->is_starting && is_new_start(keeper, config, gate);
         if (gate->is_starting && !gate->has_begun) {

@@ -77,7 +77,6 @@ static Look *make_once(Arena *arena, const LookInput *input) {
         GuardedPlan guarded = boot_guard_plan(arena, &plan, &look->guard_problems);
 
         look->plan = guarded.plan;
-        look->demand = guarded.plan->demand;
         look->after_reload = guarded.after_reload;
         look->host = host_plan_read(input->root, arena, input->config, look->plan, look->topology,
                                     &look->host_problems);

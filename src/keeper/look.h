@@ -35,10 +35,9 @@ typedef struct Look {
         HostUse *use;
         Ledger *ledger;    /* observed; a copy */
         const char *state; /* what is wrong with the ledger's file, where it was read; else NULL */
-        uint64_t moved_pages; /* by others, between nodes */
-        Figures figures;      /* of instances with Memory=auto: found, or not learned yet */
-        const Demand *demand;
-        const Plan *plan;
+        uint64_t moved_pages;     /* by others, between nodes */
+        Figures figures;          /* of instances with Memory=auto: found, or not learned yet */
+        const Plan *plan;         /* with the demand */
         const Plan *after_reload; /* that a reload would make; NULL while the boot guard is open */
         HostPlan host;
         Diags guard_problems;

@@ -126,7 +126,7 @@ char *topology_page_size_names(Arena *arena, const Topology *topology) {
 }
 
 uint64_t *topology_free_pages(Arena *arena, const Topology *topology, size_t size) {
-        uint64_t *pages = ARENA_ARRAY(arena, uint64_t, topology->n_nodes + 1);
+        uint64_t *pages = ARENA_ARRAY(arena, uint64_t, topology->n_nodes);
 
         for (size_t i = 0; i < topology->n_nodes; i++)
                 pages[i] = topology->nodes[i].pools[size].free_pages;

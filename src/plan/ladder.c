@@ -158,8 +158,7 @@ void ladder_report(Ladder *ladder, const LadderMove *move, const LadderRecord *r
         if (move->action != LADDER_WRITE)
                 return;
         ladder->has_written = true;
-        if (record->error < 0)
-                ladder->write_error = record->error;
+        ladder->write_error = record->error;
         if (record->pages_after < move->pages)
                 ladder->is_short = true;
         else

@@ -45,7 +45,7 @@ static void measure_room(Planner *planner) {
         const Topology *topology = planner->input->topology;
         const HostConfig *host = planner->input->host;
 
-        planner->room_bytes = ARENA_ARRAY(planner->arena, uint64_t, topology->n_nodes + 1);
+        planner->room_bytes = ARENA_ARRAY(planner->arena, uint64_t, topology->n_nodes);
         for (size_t i = 0; i < topology->n_nodes; i++) {
                 const Node *node = &topology->nodes[i];
 
@@ -168,7 +168,7 @@ static LedgerHolds with_assumed_holds(Arena *arena, const PlanInput *input) {
 Promises *plan_promises(Arena *arena, const PlanInput *input) {
         const Topology *topology = input->topology;
         LedgerHolds *holds = ARENA_NEW(arena, LedgerHolds);
-        Promises *promises = ARENA_ARRAY(arena, Promises, topology->n_page_sizes + 1);
+        Promises *promises = ARENA_ARRAY(arena, Promises, topology->n_page_sizes);
 
         *holds = with_assumed_holds(arena, input);
         for (size_t k = 0; k < topology->n_page_sizes; k++)
@@ -182,7 +182,7 @@ Plan *plan_make(Arena *arena, const PlanInput *input) {
 
         plan->demand = input->demand;
         plan->n_instances = input->demand->n_instances;
-        plan->instances = ARENA_ARRAY(arena, PlanInstance, plan->n_instances + 1);
+        plan->instances = ARENA_ARRAY(arena, PlanInstance, plan->n_instances);
         for (size_t i = 0; i < plan->n_instances; i++) {
                 plan->instances[i].demand = &input->demand->instances[i];
                 plan->instances[i].reason = input->demand->instances[i].reason;

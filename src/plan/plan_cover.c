@@ -19,11 +19,9 @@ static uint64_t *free_then(const Planner *planner, size_t k) {
                 if (planner_size_index(planner, pool) != k)
                         continue;
                 *here = sub_floored(*here + pool->gained_pages, pool->split_pages);
-                if (pool->to_pages >= present)
-                        *here += sub_floored(pool->to_pages - present,
-                                             planner_pool_now(planner, pool)->surplus_pages);
-                else
-                        *here = sub_floored(*here, present - pool->to_pages);
+                *here += sub_floored(pool->to_pages,
+                                     present + planner_pool_now(planner, pool)->surplus_pages);
+                *here = sub_floored(*here, sub_floored(present, pool->to_pages));
         }
         return pages;
 }
@@ -67,7 +65,7 @@ static uint64_t raise(Planner *planner, PlanPool *pool, uint64_t pages) {
         return pages;
 }
 
-/* More free pages on NODES, from what is there first; false: there are none to be had. */
+/* More free pages on NODES, from what is there first; false: none are wanted, or to be had. */
 static bool raise_in(Planner *planner, size_t k, const IdSet *nodes, uint64_t pages) {
         uint64_t bytes = planner_topology(planner)->page_sizes[k].bytes, left = pages;
 
@@ -100,8 +98,7 @@ static int compare_starters(const void *a, const void *b) {
 /* Those that do not run yet, the most important ones first. */
 static size_t find_starters(const Planner *planner, size_t k, PlanInstance ***ret) {
         Plan *plan = planner->plan;
-        PlanInstance **starters =
-                ARENA_ARRAY(planner->arena, PlanInstance *, plan->n_instances + 1);
+        PlanInstance **starters = ARENA_ARRAY(planner->arena, PlanInstance *, plan->n_instances);
         size_t n = 0;
 
         for (size_t i = 0; i < plan->n_instances; i++)
@@ -130,7 +127,7 @@ static void add_mount(const PlanInput *input, const Promises *promises,
         if (!mount_of(input, instance))
                 return;
         VEC_FOREACH(row, &promises->list)
-                if (row->mount_of && text_equals(row->mount_of, starter->instance))
+                if (text_equals(row->mount_of, starter->instance))
                         starter->pages = MIN(starter->pages,
                                              sub_floored(instance->pages_granted, row->used_pages));
         starter->has_mount = true;
@@ -168,8 +165,8 @@ static bool can_wait(const Planner *planner, const Starter *starter) {
 static bool cover_starters(Planner *planner, size_t k, bool is_last) {
         PlanInstance **instances;
         size_t n = find_starters(planner, k, &instances);
-        Starter *starters = ARENA_ARRAY(planner->arena, Starter, n + 1);
-        Lack *lacks = ARENA_ARRAY(planner->arena, Lack, n + 1);
+        Starter *starters = ARENA_ARRAY(planner->arena, Starter, n);
+        Lack *lacks = ARENA_ARRAY(planner->arena, Lack, n);
         bool has_raised = false;
 
         for (size_t i = 0; i < n; i++)
@@ -180,7 +177,7 @@ static bool cover_starters(Planner *planner, size_t k, bool is_last) {
                 if (lacks[i].pages > 0 && is_last)
                         instances[i]->exposed =
                                 plan_explain_lack(planner->arena, instances[i], &lacks[i]);
-                else if (lacks[i].pages > 0 && !can_wait(planner, &starters[i]))
+                else if (!can_wait(planner, &starters[i]))
                         has_raised = raise_in(planner, k, &lacks[i].nodes, lacks[i].pages);
         }
         return has_raised;
@@ -194,8 +191,7 @@ static bool cover_units(Planner *planner, size_t k) {
         VEC_FOREACH(exposure, &exposures) {
                 uint64_t pages = sub_floored(exposure->pages, planner->promises[k].unknown_pages);
 
-                if (pages > 0 && !can_wait(planner, NULL) &&
-                    raise_in(planner, k, &exposure->nodes, pages))
+                if (!can_wait(planner, NULL) && raise_in(planner, k, &exposure->nodes, pages))
                         return true;
         }
         return false;

@@ -54,9 +54,9 @@ Candidate candidate_new(Planner *planner, const PlanInstance *instance, uint64_t
         const IdSet *nodes = &instance->demand->nodes;
         size_t n_nodes = id_set_count(nodes);
         Candidate candidate = {
-                .pools = ARENA_ARRAY(planner->arena, PlanPool *, n_nodes + 1),
-                .capacity = ARENA_ARRAY(planner->arena, uint64_t, n_nodes + 1),
-                .pages = ARENA_ARRAY(planner->arena, uint64_t, n_nodes + 1),
+                .pools = ARENA_ARRAY(planner->arena, PlanPool *, n_nodes),
+                .capacity = ARENA_ARRAY(planner->arena, uint64_t, n_nodes),
+                .pages = ARENA_ARRAY(planner->arena, uint64_t, n_nodes),
         };
 
         ID_SET_FOREACH(node, nodes) {
@@ -241,7 +241,7 @@ void candidate_place_part(const PlanInstance *instance, const DemandOption *opti
 
 void candidate_commit(Planner *planner, PlanInstance *instance, const DemandOption *option,
                       const Candidate *candidate) {
-        NodePages *grants = ARENA_ARRAY(planner->arena, NodePages, candidate->n + 1);
+        NodePages *grants = ARENA_ARRAY(planner->arena, NodePages, candidate->n);
         size_t n = 0;
 
         for (size_t i = 0; i < candidate->n; i++) {

@@ -67,7 +67,7 @@ static void lay_promises_of_others(Planner *planner, size_t k) {
         uint64_t *free_pages = topology_free_pages(planner->arena, planner_topology(planner), k);
 
         for (int pass = 0; pass < 3; pass++)
-                for (size_t i = 0; i < planner->plan->n_pools && left > 0; i++) {
+                for (size_t i = 0; i < planner->plan->n_pools; i++) {
                         PlanPool *pool = &planner->plan->pools[i];
                         uint64_t *here = &free_pages[planner_node_index(planner, pool)];
                         uint64_t can_give = *here;
@@ -182,8 +182,8 @@ static void keep_all(Planner *planner) {
 void planner_add_pools(Planner *planner) {
         const Topology *topology = planner_topology(planner);
 
-        planner->plan->pools = ARENA_ARRAY(planner->arena, PlanPool,
-                                           topology->n_nodes * topology->n_page_sizes + 1);
+        planner->plan->pools =
+                ARENA_ARRAY(planner->arena, PlanPool, topology->n_nodes * topology->n_page_sizes);
         for (size_t k = 0; k < topology->n_page_sizes; k++) {
                 for (size_t i = 0; i < topology->n_nodes; i++)
                         add_pool(planner, k, i);
@@ -335,7 +335,7 @@ void planner_take_back(Planner *planner, PlanPool *pool, uint64_t pages) {
 
 static Balance **balances_of(Planner *planner) {
         const Topology *topology = planner_topology(planner);
-        Balance **balances = ARENA_ARRAY(planner->arena, Balance *, topology->n_page_sizes + 1);
+        Balance **balances = ARENA_ARRAY(planner->arena, Balance *, topology->n_page_sizes);
 
         for (size_t k = 0; k < topology->n_page_sizes; k++)
                 balances[k] = balance_new(planner->arena, &planner->promises[k],

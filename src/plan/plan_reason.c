@@ -12,12 +12,27 @@ static char *pages_text(Arena *arena, uint64_t pages, uint64_t page_size_bytes) 
                             format_size(arena, mul_saturated(pages, page_size_bytes)));
 }
 
+/* "node 1", "nodes 0-2" */
+static char *nodes_text(Arena *arena, const IdSet *nodes) {
+        return arena_printf(arena, "node%s %s", id_set_count(nodes) == 1 ? "" : "s",
+                            id_set_format(arena, nodes));
+}
+
+/* Whether OPTION lacks pages of this pool: of parts, the one that lies there. */
+static bool is_short_in(const DemandOption *option, const Candidate *candidate, size_t i) {
+        for (size_t k = 0; k < option->n_split; k++)
+                if (option->split[k].node == candidate->pools[i]->node)
+                        return option->split[k].pages > candidate->capacity[i];
+        return true;
+}
+
 /* A limit that trying has shown, if one of the candidate's pools is held up by it. */
-static const PoolLimit *find_binding_limit(const Planner *planner, const Candidate *candidate) {
+static const PoolLimit *find_binding_limit(const Planner *planner, const DemandOption *option,
+                                           const Candidate *candidate) {
         for (size_t i = 0; i < candidate->n; i++) {
                 const PoolLimit *limit = planner_limit(planner, candidate->pools[i]);
 
-                if (limit && limit->reason.kind != REASON_NONE)
+                if (limit && is_short_in(option, candidate, i))
                         return limit;
         }
         return NULL;
@@ -28,11 +43,12 @@ static const char *split_remedy(Arena *arena, const DemandOption *option, unsign
         if (pages == 0)
                 return arena_printf(arena, "take node %u out of NodeMemory=, or add memory to it",
                                     node);
+        /* Exact: a size that was rounded up would not fit there. */
         return arena_printf(arena, "give node %u at most %s in NodeMemory=", node,
-                            format_size(arena, mul_saturated(pages, option->page_size_bytes)));
+                            format_page_size(arena, mul_saturated(pages, option->page_size_bytes)));
 }
 
-/* Whether it is short only because others hold pages that were reserved; how many they do. */
+/* Whether it, which is short, is so only because others hold pages that were reserved; how many they do. */
 static bool is_taken(const DemandOption *option, const Candidate *candidate, uint64_t *ret_taken) {
         uint64_t with_taken = candidate_capacity(candidate);
 
@@ -48,7 +64,7 @@ static bool is_taken(const DemandOption *option, const Candidate *candidate, uin
                                                            candidate->pools[i]->others_pages))
                         return false;
         }
-        return *ret_taken > 0 && with_taken >= option->pages;
+        return with_taken >= option->pages;
 }
 
 static Reason taken_reason(const Planner *planner, const DemandInstance *demand,
@@ -57,15 +73,13 @@ static Reason taken_reason(const Planner *planner, const DemandInstance *demand,
 
         return (Reason){
                 REASON_TAKEN,
-                arena_printf(
-                        arena,
-                        "others hold %s of node%s %s, and only %s of the %s that it wants %s left",
-                        pages_text(arena, taken, option->page_size_bytes),
-                        id_set_count(&demand->nodes) == 1 ? "" : "s",
-                        id_set_format(arena, &demand->nodes),
-                        format_count(arena, candidate_capacity(candidate)),
-                        format_count(arena, option->pages),
-                        candidate_capacity(candidate) == 1 ? "is" : "are"),
+                arena_printf(arena,
+                             "others hold %s of %s, and only %s of the %s that it wants %s left",
+                             pages_text(arena, taken, option->page_size_bytes),
+                             nodes_text(arena, &demand->nodes),
+                             format_count(arena, candidate_capacity(candidate)),
+                             format_count(arena, option->pages),
+                             candidate_capacity(candidate) == 1 ? "is" : "are"),
                 "see who holds huge pages in 'hugeplanctl status', and describe that program in /etc/hugeplan.d too"};
 }
 
@@ -131,7 +145,7 @@ Reason planner_explain(const Planner *planner, const PlanInstance *instance,
                        const DemandOption *option, const Candidate *candidate) {
         const DemandInstance *demand = instance->demand;
         Arena *arena = planner->arena;
-        const PoolLimit *limit = find_binding_limit(planner, candidate);
+        const PoolLimit *limit = find_binding_limit(planner, option, candidate);
         uint64_t capacity = candidate_capacity(candidate), taken;
 
         if (is_taken(option, candidate, &taken))
@@ -146,29 +160,24 @@ Reason planner_explain(const Planner *planner, const PlanInstance *instance,
                 if (option->split[k].pages > here)
                         return (Reason){
                                 REASON_NOT_ENOUGH_MEMORY,
-                                arena_printf(arena,
-                                             "%s on node %u do not fit: it can give %s beyond %s",
-                                             pages_text(arena, option->split[k].pages,
-                                                        option->page_size_bytes),
-                                             option->split[k].node, format_count(arena, here),
-                                             earlier_claims(planner, &node)),
+                                arena_printf(
+                                        arena, "%s on node %u %s not fit: it can give %s beyond %s",
+                                        pages_text(arena, option->split[k].pages,
+                                                   option->page_size_bytes),
+                                        option->split[k].node,
+                                        option->split[k].pages == 1 ? "does" : "do",
+                                        format_count(arena, here), earlier_claims(planner, &node)),
                                 split_remedy(arena, option, option->split[k].node, here)};
         }
         return (Reason){
                 REASON_NOT_ENOUGH_MEMORY,
-                arena_printf(arena, "%s do not fit: node%s %s can give %s (%s) beyond %s",
+                arena_printf(arena, "%s %s not fit: %s can give %s (%s) beyond %s",
                              pages_text(arena, option->pages, option->page_size_bytes),
-                             id_set_count(&demand->nodes) == 1 ? "" : "s",
-                             id_set_format(arena, &demand->nodes), format_count(arena, capacity),
+                             option->pages == 1 ? "does" : "do", nodes_text(arena, &demand->nodes),
+                             format_count(arena, capacity),
                              format_size(arena, mul_saturated(capacity, option->page_size_bytes)),
                              earlier_claims(planner, &demand->nodes)),
                 shortage_remedy(planner, demand, capacity)};
-}
-
-/* "node 1", "nodes 0-2" */
-static char *nodes_text(Arena *arena, const IdSet *nodes) {
-        return arena_printf(arena, "node%s %s", id_set_count(nodes) == 1 ? "" : "s",
-                            id_set_format(arena, nodes));
 }
 
 static const char *takers_text(Arena *arena, const Lack *lack) {
@@ -198,10 +207,10 @@ static const char *lack_remedy(Arena *arena, const Lack *lack) {
 Reason plan_explain_lack(Arena *arena, const PlanInstance *instance, const Lack *lack) {
         return (Reason){
                 REASON_TAKEN,
-                arena_printf(arena, "%s of its %s are not for it alone: %s %s %s free, of which %s",
+                arena_printf(arena, "%s of its %s %s not for it alone: %s %s %s free, of which %s",
                              format_count(arena, lack->pages),
                              pages_text(arena, instance->pages_wanted, instance->page_size_bytes),
-                             nodes_text(arena, &lack->nodes),
+                             lack->pages == 1 ? "is" : "are", nodes_text(arena, &lack->nodes),
                              id_set_count(&lack->nodes) == 1 ? "has" : "have",
                              format_count(arena, lack->free_pages), takers_text(arena, lack)),
                 lack_remedy(arena, lack)};

@@ -7,8 +7,7 @@
 
 /* ---- serving ---- */
 
-static void refuse(Planner *planner, PlanInstance *instance) {
-        const DemandOption *option = &instance->demand->options[0];
+static void refuse(Planner *planner, PlanInstance *instance, const DemandOption *option) {
         Candidate candidate = candidate_new(planner, instance, option->page_size_bytes);
 
         instance->page_size_bytes = option->page_size_bytes;
@@ -150,7 +149,7 @@ static void serve_beyond_part(Planner *planner, PlanInstance *instance, const De
         planner_give_up(planner, instance);
         if (!is_held(instance) && serve_whole(planner, instance, part))
                 return;
-        refuse(planner, instance);
+        refuse(planner, instance, part);
         keep_part(planner, instance, part);
 }
 
@@ -202,7 +201,7 @@ static void keep_reserved(Planner *planner, PlanInstance *instance) {
                 return;
         instance->page_size_bytes = before->page_size_bytes;
         instance->pages_wanted = before->pages_wanted;
-        instance->grants = ARENA_ARRAY(planner->arena, NodePages, before->grants.n + 1);
+        instance->grants = ARENA_ARRAY(planner->arena, NodePages, before->grants.n);
         VEC_FOREACH(grant, &before->grants) {
                 PlanPool *pool = planner_pool(planner, grant->node, before->page_size_bytes);
                 uint64_t more = pool ? sub_floored(grant->pages,
@@ -243,7 +242,7 @@ static void serve_in_turn(Planner *planner, PlanInstance *instance) {
         else if (has_pages)
                 serve_beyond_part(planner, instance, find_part_before(planner, instance));
         else if (!serve_whole(planner, instance, NULL))
-                refuse(planner, instance);
+                refuse(planner, instance, &demand->options[0]);
 }
 
 /* Before the turn of others that are no more important. */
@@ -257,7 +256,7 @@ static void keep_unheld_part(Planner *planner, PlanInstance *instance) {
 void planner_serve(Planner *planner) {
         Plan *plan = planner->plan;
         const InstanceConfig **order =
-                ARENA_ARRAY(planner->arena, const InstanceConfig *, plan->n_instances + 1);
+                ARENA_ARRAY(planner->arena, const InstanceConfig *, plan->n_instances);
 
         for (size_t i = 0; i < plan->n_instances; i++)
                 order[i] = plan->instances[i].demand->config;

@@ -83,7 +83,7 @@ Balance *balance_new(Arena *arena, const Promises *promises, const uint64_t *fre
 
         balance->promises = promises;
         balance->node_free = arena_memdup(arena, free_pages, n * sizeof(*free_pages));
-        balance->node_needed = ARENA_ARRAY(arena, uint64_t, n + 1);
+        balance->node_needed = ARENA_ARRAY(arena, uint64_t, n);
         balance->free_pages = reach_sum(promises, free_pages);
         balance->needed_pages = promises->unknown_pages;
         balance->kept_pages = kept_by_kernel(promises);

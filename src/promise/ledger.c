@@ -251,16 +251,11 @@ void ledger_end(Ledger *ledger, const char *unit, const char *run, const char *i
         ledger->holds.n = n;
 }
 
-bool ledger_note_standing(Ledger *ledger) {
-        bool is_news = false;
-
-        VEC_FOREACH(instance, &ledger->instances) {
-                if (instance->has_stood || instance->pages_wanted == 0 ||
-                    ledger_granted_pages(instance) < instance->pages_wanted)
-                        continue;
-                instance->has_stood = is_news = true;
-        }
-        return is_news;
+void ledger_note_standing(Ledger *ledger) {
+        VEC_FOREACH(instance, &ledger->instances)
+                if (instance->pages_wanted > 0 &&
+                    ledger_granted_pages(instance) >= instance->pages_wanted)
+                        instance->has_stood = true;
 }
 
 void ledger_release(Arena *arena, Ledger *ledger, const char *instance) {

@@ -127,8 +127,8 @@ void ledger_forget_refusal(Ledger *ledger, const char *instance);
 /* Notes that RUN of UNIT has begun for INSTANCE, and so all earlier ones are over. */
 void ledger_end(Ledger *ledger, const char *unit, const char *run, const char *instance);
 
-/* Notes that the pools are as planned: who was granted all that he wants has it. Whether that is news. */
-bool ledger_note_standing(Ledger *ledger);
+/* Notes that the pools are as planned: who was granted all that he wants has it. */
+void ledger_note_standing(Ledger *ledger);
 
 /* Notes that INSTANCE is given back, or is wanted again. */
 void ledger_release(Arena *arena, Ledger *ledger, const char *instance);

@@ -42,7 +42,7 @@ static MemoryPolicy policy_within(const Topology *topology, const MemoryPolicy *
 static Promise *add_row(Maker *maker) {
         Promise *row = vec_push(maker->arena, &maker->promises->list);
 
-        row->used = ARENA_ARRAY(maker->arena, uint64_t, maker->promises->topology->n_nodes + 1);
+        row->used = ARENA_ARRAY(maker->arena, uint64_t, maker->promises->topology->n_nodes);
         return row;
 }
 
@@ -319,7 +319,7 @@ Promises promises_make(Arena *arena, const Topology *topology, size_t size,
                 .use = use,
                 .ledger = ledger,
                 .page_size_bytes = topology->page_sizes[size].bytes,
-                .used_left = ARENA_ARRAY(arena, uint64_t, topology->n_nodes + 1),
+                .used_left = ARENA_ARRAY(arena, uint64_t, topology->n_nodes),
                 .unknown_left = topology->page_sizes[size].reserved_pages,
         };
 

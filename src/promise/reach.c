@@ -92,7 +92,7 @@ Reach reach_new(Arena *arena, const Promises *promises, const uint64_t *free_pag
                 .promises = promises,
                 .free_pages = free_pages,
                 .is_start = is_start,
-                .worst_single = ARENA_ARRAY(arena, uint64_t, promises->topology->n_nodes + 1),
+                .worst_single = ARENA_ARRAY(arena, uint64_t, promises->topology->n_nodes),
         };
 
         for (size_t i = 0; i < promises->topology->n_nodes; i++) {
@@ -131,7 +131,7 @@ uint64_t reach_most(const Reach *reach, const Promise *row, const IdSet *nodes) 
         case MEMORY_POLICY_BIND:
                 return id_set_meets(&row->policy.nodes, nodes) ? rest : 0;
         case MEMORY_POLICY_INTERLEAVE:
-                return rest > 0 && reach_can_take_turns(reach, &row->policy.nodes, 0)
+                return reach_can_take_turns(reach, &row->policy.nodes, 0)
                                ? reach_turns_in(reach, &row->policy.nodes, rest, row->used, nodes)
                                : rest;
         default:

@@ -234,8 +234,8 @@ static uint64_t eldest_ancestor(const Member *members, size_t n, const Process *
 /* All processes in the order of their groups. */
 static Member *sort_members(const Maker *maker) {
         const HoldersInput *input = maker->input;
-        Member *members = ARENA_ARRAY(maker->arena, Member, input->n_processes + 1);
-        uint64_t *families = ARENA_ARRAY(maker->arena, uint64_t, input->n_processes + 1);
+        Member *members = ARENA_ARRAY(maker->arena, Member, input->n_processes);
+        uint64_t *families = ARENA_ARRAY(maker->arena, uint64_t, input->n_processes);
 
         for (size_t i = 0; i < input->n_processes; i++)
                 members[i].process = &input->processes[i];
@@ -396,7 +396,7 @@ static void add_group(Maker *maker, const Group *group) {
 static void add_groups(Maker *maker) {
         size_t n = maker->input->n_processes;
         const Member *members = sort_members(maker);
-        const Process **order = ARENA_ARRAY(maker->arena, const Process *, n + 1);
+        const Process **order = ARENA_ARRAY(maker->arena, const Process *, n);
         Group group = {order, 0};
 
         for (size_t i = 0; i < n; i++) {
@@ -657,7 +657,7 @@ int holder_from_json(Arena *arena, const json_t *json, Holder *ret) {
 
         if ((!holder.command && !holder.unit) || !json_is_array(nodes))
                 return -EPROTO;
-        holder.nodes = ARENA_ARRAY(arena, NodePages, holder.n_nodes + 1);
+        holder.nodes = ARENA_ARRAY(arena, NodePages, holder.n_nodes);
         for (size_t i = 0; i < holder.n_nodes; i++) {
                 const json_t *item = json_array_get(nodes, i);
 

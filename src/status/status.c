@@ -92,8 +92,8 @@ static void judge_pools(Judge *judge) {
         const Topology *topology = judge->input->topology;
         size_t n = topology->n_nodes * topology->n_page_sizes;
 
-        judge->status->pools = ARENA_ARRAY(judge->arena, StatusPool, n + 1);
-        judge->left_pages = ARENA_ARRAY(judge->arena, uint64_t, n + 1);
+        judge->status->pools = ARENA_ARRAY(judge->arena, StatusPool, n);
+        judge->left_pages = ARENA_ARRAY(judge->arena, uint64_t, n);
         for (size_t k = 0; k < topology->n_page_sizes; k++)
                 for (size_t i = 0; i < topology->n_nodes; i++)
                         if (topology->nodes[i].pools[k].exists)
@@ -335,8 +335,7 @@ static int compare_planned(const void *a, const void *b) {
 }
 
 static const PlanInstance **in_order(Arena *arena, const Plan *plan) {
-        const PlanInstance **order =
-                ARENA_ARRAY(arena, const PlanInstance *, plan->n_instances + 1);
+        const PlanInstance **order = ARENA_ARRAY(arena, const PlanInstance *, plan->n_instances);
 
         for (size_t i = 0; i < plan->n_instances; i++)
                 order[i] = &plan->instances[i];
@@ -364,10 +363,10 @@ static size_t find_starters(const Judge *judge, size_t k, const PlanInstance *co
 static Lack *find_lacks(const Judge *judge, const PlanInstance *const *order) {
         size_t n_instances = judge->input->plan->n_instances;
         const Topology *topology = judge->input->topology;
-        Lack *lacks = ARENA_ARRAY(judge->arena, Lack, n_instances + 1);
-        Lack *found = ARENA_ARRAY(judge->arena, Lack, n_instances + 1);
-        Starter *starters = ARENA_ARRAY(judge->arena, Starter, n_instances + 1);
-        size_t *places = ARENA_ARRAY(judge->arena, size_t, n_instances + 1);
+        Lack *lacks = ARENA_ARRAY(judge->arena, Lack, n_instances);
+        Lack *found = ARENA_ARRAY(judge->arena, Lack, n_instances);
+        Starter *starters = ARENA_ARRAY(judge->arena, Starter, n_instances);
+        size_t *places = ARENA_ARRAY(judge->arena, size_t, n_instances);
 
         for (size_t k = 0; k < topology->n_page_sizes; k++) {
                 size_t n = find_starters(judge, k, order, starters, places);
@@ -417,7 +416,7 @@ static void judge_instances(Judge *judge) {
         const Lack *lacks = find_lacks(judge, order);
 
         judge->status->n_instances = plan->n_instances;
-        judge->status->instances = ARENA_ARRAY(judge->arena, StatusInstance, plan->n_instances + 1);
+        judge->status->instances = ARENA_ARRAY(judge->arena, StatusInstance, plan->n_instances);
         for (size_t i = 0; i < plan->n_instances; i++)
                 judge_instance(judge, order[i], &lacks[i],
                                &judge->status->instances[order[i] - plan->instances]);

@@ -194,6 +194,8 @@ static void test_planned(void **state) {
                 {"60/40", 30, BOUND_30, "a 70 plan=0:59/1:11",
                  "1 on 1: 40 free, 30 taken by b.service"},
                 {"60/40", 30, BOUND_30, "a 20 bind=0-1 plan=0:20", "-"},
+                {"40/60", 30, "hold b.service b 2M=0:30 bind=0 counted\nunit b.service 2M=30\n",
+                 "a 20 plan=0:20", "10 on 0: 40 free, 30 taken by b.service"},
                 {"60/40", 40, ANY_40, "a 10 bind=1 plan=1:10",
                  "10 on 1: 40 free, 40 taken by c.service"},
         };

@@ -178,6 +178,48 @@ static void test_lowered_first(void **state) {
         assert_text(run.trace.string, "2M@1:write0 1G@0:write1");
 }
 
+/* What is tried where memory is in pieces: by the files of the node that is short, and of the host. */
+static void test_efforts(void **state) {
+        static const char compact[] = "/sys/devices/system/node/node%u/compact";
+        const Tree *tree = *state;
+        const Config *config = config_make(tree->arena, "00.conf", "[Host]\nDropCaches=yes\n",
+                                           "a.conf",
+                                           "[Instance]\nPages=100\nPageSize=2M\nNodes=1\n", NULL);
+
+        make_host(tree);
+        tree_write(tree, PATH_DROP_CACHES, "");
+        Run run = run_of(tree, config, ledger_new(tree->arena, ""), NULL, NULL);
+
+        run.most_pages = 40;
+        run_all(&run);
+        assert_text(tree_read(tree, PATH_DROP_CACHES), "1");
+        assert_text(tree_read(tree, arena_printf(tree->arena, compact, 1)), "1");
+        assert_text(tree_read(tree, arena_printf(tree->arena, compact, 0)), "");
+}
+
+/* The node, or its memory, has gone meanwhile: nothing is written, and it is told why. */
+static void test_gone(void **state) {
+        static const char *const files[] = {
+                "/sys/devices/system/node/node1/meminfo",
+                "/sys/devices/system/node/node1/hugepages/hugepages-2048kB/nr_hugepages",
+        };
+        const Tree *tree = *state;
+        ApplyOperation operation;
+        size_t n;
+
+        for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+                make_host(tree);
+                Run run = run_new(tree, "Pages=100\nPageSize=2M\nNodes=1");
+
+                remove(tree_path(tree, files[i]));
+                assert_false(apply_next(run.apply, 0, &operation));
+                const ApplyResult *results = apply_results(run.apply, &n);
+
+                assert_int_equal(n, 1);
+                assert_int_equal(results[0].error, -ENOENT);
+        }
+}
+
 /* ---- giving back ---- */
 
 static void set_reserved(const Tree *tree, uint64_t pages) {
@@ -364,11 +406,14 @@ static void test_surplus_elsewhere(void **state) {
         static const char bound_file[] =
                 "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages_mempolicy";
         static const struct {
-                const char *release, *surplus, *path, *text;
+                const char *release, *surplus, *path, *text, *unbound;
         } kernels[] = {
-                {"6.1.0-30-amd64\n", "20\n", bound_file, "22\n"}, /* 10 on node 1, 12 on node 0 */
-                {"6.1.0-30-amd64\n", "0\n", node_file, "12\n"},
-                {"6.7.0\n", "20\n", node_file, "12\n"},
+                /* 10 on node 1, 12 on node 0. Less than the surplus cannot be said to the node's file, nor less than
+                 * was found. */
+                {"6.1.0-30-amd64\n", "20\n", bound_file, "22\n", "4\n"},
+                {"6.1.0-30-amd64\n", "5\n", bound_file, "37\n", "7\n"},
+                {"6.1.0-30-amd64\n", "0\n", node_file, "12\n", NULL},
+                {"6.7.0\n", "20\n", node_file, "12\n", NULL},
         };
         const Tree *tree = *state;
         ApplyOperation operation;
@@ -382,12 +427,11 @@ static void test_surplus_elsewhere(void **state) {
                 Run run = run_new(tree, "Pages=12\nPageSize=2M\nNodes=0");
 
                 assert_true(apply_next(run.apply, 0, &operation));
-                assert_int_equal(operation.is_bound, i == 0);
+                assert_int_equal(operation.is_bound, kernels[i].unbound != NULL);
                 assert_text(operation.path, kernels[i].path);
                 assert_text(operation.text, kernels[i].text);
-                assert_text(operation.unbound_path, i == 0 ? node_file : NULL);
-                /* Less than the surplus cannot be said to the node's file, nor less than was found. */
-                assert_text(operation.unbound_text, i == 0 ? "4\n" : NULL);
+                assert_text(operation.unbound_path, kernels[i].unbound ? node_file : NULL);
+                assert_text(operation.unbound_text, kernels[i].unbound);
         }
 }
 
@@ -444,6 +488,29 @@ static void test_more_surplus_than_pages(void **state) {
 
         assert_int_equal(n, 1);
         assert_int_equal(results[0].error, -EPERM);
+}
+
+/* What all nodes have together must be known for that: a node that cannot be read would lose its pages. */
+static void test_more_surplus_than_is_known(void **state) {
+        const Tree *tree = *state;
+        ApplyOperation operation;
+
+        make_host(tree);
+        tree_write(tree, PATH_OSRELEASE, "6.18.0\n");
+        set_pool(tree, 1, 2048, 3);
+        tree_write(tree, pool_path(tree, 1, 2048, "surplus_hugepages"), "5\n");
+        set_pool(tree, 2, 2048, 100);
+        set_pool(tree, 2, 1048576, 0);
+        set_free(tree, 2, 12 * GIB);
+        Run run = run_new(tree, "Pages=12\nPageSize=2M\nNodes=0");
+
+        assert_true(apply_next(run.apply, 0, &operation));
+        assert_true(operation.is_straightening);
+        assert_text(operation.text, "103\n");
+        run = run_new(tree, "Pages=12\nPageSize=2M\nNodes=0");
+        remove(tree_path(tree, pool_path(tree, 2, 2048, "nr_hugepages")));
+        assert_true(apply_next(run.apply, 0, &operation));
+        assert_false(operation.is_straightening);
 }
 
 /* 1G pages that can be split, three of which are found; 2M pages are too fragmented to be had. */
@@ -700,6 +767,8 @@ int main(void) {
         const struct CMUnitTest tests[] = {
                 TREE_TEST(test_order),
                 TREE_TEST(test_lowered_first),
+                TREE_TEST(test_efforts),
+                TREE_TEST(test_gone),
                 TREE_TEST(test_lowering),
                 TREE_TEST(test_lowering_is_clamped),
                 TREE_TEST(test_lowering_beside_unit),
@@ -710,6 +779,7 @@ int main(void) {
                 TREE_TEST(test_surplus),
                 TREE_TEST(test_surplus_elsewhere),
                 TREE_TEST(test_more_surplus_than_pages),
+                TREE_TEST(test_more_surplus_than_is_known),
                 TREE_TEST(test_split_and_grown),
                 TREE_TEST(test_split_refused),
                 TREE_TEST(test_node_goes_away),

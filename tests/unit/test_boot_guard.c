@@ -108,6 +108,31 @@ static void test_round_trip(void **state) {
         json_decref(json);
 }
 
+/* Anything else than what is written is none: another version counts otherwise. */
+static void test_not_read(void **state) {
+        static const struct {
+                const char *key;
+                json_t *(*make)(void);
+        } cases[] = {{"version", json_true},
+                     {"bootId", json_null},
+                     {"proven", json_object},
+                     {"other", json_true}};
+
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                json_t *json = boot_guard_to_json(guard_of(*state, 2, "b"));
+
+                json_object_set_new(json, cases[i].key, cases[i].make());
+                assert_null(boot_guard_from_json(*state, json));
+                json_decref(json);
+        }
+        json_t *json = boot_guard_to_json(guard_of(*state, 2, "b"));
+        json_t *version = json_object_get(json, "version");
+
+        json_object_set_new(json, "version", json_integer(json_integer_value(version) + 1));
+        assert_null(boot_guard_from_json(*state, json));
+        json_decref(json);
+}
+
 static void test_not_proven(void **state) {
         static const char *const keys[] = {"pages", "pageSizeBytes"};
 
@@ -197,10 +222,11 @@ static void test_plan_other_size(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                TEST(test_counting),    TEST(test_no_plan),      TEST(test_too_few),
-                TEST(test_decided),     TEST(test_stays_closed), TEST(test_round_trip),
-                TEST(test_most_boots),  TEST(test_not_proven),   TEST(test_plan_open),
-                TEST(test_plan_closed), TEST(test_plan_grown),   TEST(test_plan_other_size),
+                TEST(test_counting),        TEST(test_no_plan),      TEST(test_too_few),
+                TEST(test_decided),         TEST(test_stays_closed), TEST(test_round_trip),
+                TEST(test_most_boots),      TEST(test_not_read),     TEST(test_not_proven),
+                TEST(test_plan_open),       TEST(test_plan_closed),  TEST(test_plan_grown),
+                TEST(test_plan_other_size),
         };
 
         return RUN_TESTS(tests);

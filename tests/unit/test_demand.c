@@ -175,6 +175,12 @@ static void test_split_beyond_counting(void **state) {
         assert_int_equal(option->n_split, 2);
         for (size_t i = 0; i < option->n_split; i++)
                 assert_true(option->split[i].pages > TIB / 2 / MIB);
+        /* Two parts are all that can be counted: nothing is left for the third one to be a share of. */
+        demand = demand_of(*state,
+                           "sizes 2M\nnode 0 total=16G free=15G\nnode 1 total=16G free=15G\n"
+                           "node 2 total=16G free=15G\n",
+                           "NodeMemory=0:8E 1:9223372036854775807 2:1G");
+        assert_int_equal(demand->options[0].split[2].pages, 0);
 }
 
 static void test_refused_file(void **state) {

@@ -344,6 +344,10 @@ static void test_deadline(void **state) {
 
         assert_int_equal(ladder.n_rounds, 3);
         assert_int_equal(kernel.persistent, 40);
+        /* And none when it has come. */
+        options.deadline_usec = 200 * USEC_PER_MSEC;
+        kernel = (Kernel){.whole = 10, .scattered = 10000, .compact_limit = 10};
+        assert_int_equal(climb(*state, &kernel, 1000, &options).n_rounds, 2);
         /* A deadline that is over still lets the plain writes happen. */
         kernel = (Kernel){.whole = 5000, .now_usec = 10 * USEC_PER_SEC};
         climb(*state, &kernel, 1000, &options);
@@ -354,6 +358,16 @@ static void test_deadline(void **state) {
                           .now_usec = 10 * USEC_PER_SEC};
         climb(*state, &kernel, 1000, &options);
         assert_text(text_string(&kernel.trace), "w512");
+}
+
+/* As long as each brings a page, but not for ever: others wait to be served. */
+static void test_rounds_are_bounded(void **state) {
+        LadderOptions options = usual;
+        Kernel kernel = {.scattered = 10000, .compact_limit = 1};
+
+        options.deadline_usec = UINT64_MAX;
+        assert_int_equal(climb(*state, &kernel, 1000, &options).n_rounds, 64);
+        assert_int_equal(kernel.persistent, 64);
 }
 
 static void test_refused_write(void **state) {
@@ -439,6 +453,7 @@ int main(void) {
                 TEST(test_clamped),
                 TEST(test_room_is_looked_at_every_time),
                 TEST(test_deadline),
+                TEST(test_rounds_are_bounded),
                 TEST(test_refused_write),
                 TEST(test_failed_reclaim_goes_on),
                 TEST(test_pool_grows_by_itself),

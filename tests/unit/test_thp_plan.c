@@ -87,6 +87,39 @@ static void test_conflict(void **state) {
                 "host gets 'never'");
 }
 
+/* From systemd 260 on a unit may have less than the host; somebody without one, or who wants more, may not. */
+static void test_served_by_unit(void **state) {
+        static const struct {
+                const char *wish, *host, *unit;
+                unsigned systemd_version;
+                bool is_named;
+        } cases[] = {
+                {"never", "always", "a.service", 260, false},
+                {"madvise", "always", "a.service", 260, false},
+                {"never", "always", "a.service", 259, true},
+                {"never", "always", NULL, 260, true},
+                {"always", "never", "a.service", 260, true},
+                {"always", "madvise", "a.service", 260, true},
+                {"madvise", "never", "a.service", 260, true},
+        };
+        const Topology *topology = host_make(*state, "sizes 2M\nnode 0 total=1G\nthp madvise");
+
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                Diags problems = diags_in(*state);
+                const Config *config = config_make(
+                        *state, "00.conf",
+                        arena_printf(*state, "[Host]\nTransparentHugePages=%s\n", cases[i].host),
+                        "a.conf",
+                        arena_printf(*state, "[Instance]\nPages=1\nTransparentHugePages=%s\n%s%s\n",
+                                     cases[i].wish, cases[i].unit ? "Unit=" : "",
+                                     cases[i].unit ? cases[i].unit : ""),
+                        NULL);
+
+                thp_plan_make(*state, config, topology, cases[i].systemd_version, &problems);
+                assert_int_equal(problems.list.n > 0, cases[i].is_named);
+        }
+}
+
 static void test_engine_wish(void **state) {
         const Config *config = config_make(*state, "a.conf", "[Instance]\nEngine=mssql\n", "b.conf",
                                            "[Instance]\nEngine=mssql\nTransparentHugePages=never\n",
@@ -186,10 +219,11 @@ static void test_names(void **state) {
 
 int main(void) {
         const struct CMUnitTest tests[] = {
-                TEST(test_auto),     TEST(test_nobody),        TEST(test_keep),
-                TEST(test_conflict), TEST(test_engine_wish),   TEST(test_refused_file),
-                TEST(test_sizes),    TEST(test_shared_memory), TEST(test_defrag),
-                TEST(test_no_thp),   TEST(test_selected),      TEST(test_names),
+                TEST(test_auto),         TEST(test_nobody),         TEST(test_keep),
+                TEST(test_conflict),     TEST(test_served_by_unit), TEST(test_engine_wish),
+                TEST(test_refused_file), TEST(test_sizes),          TEST(test_shared_memory),
+                TEST(test_defrag),       TEST(test_no_thp),         TEST(test_selected),
+                TEST(test_names),
         };
 
         return RUN_TESTS(tests);

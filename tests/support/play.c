@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "support/play.h"
+
+#include "base/size.h"
+#include "host/state.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <syslog.h>
+#include <unistd.h>
+
+/* ---- the kernel ---- */
+
+void show_host(const Play *play) {
+        const Tree *tree = play->tree;
+
+        for (unsigned node = 0; node < NODES; node++) {
+                const PlayedPool *pool = &play->pools[node];
+                uint64_t free_kib = (NODE_PAGES - MIN(pool->total, (uint64_t) NODE_PAGES)) * 2048 +
+                                    1024 * 1024; /* KeepFree=1G */
+
+                tree_write(tree, arena_printf(tree->arena, POOL_FORMAT, node, "nr_hugepages"),
+                           arena_printf(tree->arena, "%" PRIu64 "\n", pool->total));
+                tree_write(tree, arena_printf(tree->arena, POOL_FORMAT, node, "free_hugepages"),
+                           arena_printf(tree->arena, "%" PRIu64 "\n", pool->total - pool->used));
+                tree_write(tree, arena_printf(tree->arena, POOL_FORMAT, node, "surplus_hugepages"),
+                           "0\n");
+                tree_write(tree, arena_printf(tree->arena, NODE_FORMAT "meminfo", node),
+                           arena_printf(tree->arena,
+                                        "Node %u MemTotal: 16777216 kB\nNode %u MemFree: %" PRIu64
+                                        " kB\n",
+                                        node, node, free_kib));
+        }
+        tree_write(tree, "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages",
+                   arena_printf(tree->arena, "%" PRIu64 "\n",
+                                play->pools[0].total + play->pools[1].total));
+        tree_write(tree, "/sys/kernel/mm/hugepages/hugepages-2048kB/resv_hugepages",
+                   arena_printf(tree->arena, "%" PRIu64 "\n", play->reserved));
+}
+
+void react(Play *play, const ApplyOperation *operation) {
+        PlayedPool *pool = &play->pools[operation->node];
+
+        if (operation->move.action != LADDER_WRITE)
+                return;
+        text_printf(&play->writes, "%s%u:%" PRIu64, play->writes.length > 0 ? " " : "",
+                    operation->node, operation->move.pages);
+        pool->most = add_saturated(pool->most, pool->more);
+        pool->total = MAX(MIN(operation->move.pages, MAX(pool->most, pool->total)), pool->used);
+        show_host(play);
+}
+
+HostFiles break_host(void) {
+        HostFiles before;
+
+        getrlimit(RLIMIT_NOFILE, &before);
+        setrlimit(RLIMIT_NOFILE, &(HostFiles){0, before.rlim_max}); /* EMFILE */
+        return before;
+}
+
+void mend_host(const HostFiles *before) {
+        setrlimit(RLIMIT_NOFILE, before);
+}
+
+int lease_file(const Play *play, const char *path) {
+        int fd = open(tree_path(play->tree, path), O_RDWR | O_CLOEXEC);
+
+        signal(SIGIO, SIG_IGN); /* somebody wants it */
+        if (fd >= 0 && fcntl(fd, F_SETLEASE, F_WRLCK) < 0) {
+                close(fd);
+                return -1;
+        }
+        return fd;
+}
+
+/* ---- systemd ---- */
+
+void start_unit(Play *play, const char *unit, uint64_t mapped, uint64_t used) {
+        const Tree *tree = play->tree;
+        const char *group = arena_printf(tree->arena, GROUPS "%s", unit);
+
+        tree_write(tree, arena_printf(tree->arena, "%s/cgroup.procs", group), "100\n");
+        tree_write(tree, arena_printf(tree->arena, "%s/hugetlb.2MB.rsvd.current", group),
+                   arena_printf(tree->arena, "%" PRIu64 "\n", mapped * 2 * MIB));
+        tree_write(tree, arena_printf(tree->arena, "%s/hugetlb.2MB.numa_stat", group),
+                   arena_printf(tree->arena, "total=%" PRIu64 " N0=%" PRIu64 " N1=0\n",
+                                used * 2 * MIB, used * 2 * MIB));
+        tree_write(tree, arena_printf(tree->arena, "%s/hugetlb.2MB.rsvd.max", group), "max\n");
+        play->reserved += mapped - used;
+        play->pools[0].used += used;
+        show_host(play);
+}
+
+void stop_unit(Play *play, const char *unit, uint64_t mapped, uint64_t used) {
+        static const char *const files[] = {"cgroup.procs", "hugetlb.2MB.rsvd.current",
+                                            "hugetlb.2MB.numa_stat", "hugetlb.2MB.rsvd.max"};
+        const Tree *tree = play->tree;
+        const char *group = arena_printf(tree->arena, GROUPS "%s", unit);
+
+        for (size_t i = 0; i < ARRAY_LEN(files); i++)
+                remove(tree_path(tree, arena_printf(tree->arena, "%s/%s", group, files[i])));
+        assert_int_equal(remove(tree_path(tree, group)), 0);
+        play->reserved -= mapped - used;
+        play->pools[0].used -= used;
+        show_host(play);
+}
+
+/* ---- the owner of a keeper ---- */
+
+static void listen(void *userdata, const KeeperEvent *event) {
+        Play *play = userdata;
+
+        text_printf(event->level <= LOG_WARNING ? &play->told : &play->noted, "%s%s\n",
+                    event->instance ? event->instance : "", event->text);
+}
+
+void write_config(const Play *play, const char *name, const char *lines) {
+        tree_write(play->tree, arena_printf(play->tree->arena, "/etc/hugeplan.d/%s.conf", name),
+                   arena_printf(play->tree->arena, "[Instance]\n%s\n", lines));
+}
+
+void remove_config(const Play *play, const char *name) {
+        const char *path = arena_printf(play->tree->arena, "/etc/hugeplan.d/%s.conf", name);
+
+        assert_int_equal(remove(tree_path(play->tree, path)), 0);
+}
+
+void boot(Play *play) {
+        keeper_free(play->keeper);
+        play->keeper = keeper_new(play->tree->root, listen, play);
+        keeper_start(play->keeper);
+}
+
+int play_setup(void **state) {
+        int r = tree_setup(state);
+        const Tree *tree = *state;
+        Play *play = ARENA_NEW(tree->arena, Play);
+
+        *play = (Play){.tree = tree,
+                       .writes = text_in(tree->arena),
+                       .told = text_in(tree->arena),
+                       .noted = text_in(tree->arena)};
+        for (unsigned node = 0; node < NODES; node++) {
+                play->pools[node].most = UINT64_MAX;
+                tree_write(tree, arena_printf(tree->arena, NODE_FORMAT "compact", node), "");
+        }
+        tree_write(tree, "/proc/sys/kernel/random/boot_id", "boot\n");
+        tree_write(tree, "/etc/hugeplan.d/00.conf", "[Host]\nKeepFree=1G\n");
+        tree_write(tree, "/sys/fs/cgroup/cgroup.controllers", "hugetlb\n");
+        tree_write(tree, "/sys/fs/cgroup/cgroup.subtree_control", "hugetlb\n");
+        tree_write(tree, GROUPS "cgroup.subtree_control", "hugetlb\n");
+        show_host(play);
+        *state = play;
+        return r;
+}
+
+int play_teardown(void **state) {
+        Play *play = *state;
+
+        keeper_free(play->keeper);
+        *state = (void *) play->tree;
+        return tree_teardown(state);
+}
+
+const char *run(Play *play) {
+        ApplyOperation operation;
+
+        play->writes = text_in(play->tree->arena);
+        while (keeper_next(play->keeper, play->now_usec, &operation)) {
+                int r = apply_perform(play->tree->root, &operation);
+
+                react(play, &operation);
+                keeper_done(play->keeper, &operation, r, 1000);
+                play->now_usec += 1000;
+        }
+        assert_false(keeper_is_working(play->keeper));
+        return arena_strdup(play->tree->arena,
+                            play->writes.length > 0 ? text_string(&play->writes) : "-");
+}
+
+const char *round_of(Play *play) {
+        keeper_begin(play->keeper, KEEPER_FRESH, play->now_usec);
+        return run(play);
+}
+
+Play *begin(void **state, const char *a, const char *b) {
+        Play *play = *state;
+
+        write_config(play, "a", a);
+        if (b)
+                write_config(play, "b", b);
+        boot(play);
+        return play;
+}
+
+const StatusInstance *status_of(const Play *play, const char *name) {
+        return status_find(keeper_judge(play->keeper, play->tree->arena, false), name);
+}
+
+const char *problems_of(const Play *play) {
+        return problems_text(play->tree->arena,
+                             &keeper_judge(play->keeper, play->tree->arena, false)->problems);
+}
+
+const char *state_text(const Play *play) {
+        static const char *const policies[] = {"unknown", "any", "bind", "interleave"};
+        const char *wrong = NULL;
+        Arena *arena = play->tree->arena;
+        const Ledger *ledger = state_load(play->tree->root, arena, "boot", &wrong);
+        Text text = text_in(arena);
+
+        assert_null(wrong);
+        VEC_FOREACH(instance, &ledger->instances) {
+                text_printf(&text, "%s%s%s", text.length > 0 ? "; " : "", instance->name,
+                            instance->is_released ? " released" : "");
+                VEC_FOREACH(grant, &instance->grants)
+                        text_printf(&text, "%s%u:%" PRIu64,
+                                    grant == instance->grants.items ? " " : "/", grant->node,
+                                    grant->pages);
+        }
+        VEC_FOREACH(hold, &ledger->holds)
+                text_printf(&text,
+                            "%s"
+                            "hold %s/%s %" PRIu64 " %s%s%s%s",
+                            text.length > 0 ? "; " : "", hold->unit, hold->granted.name,
+                            ledger_granted_pages(&hold->granted), policies[hold->policy.kind],
+                            hold->is_counted ? " counted" : "", *hold->run ? " run " : "",
+                            hold->run);
+        return arena_strdup(arena, text.length > 0 ? text_string(&text) : "-");
+}
+
+const LedgerPool *pool_on_disk(const Play *play, unsigned node) {
+        const char *wrong;
+
+        return ledger_pool(state_load(play->tree->root, play->tree->arena, "boot", &wrong), node,
+                           2 * MIB);
+}
+
+/* ---- gates ---- */
+
+Gate starting(const char *instance, const char *unit, Arena *arena) {
+        return (Gate){.instance = instance,
+                      .is_starting = true,
+                      .policy = {.kind = MEMORY_POLICY_ANY},
+                      .group = unit ? arena_printf(arena, GROUPS "%s", unit) : NULL,
+                      .run = "r1"};
+}
+
+const char *try_gate(Play *play, Gate *gate, bool may_try) {
+        Arena *arena = play->tree->arena;
+        StatusInstance instance = {};
+        Reason reason = {};
+
+        switch (keeper_try_gate(play->keeper, &(GateView){.arena = arena}, gate, may_try, &instance,
+                                &reason)) {
+        case GATE_PASS:
+                return instance.verdict == VERDICT_DEGRADED ? "degraded" : "pass";
+        case GATE_WAIT:
+                return "wait";
+        case GATE_REFUSE:
+                return arena_printf(arena, "refuse: %s", reason.text);
+        case GATE_GONE:
+                return "gone";
+        }
+        return NULL;
+}
+
+const char *pass_gate(Play *play, Gate *gate, size_t *ret_rounds) {
+        const char *answer;
+
+        for (*ret_rounds = 0; text_equals(answer = try_gate(play, gate, true), "wait");
+             ++*ret_rounds) {
+                assert_in_range(*ret_rounds, 0, 20);
+                round_of(play);
+        }
+        return answer;
+}
