@@ -99,7 +99,8 @@ static bool has_surplus_gone(History *history) {
 }
 
 /* Who is let start is safe from all others of whom hugeplan knows; from strangers who have reserved pages
- * before, where nobody knows, too, or it is said as soon as it has mapped its own. */
+ * before, where nobody knows, too, or it is said as soon as it has mapped its own. Where nobody counts, what
+ * is whose was guessed when hugepland looked last. */
 static void check_let_start(History *history, const Status *status) {
         Players unsafe = has_surplus_gone(history) ? 0 : history->unsafe & ~history->hurt;
 
@@ -111,7 +112,8 @@ static void check_let_start(History *history, const Status *status) {
                 if (!(unsafe & player) || !unit->was_gated ||
                     (has_short(history) && !is_counted(history, unit->name)) ||
                     is_named_exposed(status, unit->name) ||
-                    (has_strangers(history) && !is_counted(history, unit->name)))
+                    (!is_counted(history, unit->name) &&
+                     (has_strangers(history) || !history->is_settled)))
                         continue;
                 if (history->unsafe_alone & player &&
                     (unit->state == UNIT_UP || !has_short(history)))
