@@ -4,6 +4,7 @@
 #include "base/size.h"
 #include "base/text.h"
 #include "host/host_sources.h"
+#include "read/accounts.h"
 #include "read/unit_file.h"
 
 #include <fcntl.h>
@@ -13,7 +14,6 @@
 #include <unistd.h>
 
 enum {
-        NOBODY = 65534,
         /* Whom systemd makes up for a single run, and who owns nothing: DynamicUser= in systemd.exec(5). */
         DYNAMIC_FIRST = 61184,
         DYNAMIC_LAST = 65519,
@@ -54,7 +54,7 @@ const char *owner_find_user(Arena *arena, const char *name, Person *ret) {
         uint64_t number;
 
         if (!entry && parse_u64(name, &number) == 0 && number < UINT32_MAX) {
-                take_ids(arena, (uid_t) number, NOBODY, ret);
+                take_ids(arena, (uid_t) number, ACCOUNT_NOBODY, ret);
                 return NULL;
         }
         if (!entry)
@@ -81,10 +81,8 @@ const char *owner_of_path(Arena *arena, const char *path, Person *ret) {
 
 static const char *user_of_unit(const Root *root, Arena *arena, const char *unit) {
         HostSources sources = host_sources(root);
-        const UnitAssignment *user =
-                unit_file_find(unit_file_read(arena, &sources.sources, unit), "Service", "User");
 
-        return user && *user->value ? user->value : NULL;
+        return unit_file_user(arena, &sources.sources, unit);
 }
 
 static bool find_by_path(Arena *arena, const EngineTarget *target, Person *ret) {
@@ -105,10 +103,10 @@ static const char *find_owner(const Root *root, Arena *arena, const Engine *engi
         } else if (!find_by_path(arena, target, ret)) {
                 *ret_is_guess = true;
                 if (!engine->default_user || owner_find_user(arena, engine->default_user, ret))
-                        take_ids(arena, NOBODY, NOBODY, ret);
+                        take_ids(arena, ACCOUNT_NOBODY, ACCOUNT_NOBODY, ret);
         }
         if (!wrong && (ret->uid == 0 || ret->gid == 0))
-                take_ids(arena, NOBODY, NOBODY, ret);
+                take_ids(arena, ACCOUNT_NOBODY, ACCOUNT_NOBODY, ret);
         return wrong;
 }
 
@@ -122,7 +120,7 @@ const char *owner_of_target(const Root *root, Arena *arena, const Engine *engine
 }
 
 static bool is_nobody(uid_t uid) {
-        return uid == NOBODY || (uid >= DYNAMIC_FIRST && uid <= DYNAMIC_LAST);
+        return uid == ACCOUNT_NOBODY || (uid >= DYNAMIC_FIRST && uid <= DYNAMIC_LAST);
 }
 
 const char *owner_say_other(Arena *arena, const Person *owner) {
@@ -151,7 +149,7 @@ void owner_to_read(Arena *arena, const char *path, Person *ret) {
         if (geteuid() != 0)
                 owner_ourselves(arena, ret);
         else if (owner_of_path(arena, path, ret) || ret->uid == 0 || ret->gid == 0)
-                take_ids(arena, NOBODY, NOBODY, ret);
+                take_ids(arena, ACCOUNT_NOBODY, ACCOUNT_NOBODY, ret);
 }
 
 /* ---- who else could have written it ---- */

@@ -179,13 +179,12 @@ static bool may_try_again(const Keeper *keeper, Gate *gate, bool may_try, uint64
         return true;
 }
 
+/* Who starts. Who only asks ends nothing for him. */
 static GateAnswer refuse(Keeper *keeper, const Gate *gate, const Reason *reason) {
-        if (gate->is_starting) { /* who asks ends nothing for who starts */
-                forget_starting(keeper, gate->instance);
-                ledger_note_refusal(keeper->look_arena, keeper->look->ledger, gate->instance,
-                                    gate->run, reason->text);
-                keeper_save(keeper);
-        }
+        forget_starting(keeper, gate->instance);
+        ledger_note_refusal(keeper->look_arena, keeper->look->ledger, gate->instance, gate->run,
+                            reason->text);
+        keeper_save(keeper);
         return GATE_REFUSE;
 }
 

@@ -10,6 +10,9 @@
 
 #include "read/source.h"
 
+/* The user and the group who have no rights. */
+enum { ACCOUNT_NOBODY = 65534 };
+
 typedef struct Account {
         const char *name;
         uint64_t id;         /* uid or gid */

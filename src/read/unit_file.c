@@ -464,6 +464,13 @@ UnitFile *unit_file_read(Arena *arena, const Sources *sources, const char *name)
 
 /* ---- keys ---- */
 
+const char *unit_file_user(Arena *arena, const Sources *sources, const char *name) {
+        const UnitAssignment *user =
+                unit_file_find(unit_file_read(arena, sources, name), "Service", "User");
+
+        return user && *user->value ? user->value : NULL;
+}
+
 UnitAssignments unit_file_list(Arena *arena, const UnitFile *unit, const char *section,
                                const char *key) {
         UnitAssignments list = {};

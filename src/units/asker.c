@@ -6,15 +6,6 @@
 #include "model/names.h"
 #include "read/unit_file.h"
 
-enum { NOBODY = 65534 };
-
-static const char *user_of_unit(Arena *arena, const Sources *sources, const char *unit) {
-        const UnitAssignment *user =
-                unit_file_find(unit_file_read(arena, sources, unit), "Service", "User");
-
-        return user && *user->value ? user->value : NULL;
-}
-
 static const char *usual_user(Arena *arena, const Engine *engine, const Accounts *accounts) {
         return engine->default_user && account_find_user(arena, accounts, engine->default_user)
                        ? engine->default_user
@@ -27,7 +18,7 @@ static bool is_not_owner(Arena *arena, const Accounts *accounts, const char *use
 
         if (!account)
                 return text_equals(user, "root") || text_equals(user, "nobody");
-        return account->id == 0 || account->group_id == 0 || account->id == NOBODY;
+        return account->id == 0 || account->group_id == 0 || account->id == ACCOUNT_NOBODY;
 }
 
 const char *asker_user(Arena *arena, const InstanceConfig *instance, const Sources *sources,
@@ -35,7 +26,7 @@ const char *asker_user(Arena *arena, const InstanceConfig *instance, const Sourc
         const char *user = instance->user;
 
         if (!user && instance->unit)
-                user = user_of_unit(arena, sources, instance->unit);
+                user = unit_file_user(arena, sources, instance->unit);
         if (!user)
                 user = usual_user(arena, instance->engine, accounts);
         return user && !name_check_account(user) && !is_not_owner(arena, accounts, user) ? user
