@@ -38,23 +38,28 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 TREE = pathlib.Path(__file__).resolve().parent.parent
-FILES = ["src/model/*.c", "src/plan/*.c", "src/promise/*.c", "src/apply/*.c", "src/keeper/*.c",
+FILES = ["src/model/*.c", "src/promise/*.c", "src/escalation/*.c", "src/plan/*.c", "src/apply/*.c", "src/keeper/*.c",
          "src/demand/demand.c", "src/status/status.c"]
 # In this order; the unit test of the file's own name is run first. Histories are many and short.
-TESTS = ["plan", "plan_cover", "plan_reason", "plan_split", "ladder", "limits", "fit", "drift", "changes",
-         "boot_guard", "evidence", "thp_plan", "pending", "promise", "balance", "admission", "ledger", "unit_use",
-         "unit_policy", "demand", "learned", "status", "status_json", "messages", "kernel_args", "config", "probe",
-         "root", "apply", "write_worker", "host_use", "cgroup_fence", "model_root", "rules", "suggest", "look",
-         "keeper", "keeper_gate", "keeper_rounds", "keeper_faults", "keeper_status", "plan-properties",
-         "promise-properties", "ladder-properties", "histories", "read-faults"]
+TESTS = ["plan", "plan_cover", "plan_reason", "plan_split", "escalation", "attempt", "limits", "fit", "drift",
+         "changes", "boot_guard", "evidence", "thp_plan", "pending", "promise", "balance", "admission", "ledger",
+         "unit_use", "unit_policy", "demand", "learned", "status", "status_json", "messages", "kernel_args", "config",
+         "probe", "root", "topology", "name_check", "apply", "guard", "write_worker", "host_use", "cgroup_limit",
+         "model_root", "rules", "suggest", "look", "keeper", "keeper_gate", "keeper_rounds", "keeper_faults",
+         "keeper_status", "plan-properties", "promise-properties", "escalation-properties", "histories",
+         "read-faults"]
 ARGUMENTS = {"read-faults": ["23"]}  # every so manieth read fails; all of them take half a minute
-SANITIZED_TESTS = ["plan", "plan_cover", "plan_reason", "fit", "changes", "boot_guard", "thp_plan", "limits",
-                   "promise", "balance", "admission", "ledger", "demand", "status", "probe", "rules", "apply",
-                   "write_worker", "look", "keeper", "keeper_gate", "keeper_rounds", "keeper_faults", "keeper_status"]
+SANITIZED_TESTS = ["plan", "plan_cover", "plan_reason", "plan_split", "topology", "escalation", "drift", "fit",
+                   "changes", "boot_guard", "thp_plan", "limits", "promise", "balance", "admission",
+                   "ledger", "demand", "status", "probe", "rules", "apply", "write_worker", "look",
+                   "keeper", "keeper_gate", "keeper_rounds", "keeper_faults", "keeper_status"]
 ENVIRONMENT = {"HISTORIES": "100", "HUGEPLAN_SEEDS": "400", "HUGEPLAN_RUNS": "0"}
 SETUP = ["-Dbuildtype=plain", "-Doptimization=1", "-Ddebug=false", "-Db_sanitize=none", "-Dwerror=false", "-Dman=disabled",
          "-Dtests=enabled", "-Db_lundef=false"]
 MEMORY_MAX = 2 << 30
+# The unit tests of a room are one program; the file's name is its argument.
+ROOMS = {path.stem.removeprefix("test_"): path.parent.name for path in TREE.glob("tests/unit/*/test_*.c")}
+ALONE = {"root_calls", "memory", "keeper_faults", "write_worker", "kernel_model", "model_root", "unit_manager"}
 # Many tests store files for good and would wait for a disk.
 SCRATCH = next((path for path in ("/dev/shm",) if os.access(path, os.W_OK)), None)
 EQUIVALENT = TREE / "tests" / "mutants.txt"
@@ -81,7 +86,7 @@ class Mutant:
 
 
 def masked(text: str) -> str:
-    """Of the same length, with blanks for comments, strings and the preprocessor's lines."""
+    """Of the same length, with whitespace for comments, strings and the preprocessor's lines."""
     pattern = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|^#[^\n]*(?:\\\n[^\n]*)*',
                          re.DOTALL | re.MULTILINE)
     return pattern.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
@@ -203,11 +208,11 @@ class Build:
         self.durations: dict[str, float] = {}
 
     def programs(self) -> list[str]:
-        return [name for name in TESTS if (self.directory / "tests" / f"test-{name}").exists()]
+        return [name for name in TESTS if (self.directory / "tests" / program_of(name)).exists()]
 
     def link_command(self, name: str) -> list[str]:
         if name not in self.links:
-            lines = subprocess.run(["ninja", "-C", self.directory, "-t", "commands", "-s", f"tests/test-{name}"], check=True,
+            lines = subprocess.run(["ninja", "-C", self.directory, "-t", "commands", "-s", f"tests/{program_of(name)}"], check=True,
                                    capture_output=True, text=True).stdout.splitlines()
             self.links[name] = shlex.split(lines[-1])
         return self.links[name]
@@ -239,7 +244,7 @@ class Build:
 
     def link(self, name: str, mutant: pathlib.Path, directory: pathlib.Path) -> pathlib.Path:
         command = list(self.link_command(name))
-        program = directory / f"test-{name}"
+        program = directory / program_of(name)
         at = command.index("-o") + 1
         command[at:at + 1] = [str(program), str(mutant)]
         subprocess.run(command, cwd=self.directory, check=True, capture_output=True)
@@ -248,8 +253,16 @@ class Build:
     def relevant(self, file: str, original: pathlib.Path) -> list[str]:
         own, name = self.symbols_of(original), pathlib.Path(file).stem
         tests = [test for test in self.programs()
-                 if own & self.symbols_of(self.directory / "tests" / f"test-{test}")]
+                 if own & self.symbols_of(self.directory / "tests" / program_of(test))]
         return sorted(tests, key=lambda test: test != name)
+
+
+def program_of(test: str) -> str:
+    return f"test-unit-{ROOMS[test]}" if test in ROOMS and test not in ALONE else f"test-{test}"
+
+
+def arguments_of(test: str) -> list[str]:
+    return ARGUMENTS.get(test, [test] if program_of(test) != f"test-{test}" else [])
 
 
 def limit_memory() -> None:
@@ -257,10 +270,10 @@ def limit_memory() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_MAX, MEMORY_MAX))
 
 
-def run_test(program: pathlib.Path, scratch: str, timeout: float, is_limited: bool = True) -> bool:
+def run_test(program: pathlib.Path, test: str, scratch: str, timeout: float, is_limited: bool = True) -> bool:
     """Whether it passes."""
     try:
-        return subprocess.run([program, *ARGUMENTS.get(program.name.removeprefix("test-"), [])], check=False, env=os.environ | ENVIRONMENT | {"TMPDIR": scratch}, timeout=timeout,
+        return subprocess.run([program, *arguments_of(test)], check=False, env=os.environ | ENVIRONMENT | {"TMPDIR": scratch}, timeout=timeout,
                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                               preexec_fn=limit_memory if is_limited else None).returncode in (0, 77)
     except subprocess.TimeoutExpired:
@@ -270,14 +283,14 @@ def run_test(program: pathlib.Path, scratch: str, timeout: float, is_limited: bo
 def make_build(directory: pathlib.Path) -> Build:
     if not (directory / "build.ninja").exists():
         subprocess.run(["meson", "setup", *SETUP, directory, TREE], check=True, stdout=subprocess.DEVNULL)
-    subprocess.run(["ninja", "-C", directory, *(f"tests/test-{name}" for name in TESTS)], check=True,
+    subprocess.run(["ninja", "-C", directory, *sorted({f"tests/{program_of(name)}" for name in TESTS})], check=True,
                    stdout=subprocess.DEVNULL)
     build = Build(directory)
     for name in build.programs():
         begin = time.monotonic()
         with tempfile.TemporaryDirectory(prefix="hugeplan-mutant-", dir=SCRATCH) as scratch:
-            if not run_test(directory / "tests" / f"test-{name}", scratch, 600):
-                raise SystemExit(f"test-{name} fails without any mutant")
+            if not run_test(directory / "tests" / program_of(name), name, scratch, 600):
+                raise SystemExit(f"{name} fails without any mutant")
         build.durations[name] = time.monotonic() - begin
     return build
 
@@ -308,10 +321,11 @@ def judge(build: Build, mutant: Mutant, equivalent: set[tuple[str, str, str]], o
         if target.read_bytes() == before:
             return Verdict(mutant, "same")
         for test in tests:
-            program = build.link(test, target, directory)
-            if not run_test(program, name, 10 * build.durations.get(test, 1) + 20, is_limited):
+            program = directory / program_of(test)
+            if not program.exists():
+                build.link(test, target, directory)
+            if not run_test(program, test, name, 10 * build.durations.get(test, 1) + 20, is_limited):
                 return Verdict(mutant, "killed", test)
-            program.unlink()
     return Verdict(mutant, "survived")
 
 

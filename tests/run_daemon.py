@@ -221,6 +221,13 @@ class Host:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
 
+    def write_attribute(self, name: str, text: str) -> None:
+        """As the kernel's files take it, at once: nobody ever reads an empty one."""
+        path = self.path(name)
+        size = path.stat().st_size
+        with path.open("r+", encoding="utf-8") as file:
+            file.write(text.rstrip("\n").ljust(size - 1) + "\n")
+
     def config(self, name: str, text: str) -> None:
         self.write(f"{CONFIG}/{name}", text)
 
@@ -606,7 +613,7 @@ def test_split_and_grown(host: Host, fixture: str = "x86-1g") -> None:
 def test_found_pages_stay(host: Host, fixture: str = "x86-1g") -> None:
     host.config("20-ora.conf", "[Instance]\nPages=20\nPageSize=1G\n")
     daemon = host.start()
-    check((host.pool(0, 1048576), host.pool(1, 1048576)) == (10, 10), "found pages count")
+    check((host.pool(0, 1048576), host.pool(1, 1048576)) == (10, 10), "existing pages count")
     host.remove_config("20-ora.conf")
     host.config("30-other.conf", "[Instance]\nPages=2\nPageSize=1G\n")
     check(host.ctl("reload").returncode == 0, "it can be reloaded")
@@ -652,7 +659,7 @@ def test_drift_names_who_did_it(host: Host, fixture: str = "two-nodes-hole") -> 
     host.write("etc/tmpfiles.d/thp.conf", f"w /{THP}/enabled - - - - madvise\n")
     daemon = host.start()
     host.pool_path(2).write_text("123\n")
-    host.write(f"{THP}/enabled", "always\n")
+    host.write_attribute(f"{THP}/enabled", "always\n")
     wait_until("the repair", lambda: host.pool(2) == 500)
     wait_until("the host's policy", lambda: "[never]" in host.path(f"{THP}/enabled").read_text())
     log = host.log(daemon)
@@ -664,11 +671,11 @@ def test_drift_names_who_did_it(host: Host, fixture: str = "two-nodes-hole") -> 
                lambda: "123 -> 500 pages" in host.log(daemon) and host.is_idle())
     host.write("etc/sysctl.d/99-db.conf", f"\nvm.nr_hugepages={host.pool(0) + 124}\n")
     host.pool_path(2).write_text("124\n")
-    host.write(f"{THP}/enabled", "madvise\n")
-    culprits = [f"vm.nr_hugepages={host.pool(0) + 124} in /etc/sysctl.d/99-db.conf:2",
+    host.write_attribute(f"{THP}/enabled", "madvise\n")
+    setting_sources = [f"vm.nr_hugepages={host.pool(0) + 124} in /etc/sysctl.d/99-db.conf:2",
                 f"/{THP}/enabled=madvise in /etc/tmpfiles.d/thp.conf:1"]
-    for culprit in culprits:
-        wait_until(culprit, lambda name=culprit: f"likely because of {name}\n" in host.log(daemon))
+    for setting_source in setting_sources:
+        wait_until(setting_source, lambda name=setting_source: f"likely because of {name}\n" in host.log(daemon))
     host.stop(daemon)
 
 
@@ -897,17 +904,17 @@ def test_problems_are_told_once(host: Host, fixture: str = "one-node") -> None:
     """A problem of the host is logged when it comes, not again with every round."""
     host.config("10-mssql.conf", "[Instance]\nEngine=mssql\n")
     host.config("20-pg.conf", PG + "TransparentHugePages=never\n")
-    wish = "wants 'never', but the host gets 'always'"
+    preference = "wants 'never', but the host gets 'always'"
     daemon = host.start()
-    check(host.log(daemon).count(wish) == 1, host.log(daemon))
+    check(host.log(daemon).count(preference) == 1, host.log(daemon))
     check(host.ctl("reload").returncode == 0, "it can be reloaded")
-    check(host.log(daemon).count(wish) == 1, "it is not said again")
+    check(host.log(daemon).count(preference) == 1, "it is not said again")
     host.config("00-host.conf", "[Host]\nTransparentHugePages=never\n")
     check(host.ctl("reload").returncode == 0, "it can be settled")
     check(host.log(daemon).count("wants 'always'") == 1, "the other one is told instead")
     host.remove_config("00-host.conf")
     check(host.ctl("reload").returncode == 0, "it can be unsettled again")
-    check(host.log(daemon).count(wish) == 2, "and is told again")
+    check(host.log(daemon).count(preference) == 2, "and is told again")
     host.stop(daemon)
 
 
@@ -1263,7 +1270,7 @@ def unlimited(host: Host, *units: str) -> None:
             host.write(f"sys/fs/cgroup/system.slice/{unit}/hugetlb.{size}.rsvd.max", "max\n")
 
 
-def test_fences(host: Host, fixture: str = "x86-1g") -> None:
+def test_hugetlb_limits(host: Host, fixture: str = "x86-1g") -> None:
     """Each unit is kept to what it was granted, as it is at that start; its gate has the daemon do it."""
     host.write(MARIADB, mariadb("256M"))
     host.config("20-db.conf", "[Instance]\nEngine=mariadb\nPageSize=2M\n")
@@ -1279,25 +1286,25 @@ def test_fences(host: Host, fixture: str = "x86-1g") -> None:
     check(pages > 128, str(pages))
     check(limits(host, "mariadb.service") == {"1GB": "0", "2MB": str(pages * 2 * MIB)},
           str(limits(host, "mariadb.service")))
-    # Raised, and started again: the reservation has grown, and the fence follows.
+    # Raised, and started again: the reservation has grown, and the hugetlb limit follows.
     host.write(MARIADB, mariadb("512M"))
     host.path("sys/fs/cgroup/system.slice/mariadb.service/cgroup.procs").write_text("")  # stopped
     check(host.ctl("learn", "db").returncode == 0, "it is learned, and grown")
     check(host.gate("mariadb.service", "db").returncode == 0, "its gate lets it start again")
     check(int(limits(host, "mariadb.service")["2MB"]) >= (pages + 128) * 2 * MIB, "by the new figure")
-    # Those who share a unit are fenced together.
+    # Those who share a unit are limited together.
     check(host.gate("shared.service", "one").returncode == 0, "one starts")
     check(limits(host, "shared.service")["2MB"] == str(111 * 2 * MIB), str(limits(host, "shared.service")))
     check(host.gate("open.service", "open").returncode == 0, "nothing to be done")
     check(limits(host, "open.service")["2MB"] == "max", "Isolate=no")
-    # Who asks from elsewhere fences nothing.
+    # Who asks from elsewhere limits nothing.
     unlimited(host, "shared.service")
     check(host.ctl("wait", "one").returncode == 0, "by hand")
     check(limits(host, "shared.service")["2MB"] == "max", "left alone")
     host.stop(daemon)
 
 
-def test_fence_cannot_be_had(host: Host, fixture: str = "one-node") -> None:
+def test_hugetlb_limit_cannot_be_had(host: Host, fixture: str = "one-node") -> None:
     """A warning for who did not insist, a refusal of its own for who did."""
     host.config("20-a.conf", "[Instance]\nPages=10\nUnit=a.service\n")
     host.config("20-b.conf", "[Instance]\nPages=10\nUnit=b.service\nIsolate=yes\n")

@@ -150,6 +150,16 @@ def test_obstacles(host: Host, examples: Texts) -> list[str]:
     return faults
 
 
+def test_engines(host: Host, examples: Texts) -> list[str]:
+    """`size` lists each engine that an example, or a folder of src/engines, is of."""
+    _, answer = host.run("size")
+    listed = {engine["engine"] for engine in answer}
+    named = {name for text in examples.values() for name in re.findall("^Engine=(.+)$", text, re.MULTILINE)}
+    for path in (HERE.parent / "src/engines").glob("*/*_traits.c"):
+        named |= set(re.findall(r'\.name = "(\w+)"', path.read_text(encoding="utf-8")))
+    return [f"{name} is not listed" for name in sorted(named - listed)]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -162,7 +172,7 @@ def main() -> int:
     for fixture in ("eight-nodes", "arm64"):
         with tempfile.TemporaryDirectory(prefix="hugeplan-examples-") as name:
             host = Host(arguments.hugeplanctl.resolve(), pathlib.Path(name).resolve(), fixture)
-            for test in (test_sets, test_defaults, test_obstacles):
+            for test in (test_sets, test_defaults, test_obstacles, test_engines):
                 faults = test(host, examples)
                 n_failed += bool(faults)
                 print(f"{'FAIL' if faults else 'ok  '} {test.__name__} on {fixture}")

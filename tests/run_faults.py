@@ -218,7 +218,7 @@ def test_generator_calls(programs: Programs) -> int:
             *system_faults("write,fsync", errno.EINTR), *system_faults(PARTIAL, SHORT)]
     forever = [dataclasses.replace(kind, is_forever=True) for kind in once if kind.error == errno.EIO]
     return sum(play_generator(programs, case, kinds, share)
-               for case in ("mounts", "fences") for kinds, share in ((once, 5), (forever, 1)))
+               for case in ("mounts", "hugetlb-limits") for kinds, share in ((once, 5), (forever, 1)))
 
 
 # ---- hugeplanctl ----

@@ -3,10 +3,10 @@
 
 #include "base/size.h"
 #include "base/text.h"
+#include "escalation/evidence.h"
 #include "host/host_use.h"
 #include "host/probe.h"
 #include "model/names.h"
-#include "plan/evidence.h"
 #include "promise/balance.h"
 
 #include <linux/mempolicy.h>
@@ -33,25 +33,23 @@ struct Apply {
         uint64_t straightened_bytes;
 };
 
-static LadderOptions ladder_options(const HostConfig *host, const Topology *topology,
-                                    const Node *node, uint64_t deadline_usec) {
-        return (LadderOptions){
-                .may_compact = host->may_compact && node->can_compact,
-                .may_reclaim = host->may_reclaim && (node->can_reclaim || topology->can_reclaim),
-                .may_drop_caches = host->may_drop_caches,
-                .deadline_usec = deadline_usec,
-        };
-}
-
 static ApplyResult new_result(const Apply *apply, const PlanStep *step, uint64_t deadline_usec) {
         const PlanPool *pool = step->pool;
         const Node *node = topology_node(apply->topology, pool->node);
-        LadderOptions options = ladder_options(apply->host, apply->topology, node, deadline_usec);
+        const HostConfig *host = apply->host;
+        const EscalationOptions options = {
+                .may_compact = host->may_compact && node->can_compact,
+                .may_reclaim = host->may_reclaim &&
+                               (node->can_reclaim || apply->topology->can_reclaim),
+                .may_drop_caches = host->may_drop_caches,
+                .deadline_usec = deadline_usec,
+        };
 
         return (ApplyResult){
                 .step = *step,
                 .reached_pages = step->from_pages,
-                .ladder = ladder_new(apply->arena, pool->page_size_bytes, step->to_pages, &options),
+                .escalation = escalation_new(apply->arena, pool->page_size_bytes, step->to_pages,
+                                             &options),
         };
 }
 
@@ -76,7 +74,8 @@ Apply *apply_new(Arena *arena, const ApplyInput *input) {
 }
 
 /* The room a node has at this moment, reckoned as the planner does. */
-static int look_once(const Apply *apply, ApplyResult *result, uint64_t now_usec, LadderView *ret) {
+static int look_once(const Apply *apply, ApplyResult *result, uint64_t now_usec,
+                     EscalationView *ret) {
         const PlanPool *pool = result->step.pool;
         Node node = *topology_node(apply->topology, pool->node);
         Pool now;
@@ -88,7 +87,7 @@ static int look_once(const Apply *apply, ApplyResult *result, uint64_t now_usec,
         if (r < 0)
                 return r;
         result->reached_pages = pool_persistent_pages(&now);
-        *ret = (LadderView){
+        *ret = (EscalationView){
                 .persistent_pages = result->reached_pages,
                 .room_bytes = plan_node_room_bytes(apply->host, &node),
                 .free_bytes = node.free_bytes,
@@ -96,33 +95,6 @@ static int look_once(const Apply *apply, ApplyResult *result, uint64_t now_usec,
                 .now_usec = now_usec,
         };
         return 0;
-}
-
-static int look(const Apply *apply, ApplyResult *result, uint64_t now_usec, LadderView *ret) {
-        unsigned n_tries = 0;
-        int r;
-
-        do
-                r = look_once(apply, result, now_usec, ret);
-        while (root_try_again(apply->root, r, &n_tries));
-        return r;
-}
-
-/* The node's own file where the kernel has it (since 6.17), else the root cgroup's. */
-static char *reclaim_path(const Apply *apply, unsigned node) {
-        return topology_node(apply->topology, node)->can_reclaim
-                       ? probe_node_path(apply->arena, node, "reclaim")
-                       : arena_strdup(apply->arena, PATH_CGROUP_RECLAIM);
-}
-
-/* Nothing is to be swapped. Older kernels do not know swappiness= and refuse the write; it is left
- * out where there is no swap. */
-static char *reclaim_text(const Apply *apply, unsigned node, uint64_t bytes) {
-        bool says_swappiness = topology_node(apply->topology, node)->can_reclaim ||
-                               apply->topology->swap_bytes > 0;
-
-        return arena_printf(apply->arena, "%" PRIu64 "%s\n", bytes,
-                            says_swappiness ? " swappiness=0" : "");
 }
 
 /* The pools of one page size together. */
@@ -180,19 +152,6 @@ static void set_count_bound(const Apply *apply, const ApplyResult *result, uint6
                              pages + sub_floored(sums->persistent_pages, result->reached_pages));
 }
 
-/* When the kernel lowers a pool it takes free pages of a node whose surplus pages they may be, and then the
- * node has more of these than pages. From 6.7 on a count that is written to any node looks as if it had
- * overflowed then, or does, and the kernel takes all memory that there is (mm/hugetlb.c,
- * __nr_hugepages_store_common(); the same function in tests/model says how). The count of the whole host is
- * right: when it is what there is, surplus pages become persistent, and none come or go. What was to be
- * written is of no use then, for it was planned by other counts. */
-static void set_straight(const Apply *apply, const PlanPool *pool, const Sums *sums,
-                         ApplyOperation *operation) {
-        operation->is_straightening = true;
-        operation->path = host_pool_path(apply, pool, "nr_hugepages");
-        operation->text = arena_printf(apply->arena, "%" PRIu64 "\n", sums->total_pages);
-}
-
 /* Sets the pool's persistent count to PAGES. */
 static void set_count(const Apply *apply, const ApplyResult *result, uint64_t pages,
                       ApplyOperation *operation) {
@@ -201,17 +160,29 @@ static void set_count(const Apply *apply, const ApplyResult *result, uint64_t pa
 
         operation->path = probe_pool_path(apply->arena, apply->topology, pool->node,
                                           pool->page_size_bytes, "nr_hugepages");
-        operation->text = arena_printf(apply->arena, "%" PRIu64 "\n", pages);
-        if (apply->adds_surplus && sums.surplus_elsewhere_pages > 0)
+        if (apply->adds_surplus && sums.surplus_elsewhere_pages > 0) {
                 set_count_bound(apply, result, pages, &sums, operation);
-        else if (!apply->adds_surplus && sums.is_crooked)
-                set_straight(apply, pool, &sums, operation);
+                return;
+        }
+        /* When the kernel lowers a pool it takes free pages of a node whose surplus pages they may be, and then
+         * the node has more of these than pages. From 6.7 on a count that is written to any node looks as if it
+         * had overflowed then, or does, and the kernel takes all memory that there is (mm/hugetlb.c,
+         * __nr_hugepages_store_common(); the same function in tests/model says how). The count of the whole host
+         * is right: when it is what there is, surplus pages become persistent, and none come or go. What was to
+         * be written is of no use then, for it was planned by other counts. */
+        if (!apply->adds_surplus && sums.is_crooked) {
+                operation->is_straightening = true;
+                operation->path = host_pool_path(apply, pool, "nr_hugepages");
+                pages = sums.total_pages;
+        }
+        operation->text = arena_printf(apply->arena, "%" PRIu64 "\n", pages);
 }
 
 static ApplyOperation make_operation(const Apply *apply, const ApplyResult *result,
-                                     const LadderMove *move) {
+                                     const EscalationMove *move) {
         Arena *arena = apply->arena;
         const PlanPool *pool = result->step.pool;
+        bool can_reclaim = topology_node(apply->topology, pool->node)->can_reclaim;
         ApplyOperation operation = {
                 .move = *move,
                 .node = pool->node,
@@ -220,19 +191,25 @@ static ApplyOperation make_operation(const Apply *apply, const ApplyResult *resu
         };
 
         switch (move->action) {
-        case LADDER_WRITE:
+        case ESCALATION_WRITE:
                 set_count(apply, result, move->pages, &operation);
                 break;
-        case LADDER_DEMOTE:
+        case ESCALATION_DEMOTE:
                 operation.path = probe_pool_path(arena, apply->topology, pool->node,
                                                  pool->page_size_bytes, "demote");
                 operation.text = arena_printf(arena, "%" PRIu64 "\n", move->pages);
                 break;
-        case LADDER_RECLAIM:
-                operation.path = reclaim_path(apply, pool->node);
-                operation.text = reclaim_text(apply, pool->node, move->bytes);
+        case ESCALATION_RECLAIM:
+                /* The node's own file where the kernel has it (since 6.17), else the root cgroup's. Nothing is to
+                 * be swapped. Older kernels do not know swappiness= and refuse the write; it is left out where
+                 * there is no swap. */
+                operation.path = can_reclaim ? probe_node_path(arena, pool->node, "reclaim")
+                                             : PATH_CGROUP_RECLAIM;
+                operation.text = arena_printf(
+                        arena, "%" PRIu64 "%s\n", move->bytes,
+                        can_reclaim || apply->topology->swap_bytes > 0 ? " swappiness=0" : "");
                 break;
-        case LADDER_COMPACT:
+        case ESCALATION_COMPACT:
                 operation.path = apply->topology->is_numa
                                          ? probe_node_path(arena, pool->node, "compact")
                                          : PATH_COMPACT;
@@ -297,15 +274,17 @@ static uint64_t surplus_of(const Apply *apply, const PlanPool *pool) {
 
 /* Gives back what nobody was promised, in one write; and takes back what somebody was promised in that
  * very moment. */
-static LadderMove next_lowering(const Apply *apply, ApplyResult *result, const LadderView *view) {
+static EscalationMove next_lowering(const Apply *apply, ApplyResult *result,
+                                    const EscalationView *view) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        const LadderMove done = {LADDER_DONE, 0, 0};
+        const EscalationMove done = {ESCALATION_DONE, 0, 0};
         uint64_t now_pages = view->persistent_pages;
         size_t node;
 
-        bool has_lowered = result->ladder.records.n > 0;
+        bool has_lowered = result->escalation.records.n > 0;
 
-        if (result->ladder.records.n > 1 || (!has_lowered && now_pages <= result->step.to_pages))
+        if (result->escalation.records.n > 1 ||
+            (!has_lowered && now_pages <= result->step.to_pages))
                 return done;
         Balance *balance = look_at_promises(apply, arena, result->step.pool, &node);
 
@@ -316,36 +295,41 @@ static LadderMove next_lowering(const Apply *apply, ApplyResult *result, const L
                 uint64_t pages = MIN(now_pages + surplus_of(apply, result->step.pool) + missing,
                                      result->step.from_pages);
 
-                return missing > 0 && pages > now_pages ? (LadderMove){LADDER_WRITE, pages, 0}
-                                                        : done;
+                return missing > 0 && pages > now_pages
+                               ? (EscalationMove){ESCALATION_WRITE, pages, 0}
+                               : done;
         }
         uint64_t fewer = MIN(now_pages - result->step.to_pages, balance_spare_pages(balance, node));
 
-        return fewer > 0 ? (LadderMove){LADDER_WRITE, now_pages - fewer, 0} : done;
+        return fewer > 0 ? (EscalationMove){ESCALATION_WRITE, now_pages - fewer, 0} : done;
 }
 
-/* Splitting is one write, which succeeds or not. */
-static LadderMove next_split(const ApplyResult *result) {
-        if (result->ladder.records.n > 0)
-                return (LadderMove){LADDER_DONE, 0, 0};
-        return (LadderMove){LADDER_DEMOTE, result->step.from_pages - result->step.to_pages, 0};
-}
+static EscalationMove next_move(const Apply *apply, ApplyResult *result,
+                                const EscalationView *view) {
+        const PlanStep *step = &result->step;
 
-static LadderMove next_move(const Apply *apply, ApplyResult *result, const LadderView *view) {
-        if (result->step.split_into_bytes > 0)
-                return next_split(result);
-        if (result->step.to_pages < result->step.from_pages)
+        /* Splitting is one write, which succeeds or not. */
+        if (step->demote_to_bytes > 0)
+                return result->escalation.records.n > 0
+                               ? (EscalationMove){ESCALATION_DONE, 0, 0}
+                               : (EscalationMove){ESCALATION_DEMOTE,
+                                                  step->from_pages - step->to_pages, 0};
+        if (step->to_pages < step->from_pages)
                 return next_lowering(apply, result, view);
-        return ladder_next(&result->ladder, view);
+        return escalation_next(&result->escalation, view);
 }
 
 bool apply_next(Apply *apply, uint64_t now_usec, ApplyOperation *ret) {
         for (; apply->current < apply->n_results && apply->straightened_bytes == 0;
              apply->current++) {
                 ApplyResult *result = &apply->results[apply->current];
-                LadderView view;
-                int r = look(apply, result, now_usec, &view);
+                EscalationView view;
+                unsigned n_tries = 0;
+                int r;
 
+                do
+                        r = look_once(apply, result, now_usec, &view);
+                while (root_try_again(apply->root, r, &n_tries));
                 if (r < 0) {
                         result->error = r;
                         result->is_unread = error_is_fault(r);
@@ -354,13 +338,13 @@ bool apply_next(Apply *apply, uint64_t now_usec, ApplyOperation *ret) {
                         result->is_finished = true;
                         continue;
                 }
-                LadderMove move = next_move(apply, result, &view);
+                EscalationMove move = next_move(apply, result, &view);
 
-                if (move.action != LADDER_DONE) {
+                if (move.action != ESCALATION_DONE) {
                         *ret = make_operation(apply, result, &move);
                         return true;
                 }
-                result->error = result->ladder.write_error;
+                result->error = result->escalation.write_error;
                 result->is_finished = true;
         }
         return false;
@@ -404,18 +388,6 @@ int apply_perform(const Root *root, const ApplyOperation *operation) {
         return r;
 }
 
-/* Where that fails nothing of the size can be written, and the pool stays as it is. */
-static void report_straightening(Apply *apply, ApplyResult *result, int error) {
-        if (error == 0) {
-                apply->straightened_bytes = result->step.pool->page_size_bytes;
-                result->is_unread = true;
-                return;
-        }
-        result->error = error;
-        result->is_finished = true;
-        apply->current++;
-}
-
 uint64_t apply_straightened_bytes(const Apply *apply) {
         return apply->straightened_bytes;
 }
@@ -425,28 +397,36 @@ void apply_done(Apply *apply, const ApplyOperation *operation, int error, uint64
         const PlanPool *pool = result->step.pool;
         Pool now;
 
+        if (operation->is_straightening && error == 0) {
+                apply->straightened_bytes = pool->page_size_bytes;
+                result->is_unread = true;
+                return;
+        }
+        /* Then nothing of the size can be written, and the pool stays as it is. */
         if (operation->is_straightening) {
-                report_straightening(apply, result, error);
+                result->error = error;
+                result->is_finished = true;
+                apply->current++;
                 return;
         }
         if (probe_pool(apply->root, apply->topology, pool->node, pool->page_size_bytes, &now) == 0)
                 result->reached_pages = pool_persistent_pages(&now);
         /* It gave less than it was asked for, as writes do, and that is seen in what is left. */
-        if (operation->move.action == LADDER_RECLAIM && error == -EAGAIN)
+        if (operation->move.action == ESCALATION_RECLAIM && error == -EAGAIN)
                 error = 0;
-        if (operation->move.action == LADDER_DEMOTE)
-                result->split_pages = sub_floored(operation->pages_before, result->reached_pages);
-        ladder_report(&result->ladder, &operation->move,
-                      &(LadderRecord){.action = operation->move.action,
-                                      .pages_before = operation->pages_before,
-                                      .pages_after = result->reached_pages,
-                                      .usec = usec,
-                                      .error = error});
+        if (operation->move.action == ESCALATION_DEMOTE)
+                result->demoted_pages = sub_floored(operation->pages_before, result->reached_pages);
+        escalation_report(&result->escalation, &operation->move,
+                          &(EscalationRecord){.action = operation->move.action,
+                                              .pages_before = operation->pages_before,
+                                              .pages_after = result->reached_pages,
+                                              .usec = usec,
+                                              .error = error});
 }
 
 void apply_hurry(Apply *apply) {
         for (size_t i = apply->current; i < apply->n_results; i++)
-                apply->results[i].ladder.options.deadline_usec = 0;
+                apply->results[i].escalation.options.deadline_usec = 0;
 }
 
 const ApplyResult *apply_results(const Apply *apply, size_t *ret_n) {
@@ -474,9 +454,9 @@ static PoolLimit limit_of(Arena *arena, const ApplyResult *result, const Topolog
                 .wanted_pages = result->step.to_pages,
                 .reached_pages = result->reached_pages,
                 .error = result->error,
-                .is_clamped = result->ladder.is_clamped,
-                .n_rounds = result->ladder.n_rounds,
-                .may_drop_caches = result->ladder.options.may_drop_caches,
+                .is_clamped = result->escalation.is_clamped,
+                .n_rounds = result->escalation.n_rounds,
+                .may_drop_caches = result->escalation.options.may_drop_caches,
         };
 
         return (PoolLimit){
@@ -493,15 +473,15 @@ PoolLimits apply_limits(Arena *arena, const Apply *apply, const Topology *now) {
         for (size_t i = 0; i < apply->n_results; i++) {
                 const ApplyResult *result = &apply->results[i];
                 const PlanStep *step = &result->step;
-                bool is_split = step->split_into_bytes > 0;
+                bool is_split = step->demote_to_bytes > 0;
 
                 if (!result->is_finished || result->is_unread)
                         continue;
-                if (is_split && result->split_pages < step->from_pages - step->to_pages)
+                if (is_split && result->demoted_pages < step->from_pages - step->to_pages)
                         *vec_push(arena, &limits) =
                                 (PoolLimit){.node = step->pool->node,
                                             .page_size_bytes = step->pool->page_size_bytes,
-                                            .is_unsplittable = true};
+                                            .cannot_demote = true};
                 else if (!is_split && result->reached_pages < step->to_pages)
                         *vec_push(arena, &limits) = limit_of(arena, result, now);
         }

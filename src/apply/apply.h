@@ -8,14 +8,14 @@
  * stop, or to be killed: the next run converges. The order is that of plan_steps(). */
 
 #include "config/config.h"
+#include "escalation/escalation.h"
 #include "host/root.h"
-#include "plan/ladder.h"
 #include "plan/plan.h"
 
 typedef struct Apply Apply;
 
 typedef struct ApplyOperation {
-        LadderMove move;
+        EscalationMove move;
         unsigned node;
         uint64_t page_size_bytes;
         uint64_t pages_before;    /* persistent */
@@ -30,9 +30,9 @@ typedef struct ApplyOperation {
 /* What became of one step of the plan. */
 typedef struct ApplyResult {
         PlanStep step;
-        uint64_t split_pages;   /* gone from the pool when it was split */
+        uint64_t demoted_pages; /* gone from the pool when it was split */
         uint64_t reached_pages; /* persistent, read back */
-        Ladder ladder;          /* with the records of what was done */
+        Escalation escalation;  /* with the records of what was done */
         int error;              /* the pool or its node has gone, or refuses: negative errno */
         bool is_finished;
         bool is_unread; /* what stands in the pool could not be read: nothing was learned of it */
@@ -45,7 +45,7 @@ typedef struct ApplyInput {
         const Ledger *ledger; /* who was promised what; looked at again before pages are given back */
         const PlanStartings *starting; /* units that start at that moment; NULL: none */
         const Plan *plan;
-        uint64_t deadline_usec; /* no new round of the ladder begins after it; the clock is NOW_USEC's */
+        uint64_t deadline_usec; /* no new round of the escalation begins after it; the clock is NOW_USEC's */
 } ApplyInput;
 
 /* Nothing is written yet. What INPUT refers to must outlive it. */

@@ -3,13 +3,13 @@
 
 #include "base/text.h"
 #include "model/names.h"
-#include "read/culprit.h"
+#include "read/setting_source.h"
 
 enum { GUARD_BYTES_MAX = 4096 };
 
 int guard_write(const Root *root, uint64_t pages) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        const char *text = culprit_guard_text(arena, pages);
+        const char *text = setting_source_guard_text(arena, pages);
         char *there;
 
         if (root_read_file(root, arena, PATH_SYSCTL_GUARD, GUARD_BYTES_MAX, &there, NULL) == 0 &&

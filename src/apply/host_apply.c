@@ -4,16 +4,6 @@
 #include "base/text.h"
 #include "model/names.h"
 
-static int restore_min_free(const Root *root, const char *before) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-        char *after;
-
-        if (root_read_attribute(root, arena, PATH_MIN_FREE, &after) < 0 ||
-            text_equals(before, after))
-                return 0;
-        return root_write_attribute(root, PATH_MIN_FREE, arena_printf(arena, "%s\n", before));
-}
-
 static int write_all(const Root *root, const HostWrites *writes, const char **ret_path) {
         int first = 0;
 
@@ -34,20 +24,21 @@ int limits_apply(const Root *root, const LimitsPlan *plan, const char **ret_path
 
 int thp_apply(const Root *root, const ThpPlan *plan, const char **ret_path) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        char *min_free = NULL;
+        char *before = NULL, *after;
 
         if (plan->writes.n == 0)
                 return 0;
-        root_read_attribute(root, arena, PATH_MIN_FREE, &min_free);
+        root_read_attribute(root, arena, PATH_MIN_FREE, &before);
         int first = write_all(root, &plan->writes, ret_path);
 
-        if (min_free) {
-                int r = restore_min_free(root, min_free);
+        if (!before || root_read_attribute(root, arena, PATH_MIN_FREE, &after) < 0 ||
+            text_equals(before, after))
+                return first;
+        int r = root_write_attribute(root, PATH_MIN_FREE, arena_printf(arena, "%s\n", before));
 
-                if (r < 0 && first == 0) {
-                        first = r;
-                        *ret_path = PATH_MIN_FREE;
-                }
+        if (r < 0 && first == 0) {
+                first = r;
+                *ret_path = PATH_MIN_FREE;
         }
         return first;
 }

@@ -2,7 +2,7 @@
 #include "apply/write_worker.h"
 
 #include "base/memory.h"
-#include "host/clock.h"
+#include "runtime/clock.h"
 
 #include <pthread.h>
 #include <signal.h>

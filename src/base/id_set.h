@@ -11,7 +11,7 @@ typedef struct IdSet {
         uint64_t words[ID_SET_MAX / 64];
 } IdSet;
 
-/* Parses "0,2-3" (blanks after commas and at the end are taken; the empty string is the empty set).
+/* Parses "0,2-3" (whitespace after commas and at the end is taken; the empty string is the empty set).
  * -EINVAL for anything else, -ERANGE for numbers of ID_SET_MAX and above. */
 int id_set_parse(const char *string, IdSet *ret);
 

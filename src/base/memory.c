@@ -103,21 +103,18 @@ static bool is_of_reserve(const void *memory) {
         return at >= reserve.bytes && at < reserve.bytes + RESERVE_BYTES;
 }
 
-/* Without exit(3), which would have the half of a text printed. */
-static void end_program(void) {
-        if (reserve.end)
-                reserve.end();
-        fputs("hugeplan: out of memory\n", stderr);
-        _exit(EXIT_CODE);
-}
-
 void *memory_new(size_t size) {
         void *memory = calloc(1, MAX(size, (size_t) 1));
 
         if (!memory)
                 memory = take_from_reserve(size);
-        if (!memory)
-                end_program();
+        if (!memory) {
+                /* Without exit(3), which would have the half of a text printed. */
+                if (reserve.end)
+                        reserve.end();
+                fputs("hugeplan: out of memory\n", stderr);
+                _exit(EXIT_CODE);
+        }
         return memory;
 }
 

@@ -311,6 +311,16 @@ char *format_count(Arena *arena, uint64_t n) {
         return text.string;
 }
 
+char *format_page_count(Arena *arena, uint64_t pages, uint64_t page_size_bytes) {
+        return arena_printf(arena, "%s page%s of %s", format_count(arena, pages),
+                            pages == 1 ? "" : "s", format_page_size(arena, page_size_bytes));
+}
+
+char *format_page_count_and_size(Arena *arena, uint64_t pages, uint64_t page_size_bytes) {
+        return arena_printf(arena, "%s (%s)", format_page_count(arena, pages, page_size_bytes),
+                            format_size(arena, mul_saturated(pages, page_size_bytes)));
+}
+
 uint64_t mul_saturated(uint64_t a, uint64_t b) {
         uint64_t product;
 

@@ -17,7 +17,7 @@
 #define USEC_PER_MSEC UINT64_C(1000)
 #define USEC_PER_SEC  UINT64_C(1000000)
 
-/* Decimal digits only: no sign, no blanks, no leading "0x". */
+/* Decimal digits only: no sign, no whitespace, no leading "0x". */
 int parse_u64(const char *string, uint64_t *ret);
 
 typedef struct Number {
@@ -61,6 +61,10 @@ char *format_duration(Arena *arena, uint64_t usec);
 
 /* 1234567 -> "1,234,567". */
 char *format_count(Arena *arena, uint64_t n);
+
+/* "1 page of 1G", "1,081 pages of 2M"; and what they take: "1,081 pages of 2M (2.1G)". */
+char *format_page_count(Arena *arena, uint64_t pages, uint64_t page_size_bytes);
+char *format_page_count_and_size(Arena *arena, uint64_t pages, uint64_t page_size_bytes);
 
 /* A*B and A+B that stop at UINT64_MAX instead of wrapping. */
 uint64_t mul_saturated(uint64_t a, uint64_t b);

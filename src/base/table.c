@@ -50,14 +50,6 @@ size_t table_rows(const Table *table) {
         return table->cells.n / table->n_columns;
 }
 
-static size_t column_width(const Table *table, size_t column) {
-        size_t width = text_width(table->columns[column].title);
-
-        for (size_t i = column; i < table->cells.n; i += table->n_columns)
-                width = MAX(width, text_width(table->cells.items[i].text));
-        return width;
-}
-
 static void print_cell(Text *text, const Cell *cell, const TableColumn *column, size_t width,
                        bool is_last, bool colored) {
         size_t padding = width - text_width(cell->text);
@@ -79,8 +71,13 @@ void table_print(const Table *table, Text *text, const char *indent, bool colore
         size_t *widths = ARENA_ARRAY(table->arena, size_t, table->n_columns);
         size_t n_rows = table_rows(table);
 
-        for (size_t column = 0; column < table->n_columns; column++)
-                widths[column] = column_width(table, column);
+        for (size_t column = 0; column < table->n_columns; column++) {
+                size_t width = text_width(table->columns[column].title);
+
+                for (size_t i = column; i < table->cells.n; i += table->n_columns)
+                        width = MAX(width, text_width(table->cells.items[i].text));
+                widths[column] = width;
+        }
         for (size_t row = 0; row <= n_rows; row++) {
                 text_add(text, indent);
                 for (size_t column = 0; column < table->n_columns; column++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Tables for people: aligned columns, a header, two blanks between columns, no trailing blanks. */
+/* Tables for people: aligned columns, a header, two spaces between columns, no trailing whitespace. */
 
 #include "base/text.h"
 

@@ -182,6 +182,10 @@ bool text_equals(const char *a, const char *b) {
         return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
+int text_compare(const void *a, const void *b) {
+        return strcmp(*(const char *const *) a, *(const char *const *) b);
+}
+
 bool text_starts_with(const char *string, const char *prefix) {
         return strncmp(string, prefix, strlen(prefix)) == 0;
 }
@@ -192,13 +196,27 @@ bool text_ends_with(const char *string, const char *suffix) {
         return length >= suffix_length && strcmp(string + length - suffix_length, suffix) == 0;
 }
 
+char *text_without_slashes(Arena *arena, const char *path) {
+        size_t length = strlen(path);
+
+        while (length > 1 && path[length - 1] == '/')
+                length--;
+        return arena_strndup(arena, path, length);
+}
+
+const char *text_base_name(const char *path) {
+        const char *slash = strrchr(path, '/');
+
+        return slash ? slash + 1 : path;
+}
+
 bool text_has_word(const char *string, const char *word) {
-        static const char blanks[] = " \t\r\n";
+        static const char whitespace[] = " \t\r\n";
         size_t length = strlen(word), here;
 
         for (;; string += here) {
-                string += strspn(string, blanks);
-                here = strcspn(string, blanks);
+                string += strspn(string, whitespace);
+                here = strcspn(string, whitespace);
                 if (here == 0)
                         return false;
                 if (here == length && strncmp(string, word, length) == 0)
@@ -231,12 +249,12 @@ size_t text_distance(const char *a, const char *b) {
 }
 
 char *text_strip(Arena *arena, const char *string) {
-        static const char blanks[] = " \t\r\n";
+        static const char whitespace[] = " \t\r\n";
 
-        string += strspn(string, blanks);
+        string += strspn(string, whitespace);
         size_t length = strlen(string);
 
-        while (length > 0 && strchr(blanks, string[length - 1]))
+        while (length > 0 && strchr(whitespace, string[length - 1]))
                 length--;
         return arena_strndup(arena, string, length);
 }

@@ -47,17 +47,24 @@ char *text_printable(Arena *arena, const char *string);
 char *text_excerpt(Arena *arena, const char *string, size_t max);
 
 bool text_equals(const char *a, const char *b); /* NULL equals NULL only */
+int text_compare(const void *a, const void *b); /* for qsort(3) of strings */
 bool text_starts_with(const char *string, const char *prefix);
 bool text_ends_with(const char *string, const char *suffix);
 
-/* Whether WORD is one of the words of STRING, which blanks and line ends separate. */
+/* Whether WORD is one of the words of STRING, which whitespace and line ends separate. */
 bool text_has_word(const char *string, const char *word);
+
+/* A copy of PATH without slashes at its end, but for that of "/". */
+char *text_without_slashes(Arena *arena, const char *path);
+
+/* What stands behind the last slash of PATH, or all of it. */
+const char *text_base_name(const char *path);
 
 /* How many insertions, deletions and replacements of bytes turn A into B (Levenshtein); SIZE_MAX where
  * either is longer than 255. */
 size_t text_distance(const char *a, const char *b);
 
-/* A copy without leading and trailing blanks. */
+/* A copy without leading and trailing whitespace. */
 char *text_strip(Arena *arena, const char *string);
 
 /* Takes the next word, separated by any byte of SEPARATORS, off *STRING; NULL when none is left. */

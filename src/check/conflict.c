@@ -3,29 +3,29 @@
 
 #include "base/size.h"
 #include "base/text.h"
+#include "config/instance_limits.h"
 #include "model/problem.h"
-#include "plan/limits.h"
 
 #include <string.h>
 
 typedef struct Conflict {
         Arena *arena;
         const ConflictInput *input;
-        const Culprit *culprit;
+        const SettingSource *setting_source;
 } Conflict;
 
 static const struct {
         ProblemKind problem;
         const char *acts; /* when the reader of an entry does */
 } sources[] = {
-        [CULPRIT_KERNEL_COMMAND_LINE] = {PROBLEM_CONFLICT_COMMAND_LINE,
-                                         "the kernel applies it at every boot"},
-        [CULPRIT_SYSCTL] = {PROBLEM_CONFLICT_SYSCTL,
-                            "systemd-sysctl applies it again whenever a package triggers it"},
-        [CULPRIT_TMPFILES] = {PROBLEM_CONFLICT_TMPFILES,
-                              "systemd-tmpfiles applies it at every boot, after hugeplan"},
-        [CULPRIT_TUNED] = {PROBLEM_CONFLICT_TUNED,
-                           "tuned applies it whenever it starts, after hugeplan"},
+        [SETTING_SOURCE_KERNEL_COMMAND_LINE] = {PROBLEM_CONFLICT_COMMAND_LINE,
+                                                "the kernel applies it at every boot"},
+        [SETTING_SOURCE_SYSCTL] = {PROBLEM_CONFLICT_SYSCTL,
+                                   "systemd-sysctl applies it again whenever a package triggers it"},
+        [SETTING_SOURCE_TMPFILES] = {PROBLEM_CONFLICT_TMPFILES,
+                                     "systemd-tmpfiles applies it at every boot, after hugeplan"},
+        [SETTING_SOURCE_TUNED] = {PROBLEM_CONFLICT_TUNED,
+                                  "tuned applies it whenever it starts, after hugeplan"},
 };
 
 static const struct {
@@ -33,30 +33,31 @@ static const struct {
         const char *harm;
         const char *instead;
 } kind_texts[] = {
-        [CULPRIT_NR_HUGEPAGES] = {"sets the huge page pool of the whole host",
-                                  "takes pages from nodes the plan gave them to",
-                                  "hugeplan reserves per node"},
-        [CULPRIT_NR_HUGEPAGES_MEMPOLICY] = {"sets the huge page pool of the whole host",
-                                            "takes pages from nodes the plan gave them to",
-                                            "hugeplan reserves per node"},
-        [CULPRIT_SIZE_POOL] = {"sets the pool of a page size for the whole host",
-                               "takes pages from nodes the plan gave them to",
-                               "hugeplan reserves per node"},
-        [CULPRIT_NODE_POOL] = {"sets the huge page pool of nodes", "overwrites what the plan set",
-                               "hugeplan reserves what the instances need"},
-        [CULPRIT_NR_OVERCOMMIT_HUGEPAGES] = {"lets programs take huge pages beyond the pools",
-                                             "takes memory that the plan leaves free",
-                                             "hugeplan reserves what the instances need"},
-        [CULPRIT_HUGETLB_SHM_GROUP] = {"sets the one group that may use SysV huge pages",
-                                       "shuts out instances of other groups",
-                                       "hugeplan sets the group"},
-        [CULPRIT_SHMMAX] = {NULL, "keeps the database from attaching its memory",
-                            "hugeplan raises it where it has to"},
-        [CULPRIT_SHMALL] = {NULL, "keeps the database from attaching its memory",
-                            "hugeplan raises it where it has to"},
-        [CULPRIT_THP] = {NULL, "undoes what the plan set", NULL},
-        [CULPRIT_THP_SIZE] = {NULL, "undoes what the plan set", NULL},
-        [CULPRIT_THP_OTHER] = {NULL, NULL, NULL},
+        [SETTING_SOURCE_NR_HUGEPAGES] = {"sets the huge page pool of the whole host",
+                                         "takes pages from nodes the plan gave them to",
+                                         "hugeplan reserves per node"},
+        [SETTING_SOURCE_NR_HUGEPAGES_MEMPOLICY] = {"sets the huge page pool of the whole host",
+                                                   "takes pages from nodes the plan gave them to",
+                                                   "hugeplan reserves per node"},
+        [SETTING_SOURCE_SIZE_POOL] = {"sets the pool of a page size for the whole host",
+                                      "takes pages from nodes the plan gave them to",
+                                      "hugeplan reserves per node"},
+        [SETTING_SOURCE_NODE_POOL] = {"sets the huge page pool of nodes",
+                                      "overwrites what the plan set",
+                                      "hugeplan reserves what the instances need"},
+        [SETTING_SOURCE_NR_OVERCOMMIT_HUGEPAGES] = {"lets programs take huge pages beyond the pools",
+                                                    "takes memory that the plan leaves free",
+                                                    "hugeplan reserves what the instances need"},
+        [SETTING_SOURCE_HUGETLB_SHM_GROUP] = {"sets the one group that may use SysV huge pages",
+                                              "shuts out instances of other groups",
+                                              "hugeplan sets the group"},
+        [SETTING_SOURCE_SHMMAX] = {NULL, "keeps the database from attaching its memory",
+                                   "hugeplan raises it where it has to"},
+        [SETTING_SOURCE_SHMALL] = {NULL, "keeps the database from attaching its memory",
+                                   "hugeplan raises it where it has to"},
+        [SETTING_SOURCE_THP] = {NULL, "undoes what the plan set", NULL},
+        [SETTING_SOURCE_THP_SIZE] = {NULL, "undoes what the plan set", NULL},
+        [SETTING_SOURCE_THP_OTHER] = {NULL, NULL, NULL},
 };
 
 /* ---- which ---- */
@@ -75,7 +76,7 @@ static uint64_t sysv_bytes(const Plan *plan, bool is_sum) {
         for (size_t i = 0; i < plan->n_instances; i++) {
                 const PlanInstance *planned = &plan->instances[i];
 
-                if (!limits_needs_group(planned->demand->config))
+                if (!instance_needs_group(planned->demand->config))
                         continue;
                 uint64_t own = mul_saturated(planned->pages_wanted, planned->page_size_bytes);
 
@@ -88,7 +89,7 @@ static uint64_t sysv_bytes(const Plan *plan, bool is_sum) {
 static uint64_t needed_limit(const Conflict *conflict) {
         const ConflictInput *input = conflict->input;
 
-        if (conflict->culprit->what == CULPRIT_SHMMAX)
+        if (conflict->setting_source->what == SETTING_SOURCE_SHMMAX)
                 return sysv_bytes(input->plan, false);
         return div_round_up(sysv_bytes(input->plan, true),
                             MAX(input->topology->base_page_bytes, (uint64_t) 1));
@@ -98,53 +99,56 @@ static bool is_limit_too_low(const Conflict *conflict) {
         uint64_t limit;
 
         return !conflict->input->config->host.keep_shared_memory_limits &&
-               kernel_number_parse(conflict->culprit->value, &limit, NULL) == 0 &&
+               kernel_number_parse(conflict->setting_source->value, &limit, NULL) == 0 &&
                limit < needed_limit(conflict);
 }
 
 static bool is_thp_against_plan(const Conflict *conflict) {
-        const Culprit *culprit = conflict->culprit;
+        const SettingSource *setting_source = conflict->setting_source;
         ThpPolicy policy = conflict->input->thp->policy;
 
         if (policy == THP_KEEP || policy == THP_AUTO ||
-            text_equals(culprit->value, thp_policy_name(policy)))
+            text_equals(setting_source->value, thp_policy_name(policy)))
                 return false;
-        return culprit->what == CULPRIT_THP ||
-               !(text_equals(culprit->value, "never") || text_equals(culprit->value, "inherit"));
+        return setting_source->what == SETTING_SOURCE_THP ||
+               !(text_equals(setting_source->value, "never") ||
+                 text_equals(setting_source->value, "inherit"));
 }
 
 /* Pages that the kernel itself reserved at boot count for the plan. */
-static bool is_boot_reservation(const Culprit *culprit) {
-        return culprit->source == CULPRIT_KERNEL_COMMAND_LINE &&
-               !text_starts_with(culprit->key, "sysctl");
+static bool is_boot_reservation(const SettingSource *setting_source) {
+        return setting_source->source == SETTING_SOURCE_KERNEL_COMMAND_LINE &&
+               !text_starts_with(setting_source->key, "sysctl");
 }
 
-static bool sets_group(const Culprit *culprit, uint64_t gid) {
+static bool sets_group(const SettingSource *setting_source, uint64_t gid) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
 
-        return gid > 0 && culprit_explains(culprit, arena_printf(arena, "%" PRIu64, gid));
+        return gid > 0 &&
+               setting_source_explains(setting_source, arena_printf(arena, "%" PRIu64, gid));
 }
 
 static bool is_conflict(const Conflict *conflict) {
-        const Culprit *culprit = conflict->culprit;
+        const SettingSource *setting_source = conflict->setting_source;
 
-        switch (culprit->what) {
-        case CULPRIT_NR_HUGEPAGES:
-        case CULPRIT_NR_HUGEPAGES_MEMPOLICY:
-        case CULPRIT_SIZE_POOL:
-        case CULPRIT_NODE_POOL:
-                return is_reserving(conflict->input->plan) && !is_boot_reservation(culprit);
-        case CULPRIT_NR_OVERCOMMIT_HUGEPAGES:
-                return is_reserving(conflict->input->plan) && !culprit_explains(culprit, "0");
-        case CULPRIT_HUGETLB_SHM_GROUP:
+        switch (setting_source->what) {
+        case SETTING_SOURCE_NR_HUGEPAGES:
+        case SETTING_SOURCE_NR_HUGEPAGES_MEMPOLICY:
+        case SETTING_SOURCE_SIZE_POOL:
+        case SETTING_SOURCE_NODE_POOL:
+                return is_reserving(conflict->input->plan) && !is_boot_reservation(setting_source);
+        case SETTING_SOURCE_NR_OVERCOMMIT_HUGEPAGES:
+                return is_reserving(conflict->input->plan) &&
+                       !setting_source_explains(setting_source, "0");
+        case SETTING_SOURCE_HUGETLB_SHM_GROUP:
                 return sysv_bytes(conflict->input->plan, false) > 0 &&
-                       !sets_group(culprit, conflict->input->own_group) &&
-                       !sets_group(culprit, conflict->input->replaced_group);
-        case CULPRIT_SHMMAX:
-        case CULPRIT_SHMALL:
+                       !sets_group(setting_source, conflict->input->own_group) &&
+                       !sets_group(setting_source, conflict->input->replaced_group);
+        case SETTING_SOURCE_SHMMAX:
+        case SETTING_SOURCE_SHMALL:
                 return is_limit_too_low(conflict);
-        case CULPRIT_THP:
-        case CULPRIT_THP_SIZE:
+        case SETTING_SOURCE_THP:
+        case SETTING_SOURCE_THP_SIZE:
                 return is_thp_against_plan(conflict);
         default:
                 return false;
@@ -155,88 +159,93 @@ static bool is_conflict(const Conflict *conflict) {
 
 static const char *does_text(const Conflict *conflict) {
         Arena *arena = conflict->arena;
-        const Culprit *culprit = conflict->culprit;
+        const SettingSource *setting_source = conflict->setting_source;
 
-        switch (culprit->what) {
-        case CULPRIT_NR_HUGEPAGES:
+        switch (setting_source->what) {
+        case SETTING_SOURCE_NR_HUGEPAGES:
                 /* The usual case, by the name that everybody knows. */
-                return strstr(culprit->key, "nr_hugepages") && !strchr(culprit->key, '/')
+                return strstr(setting_source->key, "nr_hugepages") &&
+                                       !strchr(setting_source->key, '/')
                                ? "sets vm.nr_hugepages for the whole host"
-                               : kind_texts[culprit->what].does;
-        case CULPRIT_SHMMAX:
+                               : kind_texts[setting_source->what].does;
+        case SETTING_SOURCE_SHMMAX:
                 return arena_printf(arena, "sets kernel.shmmax to %s, while %s is needed",
-                                    culprit->value, format_size(arena, needed_limit(conflict)));
-        case CULPRIT_SHMALL:
+                                    setting_source->value,
+                                    format_size(arena, needed_limit(conflict)));
+        case SETTING_SOURCE_SHMALL:
                 return arena_printf(arena, "sets kernel.shmall to %s, while %s pages are needed",
-                                    culprit->value, format_count(arena, needed_limit(conflict)));
-        case CULPRIT_THP:
-        case CULPRIT_THP_SIZE:
-                return arena_printf(arena,
-                                    "sets transparent huge pages to %s, while the plan has %s",
-                                    culprit->value, thp_policy_name(conflict->input->thp->policy));
+                                    setting_source->value,
+                                    format_count(arena, needed_limit(conflict)));
+        case SETTING_SOURCE_THP:
+        case SETTING_SOURCE_THP_SIZE:
+                return arena_printf(
+                        arena, "sets transparent huge pages to %s, while the plan has %s",
+                        setting_source->value, thp_policy_name(conflict->input->thp->policy));
         default:
-                return kind_texts[culprit->what].does;
+                return kind_texts[setting_source->what].does;
         }
 }
 
 /* A file that a package owns comes back with the next update. */
-static bool is_packaged(const Culprit *culprit) {
-        return text_starts_with(culprit->file, "/usr/lib/") ||
-               text_starts_with(culprit->file, "/lib/");
+static bool is_packaged(const SettingSource *setting_source) {
+        return text_starts_with(setting_source->file, "/usr/lib/") ||
+               text_starts_with(setting_source->file, "/lib/");
 }
 
 static const char *place_remedy(const Conflict *conflict) {
-        const Culprit *culprit = conflict->culprit;
-        const char *slash = strrchr(culprit->file, '/');
+        const SettingSource *setting_source = conflict->setting_source;
+        const char *slash = strrchr(setting_source->file, '/');
 
-        if (culprit->source == CULPRIT_KERNEL_COMMAND_LINE)
+        if (setting_source->source == SETTING_SOURCE_KERNEL_COMMAND_LINE)
                 return "take it off the kernel command line";
-        if (!is_packaged(culprit) || !slash)
+        if (!is_packaged(setting_source) || !slash)
                 return "delete the line";
-        if (culprit->source == CULPRIT_TUNED)
+        if (setting_source->source == SETTING_SOURCE_TUNED)
                 return "copy the profile to /etc/tuned and delete the line there";
         return arena_printf(conflict->arena, "put a copy without the line into /etc/%s.d/%s",
-                            culprit_source_name(culprit->source), slash + 1);
+                            setting_source_source_name(setting_source->source), slash + 1);
 }
 
 static const char *remedy_of(const Conflict *conflict) {
-        const Culprit *culprit = conflict->culprit;
-        const char *instead = kind_texts[culprit->what].instead;
+        const SettingSource *setting_source = conflict->setting_source;
+        const char *instead = kind_texts[setting_source->what].instead;
 
         if (instead)
                 return arena_printf(conflict->arena, "%s; %s", place_remedy(conflict), instead);
-        if (culprit->what == CULPRIT_THP)
+        if (setting_source->what == SETTING_SOURCE_THP)
                 return arena_printf(conflict->arena,
                                     "%s, or write TransparentHugePages=%s in [Host]",
-                                    place_remedy(conflict), culprit->value);
+                                    place_remedy(conflict), setting_source->value);
         return place_remedy(conflict);
 }
 
 static void add_conflict(const Conflict *conflict, Diags *problems) {
-        const Culprit *culprit = conflict->culprit;
+        const SettingSource *setting_source = conflict->setting_source;
         const char *text =
-                culprit->is_effective
+                setting_source->is_effective
                         ? arena_printf(conflict->arena, "%s; %s, and %s", does_text(conflict),
-                                       sources[culprit->source].acts,
-                                       kind_texts[culprit->what].harm)
+                                       sources[setting_source->source].acts,
+                                       kind_texts[setting_source->what].harm)
                         : arena_printf(conflict->arena,
                                        "%s, though another line overrules it as things are",
                                        does_text(conflict));
 
-        diags_add(problems,
-                  &(Diag){.severity = culprit->is_effective ? SEVERITY_WARNING : SEVERITY_NOTICE,
-                          .id = problem_id(sources[culprit->source].problem),
-                          .file = culprit->file,
-                          .line = culprit->line,
-                          .key = culprit->key,
-                          .text = text,
-                          .remedy = remedy_of(conflict)});
+        diags_add(problems, &(Diag){.severity = setting_source->is_effective ? SEVERITY_WARNING
+                                                                             : SEVERITY_NOTICE,
+                                    .id = problem_id(sources[setting_source->source].problem),
+                                    .file = setting_source->file,
+                                    .line = setting_source->line,
+                                    .key = setting_source->key,
+                                    .text = text,
+                                    .remedy = remedy_of(conflict)});
 }
 
 void conflicts_add(Arena *arena, const ConflictInput *input, Diags *problems) {
-        for (size_t i = 0; input->config->n_instances > 0 && i < culprits_count(input->culprits);
+        for (size_t i = 0;
+             input->config->n_instances > 0 && i < setting_sources_count(input->setting_sources);
              i++) {
-                const Conflict conflict = {arena, input, culprits_get(input->culprits, i)};
+                const Conflict conflict = {arena, input,
+                                           setting_sources_get(input->setting_sources, i)};
 
                 if (is_conflict(&conflict))
                         add_conflict(&conflict, problems);

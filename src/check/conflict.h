@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Conflicts: culprits that will undo what the plan does, as warnings for `hugeplanctl check`. */
+/* Conflicts: sources of settings that will undo what the plan does, as warnings for `hugeplanctl check`. */
 
 #include "plan/plan.h"
 #include "plan/thp_plan.h"
-#include "read/culprit.h"
+#include "read/setting_source.h"
 
 typedef struct ConflictInput {
         const Config *config;
         const Topology *topology;
         const Plan *plan;
         const ThpPlan *thp;
-        const Culprits *culprits;
+        const SettingSources *setting_sources;
         uint64_t own_group;      /* the gid that vm.hugetlb_shm_group is to be; 0: not known */
         uint64_t replaced_group; /* the one that it is, of which check/shm_group.h tells; 0: none */
 } ConflictInput;

@@ -9,38 +9,29 @@ static void put_writes(Arena *arena, const HostWrites *writes, Overlay *overlay)
                 overlay_put(arena, overlay, write->path, arena_printf(arena, "%s\n", write->value));
 }
 
-/* Those of units that no instance names any more go. */
-static void put_dropins(Arena *arena, const HostAfterInput *input, Overlay *overlay) {
-        SourceNames generated = source_list(input->sources, arena, PATH_GENERATOR_DIR);
-
-        VEC_FOREACH(name, &generated)
-                if (text_ends_with(*name, ".d"))
-                        overlay_put(
-                                arena, overlay,
-                                arena_printf(arena, PATH_GENERATOR_DIR "/%s/" NAME_DROPIN, *name),
-                                NULL);
-        VEC_FOREACH(dropin, input->dropins)
-                overlay_put(
-                        arena, overlay,
-                        arena_printf(arena, PATH_GENERATOR_DIR "/%s.d/" NAME_DROPIN, dropin->unit),
-                        dropin->text);
-}
-
-/* Only where logins have PAM's limits at all. */
-static void put_login_limits(Arena *arena, const HostAfterInput *input, Overlay *overlay) {
-        SourceNames names = {};
-
-        if (input->sources->list(input->sources, arena, PATH_PAM_SECURITY, &names) >= 0)
-                overlay_put(arena, overlay, PATH_PAM_LIMITS,
-                            limits_pam_text(arena, input->config, input->plan));
-}
-
 Overlay host_after(Arena *arena, const HostAfterInput *input) {
         Overlay overlay = overlay_over(input->sources);
 
         put_writes(arena, &input->host->thp.writes, &overlay);
         put_writes(arena, &input->host->limits.writes, &overlay);
-        put_dropins(arena, input, &overlay);
-        put_login_limits(arena, input, &overlay);
+        /* Those of units that no instance names any more go. */
+        SourceNames generated = source_list(input->sources, arena, PATH_GENERATOR_DIR);
+
+        VEC_FOREACH(name, &generated)
+                if (text_ends_with(*name, ".d"))
+                        overlay_put(
+                                arena, &overlay,
+                                arena_printf(arena, PATH_GENERATOR_DIR "/%s/" NAME_DROPIN, *name),
+                                NULL);
+        VEC_FOREACH(dropin, input->dropins)
+                overlay_put(
+                        arena, &overlay,
+                        arena_printf(arena, PATH_GENERATOR_DIR "/%s.d/" NAME_DROPIN, dropin->unit),
+                        dropin->text);
+        /* Only where logins have PAM's limits at all. */
+        SourceNames names = {};
+        if (input->sources->list(input->sources, arena, PATH_PAM_SECURITY, &names) >= 0)
+                overlay_put(arena, &overlay, PATH_PAM_LIMITS,
+                            limits_pam_text(arena, input->config, input->plan));
         return overlay;
 }

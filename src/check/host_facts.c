@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "model/names.h"
 #include "read/accounts.h"
-#include "units/fence.h"
+#include "units/hugetlb_limit.h"
 
 #include <string.h>
 
@@ -105,11 +105,10 @@ static const char *gathered_user(const Figures *figures, const char *instance) {
 
 static OwnerFacts find_owner(const Facts *facts, const InstanceConfig *config,
                              const UnitFile *unit) {
-        const UnitAssignment *user = unit ? unit_file_find(unit, "Service", "User") : NULL;
         OwnerFacts owner = {.name = config->user};
 
-        if (!owner.name && user)
-                owner.name = user->value;
+        if (!owner.name)
+                owner.name = unit_file_value(unit, "Service", "User");
         if (!owner.name)
                 owner.name = gathered_user(facts->figures, config->name);
         if (!owner.name)
@@ -211,22 +210,8 @@ static void find_hierarchy(Facts *facts) {
                 if (!controllers)
                         continue;
                 facts->ret->hierarchy = hierarchies[i];
-                facts->ret->has_fences = text_has_word(controllers, "hugetlb");
+                facts->ret->has_hugetlb_limits = text_has_word(controllers, "hugetlb");
                 return;
-        }
-}
-
-static void read_group_limits(const Facts *facts, UnitFacts *unit, const char *group) {
-        Arena *arena = facts->arena;
-
-        for (size_t i = 0; i < facts->topology->n_page_sizes; i++) {
-                uint64_t bytes = facts->topology->page_sizes[i].bytes;
-
-                add_limit(facts, unit,
-                          arena_printf(arena, "%s/hugetlb.%s.max", group,
-                                       fence_size_name(arena, bytes)),
-                          bytes);
-                add_limit(facts, unit, fence_path(arena, group, bytes), bytes);
         }
 }
 
@@ -240,7 +225,17 @@ static void read_groups(const Facts *facts, UnitFacts *unit) {
         unit->has_memory_nodes = nodes && *nodes && id_set_parse(nodes, &unit->memory_nodes) == 0;
         unit->memory_limits = memory_limits_read(facts->arena, facts->sources, hierarchy, group);
         for (size_t i = 0; i < CGROUP_DEPTH_MAX && strlen(group) > strlen(hierarchy); i++) {
-                read_group_limits(facts, unit, group);
+                Arena *arena = facts->arena;
+
+                for (size_t k = 0; k < facts->topology->n_page_sizes; k++) {
+                        uint64_t bytes = facts->topology->page_sizes[k].bytes;
+
+                        add_limit(facts, unit,
+                                  arena_printf(arena, "%s/hugetlb.%s.max", group,
+                                               hugetlb_limit_size_name(arena, bytes)),
+                                  bytes);
+                        add_limit(facts, unit, hugetlb_limit_path(arena, group, bytes), bytes);
+                }
                 slash = strrchr(group, '/');
                 *slash = '\0';
         }

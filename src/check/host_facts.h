@@ -85,9 +85,9 @@ typedef struct Overcommit {
 typedef struct HostFacts {
         InstanceFacts *instances;
         size_t n_instances;
-        const char *hierarchy;  /* where the unified hierarchy of control groups is mounted */
-        bool has_fences;        /* it has the hugetlb controller */
-        bool counts_huge_pages; /* cgroup2 is mounted with memory_hugetlb_accounting */
+        const char *hierarchy;   /* where the unified hierarchy of control groups is mounted */
+        bool has_hugetlb_limits; /* it has the hugetlb controller */
+        bool counts_huge_pages;  /* cgroup2 is mounted with memory_hugetlb_accounting */
         bool has_shmmax, has_shmall, has_shm_group;
         uint64_t shmmax_bytes;
         uint64_t shmall_pages; /* of the base page size */

@@ -9,8 +9,9 @@
 #include <string.h>
 
 static const char *const verdict_names[] = {
-        [KERNEL_LINE_NOT_NEEDED] = "not-needed", [KERNEL_LINE_RUN_TIME] = "run-time",
-        [KERNEL_LINE_SERVES] = "serves",         [KERNEL_LINE_REBOOT] = "reboot",
+        [KERNEL_LINE_NOT_NEEDED] = "not-needed",
+        [KERNEL_LINE_RUN_TIME] = "run-time",
+        [KERNEL_LINE_SERVES] = "serves",
         [KERNEL_LINE_CHANGE] = "change",
 };
 
@@ -18,8 +19,7 @@ typedef struct Adviser {
         Arena *arena;
         const KernelArgsInput *input;
         KernelAdvice *advice;
-        const KernelLine *present;
-        const KernelLine *next; /* NULL: not known */
+        const KernelLine *line;
 } Adviser;
 
 const char *kernel_verdict_name(KernelVerdict verdict) {
@@ -79,8 +79,8 @@ static uint64_t spread_share(const Topology *topology, uint64_t pages, unsigned 
         if (!id_set_has(&nodes, node))
                 return 0;
         ID_SET_FOREACH(id, &nodes)
-        if (id < node)
-                rank++;
+                if (id < node)
+                        rank++;
         return pages / n + (rank < pages % n);
 }
 
@@ -88,8 +88,6 @@ static uint64_t asked_pages(const KernelLine *line, const Topology *topology, un
                             uint64_t page_size_bytes) {
         uint64_t asked = 0;
 
-        if (!line)
-                return 0;
         VEC_FOREACH(pages, &line->pages) {
                 if (pages->page_size_bytes != page_size_bytes)
                         continue;
@@ -115,82 +113,64 @@ static void fill_pools(Adviser *adviser) {
                                 .node = node,
                                 .page_size_bytes = bytes,
                                 .planned_pages = planned_pages(adviser->input->plan, node, bytes),
-                                .present_pages =
-                                        asked_pages(adviser->present, topology, node, bytes),
-                                .next_pages = asked_pages(adviser->next, topology, node, bytes),
+                                .present_pages = asked_pages(adviser->line, topology, node, bytes),
                                 .found_pages = pool_persistent_pages(&topology->nodes[i].pools[k]),
                         };
                 }
         }
 }
 
-/* Whether the line is to give any pages. */
-static bool is_wanting(const KernelAdvice *advice) {
+/* Whether any pages are planned that are to come from the line, or that are not. */
+static bool has_planned(const KernelAdvice *advice, bool is_run_time) {
         VEC_FOREACH(pool, &advice->pools)
-                if (pool->planned_pages > 0 && !pool->is_run_time)
+                if (pool->planned_pages > 0 && pool->is_run_time == is_run_time)
                         return true;
         return false;
 }
 
-static bool serves_present(const KernelAdvice *advice) {
+static bool is_wanting(const KernelAdvice *advice) {
+        return has_planned(advice, false);
+}
+
+static bool is_serving(const KernelAdvice *advice) {
         VEC_FOREACH(pool, &advice->pools)
                 if (pool->present_pages < pool->planned_pages && !pool->is_run_time)
                         return false;
         return true;
 }
 
-static bool serves_next(const KernelAdvice *advice) {
-        VEC_FOREACH(pool, &advice->pools)
-                if (pool->next_pages < pool->planned_pages && !pool->is_run_time)
-                        return false;
-        return true;
-}
-
-static bool has_run_time(const KernelAdvice *advice) {
-        VEC_FOREACH(pool, &advice->pools)
-                if (pool->planned_pages > 0 && pool->is_run_time)
-                        return true;
-        return false;
-}
-
 /* ---- what to write ---- */
 
-typedef uint64_t (*PoolCount)(const KernelPool *pool, bool is_next_known);
+/* What the pools of one page size are to have together. */
+typedef struct SizeNeed {
+        uint64_t pages;
+        uint64_t even_pages; /* the fewest that, dealt out evenly, give each node its own */
+        bool is_short;       /* the line asks for less somewhere */
+} SizeNeed;
 
-static uint64_t count_planned(const KernelPool *pool, bool is_next_known) {
-        (void) is_next_known;
-        return pool->planned_pages;
+/* IS_MERGED: never less than the line asks for already, for others may count on it. */
+static uint64_t wanted_pages(const KernelPool *pool, bool is_merged) {
+        return MAX(pool->planned_pages, is_merged ? pool->present_pages : 0);
 }
 
-/* Never less than the line asks for already: others may count on it. */
-static uint64_t count_merged(const KernelPool *pool, bool is_next_known) {
-        return MAX(pool->planned_pages, is_next_known ? pool->next_pages : pool->present_pages);
-}
-
-static uint64_t total_of(const Adviser *adviser, uint64_t page_size_bytes, PoolCount count) {
-        uint64_t total = 0;
-
-        VEC_FOREACH(pool, &adviser->advice->pools)
-                if (pool->page_size_bytes == page_size_bytes)
-                        total = add_saturated(total, count(pool, adviser->next != NULL));
-        return total;
-}
-
-/* The fewest pages that, dealt out evenly, give each node as many as it is to have. */
-static uint64_t even_total(const Adviser *adviser, uint64_t page_size_bytes, PoolCount count) {
+static SizeNeed size_need(const Adviser *adviser, uint64_t page_size_bytes, bool is_merged) {
         IdSet nodes = topology_memory_nodes(adviser->input->topology);
-        uint64_t n_nodes = MAX(id_set_count(&nodes), 1U), total = 0;
+        uint64_t n_nodes = MAX(id_set_count(&nodes), 1U);
+        SizeNeed need = {};
 
         VEC_FOREACH(pool, &adviser->advice->pools) {
-                uint64_t pages = count(pool, adviser->next != NULL), rank = 0;
+                uint64_t pages = wanted_pages(pool, is_merged), rank = 0;
 
                 if (pool->page_size_bytes != page_size_bytes || pages == 0)
                         continue;
                 ID_SET_FOREACH(id, &nodes)
-                rank += id < pool->node;
-                total = MAX(total, add_saturated(mul_saturated(pages - 1, n_nodes), rank + 1));
+                        rank += id < pool->node;
+                need.pages = add_saturated(need.pages, pages);
+                need.even_pages = MAX(need.even_pages,
+                                      add_saturated(mul_saturated(pages - 1, n_nodes), rank + 1));
+                need.is_short = need.is_short || pool->present_pages < pool->planned_pages;
         }
-        return total;
+        return need;
 }
 
 /* The kernel cannot be told which node is to have how many. */
@@ -199,84 +179,46 @@ static bool is_spread(const Adviser *adviser) {
                topology_kernel_lacks(adviser->input->topology, KERNEL_HUGEPAGES_BY_NODE);
 }
 
-/* How many more than planned there have to be for that. */
-static uint64_t excess_pages(const Adviser *adviser, uint64_t page_size_bytes) {
-        return even_total(adviser, page_size_bytes, count_planned) -
-               total_of(adviser, page_size_bytes, count_planned);
-}
-
-static bool is_asked_for(const Adviser *adviser, uint64_t page_size_bytes) {
-        VEC_FOREACH(pool, &adviser->advice->pools)
-                if (pool->page_size_bytes == page_size_bytes &&
-                    (adviser->next ? pool->next_pages : pool->present_pages) < pool->planned_pages)
-                        return false;
-        return true;
-}
-
 /* Where an even spread is no more than rounding off the plan, the kernel's way is taken; else most of
  * what it reserves would lie where nobody wants it. Who has asked for that already is left alone. */
 static bool is_too_uneven(const Adviser *adviser, uint64_t page_size_bytes) {
-        return is_spread(adviser) &&
-               excess_pages(adviser, page_size_bytes) > adviser->input->topology->n_nodes &&
-               !is_asked_for(adviser, page_size_bytes);
-}
+        const SizeNeed need = size_need(adviser, page_size_bytes, false);
 
-static void mark_run_time(Adviser *adviser) {
-        VEC_FOREACH(pool, &adviser->advice->pools)
-                pool->is_run_time = is_too_uneven(adviser, pool->page_size_bytes);
+        return is_spread(adviser) && need.is_short &&
+               need.even_pages - need.pages > adviser->input->topology->n_nodes;
 }
 
 /* "hugepagesz=1G hugepages=0:2,1:4"; NULL when there are none of this size. */
-static char *format_pages(const Adviser *adviser, uint64_t page_size_bytes, PoolCount count) {
-        Text text = text_in(adviser->arena);
+static char *format_pages(const Adviser *adviser, uint64_t page_size_bytes, bool is_merged) {
+        char *size = format_page_size(adviser->arena, page_size_bytes);
         bool is_single = adviser->input->topology->n_nodes <= 1;
-        size_t n = 0;
+        uint64_t even_pages = size_need(adviser, page_size_bytes, is_merged).even_pages;
+        Text text = text_in(adviser->arena);
 
-        if (is_spread(adviser)) {
-                uint64_t pages = even_total(adviser, page_size_bytes, count);
-
-                return pages == 0 || is_too_uneven(adviser, page_size_bytes)
-                               ? NULL
-                               : arena_printf(adviser->arena, "hugepagesz=%s hugepages=%" PRIu64,
-                                              format_page_size(adviser->arena, page_size_bytes),
-                                              pages);
-        }
+        if (even_pages == 0 || is_too_uneven(adviser, page_size_bytes))
+                return NULL;
+        if (is_spread(adviser))
+                return arena_printf(adviser->arena, "hugepagesz=%s hugepages=%" PRIu64, size,
+                                    even_pages);
         VEC_FOREACH(pool, &adviser->advice->pools) {
-                uint64_t pages = count(pool, adviser->next != NULL);
+                uint64_t pages = wanted_pages(pool, is_merged);
 
                 if (pool->page_size_bytes != page_size_bytes || pages == 0)
                         continue;
-                if (n == 0)
-                        text_printf(&text, "hugepagesz=%s hugepages=",
-                                    format_page_size(adviser->arena, page_size_bytes));
+                if (text.length == 0)
+                        text_printf(&text, "hugepagesz=%s hugepages=", size);
+                else
+                        text_add(&text, ",");
                 if (!is_single)
-                        text_printf(&text, "%s%u:", n > 0 ? "," : "", pool->node);
+                        text_printf(&text, "%u:", pool->node);
                 text_printf(&text, "%" PRIu64, pages);
-                n++;
         }
         return text.string;
 }
 
-static const char *join_wanted(const Adviser *adviser) {
-        const Topology *topology = adviser->input->topology;
-        Text text = text_in(adviser->arena);
-
-        for (size_t k = 0; k < topology->n_page_sizes; k++) {
-                const char *words =
-                        format_pages(adviser, topology->page_sizes[k].bytes, count_planned);
-
-                if (words)
-                        text_printf(&text, "%s%s", text.length > 0 ? " " : "", words);
-        }
-        return arena_strdup(adviser->arena, text_string(&text));
-}
-
-static const char *join_phrases(Arena *arena, const KernelLine *line) {
-        Text text = text_in(arena);
-
-        VEC_FOREACH(phrase, &line->phrases)
-                text_printf(&text, "%s%s", text.length > 0 ? " " : "", *phrase);
-        return arena_strdup(arena, text_string(&text));
+static void add_words(Text *text, const char *words) {
+        if (words)
+                text_printf(text, "%s%s", text->length > 0 ? " " : "", words);
 }
 
 /* ---- changes ---- */
@@ -297,23 +239,20 @@ static uint64_t phrase_bytes(const KernelLine *line, const char *phrase) {
         return kernel_phrase_size_bytes(phrase);
 }
 
-/* An even spread that is merely uneven with the plan is replaced by the plan's split. */
-static PoolCount choose_count(const Adviser *adviser, const KernelLine *line,
-                              uint64_t page_size_bytes) {
-        VEC_FOREACH(pages, &line->pages)
-                if (pages->page_size_bytes == page_size_bytes && !pages->is_per_node &&
-                    pages->pages <= total_of(adviser, page_size_bytes, count_planned))
-                        return count_planned;
-        return count_merged;
-}
-
 /* The first phrase of this size becomes what is wanted; what else there is of it goes. */
-static void change_size(Adviser *adviser, const KernelLine *line, uint64_t page_size_bytes) {
-        const char *to = format_pages(adviser, page_size_bytes,
-                                      choose_count(adviser, line, page_size_bytes));
+static void change_size(Adviser *adviser, uint64_t page_size_bytes) {
+        uint64_t planned = size_need(adviser, page_size_bytes, false).pages;
+        bool is_merged = true;
 
-        VEC_FOREACH(phrase, &line->phrases) {
-                if (phrase_bytes(line, *phrase) != page_size_bytes)
+        /* An even spread that is merely uneven with the plan is replaced by the plan's split. */
+        VEC_FOREACH(pages, &adviser->line->pages)
+                if (pages->page_size_bytes == page_size_bytes && !pages->is_per_node &&
+                    pages->pages <= planned)
+                        is_merged = false;
+        const char *to = format_pages(adviser, page_size_bytes, is_merged);
+
+        VEC_FOREACH(phrase, &adviser->line->phrases) {
+                if (phrase_bytes(adviser->line, *phrase) != page_size_bytes)
                         continue;
                 if (!text_equals(*phrase, to))
                         add_change(adviser, &(KernelChange){.from = *phrase, .to = to});
@@ -324,24 +263,15 @@ static void change_size(Adviser *adviser, const KernelLine *line, uint64_t page_
 }
 
 static void add_changes(Adviser *adviser) {
-        const KernelLine *line = adviser->next ? adviser->next : adviser->present;
         const Topology *topology = adviser->input->topology;
 
-        VEC_FOREACH(phrase, &line->phrases)
-                *vec_push(adviser->arena, &adviser->advice->next_phrases) = *phrase;
         for (size_t k = 0; k < topology->n_page_sizes; k++) {
                 uint64_t bytes = topology->page_sizes[k].bytes;
-                bool is_short = false;
 
-                VEC_FOREACH(pool, &adviser->advice->pools)
-                        is_short = is_short ||
-                                   (pool->page_size_bytes == bytes && !pool->is_run_time &&
-                                    (adviser->next ? pool->next_pages : pool->present_pages) <
-                                            pool->planned_pages);
-                if (is_short)
-                        change_size(adviser, line, bytes);
+                if (size_need(adviser, bytes, false).is_short && !is_too_uneven(adviser, bytes))
+                        change_size(adviser, bytes);
         }
-        VEC_FOREACH(repair, &line->repairs)
+        VEC_FOREACH(repair, &adviser->line->repairs)
                 add_change(adviser, repair);
 }
 
@@ -357,71 +287,32 @@ static void add_problem(Adviser *adviser, Severity severity, ProblemKind kind, c
                                                       .remedy = remedy});
 }
 
-static void take_problems(Adviser *adviser, const KernelLine *line) {
-        diags_add_all(&adviser->advice->problems, &line->problems);
-}
-
-static bool has_phrase(const KernelLine *line, const char *phrase) {
-        VEC_FOREACH(known, &line->phrases)
-                if (text_equals(*known, phrase))
-                        return true;
-        return false;
-}
-
-static void compare_with_next(Adviser *adviser) {
-        VEC_FOREACH(phrase, &adviser->present->phrases)
-                if (!has_phrase(adviser->next, *phrase))
-                        add_problem(adviser, SEVERITY_WARNING, PROBLEM_CMDLINE_LOST_AT_NEXT_BOOT,
-                                    *phrase,
-                                    arena_printf(adviser->arena,
-                                                 "is not in the entry that boots next (%s)",
-                                                 adviser->input->next_file),
-                                    "write it there too if it is to stay");
-        VEC_FOREACH(phrase, &adviser->next->phrases)
-                if (!has_phrase(adviser->present, *phrase))
-                        diags_add(&adviser->advice->problems,
-                                  &(Diag){.severity = SEVERITY_NOTICE,
-                                          .id = problem_id(PROBLEM_CMDLINE_FROM_NEXT_BOOT),
-                                          .file = adviser->input->next_file,
-                                          .key = *phrase,
-                                          .text = "takes effect with the next boot"});
-}
-
-static const InstanceConfig *find_node_wish(const Config *config) {
-        for (size_t i = 0; i < config->n_instances; i++) {
-                const InstanceConfig *instance = &config->instances[i];
-
-                if (!instance->refusal && (instance->has_nodes || instance->n_node_memory > 0))
-                        return instance;
-        }
-        return NULL;
-}
-
-static bool has_problem(const KernelLine *line, ProblemKind kind) {
-        VEC_FOREACH(problem, &line->problems.list)
-                if (text_equals(problem->id, problem_id(kind)))
-                        return true;
-        return false;
-}
-
-static void judge_numa(Adviser *adviser, const KernelLine *line) {
-        const InstanceConfig *wish = find_node_wish(adviser->input->config);
+static void judge_numa(Adviser *adviser) {
+        const Config *config = adviser->input->config;
+        const KernelLine *line = adviser->line;
         const KernelArgument *numa = kernel_argument_find(&line->arguments, "numa");
+        const InstanceConfig *preference = NULL;
 
-        if (!wish || !numa || !text_equals(numa->value, "off") ||
-            has_problem(line, PROBLEM_CMDLINE_NUMA_OFF))
+        for (size_t i = 0; i < config->n_instances && !preference; i++)
+                if (!config->instances[i].refusal &&
+                    (config->instances[i].has_nodes || config->instances[i].n_node_memory > 0))
+                        preference = &config->instances[i];
+        if (!preference || !numa || !text_equals(numa->value, "off"))
                 return;
+        VEC_FOREACH(problem, &line->problems.list)
+                if (text_equals(problem->id, problem_id(PROBLEM_CMDLINE_NUMA_OFF)))
+                        return;
         add_change(adviser, &(KernelChange){.from = numa->word});
         add_problem(adviser, SEVERITY_ERROR, PROBLEM_CMDLINE_NUMA_OFF, numa->word,
                     arena_printf(adviser->arena,
                                  "makes the host a single node, while instance %s names nodes",
-                                 wish->name),
+                                 preference->name),
                     "take numa=off out, or Nodes= and NodeMemory= from the instances");
 }
 
 /* hugetlb_hstate_alloc_pages(): "hugetlb_cma is enabled, skip boot time allocation". */
-static void judge_cma(Adviser *adviser, const KernelLine *line) {
-        const KernelArgument *cma = kernel_argument_find(&line->arguments, "hugetlb_cma");
+static void judge_cma(Adviser *adviser) {
+        const KernelArgument *cma = kernel_argument_find(&adviser->line->arguments, "hugetlb_cma");
 
         if (!cma || !is_wanting(adviser->advice))
                 return;
@@ -462,26 +353,15 @@ static void judge_pool(Adviser *adviser, const KernelPool *pool) {
                             NULL);
 }
 
-static void judge_spread(Adviser *adviser) {
-        VEC_FOREACH(pages, &adviser->present->pages)
-                if (!pages->is_per_node && !serves_present(adviser->advice) &&
-                    adviser->input->topology->n_nodes > 1 && !is_spread(adviser) &&
-                    is_gigantic(adviser, pages->page_size_bytes))
-                        add_problem(adviser, SEVERITY_WARNING, PROBLEM_CMDLINE_SPREAD, pages->words,
-                                    "names no nodes, so that the kernel spreads the pages evenly; "
-                                    "the plan needs another split",
-                                    "write hugepages=NODE:PAGES,NODE:PAGES");
-}
-
 /* What becomes of the plan's split where the kernel takes none. */
 static void judge_skill(Adviser *adviser, uint64_t page_size_bytes) {
         Arena *arena = adviser->arena;
-        uint64_t planned = total_of(adviser, page_size_bytes, count_planned);
+        const SizeNeed need = size_need(adviser, page_size_bytes, false);
+        uint64_t planned = need.pages, excess = need.even_pages - need.pages;
         char *size = format_page_size(arena, page_size_bytes);
 
         if (planned == 0 || !is_spread(adviser))
                 return;
-        uint64_t excess = excess_pages(adviser, page_size_bytes);
         bool is_run_time = is_too_uneven(adviser, page_size_bytes);
         const char *lacks = arena_printf(arena,
                                          "this kernel (%s) knows no node numbers in hugepages=, "
@@ -529,7 +409,22 @@ static void judge_instances(Adviser *adviser) {
         }
 }
 
-static void judge_existing(Adviser *adviser) {
+static void add_problems(Adviser *adviser) {
+        diags_add_all(&adviser->advice->problems, &adviser->line->problems);
+        judge_numa(adviser);
+        judge_cma(adviser);
+        VEC_FOREACH(pages, &adviser->line->pages)
+                if (!pages->is_per_node && !is_serving(adviser->advice) &&
+                    adviser->input->topology->n_nodes > 1 && !is_spread(adviser) &&
+                    is_gigantic(adviser, pages->page_size_bytes))
+                        add_problem(adviser, SEVERITY_WARNING, PROBLEM_CMDLINE_SPREAD, pages->words,
+                                    "names no nodes, so that the kernel spreads the pages evenly; "
+                                    "the plan needs another split",
+                                    "write hugepages=NODE:PAGES,NODE:PAGES");
+        for (size_t k = 0; k < adviser->input->topology->n_page_sizes; k++)
+                judge_skill(adviser, adviser->input->topology->page_sizes[k].bytes);
+        VEC_FOREACH(pool, &adviser->advice->pools)
+                judge_pool(adviser, pool);
         if (adviser->input->config->host.existing_pages == EXISTING_KEEP &&
             is_wanting(adviser->advice))
                 diags_add(&adviser->advice->problems,
@@ -539,26 +434,6 @@ static void judge_existing(Adviser *adviser) {
                                   .text = "keep leaves the pages of the kernel command line to "
                                           "others, so that they cannot serve the plan",
                                   .remedy = "write ExistingPages=use in [Host]"});
-}
-
-static void add_problems(Adviser *adviser) {
-        const KernelLine *line = adviser->next ? adviser->next : adviser->present;
-
-        take_problems(adviser, adviser->present);
-        if (adviser->next) {
-                /* The same words again would be the same problems again. */
-                if (!text_equals(adviser->advice->present, adviser->advice->next))
-                        take_problems(adviser, adviser->next);
-                compare_with_next(adviser);
-        }
-        judge_numa(adviser, line);
-        judge_cma(adviser, line);
-        judge_spread(adviser);
-        for (size_t k = 0; k < adviser->input->topology->n_page_sizes; k++)
-                judge_skill(adviser, adviser->input->topology->page_sizes[k].bytes);
-        VEC_FOREACH(pool, &adviser->advice->pools)
-                judge_pool(adviser, pool);
-        judge_existing(adviser);
         judge_instances(adviser);
 }
 
@@ -566,34 +441,39 @@ static void add_problems(Adviser *adviser) {
 
 static KernelVerdict judge(const Adviser *adviser) {
         const KernelAdvice *advice = adviser->advice;
-        bool is_present_fine = serves_present(advice) && adviser->present->repairs.n == 0;
-        bool is_next_fine = advice->changes.n == 0 && (!adviser->next || serves_next(advice));
+        bool is_kept = adviser->input->config->host.existing_pages == EXISTING_KEEP;
 
-        KernelVerdict not_wanting = has_run_time(advice) ? KERNEL_LINE_RUN_TIME
-                                                         : KERNEL_LINE_NOT_NEEDED;
-
-        if (!is_next_fine || adviser->input->config->host.existing_pages == EXISTING_KEEP)
-                return !is_next_fine || is_wanting(advice) ? KERNEL_LINE_CHANGE : not_wanting;
-        if (!is_present_fine)
-                return adviser->next ? KERNEL_LINE_REBOOT : KERNEL_LINE_CHANGE;
-        return is_wanting(advice) ? KERNEL_LINE_SERVES : not_wanting;
+        if (advice->changes.n > 0 || !is_serving(advice) || (is_kept && is_wanting(advice)))
+                return KERNEL_LINE_CHANGE;
+        if (is_wanting(advice))
+                return KERNEL_LINE_SERVES;
+        return has_planned(advice, true) ? KERNEL_LINE_RUN_TIME : KERNEL_LINE_NOT_NEEDED;
 }
 
 KernelAdvice *kernel_args_advise(Arena *arena, const KernelArgsInput *input) {
         KernelAdvice *advice = ARENA_NEW(arena, KernelAdvice);
-        Adviser adviser = {.arena = arena, .input = input, .advice = advice};
         const char *line = input->topology->kernel_command_line;
+        Text present = text_in(arena), wanted = text_in(arena);
+        Adviser adviser = {
+                .arena = arena,
+                .input = input,
+                .advice = advice,
+                .line = kernel_line_read(arena, line ? line : "", PATH_CMDLINE, input->topology),
+        };
 
-        adviser.present = kernel_line_read(arena, line ? line : "", PATH_CMDLINE, input->topology);
-        if (input->next_line)
-                adviser.next = kernel_line_read(arena, input->next_line, input->next_file,
-                                                input->topology);
         advice->problems = diags_in(arena);
         fill_pools(&adviser);
-        mark_run_time(&adviser);
-        advice->wanted = join_wanted(&adviser);
-        advice->present = join_phrases(arena, adviser.present);
-        advice->next = adviser.next ? join_phrases(arena, adviser.next) : NULL;
+        VEC_FOREACH(pool, &advice->pools)
+                pool->is_run_time = is_too_uneven(&adviser, pool->page_size_bytes);
+        VEC_FOREACH(phrase, &adviser.line->phrases) {
+                *vec_push(arena, &advice->phrases) = *phrase;
+                add_words(&present, *phrase);
+        }
+        for (size_t k = 0; k < input->topology->n_page_sizes; k++)
+                add_words(&wanted,
+                          format_pages(&adviser, input->topology->page_sizes[k].bytes, false));
+        advice->present = text_string(&present);
+        advice->wanted = text_string(&wanted);
         add_changes(&adviser);
         add_problems(&adviser);
         advice->verdict = judge(&adviser);

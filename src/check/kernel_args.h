@@ -13,8 +13,7 @@
 typedef enum KernelVerdict {
         KERNEL_LINE_NOT_NEEDED, /* the plan has no gigantic pages, and nothing is wrong */
         KERNEL_LINE_RUN_TIME,   /* the kernel cannot be told which nodes; nothing else is wrong */
-        KERNEL_LINE_SERVES,     /* the present line gives them */
-        KERNEL_LINE_REBOOT,     /* the next boot's line will */
+        KERNEL_LINE_SERVES,     /* the line gives them */
         KERNEL_LINE_CHANGE,     /* it has to be changed */
 } KernelVerdict;
 
@@ -23,28 +22,24 @@ typedef struct KernelPool {
         unsigned node;
         uint64_t page_size_bytes;
         uint64_t planned_pages;
-        uint64_t present_pages; /* as the present line asks for */
-        uint64_t next_pages;    /* as the next boot's line does */
+        uint64_t present_pages; /* as the line asks for */
         uint64_t found_pages;   /* in the pool now */
         bool is_run_time; /* the kernel would spread them, too far from the plan: not its task */
 } KernelPool;
 
 typedef struct KernelArgsInput {
         const Config *config;
-        const Topology *topology; /* as it is now, with the present command line */
+        const Topology *topology; /* as it is now, with the command line of this boot */
         const Plan *plan;         /* made for kernel_args_boot_topology() */
-        const char *next_line;    /* of the entry that will boot next; NULL: not known */
-        const char *next_file;    /* where that stands */
 } KernelArgsInput;
 
 typedef struct KernelAdvice {
         KernelVerdict verdict;
         const char *wanted;  /* "hugepagesz=1G hugepages=0:2,1:4"; "" when nothing is */
-        const char *present; /* the phrases of the present line */
-        const char *next;    /* of the next; NULL: not known */
+        const char *present; /* the phrases of the line, joined */
+        VEC(const char *) phrases;
         VEC(KernelPool) pools;
-        VEC(const char *) next_phrases; /* of the line that is to be changed */
-        KernelChanges changes; /* to the next line, or the present one where that is not known */
+        KernelChanges changes;
         Diags problems;
 } KernelAdvice;
 
@@ -54,5 +49,5 @@ Topology *kernel_args_boot_topology(Arena *arena, const Topology *topology);
 
 KernelAdvice *kernel_args_advise(Arena *arena, const KernelArgsInput *input);
 
-/* "not-needed", "run-time", "serves", "reboot", "change". */
+/* "not-needed", "run-time", "serves", "change". */
 const char *kernel_verdict_name(KernelVerdict verdict);

@@ -2,264 +2,18 @@
 #include "check/rules.h"
 
 #include "base/text.h"
-#include "check/rules_rows.h"
-#include "plan/limits.h"
+#include "check/rule_run.h"
+#include "engines/engine_rows.h"
 
-#include <stdlib.h>
-#include <string.h>
+#define FAMILIES(ROW) ENGINE_RULES(ROW) ROW(thp) ROW(hugetlb_limit) ROW(host) ROW(pools)
 
-static const RuleFamily *const families[] = {&rules_postgresql, &rules_oracle, &rules_mysql,
-                                             &rules_thp,        &rules_fence,  &rules_host,
-                                             &rules_pools};
+#define ROW(name) extern const RuleFamily rules_##name;
+FAMILIES(ROW)
+#undef ROW
 
-/* A database needs some time to map its memory; before that its pages are free and all is well. */
-static const uint64_t settled_usec = 5 * 60 * USEC_PER_SEC;
-
-/* DEFAULT_RLIMIT_MEMLOCK of systemd. */
-static const uint64_t memlock_default_bytes = 8 * MIB;
-
-/* ---- findings ---- */
-
-static const SilencedRule *find_silenced(const Config *config, const char *id) {
-        VEC_FOREACH(silenced, &config->host.silenced)
-                if (text_equals(silenced->id, id))
-                        return silenced;
-        return NULL;
-}
-
-static Finding *add_finding(Arena *arena, const Config *config, const Diag *diag,
-                            Findings *findings) {
-        const Finding finding = {
-                .diag = *diag,
-                .hurts = diag->severity != SEVERITY_NOTICE && rule_hurts(diag->id),
-                .silenced_by = find_silenced(config, diag->id),
-        };
-
-        Finding *added =
-                vec_push(arena, finding.silenced_by ? &findings->silenced : &findings->list);
-
-        *added = finding;
-        return added;
-}
-
-/* One line to be corrected is one finding, however many instances read it. */
-static bool is_same(const RuleRun *run, const Finding *finding, const Diag *diag) {
-        const Diag *other = &finding->diag;
-
-        return finding->last_instance &&
-               !text_equals(finding->last_instance, run->instance->config->name) &&
-               diag->line > 0 && diag->line == other->line && diag->severity == other->severity &&
-               text_equals(diag->id, other->id) && text_equals(diag->file, other->file) &&
-               text_equals(diag->key, other->key) && text_equals(diag->remedy, other->remedy);
-}
-
-static Finding *find_same(const RuleRun *run, const Diag *diag) {
-        FindingList *const lists[] = {&run->findings->list, &run->findings->silenced};
-
-        for (size_t i = 0; run->instance && i < ARRAY_LEN(lists); i++)
-                VEC_FOREACH(finding, lists[i])
-                        if (is_same(run, finding, diag))
-                                return finding;
-        return NULL;
-}
-
-static void name_instance(RuleRun *run, Finding *finding) {
-        const char *name = run->instance->config->name;
-
-        if (finding->n_instances > 0)
-                finding->diag.text = arena_printf(
-                        run->arena, "%s%s%s", finding->diag.text,
-                        finding->n_instances == 1 ? "; the same holds for " : ", ", name);
-        finding->n_instances++;
-        finding->last_instance = name;
-}
-
-static char *printable(Arena *arena, const char *string) {
-        return string ? text_printable(arena, string) : NULL;
-}
-
-/* Evidence comes from files that others write, and goes to a terminal and into JSON. */
-static Diag printable_diag(Arena *arena, const Diag *diag) {
-        return (Diag){
-                .id = diag->id,
-                .severity = diag->severity,
-                .file = printable(arena, diag->file),
-                .line = diag->line,
-                .key = printable(arena, diag->key),
-                .text = printable(arena, diag->text),
-                .remedy = printable(arena, diag->remedy),
-        };
-}
-
-void rule_add_as(RuleRun *run, Severity severity, const Diag *diag) {
-        Diag found = printable_diag(run->arena, diag);
-
-        found.id = rules[run->row->kind].id;
-        found.severity = severity;
-        Finding *finding = find_same(run, &found);
-
-        if (!finding)
-                finding = add_finding(run->arena, run->input->config, &found, run->findings);
-        if (run->instance)
-                name_instance(run, finding);
-}
-
-void rule_add(RuleRun *run, const Diag *diag) {
-        rule_add_as(run, rules[run->row->kind].severity, diag);
-}
-
-/* ---- places ---- */
-
-Diag rule_at_setting(RuleRun *run, const Setting *setting) {
-        const char *colon = setting->origin ? strrchr(setting->origin, ':') : NULL;
-        uint64_t line;
-
-        if (!colon || parse_u64(colon + 1, &line) < 0 || line > UINT32_MAX)
-                return (Diag){.file = setting->origin, .key = setting->name};
-        return (Diag){
-                .file = arena_strndup(run->arena, setting->origin,
-                                      (size_t) (colon - setting->origin)),
-                .line = (unsigned) line,
-                .key = setting->name,
-        };
-}
-
-Diag rule_at_size(const RuleInstance *instance) {
-        static const char *const keys[] = {"Pages", "Memory", "NodeMemory"};
-
-        for (size_t i = 0; i < ARRAY_LEN(keys); i++)
-                VEC_FOREACH(origin, &instance->config->origins)
-                        if (text_equals(origin->key, keys[i]))
-                                return (Diag){.file = origin->file,
-                                              .line = origin->line,
-                                              .key = origin->key};
-        return (Diag){.file = instance->config->file};
-}
-
-Diag rule_at_unit(const UnitAssignment *assignment) {
-        return (Diag){.file = assignment->file, .line = assignment->line, .key = assignment->key};
-}
-
-/* ---- what is known of an instance ---- */
-
-const Setting *rule_setting(const RuleInstance *instance, const char *name) {
-        return instance->gathered ? settings_find(&instance->gathered->settings, name) : NULL;
-}
-
-bool rule_is_on(const RuleInstance *instance, const char *name, bool without) {
-        const Setting *setting = rule_setting(instance, name);
-        bool is_on;
-
-        if (!setting)
-                return without;
-        /* A switch that stands alone is on, as in option files. */
-        if (!setting->value || *setting->value == '\0')
-                return true;
-        return parse_boolean(setting->value, &is_on) == 0 ? is_on : without;
-}
-
-char *rule_pages(Arena *arena, uint64_t pages, uint64_t page_size_bytes) {
-        return arena_printf(arena, "%s pages of %s (%s)", format_count(arena, pages),
-                            format_page_size(arena, page_size_bytes),
-                            format_size(arena, mul_saturated(pages, page_size_bytes)));
-}
-
-uint64_t rule_step_bytes(const RuleInstance *instance, const char *what) {
-        if (instance->sizing)
-                VEC_FOREACH(step, &instance->sizing->steps)
-                        if (text_equals(step->what, what))
-                                return step->bytes;
-        return 0;
-}
-
-bool rule_uses_sysv(const RuleInstance *instance) {
-        return limits_shared_memory(instance->config) == SHARED_MEMORY_SYSV;
-}
-
-uint64_t rule_host_memory_bytes(const RuleRun *run) {
-        uint64_t bytes = 0;
-
-        for (size_t i = 0; i < run->input->topology->n_nodes; i++)
-                bytes = add_saturated(bytes, run->input->topology->nodes[i].memory_bytes);
-        return bytes;
-}
-
-bool rule_has_engine(const RuleRun *run, const char *name) {
-        for (size_t i = 0; i < run->n_instances; i++)
-                if (text_equals(run->instances[i].config->engine->name, name))
-                        return true;
-        return false;
-}
-
-void rule_add_if_most(RuleRun *run, const char *why, const char *remedy) {
-        uint64_t planned = 0, memory = rule_host_memory_bytes(run);
-
-        for (size_t i = 0; i < run->n_instances; i++)
-                planned = add_saturated(planned, rule_planned_bytes(&run->instances[i]));
-        if (planned <= share_of(memory, 7000) || planned > memory)
-                return;
-        rule_add(run, &(Diag){.text = arena_printf(run->arena,
-                                                   "the instances want %s of %s, %" PRIu64 "%%; %s",
-                                                   format_size(run->arena, planned),
-                                                   format_size(run->arena, memory),
-                                                   planned / MAX(memory / 100, (uint64_t) 1), why),
-                              .remedy = remedy});
-}
-
-bool rule_has_unit(const RuleInstance *instance) {
-        return instance->facts->unit && instance->facts->unit->file->fragment_path;
-}
-
-bool rule_is_reserved(const RuleRun *run, const RuleInstance *instance) {
-        const PlanInstance *planned = instance->planned;
-
-        for (size_t i = 0; i < planned->n_grants; i++) {
-                const PlanPool *pool = plan_pool(run->input->plan, planned->grants[i].node,
-                                                 planned->page_size_bytes);
-
-                if (!pool || pool->to_pages > pool->from_pages)
-                        return false;
-        }
-        return planned->n_grants > 0;
-}
-
-bool rule_runs_without_pages(const RuleRun *run, const RuleInstance *instance) {
-        const UnitFacts *unit = instance->facts->unit;
-        const Holders *holders = run->input->holders;
-
-        return rule_is_reserved(run, instance) && unit && unit->is_running &&
-               unit->age_usec >= settled_usec && holders && holders->is_complete &&
-               !instance->holder;
-}
-
-/* "CAP_IPC_LOCK CAP_NICE", or with "~" in front what is taken away. */
-bool rule_may_lock(const RuleInstance *instance) {
-        const UnitFacts *unit = instance->facts->unit;
-        const OwnerFacts *owner = &instance->facts->owner;
-
-        if (owner->has_ids && owner->uid == 0)
-                return true;
-        const UnitAssignment *ambient =
-                unit ? unit_file_find(unit->file, "Service", "AmbientCapabilities") : NULL;
-
-        return ambient &&
-               (*ambient->value == '~') !=
-                       text_has_word(ambient->value + (*ambient->value == '~'), "CAP_IPC_LOCK");
-}
-
-uint64_t rule_memlock_bytes(RuleRun *run, const RuleInstance *instance,
-                            const UnitAssignment **ret_assignment) {
-        const UnitFacts *unit = instance->facts->unit;
-        const UnitAssignment *limit = unit ? unit_file_find(unit->file, "Service", "LimitMEMLOCK")
-                                           : NULL;
-        uint64_t bytes;
-
-        *ret_assignment = NULL;
-        if (!limit || unit_size_parse(run->arena, limit->value, &bytes) < 0)
-                return memlock_default_bytes;
-        *ret_assignment = limit;
-        return bytes;
-}
+#define ROW(name) &rules_##name,
+static const RuleFamily *const families[] = {FAMILIES(ROW)};
+#undef ROW
 
 /* ---- running the rules ---- */
 
@@ -276,20 +30,15 @@ static const Figure *find_figure(const Figures *figures, const char *instance,
         return any;
 }
 
-static const Holder *find_holder(const Holders *holders, const char *unit,
-                                 uint64_t page_size_bytes) {
-        if (unit && holders)
-                VEC_FOREACH(holder, &holders->list)
-                        if (text_equals(holder->unit, unit) &&
-                            (holder->page_size_bytes == page_size_bytes ||
-                             holder->page_size_bytes == 0))
-                                return holder;
+static const PageUser *find_page_user(const PageUsers *page_users, const char *unit,
+                                      uint64_t page_size_bytes) {
+        if (unit && page_users)
+                VEC_FOREACH(page_user, &page_users->list)
+                        if (text_equals(page_user->unit, unit) &&
+                            (page_user->page_size_bytes == page_size_bytes ||
+                             page_user->page_size_bytes == 0))
+                                return page_user;
         return NULL;
-}
-
-/* Where no file was found, nothing says that a setting is at its default. */
-static bool is_known(const Gathered *gathered) {
-        return gathered && (gathered->config_file || gathered->settings.n > 0);
 }
 
 static RuleInstance make_instance(const RuleInput *input, size_t i) {
@@ -300,10 +49,12 @@ static RuleInstance make_instance(const RuleInput *input, size_t i) {
                 .config = config,
                 .planned = planned,
                 .facts = &input->facts->instances[i],
-                .holder = find_holder(input->holders, config->unit, planned->page_size_bytes),
+                .page_user =
+                        find_page_user(input->page_users, config->unit, planned->page_size_bytes),
         };
 
-        if (figure && is_known(figure->gathered))
+        if (figure && figure->gathered &&
+            (figure->gathered->config_file || figure->gathered->settings.n > 0))
                 instance.gathered = figure->gathered;
         if (figure && !figure->wrong && figure->sizing.page_size_bytes == planned->page_size_bytes)
                 instance.sizing = &figure->sizing;
@@ -323,14 +74,6 @@ static void run_row(RuleRun *run) {
                         run->row->find_in_instance(run, run->instance);
                 }
         run->instance = NULL;
-}
-
-static void run_families(RuleRun *run) {
-        for (size_t i = 0; i < ARRAY_LEN(families); i++)
-                for (size_t k = 0; k < families[i]->n; k++) {
-                        run->row = &families[i]->rows[k];
-                        run_row(run);
-                }
 }
 
 static bool is_mistake(const Finding *finding) {
@@ -362,15 +105,16 @@ Findings rules_judge(Arena *arena, const RuleInput *input) {
         RuleRun run = {
                 .arena = arena, .input = input, .instances = instances, .findings = &findings};
 
-        VEC_FOREACH(problem, &input->problems->list) {
-                Diag found = printable_diag(arena, problem);
-
-                add_finding(arena, input->config, &found, &findings);
-        }
+        VEC_FOREACH(problem, &input->problems->list)
+                rule_add_problem(&run, problem);
         for (size_t i = 0; i < input->config->n_instances; i++)
                 if (!input->config->instances[i].refusal)
                         instances[run.n_instances++] = make_instance(input, i);
-        run_families(&run);
+        for (size_t i = 0; i < ARRAY_LEN(families); i++)
+                for (size_t k = 0; k < families[i]->n; k++) {
+                        run.row = &families[i]->rows[k];
+                        run_row(&run);
+                }
         sort_findings(arena, &findings);
         return findings;
 }

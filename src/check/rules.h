@@ -12,7 +12,7 @@
 #include "check/conflict.h"
 #include "check/host_facts.h"
 #include "model/rule.h"
-#include "status/holders.h"
+#include "status/page_users.h"
 
 /* An instance with all that is known about it. */
 typedef struct RuleInstance {
@@ -22,7 +22,7 @@ typedef struct RuleInstance {
         const Gathered *gathered; /* its product's own settings as they are now; NULL: not known */
         const Sizing *sizing;     /* what they need in pages of the planned size; NULL: not known */
         /* What its unit holds of that page size; NULL: nothing was seen. */
-        const Holder *holder;
+        const PageUser *page_user;
 } RuleInstance;
 
 typedef struct RuleInput {
@@ -32,10 +32,10 @@ typedef struct RuleInput {
         const ThpPlan *thp;
         const Figures *figures;      /* of all instances that can be asked */
         const HostFacts *facts;      /* of the same configuration, as it will be once applied */
-        const Holders *holders;      /* NULL: nobody has looked */
-        const Culprits *culprits;    /* NULL: likewise */
-        const KernelLine *boot_line; /* the running kernel's; NULL: not known */
-        const Diags *problems;       /* what was found by others, to be shown among the rest */
+        const PageUsers *page_users; /* NULL: nobody has looked */
+        const SettingSources *setting_sources; /* NULL: likewise */
+        const KernelLine *boot_line;           /* the running kernel's; NULL: not known */
+        const Diags *problems; /* what was found by others, to be shown among the rest */
 } RuleInput;
 
 typedef struct Finding {

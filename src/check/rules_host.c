@@ -5,9 +5,9 @@
  * memory_hugetlb_accounting, systemd.exec(5), systemd.resource-control(5), logind.conf(5). */
 
 #include "base/text.h"
-#include "check/rules_rows.h"
+#include "check/rule_run.h"
 #include "model/names.h"
-#include "units/fence.h"
+#include "units/hugetlb_limit.h"
 
 #include <string.h>
 
@@ -40,14 +40,13 @@ static void add_exceeded(RuleRun *run, const Node *node, uint64_t memory) {
         }
         if (n < 2 || sum <= memory || largest > memory)
                 return;
-        rule_add(run,
-                 &(Diag){.text = arena_printf(
-                                 run->arena, "%s has %s, and %zu instances want %s of it: %s",
-                                 node ? arena_printf(run->arena, "node %u", node->id) : "the host",
-                                 format_size(run->arena, memory), n, format_size(run->arena, sum),
-                                 text_string(&names)),
-                         .remedy = node ? "move one to another node by Nodes=, or make one smaller"
-                                        : "make one smaller, or move it to another host"});
+        rule_tell(run, (Diag){},
+                  node ? "move one to another node by Nodes=, or make one smaller"
+                       : "make one smaller, or move it to another host",
+                  "%s has %s, and %zu instances want %s of it: %s",
+                  node ? arena_printf(run->arena, "node %u", node->id) : "the host",
+                  format_size(run->arena, memory), n, format_size(run->arena, sum),
+                  text_string(&names));
 }
 
 static void find_exceeded(RuleRun *run) {
@@ -79,7 +78,7 @@ static const UnitAssignment *find_mask(const UnitFacts *unit, Arena *arena, IdSe
                 mask = unit_file_find(unit->file, "Service", "NUMAMask");
         if (!mask)
                 return NULL;
-        /* systemd separates by blanks too. */
+        /* systemd separates by whitespace too. */
         char *list = arena_strdup(arena, mask->value);
 
         for (char *c = list; *c; c++)
@@ -87,29 +86,21 @@ static const UnitAssignment *find_mask(const UnitFacts *unit, Arena *arena, IdSe
         return id_set_parse(list, ret) == 0 ? mask : NULL;
 }
 
-static uint64_t granted_on(const PlanInstance *planned, const IdSet *nodes) {
-        uint64_t pages = 0;
-
-        for (size_t i = 0; i < planned->n_grants; i++)
-                if (id_set_has(nodes, planned->grants[i].node))
-                        pages += planned->grants[i].pages;
-        return pages;
-}
-
 static void add_policy(RuleRun *run, const RuleInstance *instance, const IdSet *nodes, Diag diag) {
-        uint64_t there = granted_on(instance->planned, nodes);
+        uint64_t there = 0;
 
+        for (size_t i = 0; i < instance->planned->n_grants; i++)
+                if (id_set_has(nodes, instance->planned->grants[i].node))
+                        there += instance->planned->grants[i].pages;
         if (there >= instance->planned->pages_granted)
                 return;
-        diag.text = arena_printf(
-                run->arena,
+        rule_tell(
+                run, diag,
+                arena_printf(run->arena, "write Nodes=%s in %s, or let the unit use all nodes",
+                             id_set_format(run->arena, nodes), instance->config->file),
                 "%s may use memory of node %s only, where %s of its %s are: it starts, and later dies by SIGBUS or reports 'could not read block'",
                 instance->config->unit, id_set_format(run->arena, nodes),
                 format_count(run->arena, there), rule_planned_pages(run->arena, instance));
-        diag.remedy = arena_printf(run->arena,
-                                   "write Nodes=%s in %s, or let the unit use all nodes",
-                                   id_set_format(run->arena, nodes), instance->config->file);
-        rule_add(run, &diag);
 }
 
 static void find_policy(RuleRun *run, const RuleInstance *instance) {
@@ -130,14 +121,16 @@ static void find_policy(RuleRun *run, const RuleInstance *instance) {
 
 /* ---- how much the unit may have ---- */
 
-/* Ours is put up anew at each start; rules of their own see to it. */
-static bool is_own_fence(const RuleRun *run, const UnitFacts *unit, const GroupLimit *limit) {
-        return fence_wish(run->input->config, unit->name) != TRI_NO &&
-               text_equals(limit->file,
-                           fence_path(run->arena,
-                                      arena_printf(run->arena, "%s%s", run->input->facts->hierarchy,
-                                                   unit->group),
-                                      limit->page_size_bytes));
+/* Ours is set anew at each start; rules of their own see to it. */
+static bool is_own_hugetlb_limit(const RuleRun *run, const UnitFacts *unit,
+                                 const GroupLimit *limit) {
+        return hugetlb_limit_preference(run->input->config, unit->name) != TRI_NO &&
+               text_equals(
+                       limit->file,
+                       hugetlb_limit_path(run->arena,
+                                          arena_printf(run->arena, "%s%s",
+                                                       run->input->facts->hierarchy, unit->group),
+                                          limit->page_size_bytes));
 }
 
 static void find_group_max(RuleRun *run, const RuleInstance *instance) {
@@ -147,20 +140,17 @@ static void find_group_max(RuleRun *run, const RuleInstance *instance) {
                 return;
         VEC_FOREACH(limit, &unit->limits) {
                 if (limit->page_size_bytes != instance->planned->page_size_bytes ||
-                    limit->bytes >= rule_planned_bytes(instance) || is_own_fence(run, unit, limit))
+                    limit->bytes >= rule_planned_bytes(instance) ||
+                    is_own_hugetlb_limit(run, unit, limit))
                         continue;
                 bool is_reservation = text_ends_with(limit->file, ".rsvd.max");
 
-                rule_add(run,
-                         &(Diag){.file = limit->file,
-                                 .text = arena_printf(
-                                         run->arena, "allows %s of huge pages, and %s needs %s: %s",
-                                         format_size(run->arena, limit->bytes),
-                                         instance->config->name,
-                                         rule_planned_pages(run->arena, instance),
-                                         is_reservation ? "it does not start (ENOMEM)"
-                                                        : "it starts, and dies by SIGBUS later"),
-                                 .remedy = "raise the limit, or write max into it"});
+                rule_tell(run, (Diag){.file = limit->file}, "raise the limit, or write max into it",
+                          "allows %s of huge pages, and %s needs %s: %s",
+                          format_size(run->arena, limit->bytes), instance->config->name,
+                          rule_planned_pages(run->arena, instance),
+                          is_reservation ? "it does not start (ENOMEM)"
+                                         : "it starts, and dies by SIGBUS later");
         }
 }
 
@@ -207,17 +197,16 @@ static bool add_memory_max(RuleRun *run, const RuleInstance *instance, const cha
 
         if (bytes >= tenants.bytes)
                 return false;
-        diag.text = arena_printf(
-                run->arena,
-                "%s may have %s, and the huge pages of %s alone are %s; " MEMORY_LIMIT_LIVELOCK,
-                whose, format_size(run->arena, bytes), tenants.names,
-                format_size(run->arena, tenants.bytes));
-        diag.remedy = arena_printf(run->arena,
-                                   "raise it to %s and what its processes need besides, or take it "
-                                   "off",
-                                   format_size(run->arena, tenants.bytes));
         if (instance == tenants.first)
-                rule_add(run, &diag);
+                rule_tell(
+                        run, diag,
+                        arena_printf(run->arena,
+                                     "raise it to %s and what its processes need besides, or "
+                                     "take it off",
+                                     format_size(run->arena, tenants.bytes)),
+                        "%s may have %s, and the huge pages of %s alone are %s; " MEMORY_LIMIT_LIVELOCK,
+                        whose, format_size(run->arena, bytes), tenants.names,
+                        format_size(run->arena, tenants.bytes));
         return true;
 }
 
@@ -268,7 +257,7 @@ static void find_memory_max(RuleRun *run, const RuleInstance *instance) {
 
 /* What today's settings need at least, with a word in front where that is not exact. An upper bound is
  * above what a server has said of itself and proves nothing; what proves something is that the same
- * rule asked for less when that was learned, or else what the largest part takes alone. */
+ * rule asked for less when that was learned, or else what the settings give alone. */
 static uint64_t needed_today(const RuleInstance *instance, uint64_t known, const char **ret_word) {
         const Learned *learned = &instance->config->learned;
         const Sizing *sizing = instance->sizing;
@@ -282,7 +271,13 @@ static uint64_t needed_today(const RuleInstance *instance, uint64_t known, const
                 return add_saturated(known, sub_floored(sizing->pages, by_rule));
         }
         *ret_word = "more than ";
-        return div_round_up(rule_step_bytes(instance, "shared_buffers"), sizing->page_size_bytes);
+        /* What settings give as it is taken, without a formula that estimates what follows from it. */
+        uint64_t bytes = 0;
+
+        VEC_FOREACH(step, &sizing->steps)
+                if (!step->formula)
+                        bytes = add_saturated(bytes, step->bytes);
+        return div_round_up(bytes, sizing->page_size_bytes);
 }
 
 static void find_stale(RuleRun *run, const RuleInstance *instance) {
@@ -297,17 +292,13 @@ static void find_stale(RuleRun *run, const RuleInstance *instance) {
 
         if (known == 0 || needed <= known)
                 return;
-        rule_add(
-                run,
-                &(Diag){.file = instance->config->file,
-                        .text = arena_printf(
-                                run->arena,
-                                "%s was learned to need %s, and its settings have changed since: %s%s. The next boot reserves too few, and its gate has to find the rest in used memory",
-                                instance->config->name,
-                                rule_pages(run->arena, known, sizing->page_size_bytes), word,
-                                format_count(run->arena, needed)),
-                        .remedy =
-                                "restart it before the next reboot: its gate keeps the new size"});
+        rule_tell(
+                run, (Diag){.file = instance->config->file},
+                "restart it before the next reboot: its gate keeps the new size",
+                "%s was learned to need %s, and its settings have changed since: %s%s. The next boot reserves too few, and its gate has to find the rest in used memory",
+                instance->config->name,
+                format_page_count_and_size(run->arena, known, sizing->page_size_bytes), word,
+                format_count(run->arena, needed));
 }
 
 /* ---- logins ---- */
@@ -321,22 +312,19 @@ static void find_remove_ipc(RuleRun *run, const RuleInstance *instance) {
         if (facts->remove_ipc == TRI_NO || !owner->has_ids || owner->uid < 1000 ||
             !(rule_uses_sysv(instance) || text_equals(name, "postgresql")))
                 return;
-        rule_add(
+        rule_tell(
                 run,
-                &(Diag){.file = facts->remove_ipc == TRI_YES ? facts->remove_ipc_origin.file
-                                                             : "/etc/systemd/logind.conf",
-                        .line = facts->remove_ipc_origin.line,
-                        .key = "RemoveIPC",
-                        .text = arena_printf(
-                                run->arena,
-                                "%s: when the last login of %s (uid %" PRIu64
-                                ", no system user) ends, logind removes the shared memory and semaphores of a running %s%s",
-                                instance->config->name, owner->name, owner->uid,
-                                instance->config->engine->title,
-                                facts->remove_ipc == TRI_YES
-                                        ? ""
-                                        : ": RemoveIPC=yes is systemd's default, some distributions have no"),
-                        .remedy = "write RemoveIPC=no, then restart systemd-logind"});
+                (Diag){.file = facts->remove_ipc == TRI_YES ? facts->remove_ipc_origin.file
+                                                            : "/etc/systemd/logind.conf",
+                       .line = facts->remove_ipc_origin.line,
+                       .key = "RemoveIPC"},
+                "write RemoveIPC=no, then restart systemd-logind",
+                "%s: when the last login of %s (uid %" PRIu64
+                ", no system user) ends, logind removes the shared memory and semaphores of a running %s%s",
+                instance->config->name, owner->name, owner->uid, instance->config->engine->title,
+                facts->remove_ipc == TRI_YES
+                        ? ""
+                        : ": RemoveIPC=yes is systemd's default, some distributions have no");
 }
 
 static const RuleRow rows[] = {

@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "check/kernel_args.h"
-#include "check/rules_rows.h"
+#include "check/rule_run.h"
 #include "model/names.h"
 
 #include <string.h>
@@ -27,14 +27,15 @@ static const uint64_t idle_bytes_min = 32 * MIB;
 /* Pages of a size that nobody will need once the plan is applied. */
 typedef struct Idle {
         uint64_t pages;
-        const char *where;      /* "919 on node 0, 12 on node 1" */
-        const char *command;    /* gives them back */
-        const Culprit *culprit; /* who has set one of the pools; NULL: nobody is known to */
+        const char *where;   /* "919 on node 0, 12 on node 1" */
+        const char *command; /* gives them back */
+        const SettingSource
+                *setting_source; /* who has set one of the pools; NULL: nobody is known to */
 } Idle;
 
-static bool is_of_instance(const RuleRun *run, const Holder *holder) {
-        for (size_t i = 0; holder->unit && i < run->n_instances; i++)
-                if (text_equals(run->instances[i].config->unit, holder->unit))
+static bool is_of_instance(const RuleRun *run, const PageUser *page_user) {
+        for (size_t i = 0; page_user->unit && i < run->n_instances; i++)
+                if (text_equals(run->instances[i].config->unit, page_user->unit))
                         return true;
         return false;
 }
@@ -43,16 +44,16 @@ static bool is_of_instance(const RuleRun *run, const Holder *holder) {
 static uint64_t own_used_pages(const RuleRun *run, unsigned node, uint64_t page_size_bytes) {
         uint64_t pages = 0;
 
-        if (run->input->holders)
-                VEC_FOREACH(holder, &run->input->holders->list) {
-                        if (holder->page_size_bytes != page_size_bytes ||
-                            !is_of_instance(run, holder))
+        if (run->input->page_users)
+                VEC_FOREACH(page_user, &run->input->page_users->list) {
+                        if (page_user->page_size_bytes != page_size_bytes ||
+                            !is_of_instance(run, page_user))
                                 continue;
-                        for (size_t i = 0; i < holder->n_nodes; i++)
-                                if (holder->nodes[i].node == node)
-                                        pages += holder->nodes[i].pages;
-                        if (holder->n_nodes == 0 && run->input->topology->n_nodes == 1)
-                                pages += holder->pages;
+                        for (size_t i = 0; i < page_user->n_nodes; i++)
+                                if (page_user->nodes[i].node == node)
+                                        pages += page_user->nodes[i].pages;
+                        if (page_user->n_nodes == 0 && run->input->topology->n_nodes == 1)
+                                pages += page_user->pages;
                 }
         return pages;
 }
@@ -62,12 +63,12 @@ static uint64_t others_promised_pages(const RuleRun *run, uint64_t page_size_byt
         int i = topology_page_size_index(run->input->topology, page_size_bytes);
         uint64_t pages = i < 0 ? 0 : run->input->topology->page_sizes[i].reserved_pages;
 
-        if (run->input->holders)
-                VEC_FOREACH(holder, &run->input->holders->list)
-                        if (holder->page_size_bytes == page_size_bytes &&
-                            is_of_instance(run, holder))
-                                pages = sub_floored(
-                                        pages, sub_floored(holder->mapped_pages, holder->pages));
+        if (run->input->page_users)
+                VEC_FOREACH(page_user, &run->input->page_users->list)
+                        if (page_user->page_size_bytes == page_size_bytes &&
+                            is_of_instance(run, page_user))
+                                pages = sub_floored(pages, sub_floored(page_user->mapped_pages,
+                                                                       page_user->pages));
         return pages;
 }
 
@@ -132,9 +133,9 @@ static Idle find_idle(const RuleRun *run, uint64_t page_size_bytes) {
                                                    format_count(run->arena, pages), planned->node));
                 text_printf(&command, "%secho %" PRIu64 " > %s", command.length > 0 ? "; " : "",
                             planned->to_pages - pages, pool_file(run, planned));
-                if (run->input->culprits && !idle.culprit)
-                        idle.culprit = culprit_for_pool(run->input->culprits, found, planned->node,
-                                                        page_size_bytes);
+                if (run->input->setting_sources && !idle.setting_source)
+                        idle.setting_source = setting_source_for_pool(
+                                run->input->setting_sources, found, planned->node, page_size_bytes);
         }
         idle.where = text_string(&where);
         idle.command = text_string(&command);
@@ -148,28 +149,29 @@ static bool may_be_idle(const RuleRun *run) {
 
 static void add_idle(RuleRun *run, uint64_t page_size_bytes) {
         Idle idle = find_idle(run, page_size_bytes);
-        const Culprit *culprit = idle.culprit;
+        const SettingSource *setting_source = idle.setting_source;
         Diag diag = {};
 
         if (idle.pages == 0)
                 return;
-        if (culprit)
-                diag = (Diag){.file = culprit->file, .line = culprit->line, .key = culprit->key};
-        diag.text = arena_printf(run->arena,
-                                 "%s lie idle, which no instance wants and nobody uses: %s%s",
-                                 rule_pages(run->arena, idle.pages, page_size_bytes), idle.where,
-                                 culprit ? arena_printf(run->arena, "; they come from %s",
-                                                        culprit_format(run->arena, culprit))
-                                         : "");
-        diag.remedy = arena_printf(
-                run->arena, "%sgive them back: %s",
-                !culprit ? ""
-                : culprit->source == CULPRIT_KERNEL_COMMAND_LINE
-                        ? "take the words off the kernel command line, or the next boot brings "
-                          "them again; and "
-                        : "take the line out, or they come back; and ",
-                idle.command);
-        rule_add(run, &diag);
+        if (setting_source)
+                diag = (Diag){.file = setting_source->file,
+                              .line = setting_source->line,
+                              .key = setting_source->key};
+        rule_tell(run, diag,
+                  arena_printf(
+                          run->arena, "%sgive them back: %s",
+                          !setting_source ? ""
+                          : setting_source->source == SETTING_SOURCE_KERNEL_COMMAND_LINE
+                                  ? "take the words off the kernel command line, or the next boot "
+                                    "brings them again; and "
+                                  : "take the line out, or they come back; and ",
+                          idle.command),
+                  "%s lie idle, which no instance wants and nobody uses: %s%s",
+                  format_page_count_and_size(run->arena, idle.pages, page_size_bytes), idle.where,
+                  setting_source ? arena_printf(run->arena, "; they come from %s",
+                                                setting_source_format(run->arena, setting_source))
+                                 : "");
 }
 
 /* Beyond the pool, and so in use. */
@@ -185,7 +187,8 @@ static void add_surplus(RuleRun *run, const PlanPool *planned) {
                                 run->arena,
                                 "%s on node %u are surplus: in use beyond the pool, and gone "
                                 "when whoever uses them gives them back",
-                                rule_pages(run->arena, now->surplus_pages, now->page_size_bytes),
+                                format_page_count_and_size(run->arena, now->surplus_pages,
+                                                           now->page_size_bytes),
                                 planned->node),
                         .remedy = "they need no command; where they come again, set "
                                   "vm.nr_overcommit_hugepages to 0, or describe who uses them"});
@@ -207,7 +210,8 @@ static void find_idle_pages(RuleRun *run) {
 static bool is_idle_from_boot(const RuleRun *run, uint64_t page_size_bytes) {
         Idle idle = may_be_idle(run) ? find_idle(run, page_size_bytes) : (Idle){};
 
-        return idle.culprit && idle.culprit->source == CULPRIT_KERNEL_COMMAND_LINE;
+        return idle.setting_source &&
+               idle.setting_source->source == SETTING_SOURCE_KERNEL_COMMAND_LINE;
 }
 
 static void find_boot_pages(RuleRun *run) {
@@ -222,31 +226,34 @@ static void find_boot_pages(RuleRun *run) {
                 if (wanted == 0 || (!is_kept && boot->pages <= wanted) ||
                     is_idle_from_boot(run, boot->page_size_bytes))
                         continue;
-                diag.text = arena_printf(
-                        run->arena, "the kernel reserves %s at boot, and %s %s",
-                        rule_pages(run->arena, boot->pages, boot->page_size_bytes),
+                rule_tell(
+                        run, diag,
+                        "take the words off the kernel command line: hugeplan reserves them "
+                        "early enough (for gigantic pages see hugeplanctl cmdline)",
+                        "the kernel reserves %s at boot, and %s %s",
+                        format_page_count_and_size(run->arena, boot->pages, boot->page_size_bytes),
                         is_kept ? "with ExistingPages=keep the instances get theirs on top:"
                                 : "the instances want only",
-                        rule_pages(run->arena, wanted, boot->page_size_bytes));
-                diag.remedy = "take the words off the kernel command line: hugeplan reserves them "
-                              "early enough (for gigantic pages see hugeplanctl cmdline)";
-                rule_add(run, &diag);
+                        format_page_count_and_size(run->arena, wanted, boot->page_size_bytes));
         }
 }
 
 /* ---- beyond the pools ---- */
 
 /* Who has set it to what it is, by the file of its size or, for the default one, by sysctl. */
-static const Culprit *overcommit_culprit(const RuleRun *run, const Overcommit *overcommit,
-                                         const char *path) {
-        const Culprits *culprits = run->input->culprits;
+static const SettingSource *overcommit_setting_source(const RuleRun *run,
+                                                      const Overcommit *overcommit,
+                                                      const char *path) {
+        const SettingSources *setting_sources = run->input->setting_sources;
         const char *shown = arena_printf(run->arena, "%" PRIu64, overcommit->pages);
-        const Culprit *culprit = culprits ? culprit_for_path(culprits, path, shown) : NULL;
+        const SettingSource *setting_source =
+                setting_sources ? setting_source_for_path(setting_sources, path, shown) : NULL;
 
-        if (!culprit && culprits &&
+        if (!setting_source && setting_sources &&
             overcommit->page_size_bytes == run->input->topology->default_page_size_bytes)
-                culprit = culprit_for_path(culprits, PATH_NR_OVERCOMMIT, shown);
-        return culprit;
+                setting_source =
+                        setting_source_for_path(setting_sources, PATH_NR_OVERCOMMIT, shown);
+        return setting_source;
 }
 
 static void add_overcommit(RuleRun *run, const Overcommit *overcommit) {
@@ -254,23 +261,21 @@ static void add_overcommit(RuleRun *run, const Overcommit *overcommit) {
                                         PATH_HUGEPAGES "/" NAME_HUGEPAGES_DIR "%" PRIu64
                                                        "kB/nr_overcommit_hugepages",
                                         overcommit->page_size_bytes / KIB);
-        const Culprit *culprit = overcommit_culprit(run, overcommit, path);
-        const char *source = culprit ? arena_printf(run->arena, ", because of %s",
-                                                    culprit_format(run->arena, culprit))
-                                     : "";
+        const SettingSource *setting_source = overcommit_setting_source(run, overcommit, path);
+        const char *source =
+                setting_source ? arena_printf(run->arena, ", because of %s",
+                                              setting_source_format(run->arena, setting_source))
+                               : "";
 
-        rule_add(run,
-                 &(Diag){.file = path,
-                         .text = arena_printf(
-                                 run->arena,
-                                 "programs may take %s beyond the pools%s: a database that is "
-                                 "short starts all the same, from memory that others need, and not "
-                                 "at the next boot",
-                                 rule_pages(run->arena, overcommit->pages,
-                                            overcommit->page_size_bytes),
-                                 source),
-                         .remedy = arena_printf(run->arena, "%srun: echo 0 > %s",
-                                                culprit ? "take that out, then " : "", path)});
+        rule_tell(run, (Diag){.file = path},
+                  arena_printf(run->arena, "%srun: echo 0 > %s",
+                               setting_source ? "take that out, then " : "", path),
+                  "programs may take %s beyond the pools%s: a database that is "
+                  "short starts all the same, from memory that others need, and not "
+                  "at the next boot",
+                  format_page_count_and_size(run->arena, overcommit->pages,
+                                             overcommit->page_size_bytes),
+                  source);
 }
 
 static void find_overcommit(RuleRun *run) {
@@ -289,21 +294,17 @@ static void find_unused(RuleRun *run, const RuleInstance *instance) {
         if (text_has_word(others, instance->config->engine->name) ||
             instance->planned->pages_granted == 0 || !rule_runs_without_pages(run, instance))
                 return;
-        rule_add(run,
-                 &(Diag){.file = instance->config->file,
-                         .key = "Unit",
-                         .text = arena_printf(
-                                 run->arena,
-                                 "%s has run for %s and holds none of the %s reserved for %s",
-                                 unit->name, format_duration(run->arena, unit->age_usec),
-                                 rule_planned_pages(run->arena, instance), instance->config->name),
-                         .remedy = "look into its log for why it took none; whoever starts it "
-                                   "may lack the right (ora-group, ora-memlock)"});
+        rule_tell(run, (Diag){.file = instance->config->file, .key = "Unit"},
+                  "look into its log for why it took none; whoever starts it "
+                  "may lack the right (ora-group, ora-memlock)",
+                  "%s has run for %s and holds none of the %s reserved for %s", unit->name,
+                  format_duration(run->arena, unit->age_usec),
+                  rule_planned_pages(run->arena, instance), instance->config->name);
 }
 
-static bool is_left_segment(const Holder *holder) {
-        return !holder->unit && holder->pid == 0 &&
-               text_starts_with(holder->command, HOLDER_SEGMENT);
+static bool is_left_segment(const PageUser *page_user) {
+        return !page_user->unit && page_user->pid == 0 &&
+               text_starts_with(page_user->command, PAGE_USER_SEGMENT);
 }
 
 /* Where an instance has no Unit=, there is no telling whose pages they are. */
@@ -326,64 +327,59 @@ static uint64_t planned_pool_pages(const RuleRun *run, uint64_t page_size_bytes)
         return pages;
 }
 
-bool rule_is_stranger(const RuleRun *run, const Holder *holder) {
-        return !is_of_instance(run, holder) && !is_left_segment(holder) &&
-               is_attributable(run, holder->page_size_bytes);
+bool rule_is_other_program(const RuleRun *run, const PageUser *page_user) {
+        return !is_of_instance(run, page_user) && !is_left_segment(page_user) &&
+               is_attributable(run, page_user->page_size_bytes);
 }
 
-bool rule_is_in_need(const RuleRun *run, const Holder *holder) {
-        return add_saturated(rule_wanted_pages(run, holder->page_size_bytes),
-                             holder_kept_pages(holder)) >
-               planned_pool_pages(run, holder->page_size_bytes);
+bool rule_is_in_need(const RuleRun *run, const PageUser *page_user) {
+        return add_saturated(rule_wanted_pages(run, page_user->page_size_bytes),
+                             page_user_kept_pages(page_user)) >
+               planned_pool_pages(run, page_user->page_size_bytes);
 }
 
 static void find_taken(RuleRun *run) {
-        if (!run->input->holders)
+        if (!run->input->page_users)
                 return;
-        VEC_FOREACH(holder, &run->input->holders->list) {
-                uint64_t wanted = rule_wanted_pages(run, holder->page_size_bytes);
-                uint64_t pool = planned_pool_pages(run, holder->page_size_bytes);
+        VEC_FOREACH(page_user, &run->input->page_users->list) {
+                uint64_t wanted = rule_wanted_pages(run, page_user->page_size_bytes);
+                uint64_t pool = planned_pool_pages(run, page_user->page_size_bytes);
 
-                if (wanted == 0 || !rule_is_stranger(run, holder) || !rule_is_in_need(run, holder))
+                if (wanted == 0 || !rule_is_other_program(run, page_user) ||
+                    !rule_is_in_need(run, page_user))
                         continue;
-                rule_add(
-                        run,
-                        &(Diag){.text = arena_printf(
-                                        run->arena,
-                                        "%s belong to no instance's unit, and the instances want %s; the pool is to have %s, too few for all",
-                                        holder_format(run->arena, holder),
-                                        format_count(run->arena, wanted),
-                                        format_count(run->arena, pool)),
-                                .remedy = "describe it in /etc/hugeplan.d with its Unit=, or keep "
-                                          "it from huge pages"});
+                rule_tell(
+                        run, (Diag){},
+                        "describe it in /etc/hugeplan.d with its Unit=, or keep "
+                        "it from huge pages",
+                        "%s belong to no instance's unit, and the instances want %s; the pool is to have %s, too few for all",
+                        page_user_format(run->arena, page_user), format_count(run->arena, wanted),
+                        format_count(run->arena, pool));
         }
 }
 
 static void find_left_segments(RuleRun *run) {
-        if (!run->input->holders)
+        if (!run->input->page_users)
                 return;
-        VEC_FOREACH(holder, &run->input->holders->list) {
+        VEC_FOREACH(page_user, &run->input->page_users->list) {
                 uint64_t id;
-                const char *rest =
-                        is_left_segment(holder) ? holder->command + strlen(HOLDER_SEGMENT) : NULL;
+                const char *rest = is_left_segment(page_user)
+                                           ? page_user->command + strlen(PAGE_USER_SEGMENT)
+                                           : NULL;
 
                 if (!rest || parse_u64(text_next_word(run->arena, &rest, " ,"), &id) < 0)
                         continue;
-                rule_add(
-                        run,
-                        &(Diag){.file = PATH_SYSV_SHM,
-                                .text = arena_printf(
-                                        run->arena,
-                                        "segment %" PRIu64
-                                        " has no process attached (nattch 0) and holds %s: what a database that was killed leaves behind",
-                                        id,
-                                        rule_pages(run->arena, holder_kept_pages(holder),
-                                                   holder->page_size_bytes)),
-                                .remedy = arena_printf(
-                                        run->arena,
-                                        "ipcrm -m %" PRIu64
-                                        ", once you are sure that its database is down",
-                                        id)});
+                rule_tell(
+                        run, (Diag){.file = PATH_SYSV_SHM},
+                        arena_printf(run->arena,
+                                     "ipcrm -m %" PRIu64
+                                     ", once you are sure that its database is down",
+                                     id),
+                        "segment %" PRIu64
+                        " has no process attached (nattch 0) and holds %s: what a database that was killed leaves behind",
+                        id,
+                        format_page_count_and_size(run->arena, page_user_kept_pages(page_user),
+                                                   page_user->page_size_bytes));
         }
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* Transparent huge pages against what a database wishes for. The vendors' words stand beside the
+/* Transparent huge pages against what a database asks for. The vendors' words stand beside the
  * engines; that instances disagree among themselves is found when the plan is made. */
 
 #include "base/text.h"
-#include "check/rules_rows.h"
+#include "check/rule_run.h"
 
 /* What the host will have: the plan's, or what the kernel has where nothing is touched. */
 static ThpPolicy policy_of(const RuleRun *run) {
@@ -17,56 +17,48 @@ static ThpPolicy policy_of(const RuleRun *run) {
         return policy;
 }
 
-/* Where the policy was resolved from the wishes, thp-conflict names those who lost. */
+/* Where the policy was resolved from the preferences, thp-conflict names those who lost. */
 static bool is_given(const RuleRun *run) {
         return run->input->config->host.thp != THP_AUTO;
 }
 
-static Diag wish_diag(RuleRun *run, const RuleInstance *instance, const char *harm) {
-        const char *wish = thp_policy_name(thp_wish_of(instance->config));
+static void tell_preference(RuleRun *run, const RuleInstance *instance, const char *harm,
+                            const char *remedy) {
+        const char *preference = thp_policy_name(thp_preference_of(instance->config));
 
-        return (Diag){
-                .file = instance->config->file,
-                .text = arena_printf(
-                        run->arena,
-                        "%s (%s) wants transparent huge pages '%s', and [Host] %s '%s': %s",
-                        instance->config->name, instance->config->engine->title, wish,
-                        run->input->config->host.thp == THP_KEEP ? "keeps the kernel's"
-                                                                 : "gives it",
-                        thp_policy_name(policy_of(run)), harm),
-        };
+        rule_tell(run, (Diag){.file = instance->config->file}, remedy,
+                  "%s (%s) wants transparent huge pages '%s', and [Host] %s '%s': %s",
+                  instance->config->name, instance->config->engine->title, preference,
+                  run->input->config->host.thp == THP_KEEP ? "keeps the kernel's" : "gives it",
+                  thp_policy_name(policy_of(run)), harm);
 }
 
 static void find_always(RuleRun *run) {
         for (size_t i = 0; i < run->n_instances; i++) {
                 const RuleInstance *instance = &run->instances[i];
-                ThpPolicy wish = thp_wish_of(instance->config);
+                ThpPolicy preference = thp_preference_of(instance->config);
 
                 if (!is_given(run) || policy_of(run) != THP_ALWAYS ||
-                    (wish != THP_NEVER && wish != THP_MADVISE))
+                    (preference != THP_NEVER && preference != THP_MADVISE))
                         continue;
-                Diag diag = wish_diag(
+                tell_preference(
                         run, instance,
-                        "its private memory grows, and it stalls while the kernel compacts");
-
-                diag.remedy =
-                        "write TransparentHugePages=auto in [Host], or, from systemd 260 on, MemoryTHP=disable for its unit";
-                rule_add(run, &diag);
+                        "its private memory grows, and it stalls while the kernel compacts",
+                        "write TransparentHugePages=auto in [Host], or, from systemd 260 on, MemoryTHP=disable for its unit");
         }
 }
 
 static void find_never(RuleRun *run) {
         for (size_t i = 0; i < run->n_instances; i++) {
                 const RuleInstance *instance = &run->instances[i];
-                ThpPolicy wish = thp_wish_of(instance->config), policy = policy_of(run);
+                ThpPolicy preference = thp_preference_of(instance->config), policy = policy_of(run);
 
-                if (!is_given(run) || policy == THP_AUTO || wish <= policy || wish < THP_MADVISE)
+                if (!is_given(run) || policy == THP_AUTO || preference <= policy ||
+                    preference < THP_MADVISE)
                         continue;
-                Diag diag = wish_diag(run, instance, "it gets small pages and runs slower");
-
-                diag.remedy =
-                        "write TransparentHugePages=auto in [Host], and, from systemd 260 on, MemoryTHP=disable for the units that want none";
-                rule_add(run, &diag);
+                tell_preference(
+                        run, instance, "it gets small pages and runs slower",
+                        "write TransparentHugePages=auto in [Host], and, from systemd 260 on, MemoryTHP=disable for the units that want none");
         }
 }
 

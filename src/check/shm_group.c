@@ -2,9 +2,9 @@
 #include "check/shm_group.h"
 
 #include "base/text.h"
+#include "config/instance_limits.h"
 #include "model/names.h"
 #include "model/problem.h"
-#include "plan/limits.h"
 
 static const Account *own_group(Arena *arena, const ShmGroupInput *input) {
         return account_find_group(arena, input->accounts, NAME_HUGETLB_GROUP);
@@ -15,9 +15,8 @@ uint64_t shm_group_replaced(const ShmGroupInput *input) {
         const Account *own = own_group(arena, input);
         uint64_t now = input->topology->limits.shm_group;
 
-        return own && limits_is_group_needed(input->config) && now != UINT64_MAX && now != own->id
-                       ? now
-                       : 0;
+        return own && config_needs_group(input->config) && now != UINT64_MAX && now != own->id ? now
+                                                                                               : 0;
 }
 
 /* As a login has it: without what a unit adds. */
@@ -40,11 +39,9 @@ static const char *find_losers(Arena *arena, const ShmGroupInput *input, const c
 
         for (size_t i = 0; i < input->facts->n_instances; i++) {
                 const char *name = input->facts->instances[i].owner.name;
-                bool is_known = false;
 
-                VEC_FOREACH(other, &known)
-                        is_known = is_known || text_equals(*other, name);
-                if (!name || is_known || !limits_needs_group(&input->config->instances[i]) ||
+                if (!name || source_names_have(&known, name) ||
+                    !instance_needs_group(&input->config->instances[i]) ||
                     !is_member(arena, input->accounts, name, replaced) ||
                     is_member(arena, input->accounts, name, own))
                         continue;
@@ -61,7 +58,8 @@ static const char *group_name(Arena *arena, const Accounts *accounts, uint64_t g
         return arena_printf(arena, "%" PRIu64, gid);
 }
 
-static const char *remedy_of(Arena *arena, const ShmGroupInput *input, const Culprit *culprit) {
+static const char *remedy_of(Arena *arena, const ShmGroupInput *input,
+                             const SettingSource *setting_source) {
         const char *losers = find_losers(arena, input, " ");
         Text text = text_in(arena);
 
@@ -71,8 +69,8 @@ static const char *remedy_of(Arena *arena, const ShmGroupInput *input, const Cul
         else
                 text_add(&text, "make its members members of '" NAME_HUGETLB_GROUP
                                 "', or describe their database to hugeplan; ");
-        text_add(&text, culprit ? "and delete the line, or it comes back"
-                                : "and whatever sets it must no longer do so");
+        text_add(&text, setting_source ? "and delete the line, or it comes back"
+                                       : "and whatever sets it must no longer do so");
         return text.string;
 }
 
@@ -82,8 +80,9 @@ void shm_group_judge(Arena *arena, const ShmGroupInput *input, Diags *problems) 
         if (replaced == 0)
                 return;
         const char *losers = find_losers(arena, input, ", ");
-        const Culprit *culprit = culprit_for_path(input->culprits, PATH_HUGETLB_SHM_GROUP,
-                                                  arena_printf(arena, "%" PRIu64, replaced));
+        const SettingSource *setting_source =
+                setting_source_for_path(input->setting_sources, PATH_HUGETLB_SHM_GROUP,
+                                        arena_printf(arena, "%" PRIu64, replaced));
         const char *text =
                 arena_printf(arena,
                              "vm.hugetlb_shm_group can name but one group: it is %s, and will be "
@@ -96,11 +95,12 @@ void shm_group_judge(Arena *arena, const ShmGroupInput *input, Diags *problems) 
                                                    losers)
                                     : "; who was let in by it gets no huge pages any more");
 
-        diags_add(problems, &(Diag){.severity = losers ? SEVERITY_ERROR : SEVERITY_WARNING,
-                                    .id = problem_id(PROBLEM_SHM_GROUP_REPLACED),
-                                    .file = culprit ? culprit->file : PATH_HUGETLB_SHM_GROUP,
-                                    .line = culprit ? culprit->line : 0,
-                                    .key = culprit ? culprit->key : NULL,
-                                    .text = text,
-                                    .remedy = remedy_of(arena, input, culprit)});
+        diags_add(problems,
+                  &(Diag){.severity = losers ? SEVERITY_ERROR : SEVERITY_WARNING,
+                          .id = problem_id(PROBLEM_SHM_GROUP_REPLACED),
+                          .file = setting_source ? setting_source->file : PATH_HUGETLB_SHM_GROUP,
+                          .line = setting_source ? setting_source->line : 0,
+                          .key = setting_source ? setting_source->key : NULL,
+                          .text = text,
+                          .remedy = remedy_of(arena, input, setting_source)});
 }

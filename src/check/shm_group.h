@@ -6,14 +6,14 @@
 
 #include "check/host_facts.h"
 #include "read/accounts.h"
-#include "read/culprit.h"
+#include "read/setting_source.h"
 
 typedef struct ShmGroupInput {
         const Config *config;
         const Topology *topology; /* the group as it is */
         const HostFacts *facts;   /* who owns the instances */
         const Accounts *accounts;
-        const Culprits *culprits;
+        const SettingSources *setting_sources;
 } ShmGroupInput;
 
 /* The group that the plan replaces; 0: none. */

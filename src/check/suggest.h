@@ -7,19 +7,7 @@
  * today stands beside it as a comment. */
 
 #include "demand/figures.h"
-
-/* What is looked at of a process: who wrote it may lie, so names and arguments are only ever used to
- * find files, and are checked before they are written down. */
-typedef struct RunningProcess {
-        uint64_t pid;
-        uint64_t uid;          /* who runs it; UINT64_MAX: not known */
-        const char *command;   /* the kernel's short name: "postgres" */
-        SourceNames arguments; /* as it was started; [0] is its own name for itself */
-        const char *unit;      /* of the host's manager; NULL: none */
-        uint64_t peak_bytes;   /* VmPeak; 0: not known */
-} RunningProcess;
-
-typedef VEC(RunningProcess) RunningProcesses;
+#include "engines/finder.h"
 
 typedef struct SuggestInput {
         const Config *config;

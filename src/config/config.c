@@ -43,6 +43,23 @@ const char *shortage_name(Shortage shortage) {
         return names[shortage];
 }
 
+uint64_t instance_memory_bytes(const InstanceConfig *instance) {
+        uint64_t sum = 0;
+
+        if (instance->memory_kind == MEMORY_BYTES)
+                return instance->memory_bytes;
+        for (size_t i = 0; i < instance->n_node_memory; i++)
+                sum = add_saturated(sum, instance->node_memory[i].bytes);
+        return sum;
+}
+
+bool instance_is_learning(const InstanceConfig *instance) {
+        const Engine *engine = instance->engine;
+
+        return !instance->refusal && (instance->memory_kind == MEMORY_AUTO ||
+                                      (engine->asks_version && !engine->reserves));
+}
+
 const ConfigOrigin *config_find_origin(const InstanceConfig *instance, const char *key) {
         VEC_FOREACH(origin, &instance->origins)
                 if (text_equals(origin->key, key))

@@ -111,7 +111,7 @@ typedef struct Learned {
         PageCounts by_rule;
         const char *version; /* of the server that was asked; NULL: not known */
         bool is_exact;       /* the server said so itself */
-        ThpPolicy thp;       /* the wish of that version; THP_AUTO: none */
+        ThpPolicy thp;       /* the preference of that version; THP_AUTO: none */
 } Learned;
 
 enum { PAGE_SIZES_MAX = 8, PRIORITY_MAX = 100, PRIORITY_DEFAULT = 50 };
@@ -162,6 +162,13 @@ typedef struct Config {
 } Config;
 
 const InstanceConfig *config_find(const Config *config, const char *name);
+
+/* What Memory= or NodeMemory= ask for, in bytes; 0: neither is given. */
+uint64_t instance_memory_bytes(const InstanceConfig *instance);
+
+/* Whether there is something to be learned about INSTANCE: its size, or the version that decides what
+ * it wants of transparent huge pages. */
+bool instance_is_learning(const InstanceConfig *instance);
 
 /* The last line that set KEY ("Mount"); NULL where none did. */
 const ConfigOrigin *config_find_origin(const InstanceConfig *instance, const char *key);

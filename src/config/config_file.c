@@ -43,7 +43,7 @@ static void refuse_line(Reader *reader, const char *key, const char *text, const
                                    .remedy = remedy});
 }
 
-/* The next physical line without its end, blanks around it taken off; NULL at the end of the file.
+/* The next physical line without its end, whitespace around it taken off; NULL at the end of the file.
  * A line that cannot be used is refused and comes back empty. */
 static char *next_line(Reader *reader) {
         if (reader->at == reader->end)

@@ -33,6 +33,9 @@ typedef struct ConfigKey {
 extern const ConfigKey config_keys[];
 extern const size_t n_config_keys;
 
+/* Keys of the user's own mean nothing, but those in our own record are ours. */
+void config_keys_note_learned(KeyTarget *target, const Assignment *assignment);
+
 /* Sets every key of SECTION to its default. */
 void config_keys_set_defaults(KeyTarget *target, Section section);
 

@@ -58,37 +58,44 @@ typedef struct Mistake {
         const char *remedy;
 } Mistake;
 
+static Mistake reserves_nothing(Arena *arena, const InstanceConfig *instance, const char *key,
+                                const char *remedy) {
+        return (Mistake){
+                key, arena_printf(arena, "%s uses no reserved huge pages", instance->engine->title),
+                remedy};
+}
+
 static bool find_memory_mistake(Arena *arena, const InstanceConfig *instance, Mistake *ret) {
         bool has_memory = instance->memory_kind != MEMORY_UNSET;
+        bool is_auto = instance->memory_kind == MEMORY_AUTO;
+        bool has_pages = instance->pages.n > 0, has_parts = instance->n_node_memory > 0;
 
         if (!instance->engine->reserves) {
-                *ret = (Mistake){"Engine",
-                                 arena_printf(arena, "%s uses no reserved huge pages",
+                if (!has_memory && !has_pages && !has_parts)
+                        return false;
+                *ret = reserves_nothing(arena, instance, "Engine",
+                                        "leave Memory=, Pages= and NodeMemory= out");
+        } else if (is_auto && !instance->engine->has_auto)
+                *ret = (Mistake){"Memory",
+                                 arena_printf(arena, "'auto': %s cannot be asked how much it needs",
                                               instance->engine->title),
-                                 "leave Memory=, Pages= and NodeMemory= out"};
-                return has_memory || instance->pages.n > 0 || instance->n_node_memory > 0;
-        }
-        *ret = (Mistake){"Memory",
-                         arena_printf(arena, "'auto': %s cannot be asked how much it needs",
-                                      instance->engine->title),
-                         "give the size by Memory=, or the number by Pages="};
-        if (instance->memory_kind == MEMORY_AUTO && !instance->engine->gather)
-                return true;
-        *ret = (Mistake){"NodeMemory", "Memory=auto finds the size, and NodeMemory= gives it",
-                         "keep one of the two; Nodes= says where the pages may lie"};
-        if (instance->memory_kind == MEMORY_AUTO && instance->n_node_memory > 0)
-                return true;
-        *ret = (Mistake){"Pages", "the size is given twice, by Memory= and by Pages=",
-                         "keep one of the two"};
-        if (has_memory && instance->pages.n > 0)
-                return true;
-        *ret = (Mistake){"NodeMemory", "Pages= cannot be split by sizes",
-                         "give the sizes by NodeMemory= alone, or use Pages= with Nodes="};
-        if (instance->n_node_memory > 0 && instance->pages.n > 0)
-                return true;
-        *ret = (Mistake){NULL, "nothing says how much memory it needs",
-                         "add Memory= with a size, or Pages= with a number"};
-        return !has_memory && instance->pages.n == 0 && instance->n_node_memory == 0;
+                                 "give the size by Memory=, or the number by Pages="};
+        else if (is_auto && has_parts)
+                *ret = (Mistake){"NodeMemory",
+                                 "Memory=auto finds the size, and NodeMemory= gives it",
+                                 "keep one of the two; Nodes= says where the pages may lie"};
+        else if (has_memory && has_pages)
+                *ret = (Mistake){"Pages", "the size is given twice, by Memory= and by Pages=",
+                                 "keep one of the two"};
+        else if (has_parts && has_pages)
+                *ret = (Mistake){"NodeMemory", "Pages= cannot be split by sizes",
+                                 "give the sizes by NodeMemory= alone, or use Pages= with Nodes="};
+        else if (!has_memory && !has_pages && !has_parts)
+                *ret = (Mistake){NULL, "nothing says how much memory it needs",
+                                 "add Memory= with a size, or Pages= with a number"};
+        else
+                return false;
+        return true;
 }
 
 static bool find_split_mistake(Arena *arena, const InstanceConfig *instance, Mistake *ret) {
@@ -118,27 +125,28 @@ static bool find_split_mistake(Arena *arena, const InstanceConfig *instance, Mis
 
 static bool find_placement_mistake(Arena *arena, const InstanceConfig *instance, Mistake *ret) {
         (void) arena;
+        if (instance->placement != PLACEMENT_BIND || instance->has_nodes ||
+            instance->n_node_memory > 0)
+                return false;
         *ret = (Mistake){"Placement", "'bind' needs to know the nodes",
                          "name them by Nodes= or NodeMemory="};
-        return instance->placement == PLACEMENT_BIND && !instance->has_nodes &&
-               instance->n_node_memory == 0;
+        return true;
 }
 
 static bool find_mount_mistake(Arena *arena, const InstanceConfig *instance, Mistake *ret) {
         const MountConfig *mount = instance->mount;
 
-        *ret = (Mistake){"SharedMemory", "'hugetlbfs' needs a mount", "add Mount= with a path"};
-        if (!mount)
-                return instance->shared_memory == SHARED_MEMORY_HUGETLBFS;
-        *ret = (Mistake){
-                "Mount",
-                arena_printf(arena, "%s uses no reserved huge pages", instance->engine->title),
-                "leave Mount= out"};
-        if (!instance->engine->reserves)
-                return true;
-        *ret = (Mistake){"Mount", "nothing says who owns it",
-                         "add owner=USER to it, or give User="};
-        return !mount->user && !instance->user && !instance->engine->default_user;
+        if (!mount && instance->shared_memory == SHARED_MEMORY_HUGETLBFS)
+                *ret = (Mistake){"SharedMemory", "'hugetlbfs' needs a mount",
+                                 "add Mount= with a path"};
+        else if (mount && !instance->engine->reserves)
+                *ret = reserves_nothing(arena, instance, "Mount", "leave Mount= out");
+        else if (mount && !mount->user && !instance->user && !instance->engine->default_user)
+                *ret = (Mistake){"Mount", "nothing says who owns it",
+                                 "add owner=USER to it, or give User="};
+        else
+                return false;
+        return true;
 }
 
 /* ---- assembling ---- */
@@ -201,20 +209,6 @@ static const char *check_engine_name(const char *name) {
         return engine_find(name) ? NULL : "";
 }
 
-/* What can be kept of a refused file: name and unit, so that its gate can say why. */
-static void salvage_refused(InstanceConfig *instance, const ParsedFile *parsed) {
-        const char *name = salvage(parsed, "Name", name_check_instance);
-        const char *unit = salvage(parsed, "Unit", name_check_unit);
-        const char *engine = salvage(parsed, "Engine", check_engine_name);
-
-        if (name)
-                instance->name = name;
-        if (engine)
-                instance->engine = engine_find(engine);
-        if (unit)
-                instance->unit = unit;
-}
-
 static bool is_learned(const ParsedFile *parsed) {
         return parsed->file->extends && text_equals(parsed->file->name, NAME_LEARNED);
 }
@@ -236,7 +230,17 @@ static void apply_file(Assembler *assembler, InstanceConfig *instance, ParsedFil
         }
         if (!instance->refusal)
                 instance->refusal = parsed->refusal;
-        salvage_refused(instance, parsed);
+        /* What can be kept of a refused file: name and unit, so that its gate can say why. */
+        const char *name = salvage(parsed, "Name", name_check_instance);
+        const char *unit = salvage(parsed, "Unit", name_check_unit);
+        const char *engine = salvage(parsed, "Engine", check_engine_name);
+
+        if (name)
+                instance->name = name;
+        if (engine)
+                instance->engine = engine_find(engine);
+        if (unit)
+                instance->unit = unit;
 }
 
 static void apply_extensions(Assembler *assembler, InstanceConfig *instance,
@@ -326,12 +330,6 @@ static bool is_instance_file(const Assembler *assembler, const ParsedFile *parse
                is_extended_to_instance(assembler, parsed);
 }
 
-/* Nothing says how much it needs, and the engine can find out. */
-static bool is_automatic(const InstanceConfig *instance) {
-        return instance->engine->gather && instance->memory_kind == MEMORY_UNSET &&
-               instance->pages.n == 0 && instance->n_node_memory == 0;
-}
-
 static void assemble_instance(Assembler *assembler, ParsedFile *parsed) {
         Arena *arena = assembler->arena;
         InstanceConfig instance = {.file = parsed->file->path};
@@ -346,7 +344,9 @@ static void assemble_instance(Assembler *assembler, ParsedFile *parsed) {
                 instance.unit = instance.engine->default_unit;
         if (instance.n_page_sizes == 0)
                 instance.n_page_sizes = 1; /* 0: the default size */
-        if (is_automatic(&instance))
+        /* Nothing says how much it needs, and the engine can find out. */
+        if (instance.engine->has_auto && instance.memory_kind == MEMORY_UNSET &&
+            instance.pages.n == 0 && instance.n_node_memory == 0)
                 instance.memory_kind = MEMORY_AUTO;
 
         const char *wrong = name_check_instance(instance.name);

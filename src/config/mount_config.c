@@ -196,13 +196,13 @@ static const char *parse_option(Arena *arena, const char *word, MountConfig *mou
 }
 
 const char *mount_config_parse(Arena *arena, const char *value, MountConfig *ret) {
-        static const char blanks[] = " \t";
+        static const char whitespace[] = " \t";
         MountConfig mount = {.mode = MODE_DEFAULT};
         bool has_option[ARRAY_LEN(options)] = {};
-        char *word = text_next_word(arena, &value, blanks);
+        char *word = text_next_word(arena, &value, whitespace);
         const char *wrong = parse_path(arena, word ? word : "", &mount);
 
-        while (!wrong && (word = text_next_word(arena, &value, blanks)))
+        while (!wrong && (word = text_next_word(arena, &value, whitespace)))
                 wrong = parse_option(arena, word, &mount, has_option);
         if (!wrong && mount.size_bytes > 0 && mount.min_size_bytes > mount.size_bytes)
                 wrong = "min_size= is more than size=";

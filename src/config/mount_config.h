@@ -3,7 +3,7 @@
 
 /* Mount=: "PATH [mode=0770] [owner=USER[:GROUP]] [size=SIZE] [min_size=SIZE]".
  *
- * The path comes to stand in unit files, where specifiers, quotes, backslashes and blanks have a
+ * The path comes to stand in unit files, where specifiers, quotes, backslashes and whitespace have a
  * meaning. None of them is needed for a mount point, so a path that has one is refused, and what is
  * left is written as it is. Refused too are places whose loss would cost more than a database:
  * the system's own, and those that services see a private copy of. */

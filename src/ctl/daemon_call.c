@@ -3,11 +3,11 @@
 
 #include "base/memory.h"
 #include "base/size.h"
-#include "host/clock.h"
 #include "ipc/manager_interface.h"
 #include "ipc/varlink_client.h"
 #include "model/names.h"
 #include "render/status_json.h"
+#include "runtime/deadline.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -93,7 +93,7 @@ static int next_reply(DaemonCall *call, uint64_t limit_usec, json_t **ret_parame
 int daemon_await(DaemonCall *call, uint64_t deadline_usec, json_t **ret_parameters,
                  char **ret_error_name) {
         for (;;) {
-                uint64_t left_usec = sub_floored(deadline_usec, clock_now_usec());
+                uint64_t left_usec = deadline_left_usec(deadline_usec);
                 int r = next_reply(call, MIN(left_usec, call->patience_usec), ret_parameters,
                                    ret_error_name);
 
@@ -111,7 +111,7 @@ int daemon_await(DaemonCall *call, uint64_t deadline_usec, json_t **ret_paramete
 int daemon_call(Command *command, const char *method, json_t *parameters, uint64_t timeout_usec,
                 json_t **ret_parameters, char **ret_error_name) {
         CLEANUP(daemon_endp) DaemonCall *call = NULL;
-        uint64_t deadline_usec = add_saturated(clock_now_usec(), timeout_usec);
+        uint64_t deadline_usec = deadline_in(timeout_usec);
         int r = daemon_begin(command, method, parameters, false, &call);
 
         if (r == 0)
@@ -120,7 +120,7 @@ int daemon_call(Command *command, const char *method, json_t *parameters, uint64
 }
 
 bool daemon_pause(uint64_t *pause_usec, uint64_t deadline_usec) {
-        uint64_t left_usec = sub_floored(deadline_usec, clock_now_usec());
+        uint64_t left_usec = deadline_left_usec(deadline_usec);
 
         if (left_usec == 0)
                 return false;
@@ -132,11 +132,11 @@ bool daemon_pause(uint64_t *pause_usec, uint64_t deadline_usec) {
 
 int daemon_ask(Command *command, const char *method, uint64_t timeout_usec, json_t **ret_parameters,
                char **ret_error_name) {
-        uint64_t deadline_usec = add_saturated(clock_now_usec(), timeout_usec), pause_usec = 0;
+        uint64_t deadline_usec = deadline_in(timeout_usec), pause_usec = 0;
         int r;
 
         do
-                r = daemon_call(command, method, NULL, sub_floored(deadline_usec, clock_now_usec()),
+                r = daemon_call(command, method, NULL, deadline_left_usec(deadline_usec),
                                 ret_parameters, ret_error_name);
         while (r == -ECONNRESET && daemon_pause(&pause_usec, deadline_usec));
         return r;

@@ -3,9 +3,9 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "ctl/verbs.h"
-#include "host/environment.h"
-#include "host/log.h"
 #include "model/exit_code.h"
+#include "runtime/environment.h"
+#include "runtime/log.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -55,7 +55,7 @@ static void print_help(void) {
              "  --no-pager               accepted; nothing is ever paged\n"
              "  --help, --version\n"
              "\n"
-             "Exit codes: 0 as wished; 1 failed or refused; 2 wrong usage; 3 not (all) ready, the plan\n"
+             "Exit codes: 0 done; 1 failed or refused; 2 wrong usage; 3 not (all) ready, the plan\n"
              "differs from the host, or the reload is refused; 4 no such instance; 75 timed out.\n"
              "See hugeplanctl(1), hugeplan.d(5), hugepland(8).");
 }
@@ -186,7 +186,7 @@ static const Verb *find_verb(const char *name) {
 /* A draft that is not there would be a plan of today's files, taken for another one. */
 static int open_draft(Command *command, const Verb *verb) {
         if (!command->draft)
-                return EXIT_AS_WISHED;
+                return EXIT_DONE;
         if (!verb->takes_draft) {
                 log_line(LOG_ERR, "--draft: '%s' takes none; it is for %s", verb->name,
                          draft_verbs(command->arena));
@@ -197,7 +197,7 @@ static int open_draft(Command *command, const Verb *verb) {
                 log_line(LOG_ERR, "--draft: %s is no directory", command->draft);
                 return EXIT_FAILED;
         }
-        return EXIT_AS_WISHED;
+        return EXIT_DONE;
 }
 
 /* What could not be read is not empty: what was made of the rest is no success. */
@@ -207,7 +207,7 @@ static int judge_reading(const Command *command, const Verb *verb, int code) {
         if (fault.error == 0 || verb->is_gate)
                 return code;
         log_line(LOG_ERR, "%s cannot be read: %s", fault.path, strerror(-fault.error));
-        return code == EXIT_AS_WISHED || code == EXIT_NOT_READY ? EXIT_FAILED : code;
+        return code == EXIT_DONE || code == EXIT_NOT_READY ? EXIT_FAILED : code;
 }
 
 static int run_verb(Command *command, const char *name) {
@@ -223,7 +223,7 @@ static int run_verb(Command *command, const char *name) {
         }
         int code = open_draft(command, verb);
 
-        if (code == EXIT_AS_WISHED)
+        if (code == EXIT_DONE)
                 code = judge_reading(command, verb, verb->run(command));
         /* A full disk or a closed pipe must not pass for success. */
         if (fflush(stdout) == 0 && !ferror(stdout))
@@ -243,7 +243,7 @@ int main(int argc, char **argv) {
         int r = parse_options(&command, argc, argv, &root_name);
 
         if (r != 0)
-                return r > 0 ? EXIT_AS_WISHED : EXIT_USAGE;
+                return r > 0 ? EXIT_DONE : EXIT_USAGE;
         r = root_open(root_name, &root);
         if (r < 0) {
                 log_line(LOG_ERR, "cannot open the root directory %s: %s", root_name, strerror(-r));

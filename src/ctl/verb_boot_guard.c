@@ -2,12 +2,12 @@
 /* Counts boots for the boot guard; run by hugeplan-boot.service and hugeplan-boot-good.service. */
 #include "base/text.h"
 #include "ctl/verbs.h"
-#include "host/boot_guard_file.h"
-#include "host/log.h"
 #include "host/probe.h"
-#include "host/state.h"
 #include "model/exit_code.h"
 #include "model/names.h"
+#include "runtime/log.h"
+#include "state/boot_guard_file.h"
+#include "state/state.h"
 
 #include <string.h>
 
@@ -39,7 +39,7 @@ int verb_boot_guard(Command *command) {
 
         /* In a rescue shell nothing was planned: that boot neither fails nor proves anything. */
         if (kernel_command_line_is_rescue(probe_kernel_command_line(command->root, arena)))
-                return EXIT_AS_WISHED;
+                return EXIT_DONE;
         if (r < 0) {
                 log_line(LOG_ERR, "cannot read " PATH_BOOT_GUARD ": %s", strerror(-r));
                 return EXIT_FAILED;
@@ -57,5 +57,5 @@ int verb_boot_guard(Command *command) {
 
         if (r < 0)
                 log_line(LOG_ERR, "cannot write " PATH_BOOT_GUARD ": %s", strerror(-r));
-        return r < 0 ? EXIT_FAILED : EXIT_AS_WISHED;
+        return r < 0 ? EXIT_FAILED : EXIT_DONE;
 }

@@ -26,5 +26,5 @@ int verb_cat_config(Command *command) {
         }
         if (problems.list.n > 0)
                 fputs(render_problems(command->arena, &problems, &command->render), stderr);
-        return problems.list.n > 0 ? EXIT_FAILED : EXIT_AS_WISHED;
+        return problems.list.n > 0 ? EXIT_FAILED : EXIT_DONE;
 }

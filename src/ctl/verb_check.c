@@ -9,18 +9,19 @@
 #include "host/config_dirs.h"
 #include "host/host_plan_read.h"
 #include "host/host_sources.h"
-#include "host/log.h"
 #include "host/mounts.h"
+#include "host/unit_facts.h"
 #include "inspect/alert_logs.h"
-#include "inspect/culprits.h"
 #include "inspect/gather.h"
-#include "inspect/holders.h"
 #include "inspect/oracle_files.h"
+#include "inspect/page_users.h"
+#include "inspect/setting_sources.h"
 #include "model/exit_code.h"
 #include "model/names.h"
 #include "model/problem.h"
 #include "render/render_findings.h"
 #include "render/status_json.h"
+#include "runtime/log.h"
 #include "systemd/dropin_check.h"
 #include "units/unit_match.h"
 
@@ -46,7 +47,7 @@ static int check_files(Command *command) {
                 puts("No problems found.");
         else
                 fputs(render_problems(command->arena, &problems, &command->render), stdout);
-        return diags_count(&problems, SEVERITY_ERROR) > 0 ? EXIT_FAILED : EXIT_AS_WISHED;
+        return diags_count(&problems, SEVERITY_ERROR) > 0 ? EXIT_FAILED : EXIT_DONE;
 }
 
 /* ---- the host ---- */
@@ -60,28 +61,19 @@ typedef struct Check {
         HostPlan host;
         Dropins dropins;
         HostFacts *facts; /* as they will be */
-        const Culprits *culprits;
+        const SettingSources *setting_sources;
         const Sources *sources; /* as they are */
 } Check;
 
-static void add_no_unit(const InstanceConfig *config, Diags *problems) {
-        if (!config->refusal && !config->unit && config->engine->reserves)
-                diags_add(problems, &(Diag){.severity = SEVERITY_NOTICE,
-                                            .id = problem_id(PROBLEM_NO_UNIT),
-                                            .file = config->file,
-                                            .key = "Unit",
-                                            .text = "no unit waits for this reservation",
-                                            .remedy = "name the database's service in Unit="});
-}
-
-static void add_no_fence(const InstanceConfig *config, const Reason *no_fence, Diags *problems) {
-        if (!config->refusal && config->isolate == TRI_YES && no_fence->kind != REASON_NONE)
+static void add_no_hugetlb_limit(const InstanceConfig *config, const Reason *no_hugetlb_limit,
+                                 Diags *problems) {
+        if (!config->refusal && config->isolate == TRI_YES && no_hugetlb_limit->kind != REASON_NONE)
                 diags_add(problems, &(Diag){.severity = SEVERITY_ERROR,
-                                            .id = reason_id(no_fence->kind),
+                                            .id = reason_id(no_hugetlb_limit->kind),
                                             .file = config->file,
                                             .key = "Isolate",
-                                            .text = no_fence->text,
-                                            .remedy = no_fence->remedy});
+                                            .text = no_hugetlb_limit->text,
+                                            .remedy = no_hugetlb_limit->remedy});
 }
 
 /* What the files say is fine, but this host cannot give. */
@@ -90,8 +82,15 @@ static void add_shortages(const Plan *plan, const Topology *topology, Diags *pro
                 const PlanInstance *planned = &plan->instances[i];
                 const InstanceConfig *config = planned->demand->config;
 
-                add_no_unit(config, problems);
-                add_no_fence(config, &topology->no_fence, problems);
+                if (!config->refusal && !config->unit && config->engine->reserves)
+                        diags_add(problems,
+                                  &(Diag){.severity = SEVERITY_NOTICE,
+                                          .id = problem_id(PROBLEM_NO_UNIT),
+                                          .file = config->file,
+                                          .key = "Unit",
+                                          .text = "no unit waits for this reservation",
+                                          .remedy = "name the database's service in Unit="});
+                add_no_hugetlb_limit(config, &topology->no_hugetlb_limit, problems);
                 if (config->refusal || planned->reason.kind == REASON_NONE)
                         continue;
                 diags_add(problems, &(Diag){.severity = config->shortage == SHORTAGE_DEGRADE
@@ -122,7 +121,7 @@ static Figures derive_figures(Command *command, const Local *local) {
         for (size_t i = 0; i < local->config->n_instances; i++) {
                 const InstanceConfig *instance = &local->config->instances[i];
 
-                if (!instance->refusal && instance->engine->gather &&
+                if (!instance->refusal && instance->engine->has_auto &&
                     instance->memory_kind != MEMORY_AUTO)
                         figures_add(command->arena, instance, local->topology, &owner.gatherer,
                                     &figures);
@@ -143,8 +142,7 @@ static void add_gathered_problems(const Config *config, const Figures *figures, 
 }
 
 static void add_command_line(Command *command, const Local *local, Diags *problems) {
-        BootLoader loader;
-        const KernelAdvice *advice = cmdline_advise(command, local, &loader);
+        const KernelAdvice *advice = cmdline_advise(command, local);
 
         /* Why an instance has no part in it is said already. */
         VEC_FOREACH(problem, &advice->problems.list)
@@ -202,15 +200,6 @@ static void add_matches(const Check *check, Diags *problems) {
         unit_match_judge(check->arena, &match, &units, problems);
 }
 
-static void add_gates(const Check *check, Diags *problems) {
-        LoadedUnits units = list_units(check);
-
-        dropin_explain(check->command->root, check->arena, check->local.config, &units);
-        VEC_FOREACH(unit, &units)
-                if (text_equals(unit->load_state, "loaded"))
-                        loaded_unit_judge_gates(check->local.config, unit, problems);
-}
-
 /* Units that the generator has not written yet, or of another configuration: one finding for all, for
  * one command cures them. */
 static void add_unread(Arena *arena, const Diags *unread, Diags *problems) {
@@ -249,7 +238,12 @@ static void add_units(const Check *check, Diags *problems) {
                 diags_add(text_equals(problem->id, problem_id(PROBLEM_DROPIN_MISSING)) ? &unread
                                                                                        : problems,
                           problem);
-        add_gates(check, problems);
+        LoadedUnits units = list_units(check);
+
+        dropin_explain(check->command->root, check->arena, check->local.config, &units);
+        VEC_FOREACH(unit, &units)
+                if (text_equals(unit->load_state, "loaded"))
+                        loaded_unit_judge_gates(check->local.config, unit, problems);
         add_unread(check->arena, &unread, problems);
 }
 
@@ -261,14 +255,14 @@ static void add_others(const Check *check, Diags *problems) {
                 .topology = check->local.topology,
                 .facts = check->facts,
                 .accounts = &check->accounts,
-                .culprits = check->culprits,
+                .setting_sources = check->setting_sources,
         };
         const ConflictInput input = {
                 .config = check->local.config,
                 .topology = check->local.topology,
                 .plan = check->local.plan,
                 .thp = &check->host.thp,
-                .culprits = check->culprits,
+                .setting_sources = check->setting_sources,
                 .own_group = own ? own->id : 0,
                 .replaced_group = shm_group_replaced(&group),
         };
@@ -299,19 +293,7 @@ static int print_findings(Command *command, const Findings *findings) {
                 fputs(render_findings(command->arena, findings, &command->render), stdout);
         if (findings_count_mistakes(findings) > 0)
                 return EXIT_FAILED;
-        return findings_count_hurting(findings) > 0 ? EXIT_NOT_READY : EXIT_AS_WISHED;
-}
-
-/* What a plan of the host leaves unsolved; of the group that it replaces check/shm_group.h tells. */
-static HostPlan plan_host(Check *check, Diags *problems) {
-        Diags found = diags_in(check->arena);
-        HostPlan host = host_plan_read(check->command->root, check->arena, check->local.config,
-                                       check->local.plan, check->local.topology, &found);
-
-        VEC_FOREACH(problem, &found.list)
-                if (!text_equals(problem->id, problem_id(PROBLEM_SHM_GROUP_REPLACED)))
-                        diags_add(problems, problem);
-        return host;
+        return findings_count_hurting(findings) > 0 ? EXIT_NOT_READY : EXIT_DONE;
 }
 
 /* The host, read once, and as it will be. */
@@ -324,9 +306,16 @@ static void look(Check *check, Diags *problems) {
 
         check->accounts = accounts_for_limits(command->root, arena, config);
         check->figures = derive_figures(check->command, &check->local);
-        check->host = plan_host(check, problems);
+        Diags found = diags_in(arena);
+
+        check->host = host_plan_read(command->root, arena, config, check->local.plan,
+                                     check->local.topology, &found);
+        /* What it leaves unsolved; of the group that it replaces check/shm_group.h tells. */
+        VEC_FOREACH(problem, &found.list)
+                if (!text_equals(problem->id, problem_id(PROBLEM_SHM_GROUP_REPLACED)))
+                        diags_add(problems, problem);
         check->dropins = dropins_make(arena, &dropin);
-        check->culprits = culprits_find(command->root, arena, check->local.topology);
+        check->setting_sources = setting_sources_find(command->root, arena, check->local.topology);
         const HostAfterInput after = {
                 .sources = sources,
                 .config = config,
@@ -371,8 +360,8 @@ static int check_host(Command *command) {
                 .thp = &check.host.thp,
                 .figures = &check.figures,
                 .facts = check.facts,
-                .holders = holders_find(command->root, arena, local->topology),
-                .culprits = check.culprits,
+                .page_users = page_users_find(command->root, arena, local->topology),
+                .setting_sources = check.setting_sources,
                 .boot_line = kernel_line_read(arena, local->topology->kernel_command_line, NULL,
                                               local->topology),
                 .problems = &problems,

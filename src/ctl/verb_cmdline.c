@@ -3,44 +3,31 @@
  * is wrong with it now, and how it is changed with this host's boot loader. Changes nothing. */
 #include "base/table.h"
 #include "base/text.h"
-#include "check/boot_entry.h"
+#include "check/boot_steps.h"
 #include "ctl/verbs.h"
 #include "inspect/boot_loader.h"
 #include "model/exit_code.h"
 #include "render/status_json.h"
+#include "status/json_value.h"
 
 #include <stdio.h>
 
 static const struct {
-        const char *mark, *color, *title;
+        const char *mark, *color, *title, *headline;
 } verdict_looks[] = {
-        [KERNEL_LINE_NOT_NEEDED] = {"●", "\033[32m", "fine"},
-        [KERNEL_LINE_RUN_TIME] = {"●", "\033[33m", "run time"},
-        [KERNEL_LINE_SERVES] = {"●", "\033[32m", "fine"},
-        [KERNEL_LINE_REBOOT] = {"○", "\033[33m", "reboot"},
-        [KERNEL_LINE_CHANGE] = {"×", "\033[31m", "change"},
+        [KERNEL_LINE_NOT_NEEDED] = {"●", "\033[32m", "fine",
+                                    "the plan needs nothing on the kernel command line"},
+        [KERNEL_LINE_RUN_TIME] = {"●", "\033[33m", "run time",
+                                  "this kernel cannot be told on which nodes; hugeplan reserves the "
+                                  "plan's gigantic pages at run time"},
+        [KERNEL_LINE_SERVES] = {"●", "\033[32m", "fine",
+                                "the kernel command line gives the gigantic pages that the plan "
+                                "wants; they count as served"},
+        [KERNEL_LINE_CHANGE] = {"×", "\033[31m", "change",
+                                "the kernel command line does not serve the plan"},
 };
 
 /* ---- text ---- */
-
-static const char *headline(const KernelAdvice *advice) {
-        switch (advice->verdict) {
-        case KERNEL_LINE_NOT_NEEDED:
-                return "the plan needs nothing on the kernel command line";
-        case KERNEL_LINE_RUN_TIME:
-                return "this kernel cannot be told on which nodes; hugeplan reserves the plan's "
-                       "gigantic pages at run time";
-        case KERNEL_LINE_SERVES:
-                return "the kernel command line gives the gigantic pages that the plan wants; "
-                       "they count as served";
-        case KERNEL_LINE_REBOOT:
-                return "the next boot's kernel command line is as it should be; this boot's is not";
-        case KERNEL_LINE_CHANGE:
-                return *advice->wanted ? "the kernel command line does not serve the plan"
-                                       : "the kernel command line has mistakes";
-        }
-        return "";
-}
 
 static char *count_or_dash(Arena *arena, uint64_t pages) {
         return pages > 0 ? format_count(arena, pages) : arena_strdup(arena, "-");
@@ -48,14 +35,14 @@ static char *count_or_dash(Arena *arena, uint64_t pages) {
 
 static void add_pools(Text *text, const KernelAdvice *advice, bool is_colored) {
         static const TableColumn columns[] = {
-                {"NODE", TABLE_RIGHT},      {"PAGE", TABLE_RIGHT},  {"PLAN", TABLE_RIGHT},
-                {"THIS BOOT", TABLE_RIGHT}, {"FOUND", TABLE_RIGHT}, {"NEXT BOOT", TABLE_RIGHT},
+                {"NODE", TABLE_RIGHT},      {"PAGE", TABLE_RIGHT},     {"PLAN", TABLE_RIGHT},
+                {"THIS BOOT", TABLE_RIGHT}, {"EXISTING", TABLE_RIGHT},
         };
         Arena *arena = text->arena;
         Table *table = table_new(arena, columns, ARRAY_LEN(columns));
 
         VEC_FOREACH(pool, &advice->pools) {
-                if (pool->planned_pages + pool->present_pages + pool->next_pages == 0)
+                if (pool->planned_pages + pool->present_pages == 0)
                         continue;
                 table_printf(table, "%u", pool->node);
                 table_add(table, format_page_size(arena, pool->page_size_bytes));
@@ -63,9 +50,6 @@ static void add_pools(Text *text, const KernelAdvice *advice, bool is_colored) {
                 table_add_colored(table, count_or_dash(arena, pool->present_pages),
                                   pool->present_pages < pool->planned_pages ? "\033[31m" : NULL);
                 table_add(table, count_or_dash(arena, pool->found_pages));
-                table_add_colored(
-                        table, advice->next ? count_or_dash(arena, pool->next_pages) : "?",
-                        advice->next && pool->next_pages < pool->planned_pages ? "\033[31m" : NULL);
         }
         if (table_rows(table) == 0)
                 return;
@@ -73,24 +57,21 @@ static void add_pools(Text *text, const KernelAdvice *advice, bool is_colored) {
         table_print(table, text, "", is_colored);
 }
 
-static void add_line(Text *text, const char *label, const char *words) {
-        text_printf(text, "%10s: %s\n", label, !words ? "not known" : *words ? words : "-");
-}
-
 static char *render_advice(Arena *arena, const KernelAdvice *advice, const BootLoader *loader,
                            const Instructions *instructions, const RenderOptions *options) {
+        const char *headline = verdict_looks[advice->verdict].headline;
         Text text = text_in(arena);
         unsigned n = 0;
 
+        if (advice->verdict == KERNEL_LINE_CHANGE && !*advice->wanted)
+                headline = "the kernel command line has mistakes";
         text_printf(&text, options->is_colored ? "%s%s %s\033[0m" : "%s%s %s",
                     options->is_colored ? verdict_looks[advice->verdict].color : "",
                     verdict_looks[advice->verdict].mark, verdict_looks[advice->verdict].title);
-        text_printf(&text, "  %s\n", headline(advice));
+        text_printf(&text, "  %s\n", headline);
         add_pools(&text, advice, options->is_colored);
-        text_add(&text, "\n");
-        add_line(&text, "Wanted", advice->wanted);
-        add_line(&text, "This boot", advice->present);
-        add_line(&text, "Next boot", advice->next);
+        text_printf(&text, "\n%10s: %s\n", "Wanted", *advice->wanted ? advice->wanted : "-");
+        text_printf(&text, "%10s: %s\n", "This boot", *advice->present ? advice->present : "-");
         if (advice->problems.list.n > 0)
                 text_printf(&text, "\n%s", render_problems(arena, &advice->problems, options));
         if (instructions->n > 0)
@@ -104,21 +85,16 @@ static char *render_advice(Arena *arena, const KernelAdvice *advice, const BootL
 
 /* ---- JSON ---- */
 
-static json_t *integer(uint64_t n) {
-        return json_integer((json_int_t) MIN(n, (uint64_t) INT64_MAX));
-}
-
 static json_t *pools_to_json(const KernelAdvice *advice) {
         json_t *array = json_array();
 
         VEC_FOREACH(pool, &advice->pools)
                 json_array_append_new(
-                        array, json_pack("{si so so so so so}", "node", (int) pool->node,
-                                         "pageSizeBytes", integer(pool->page_size_bytes), "wanted",
-                                         integer(pool->planned_pages), "present",
-                                         integer(pool->present_pages), "next",
-                                         advice->next ? integer(pool->next_pages) : json_null(),
-                                         "found", integer(pool->found_pages)));
+                        array, json_pack("{si so so so so}", "node", (int) pool->node,
+                                         "pageSizeBytes", count_to_json(pool->page_size_bytes),
+                                         "wanted", count_to_json(pool->planned_pages), "present",
+                                         count_to_json(pool->present_pages), "existing",
+                                         count_to_json(pool->found_pages)));
         return array;
 }
 
@@ -128,11 +104,10 @@ static json_t *advice_to_json(const KernelAdvice *advice, const BootLoader *load
 
         VEC_FOREACH(instruction, instructions)
                 json_array_append_new(steps, json_string(*instruction));
-        return json_pack("{ss ss ss ss? so so ss so}", "verdict",
-                         kernel_verdict_name(advice->verdict), "wanted", advice->wanted, "present",
-                         advice->present, "next", advice->next, "pools", pools_to_json(advice),
-                         "problems", problems_to_json(&advice->problems), "bootLoader",
-                         boot_loader_name(loader->kind), "instructions", steps);
+        return json_pack("{ss ss ss so so ss so}", "verdict", kernel_verdict_name(advice->verdict),
+                         "wanted", advice->wanted, "present", advice->present, "pools",
+                         pools_to_json(advice), "problems", problems_to_json(&advice->problems),
+                         "bootLoader", boot_loader_name(loader->kind), "instructions", steps);
 }
 
 /* ---- the verb ---- */
@@ -153,14 +128,11 @@ static Plan *plan_at_boot(Command *command, const Local *local) {
         return plan_make(arena, &input);
 }
 
-KernelAdvice *cmdline_advise(Command *command, const Local *local, BootLoader *ret_loader) {
-        *ret_loader = boot_loader_find(command->root, command->arena, local->topology);
+KernelAdvice *cmdline_advise(Command *command, const Local *local) {
         const KernelArgsInput input = {
                 .config = local->config,
                 .topology = local->topology,
                 .plan = plan_at_boot(command, local),
-                .next_line = ret_loader->next_line,
-                .next_file = ret_loader->next_file,
         };
 
         return kernel_args_advise(command->arena, &input);
@@ -169,8 +141,8 @@ KernelAdvice *cmdline_advise(Command *command, const Local *local, BootLoader *r
 int verb_cmdline(Command *command) {
         Arena *arena = command->arena;
         Local local = local_load(command);
-        BootLoader loader;
-        KernelAdvice *advice = cmdline_advise(command, &local, &loader);
+        const BootLoader loader = boot_loader_find(command->root, arena, local.topology);
+        const KernelAdvice *advice = cmdline_advise(command, &local);
         Instructions instructions = boot_loader_instruct(arena, &loader, advice);
 
         if (command->json != JSON_OFF)
@@ -178,7 +150,5 @@ int verb_cmdline(Command *command) {
         else
                 fputs(render_advice(arena, advice, &loader, &instructions, &command->render),
                       stdout);
-        return advice->verdict == KERNEL_LINE_REBOOT || advice->verdict == KERNEL_LINE_CHANGE
-                       ? EXIT_NOT_READY
-                       : EXIT_AS_WISHED;
+        return advice->verdict == KERNEL_LINE_CHANGE ? EXIT_NOT_READY : EXIT_DONE;
 }

@@ -1,30 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* How an instance's size comes about: from its files and, with Memory=auto, from the database's. */
 #include "base/text.h"
-#include "ctl/learn.h"
+#include "ctl/learn/learn.h"
 #include "ctl/verbs.h"
 #include "host/mounts.h"
+#include "host/unit_facts.h"
 #include "model/exit_code.h"
 #include "model/names.h"
 #include "plan/thp_plan.h"
 #include "render/render_explain.h"
 #include "render/status_json.h"
-#include "systemd/dropin_check.h"
 #include "units/dropin.h"
 
 #include <stdio.h>
-
-static json_t *page_counts_to_json(const PageCounts *counts) {
-        json_t *list = json_array();
-
-        VEC_FOREACH(count, counts)
-                json_array_append_new(
-                        list,
-                        json_pack("{sI sI}", "pageSizeBytes",
-                                  (json_int_t) MIN(count->page_size_bytes, (uint64_t) INT64_MAX),
-                                  "pages", (json_int_t) MIN(count->pages, (uint64_t) INT64_MAX)));
-        return list;
-}
 
 static json_t *figures_to_json(const Figures *figures) {
         json_t *list = json_array();
@@ -60,9 +48,17 @@ static json_t *learned_to_json(Arena *arena, const Lesson *lesson) {
 
         if (learned->pages.n == 0)
                 return json_null();
+        json_t *list = json_array();
+
+        VEC_FOREACH(count, &learned->pages)
+                json_array_append_new(
+                        list,
+                        json_pack("{sI sI}", "pageSizeBytes",
+                                  (json_int_t) MIN(count->page_size_bytes, (uint64_t) INT64_MAX),
+                                  "pages", (json_int_t) MIN(count->pages, (uint64_t) INT64_MAX)));
         return json_pack("{ss so sb so sb}", "file", learned_path(arena, lesson->instance), "pages",
-                         page_counts_to_json(&learned->pages), "exact", learned->is_exact,
-                         "version", printable(arena, learned->version), "holds",
+                         list, "exact", learned->is_exact, "version",
+                         printable(arena, learned->version), "holds",
                          lesson_use(lesson) != LESSON_LEARN);
 }
 
@@ -90,7 +86,7 @@ static json_t *generated_to_json(const GeneratedFiles *files) {
 static json_t *explain_to_json(Arena *arena, const PlanInstance *planned, const Lesson *lesson,
                                const GeneratedFiles *files) {
         const DemandInstance *demand = planned->demand;
-        ThpPolicy wish = thp_wish_of(demand->config);
+        ThpPolicy preference = thp_preference_of(demand->config);
         json_t *inputs = json_array(), *sizes = json_array();
 
         VEC_FOREACH(origin, &demand->config->origins)
@@ -102,7 +98,7 @@ static json_t *explain_to_json(Arena *arena, const PlanInstance *planned, const 
         return json_pack("{ss ss ss so so ss? ss? ss? so so so}", "name", demand->config->name,
                          "engine", demand->config->engine->name, "file", demand->config->file,
                          "inputs", inputs, "sizes", sizes, "transparentHugePages",
-                         wish == THP_AUTO ? NULL : thp_policy_name(wish), "reason",
+                         preference == THP_AUTO ? NULL : thp_policy_name(preference), "reason",
                          planned->reason.text, "remedy", planned->reason.remedy, "found",
                          lesson ? lesson_to_json(arena, lesson) : json_null(), "learned",
                          lesson ? learned_to_json(arena, lesson) : json_null(), "generated",
@@ -147,5 +143,5 @@ int verb_explain(Command *command) {
                 fputs(render_explain(command->arena, planned, local.topology, found, &files,
                                      &command->render),
                       stdout);
-        return config->refusal ? EXIT_FAILED : EXIT_AS_WISHED;
+        return config->refusal ? EXIT_FAILED : EXIT_DONE;
 }

@@ -5,9 +5,9 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "ctl/verbs.h"
-#include "host/log.h"
 #include "inspect/gather.h"
 #include "model/exit_code.h"
+#include "runtime/log.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -28,7 +28,7 @@ static Settings read_settings(Command *command, const InstanceConfig *config,
         EngineTarget target = figures_target(config);
         Figures figures = {};
 
-        if (!config->engine->gather) {
+        if (!config->engine->has_auto) {
                 *ret_why_not = arena_printf(command->arena, "%s's files are not read",
                                             config->engine->title);
                 return (Settings){};
@@ -127,7 +127,8 @@ int verb_fit(Command *command) {
         size_t n_fitting = 0;
 
         for (size_t i = 0; i < ARRAY_LEN(rooms); i++) {
-                rooms[i].wrong = fit_setting(command->arena, config->engine, &settings,
+                rooms[i].wrong = fit_setting(command->arena, config->engine,
+                                             engine_formula(config->engine), &settings,
                                              page_size_bytes, rooms[i].pages, &rooms[i].fit);
                 n_fitting += !rooms[i].wrong;
         }
@@ -140,5 +141,5 @@ int verb_fit(Command *command) {
                 log_line(LOG_ERR, "%s: %s", name, rooms[ARRAY_LEN(rooms) - 1].wrong);
         else if (why_not)
                 log_line(LOG_NOTICE, "all other settings are taken at their defaults: %s", why_not);
-        return n_fitting > 0 ? EXIT_AS_WISHED : EXIT_FAILED;
+        return n_fitting > 0 ? EXIT_DONE : EXIT_FAILED;
 }

@@ -5,10 +5,10 @@
  * write nothing below /etc. */
 #include "base/text.h"
 #include "ctl/verbs.h"
-#include "host/log.h"
 #include "model/exit_code.h"
 #include "model/names.h"
 #include "plan/limits.h"
+#include "runtime/log.h"
 
 #include <string.h>
 
@@ -33,11 +33,11 @@ int verb_pam_limits(Command *command) {
                                &present, NULL);
 
         if (r == -ENOENT ? !text : text_equals(present, text))
-                return EXIT_AS_WISHED;
+                return EXIT_DONE;
         r = text ? write_text(command, text) : root_remove(command->root, PATH_PAM_LIMITS);
         if (r < 0) {
                 log_line(LOG_ERR, PATH_PAM_LIMITS ": %s", strerror(-r));
                 return EXIT_FAILED;
         }
-        return EXIT_AS_WISHED;
+        return EXIT_DONE;
 }

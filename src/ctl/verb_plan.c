@@ -40,5 +40,5 @@ int verb_plan(Command *command) {
                         printf("\n%s",
                                render_problems(command->arena, &problems, &command->render));
         }
-        return is_met ? EXIT_AS_WISHED : EXIT_NOT_READY;
+        return is_met ? EXIT_DONE : EXIT_NOT_READY;
 }

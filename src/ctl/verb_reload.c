@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `reload` and `release`: what has the daemon change something. */
 #include "base/text.h"
-#include "ctl/learn.h"
+#include "ctl/learn/learn.h"
 #include "ctl/verbs.h"
-#include "host/boot_guard_file.h"
-#include "host/log.h"
 #include "ipc/manager_interface.h"
 #include "model/exit_code.h"
 #include "model/names.h"
 #include "plan/changes.h"
 #include "render/render_status.h"
 #include "render/status_json.h"
+#include "runtime/log.h"
+#include "state/boot_guard_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static int print_reload(Command *command, json_t *reply) {
 
         if (command->json != JSON_OFF) {
                 print_json(command, json_incref(reply));
-                return EXIT_AS_WISHED;
+                return EXIT_DONE;
         }
         json_array_foreach(changes, i, item)
                 if (change_from_json(command->arena, item, &change) == 0)
@@ -45,7 +45,7 @@ static int print_reload(Command *command, json_t *reply) {
                     instance.verdict != VERDICT_READY)
                         puts(render_verdict(command->arena, &instance));
         }
-        return EXIT_AS_WISHED;
+        return EXIT_DONE;
 }
 
 static int fail_reload(Command *command, const char *error_name, json_t *reply) {
@@ -108,7 +108,7 @@ int verb_reload(Command *command) {
         int code = error_name ? fail_reload(command, error_name, reply)
                               : print_reload(command, reply);
 
-        if (code == EXIT_AS_WISHED)
+        if (code == EXIT_DONE)
                 open_boot_guard(command);
 
         free(error_name);
@@ -125,21 +125,21 @@ static int print_release(Command *command, const json_t *reply) {
 
         if (command->json != JSON_OFF) {
                 print_json(command, json_incref((json_t *) reply));
-                return EXIT_AS_WISHED;
+                return EXIT_DONE;
         }
         if (status_instance_from_json(command->arena, json_object_get(reply, "instance"),
                                       &instance) < 0)
-                return EXIT_AS_WISHED;
+                return EXIT_DONE;
         printf("%s: released; 'hugeplanctl reload' has its pages reserved again\n", instance.name);
         if (instance.until_restart)
-                printf("%s keeps the %s pages of %s it runs with until it stops\n",
+                printf("%s keeps the %s it runs with until it stops\n",
                        instance.until_restart->unit,
-                       format_count(command->arena, instance.until_restart->pages),
-                       format_page_size(command->arena, instance.until_restart->page_size_bytes));
+                       format_page_count(command->arena, instance.until_restart->pages,
+                                         instance.until_restart->page_size_bytes));
         else if (json_array_size(pools) == 0)
                 puts("no page was given back");
         print_pools(command, pools);
-        return EXIT_AS_WISHED;
+        return EXIT_DONE;
 }
 
 int verb_release(Command *command) {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `size`: what if a database had these settings? */
+#include "base/table.h"
 #include "base/text.h"
 #include "ctl/verbs.h"
-#include "host/log.h"
 #include "host/probe.h"
 #include "model/exit_code.h"
 #include "render/render_explain.h"
 #include "render/status_json.h"
+#include "runtime/log.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -47,7 +48,7 @@ static int size_settings(Command *command, Settings *ret) {
 /* Of an engine that reserves nothing: what it wants of transparent huge pages. */
 static int size_of_nothing(Command *command, const Engine *engine, uint64_t page_size_bytes) {
         const char *version = command->engine_version;
-        ThpPolicy wish;
+        ThpPolicy preference;
 
         if (command->settings.n > 0) {
                 log_line(LOG_ERR,
@@ -55,7 +56,7 @@ static int size_of_nothing(Command *command, const Engine *engine, uint64_t page
                          engine->title);
                 return EXIT_FAILED;
         }
-        if (engine_thp_wish(engine, version, &wish) < 0) {
+        if (engine_thp_preference(engine, version, &preference) < 0) {
                 log_line(LOG_ERR, "--engine-version: '%s' is no version; write one such as 8.0",
                          version);
                 return EXIT_USAGE;
@@ -65,31 +66,64 @@ static int size_of_nothing(Command *command, const Engine *engine, uint64_t page
                         &(Sizing){.page_size_bytes = page_size_bytes, .is_exact = true});
 
                 json_object_update_new(
-                        json, json_pack("{ss ss?}", "engine", engine->name, "transparentHugePages",
-                                        wish == THP_AUTO ? NULL : thp_policy_name(wish)));
+                        json,
+                        json_pack("{ss ss?}", "engine", engine->name, "transparentHugePages",
+                                  preference == THP_AUTO ? NULL : thp_policy_name(preference)));
                 print_json(command, json);
         } else {
-                fputs(render_thp_wish(command->arena, engine, version, wish), stdout);
+                fputs(render_thp_preference(command->arena, engine, version, preference), stdout);
         }
-        return EXIT_AS_WISHED;
+        return EXIT_DONE;
+}
+
+static void print_engines_json(Command *command) {
+        json_t *json = json_array();
+
+        for (size_t i = 0; i < n_engines; i++)
+                json_array_append_new(json, json_pack("{ss ss sb}", "engine", engines[i]->name,
+                                                      "title", engines[i]->title, "reserves",
+                                                      engines[i]->reserves));
+        print_json(command, json);
+}
+
+static void print_engines(Command *command) {
+        static const TableColumn columns[] = {{"ENGINE", TABLE_LEFT}, {"DATABASE", TABLE_LEFT}};
+        Table *table = table_new(command->arena, columns, ARRAY_LEN(columns));
+        Text text = text_in(command->arena);
+
+        for (size_t i = 0; i < n_engines; i++) {
+                table_add(table, engines[i]->name);
+                table_add(table, engines[i]->title);
+        }
+        table_print(table, &text, "", command->render.is_colored);
+        fputs(text.string, stdout);
 }
 
 int verb_size(Command *command) {
-        const Engine *engine = engine_find(command->arguments[0]);
+        const char *name = command->n_arguments > 0 ? command->arguments[0] : NULL;
+        const Engine *engine = name ? engine_find(name) : NULL;
         Settings settings = {};
         Sizing sizing;
         uint64_t page_size_bytes;
 
+        if (!name) {
+                if (command->json != JSON_OFF)
+                        print_engines_json(command);
+                else
+                        print_engines(command);
+                return EXIT_DONE;
+        }
         if (!engine) {
-                log_line(LOG_ERR, "there is no engine '%s'; there are: %s", command->arguments[0],
-                         engine_names(command->arena));
+                log_line(LOG_ERR, "%s; 'hugeplanctl size' lists those there are",
+                         engine_refuse(command->arena, name));
                 return EXIT_USAGE;
         }
         if (size_page_size(command, &page_size_bytes) < 0 || size_settings(command, &settings) < 0)
                 return EXIT_USAGE;
         if (!engine->reserves)
                 return size_of_nothing(command, engine, page_size_bytes);
-        const char *wrong = engine->size(command->arena, &settings, page_size_bytes, &sizing);
+        const char *wrong =
+                engine_size(engine, command->arena, &settings, page_size_bytes, &sizing);
 
         if (wrong) {
                 log_line(LOG_ERR, "%s", wrong);
@@ -103,5 +137,5 @@ int verb_size(Command *command) {
         } else {
                 fputs(render_sizing(command->arena, &sizing, &command->render), stdout);
         }
-        return EXIT_AS_WISHED;
+        return EXIT_DONE;
 }

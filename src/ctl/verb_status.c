@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `status`: as the daemon has it, or, where it cannot be reached, as the files say. */
 #include "ctl/verbs.h"
-#include "host/clock.h"
-#include "host/log.h"
 #include "host/probe.h"
-#include "inspect/holders.h"
+#include "inspect/page_users.h"
 #include "ipc/manager_interface.h"
 #include "model/exit_code.h"
 #include "model/names.h"
 #include "model/problem.h"
 #include "render/render_status.h"
 #include "render/status_json.h"
+#include "runtime/clock.h"
+#include "runtime/log.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,7 +59,7 @@ static int print_one_status(Command *command, const Status *status, const char *
         else
                 fputs(render_status_instance(command->arena, status, instance, &command->render),
                       stdout);
-        return instance->verdict == VERDICT_READY ? EXIT_AS_WISHED : EXIT_NOT_READY;
+        return instance->verdict == VERDICT_READY ? EXIT_DONE : EXIT_NOT_READY;
 }
 
 static int print_status(Command *command, const Status *status, const Config *config) {
@@ -69,7 +69,7 @@ static int print_status(Command *command, const Status *status, const Config *co
                 print_json(command, status_to_json(status));
         else
                 fputs(render_status(command->arena, status, &command->render), stdout);
-        return status->verdict == VERDICT_READY ? EXIT_AS_WISHED : EXIT_NOT_READY;
+        return status->verdict == VERDICT_READY ? EXIT_DONE : EXIT_NOT_READY;
 }
 
 /* Prints what the daemon sends next; a negative errno where it sends nothing more. */
@@ -133,7 +133,7 @@ int verb_status(Command *command) {
                 return watch_status(command);
         Status *status = find_status(command, &config);
 
-        status->holders = holders_find(command->root, command->arena,
-                                       probe_topology(command->root, command->arena));
+        status->page_users = page_users_find(command->root, command->arena,
+                                             probe_topology(command->root, command->arena));
         return print_status(command, status, config);
 }

@@ -5,13 +5,13 @@
 #include "base/text.h"
 #include "ctl/verbs.h"
 #include "host/host_sources.h"
-#include "host/log.h"
 #include "host/probe.h"
 #include "inspect/gather.h"
 #include "inspect/oracle_files.h"
 #include "inspect/processes.h"
 #include "model/exit_code.h"
 #include "model/names.h"
+#include "runtime/log.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -43,14 +43,6 @@ static Suggestions find_suggestions(Command *command) {
 
 /* ---- what people read ---- */
 
-static const char *wrapped(Command *command, const char *first, const char *paragraph) {
-        Text text = text_in(command->arena);
-
-        text_add_wrapped(&text, first, "    ", paragraph,
-                         command->render.width > 0 ? command->render.width : 100);
-        return text_string(&text);
-}
-
 static void print_unproposed(Command *command, const Suggestion *suggestion) {
         Arena *arena = command->arena;
         const char *first = arena_printf(arena, "# %s (%s): ", suggestion->title,
@@ -66,7 +58,11 @@ static void print_unproposed(Command *command, const Suggestion *suggestion) {
         if (suggestion->peak_bytes > 0)
                 text_printf(&why, " (its process had at most %s mapped so far)",
                             format_size(arena, suggestion->peak_bytes));
-        fputs(wrapped(command, first, why.string), stdout);
+        Text text = text_in(command->arena);
+
+        text_add_wrapped(&text, first, "    ", why.string,
+                         command->render.width > 0 ? command->render.width : 100);
+        fputs(text_string(&text), stdout);
 }
 
 static size_t count_proposed(const Suggestions *suggestions) {
@@ -117,7 +113,7 @@ static int write_suggestions(Command *command, const Suggestions *suggestions) {
 
                         first = first < 0 ? first : r;
                 }
-        return first < 0 ? EXIT_FAILED : EXIT_AS_WISHED;
+        return first < 0 ? EXIT_FAILED : EXIT_DONE;
 }
 
 static void print_written(Command *command, const Suggestions *suggestions) {
@@ -145,13 +141,13 @@ static json_t *suggestions_to_json(const Suggestions *suggestions) {
 
 int verb_suggest(Command *command) {
         Suggestions suggestions = find_suggestions(command);
-        int code = command->is_writing ? write_suggestions(command, &suggestions) : EXIT_AS_WISHED;
+        int code = command->is_writing ? write_suggestions(command, &suggestions) : EXIT_DONE;
 
         if (command->json != JSON_OFF)
                 print_json(command, suggestions_to_json(&suggestions));
         else if (!command->is_writing)
                 print_suggestions(command, &suggestions);
-        else if (code == EXIT_AS_WISHED)
+        else if (code == EXIT_DONE)
                 print_written(command, &suggestions);
         return code;
 }

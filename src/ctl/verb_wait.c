@@ -9,17 +9,18 @@
 #include "base/text.h"
 #include "ctl/gate_memory.h"
 #include "ctl/verbs.h"
-#include "host/clock.h"
-#include "host/log.h"
 #include "host/probe.h"
 #include "host/unit_cgroup.h"
-#include "inspect/holders.h"
+#include "inspect/page_users.h"
 #include "ipc/manager_interface.h"
 #include "model/exit_code.h"
 #include "model/names.h"
 #include "model/problem.h"
 #include "render/render_status.h"
 #include "render/status_json.h"
+#include "runtime/clock.h"
+#include "runtime/deadline.h"
+#include "runtime/log.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,10 +32,6 @@ static const uint64_t grace_usec = 3 * USEC_PER_SEC;
 /* For so long it may hang up on every call: it ends, or serves too many. */
 static const uint64_t resets_borne_usec = 2500 * USEC_PER_MSEC;
 
-static int exit_code_of(const StatusInstance *instance) {
-        return verdict_lets_start(instance->verdict) ? EXIT_AS_WISHED : EXIT_FAILED;
-}
-
 /* The verdict, in the log of whoever runs the gate. */
 static int tell(Command *command, const StatusInstance *instance) {
         const char *line = render_verdict(command->arena, instance);
@@ -45,7 +42,7 @@ static int tell(Command *command, const StatusInstance *instance) {
                 puts(line);
         if (instance->verdict != VERDICT_READY)
                 log_line(verdict_lets_start(instance->verdict) ? LOG_WARNING : LOG_ERR, "%s", line);
-        return exit_code_of(instance);
+        return verdict_lets_start(instance->verdict) ? EXIT_DONE : EXIT_FAILED;
 }
 
 /* ---- who is in the way ---- */
@@ -54,14 +51,14 @@ static const size_t n_named_max = 8;
 
 /* Other instances may hold what was reserved for them; more than that is somebody else's. */
 static bool is_in_the_way(const Status *status, const StatusInstance *instance,
-                          const Holder *holder) {
-        const StatusInstance *of = status_find_unit(status, holder->unit);
+                          const PageUser *page_user) {
+        const StatusInstance *of = status_find_unit(status, page_user->unit);
 
         if (of && (text_equals(of->unit, instance->unit) ||
-                   holder_kept_pages(holder) <= of->pages_granted))
+                   page_user_kept_pages(page_user) <= of->pages_granted))
                 return false;
-        return holder->page_size_bytes == 0 || instance->page_size_bytes == 0 ||
-               holder->page_size_bytes == instance->page_size_bytes;
+        return page_user->page_size_bytes == 0 || instance->page_size_bytes == 0 ||
+               page_user->page_size_bytes == instance->page_size_bytes;
 }
 
 static bool is_taken(const StatusInstance *instance) {
@@ -71,20 +68,20 @@ static bool is_taken(const StatusInstance *instance) {
 }
 
 /* The verdict; where pages were taken, those who hold some, in the log too. */
-static int tell_with_holders(Command *command, const Status *status,
-                             const StatusInstance *instance) {
+static int tell_with_page_users(Command *command, const Status *status,
+                                const StatusInstance *instance) {
         int code = tell(command, instance);
         size_t n = 0;
 
         if (!status || !is_taken(instance))
                 return code;
-        const Holders *holders = holders_find(command->root, command->arena,
-                                              probe_topology(command->root, command->arena));
+        const PageUsers *page_users = page_users_find(
+                command->root, command->arena, probe_topology(command->root, command->arena));
 
-        VEC_FOREACH(holder, &holders->list)
-                if (is_in_the_way(status, instance, holder) && n++ < n_named_max)
+        VEC_FOREACH(page_user, &page_users->list)
+                if (is_in_the_way(status, instance, page_user) && n++ < n_named_max)
                         log_line(LOG_NOTICE, "%s: held by %s", instance->name,
-                                 holder_format(command->arena, holder));
+                                 page_user_format(command->arena, page_user));
         return code;
 }
 
@@ -160,7 +157,7 @@ static int decide_alone(Command *command, const char *name, const char *why) {
         }
         log_line(LOG_WARNING, "hugepland cannot be reached (%s); looking at the files instead",
                  why);
-        return tell_with_holders(command, status, &instance);
+        return tell_with_page_users(command, status, &instance);
 }
 
 /* While the daemon is silent: whether the instance's pages stand, which is then told, with the exit
@@ -209,17 +206,6 @@ static Reason reason_from_reply(Command *command, const json_t *reply) {
         return reason;
 }
 
-/* The figures of the status, with the reason that the gate was given. */
-static void take_known(const StatusInstance *known, StatusInstance *instance) {
-        Reason reason = instance->reason;
-
-        *instance = *known;
-        instance->reason = reason;
-        /* Its pages stand, but are not free for it to take. */
-        if (verdict_lets_start(known->verdict))
-                instance->verdict = VERDICT_REFUSED;
-}
-
 static int tell_refused(Command *command, const char *name, const json_t *reply) {
         StatusInstance instance = {
                 .name = name,
@@ -236,12 +222,20 @@ static int tell_refused(Command *command, const char *name, const json_t *reply)
                 now = status_from_json(command->arena, status);
                 const StatusInstance *known = now ? status_find(now, name) : NULL;
 
-                if (known)
-                        take_known(known, &instance);
+                if (known) {
+                        /* The figures of the status, with the reason that the gate was given. */
+                        Reason reason = instance.reason;
+
+                        instance = *known;
+                        instance.reason = reason;
+                        /* Its pages stand, but are not free for it to take. */
+                        if (verdict_lets_start(known->verdict))
+                                instance.verdict = VERDICT_REFUSED;
+                }
         }
         free(error_name);
         json_decref(status);
-        return tell_with_holders(command, now, &instance);
+        return tell_with_page_users(command, now, &instance);
 }
 
 static int tell_late(const char *name, const char *reason) {
@@ -276,16 +270,6 @@ typedef struct Gate {
         uint64_t pause_usec;
 } Gate;
 
-static int begin_wait(const Gate *gate, DaemonCall **ret) {
-        json_t *parameters = json_pack("{ss}", "instance", gate->name);
-        uint64_t left_usec = sub_floored(gate->deadline_usec, clock_now_usec());
-
-        if (gate->names_timeout && gate->deadline_usec != UINT64_MAX)
-                json_object_set_new(parameters, "timeoutUSec",
-                                    json_integer((json_int_t) left_usec));
-        return daemon_begin(gate->command, MANAGER_WAIT, parameters, false, ret);
-}
-
 /* True, with the exit code, where the files suffice; what else there is to do about it is said once. */
 static bool bear_silence(Gate *gate, int *ret_code) {
         if (pass_alone(gate->command, gate->name, ret_code))
@@ -319,7 +303,13 @@ static int ask_verdict(Gate *gate, int *ret_code) {
         uint64_t limit_usec = add_saturated(gate->deadline_usec, grace_usec);
         json_t *reply = NULL;
         char *error_name = NULL;
-        int r = begin_wait(gate, &call);
+        json_t *parameters = json_pack("{ss}", "instance", gate->name);
+        uint64_t left_usec = deadline_left_usec(gate->deadline_usec);
+
+        if (gate->names_timeout && gate->deadline_usec != UINT64_MAX)
+                json_object_set_new(parameters, "timeoutUSec",
+                                    json_integer((json_int_t) left_usec));
+        int r = daemon_begin(gate->command, MANAGER_WAIT, parameters, false, &call);
 
         if (r < 0)
                 return r;
@@ -354,7 +344,7 @@ static int wait_for(Command *command, const char *name) {
         Gate gate = {
                 .command = command,
                 .name = name,
-                .deadline_usec = add_saturated(clock_now_usec(), usec),
+                .deadline_usec = deadline_in(usec),
                 .names_timeout = command->has_timeout,
         };
         int code, r;
@@ -374,7 +364,7 @@ static int wait_for(Command *command, const char *name) {
 static int tell_refused_starts(Command *command) {
         const char *why;
         const Status *status = ask_status(command, &why);
-        int code = EXIT_AS_WISHED;
+        int code = EXIT_DONE;
 
         if (status)
                 VEC_FOREACH(problem, &status->problems.list)
@@ -388,15 +378,15 @@ static int tell_refused_starts(Command *command) {
 /* Every instance; the exit code is the first that is not 0. */
 static int wait_for_all(Command *command) {
         const Config *config = read_config(command);
-        int first = EXIT_AS_WISHED;
+        int first = EXIT_DONE;
 
         for (size_t i = 0; i < config->n_instances; i++) {
                 int code = wait_for(command, config->instances[i].name);
 
-                if (first == EXIT_AS_WISHED)
+                if (first == EXIT_DONE)
                         first = code;
         }
-        return first == EXIT_AS_WISHED ? tell_refused_starts(command) : first;
+        return first == EXIT_DONE ? tell_refused_starts(command) : first;
 }
 
 int verb_wait(Command *command) {
@@ -405,6 +395,6 @@ int verb_wait(Command *command) {
                 return EXIT_USAGE;
         }
         if (is_switched_off(command))
-                return EXIT_AS_WISHED;
+                return EXIT_DONE;
         return command->is_all ? wait_for_all(command) : wait_for(command, command->arguments[0]);
 }

@@ -3,7 +3,6 @@
 
 /* The verbs of hugeplanctl: one row and one function each. */
 
-#include "check/boot_entry.h"
 #include "check/kernel_args.h"
 #include "ctl/command.h"
 #include "ctl/daemon_call.h"
@@ -39,6 +38,5 @@ int verb_status(Command *command);
 int verb_suggest(Command *command);
 int verb_wait(Command *command);
 
-/* What the kernel command line should say, and what is wrong with it; *RET_LOADER says how it is
- * changed. */
-KernelAdvice *cmdline_advise(Command *command, const Local *local, BootLoader *ret_loader);
+/* What the kernel command line should say, and what is wrong with it. */
+KernelAdvice *cmdline_advise(Command *command, const Local *local);

@@ -9,9 +9,9 @@
 #include "apply/guard.h"
 #include "base/size.h"
 #include "base/text.h"
-#include "host/log.h"
 #include "model/exit_code.h"
 #include "model/names.h"
+#include "runtime/log.h"
 #include "systemd/unit_stop.h"
 
 #include <string.h>
@@ -29,17 +29,17 @@ int after_stop(const Root *root, const char *unit, const char *result) {
         int r;
 
         if (!root_exists(root, PATH_SYSCTL_GUARD))
-                return EXIT_AS_WISHED;
+                return EXIT_DONE;
         r = unit_stop_find(root, unit, answer_usec, &stop);
         if (r < 0) {
                 log_line(LOG_WARNING,
                          PATH_SYSCTL_GUARD
                          " stays, for systemd does not say whether %s starts again: %s",
                          unit, strerror(-r));
-                return EXIT_AS_WISHED;
+                return EXIT_DONE;
         }
         if (!is_for_good(stop, result))
-                return EXIT_AS_WISHED;
+                return EXIT_DONE;
         r = guard_remove(root);
         if (r < 0) {
                 log_line(LOG_ERR, "cannot remove " PATH_SYSCTL_GUARD ": %s", strerror(-r));
@@ -48,5 +48,5 @@ int after_stop(const Root *root, const char *unit, const char *result) {
         log_line(LOG_INFO,
                  "stopped for good: " PATH_SYSCTL_GUARD " is gone, so vm.nr_hugepages= of sysctl.d "
                  "counts again; the pools stay as they are");
-        return EXIT_AS_WISHED;
+        return EXIT_DONE;
 }

@@ -3,29 +3,25 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "host/clock.h"
-#include "host/log.h"
 #include "host/unit_cgroup.h"
 #include "ipc/manager_interface.h"
 #include "model/names.h"
 #include "render/status_json.h"
+#include "runtime/clock.h"
+#include "runtime/log.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- clients ---- */
 
-static void client_unlink(Client *client) {
+void client_end(Client *client) {
         Client **at = &client->manager->clients;
 
         while (*at && *at != client)
                 at = &(*at)->next;
         if (*at)
                 *at = client->next;
-}
-
-void client_end(Client *client) {
-        client_unlink(client);
         gate_forget(client);
         sd_event_source_disable_unref(client->timer);
         arena_free(client->arena);

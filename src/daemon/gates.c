@@ -2,12 +2,12 @@
 /* Gates: the method Wait. Who starts is asked of systemd; what is answered the keeper decides. */
 #include "base/text.h"
 #include "daemon/clients_inside.h"
-#include "host/clock.h"
-#include "host/log.h"
 #include "host/unit_cgroup.h"
 #include "ipc/manager_interface.h"
 #include "model/reason.h"
 #include "render/status_json.h"
+#include "runtime/clock.h"
+#include "runtime/log.h"
 #include "systemd/unit_manager.h"
 
 #include <string.h>
@@ -175,16 +175,6 @@ void gate_forget(Client *client) {
         go_on_asking(client->manager, client->unit, 0);
 }
 
-/* What systemd says is true of a moment after they had called. */
-static void share_run(Manager *manager, const LoadedUnit *unit) {
-        for (Client *client = manager->clients; client; client = client->next)
-                if (client->is_riding && is_queued_for(client, unit->name)) {
-                        client->is_queued = client->is_riding = false;
-                        client->is_told = true;
-                        take_run(client, unit);
-                }
-}
-
 static void on_run(void *userdata, int error, const LoadedUnits *units) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         Client *client = userdata;
@@ -198,8 +188,13 @@ static void on_run(void *userdata, int error, const LoadedUnits *units) {
                          client->instance, unit, strerror(-error));
         else
                 take_run(client, &units->items[0]);
-        if (error == 0)
-                share_run(manager, &units->items[0]);
+        /* What systemd says is true of a moment after they had called. */
+        for (Client *other = manager->clients; error == 0 && other; other = other->next)
+                if (other->is_riding && is_queued_for(other, units->items[0].name)) {
+                        other->is_queued = other->is_riding = false;
+                        other->is_told = true;
+                        take_run(other, &units->items[0]);
+                }
         client->query = unit_query_free(client->query);
         client->is_told = true;
         clients_notify_told(manager);

@@ -16,10 +16,10 @@
 #include "base/text.h"
 #include "daemon/after_stop.h"
 #include "daemon/manager.h"
-#include "host/log.h"
 #include "host/probe.h"
 #include "model/exit_code.h"
 #include "model/names.h"
+#include "runtime/log.h"
 
 #include <getopt.h>
 #include <jansson.h>
@@ -71,10 +71,10 @@ static int parse_options(int argc, char **argv, Options *ret) {
                         break;
                 case 'h':
                         print_help();
-                        return EXIT_AS_WISHED + 1;
+                        return EXIT_DONE + 1;
                 case 'v':
                         puts("hugepland " HUGEPLAN_VERSION);
-                        return EXIT_AS_WISHED + 1;
+                        return EXIT_DONE + 1;
                 default:
                         return EXIT_USAGE + 1;
                 }
@@ -119,13 +119,6 @@ static int watch_signals(sd_event *event, Manager *manager) {
         return r;
 }
 
-/* The socket that systemd listens on for us; -1 when there is none. */
-static int inherited_socket(void) {
-        int n = sd_listen_fds(1);
-
-        return n >= 1 ? SD_LISTEN_FDS_START : -1;
-}
-
 static int serve(const Root *root, sd_event *event) {
         CLEANUP(manager_freep) Manager *manager = NULL;
         int r = manager_new(root, event, &manager);
@@ -136,7 +129,8 @@ static int serve(const Root *root, sd_event *event) {
                 log_line(LOG_ERR, "cannot set up: %s", strerror(-r));
                 return r;
         }
-        r = manager_listen(manager, inherited_socket());
+        /* The socket that systemd listens on for us, if there is one. */
+        r = manager_listen(manager, sd_listen_fds(1) >= 1 ? SD_LISTEN_FDS_START : -1);
         if (r == -EADDRINUSE)
                 log_line(LOG_ERR, "another hugepland serves " PATH_SOCKET " already");
         else if (r < 0)
@@ -184,12 +178,12 @@ int main(int argc, char **argv) {
                 log_line(LOG_NOTICE,
                          KERNEL_SWITCH_OFF " is on the kernel command line: nothing is touched");
                 sd_notify(0, "READY=1\nSTATUS=Switched off by " KERNEL_SWITCH_OFF);
-                return EXIT_AS_WISHED;
+                return EXIT_DONE;
         }
         r = sd_event_default(&event);
         if (r < 0) {
                 log_line(LOG_ERR, "cannot set up the event loop: %s", strerror(-r));
                 return EXIT_FAILED;
         }
-        return serve(root, event) < 0 ? EXIT_FAILED : EXIT_AS_WISHED;
+        return serve(root, event) < 0 ? EXIT_FAILED : EXIT_DONE;
 }

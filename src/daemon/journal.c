@@ -3,7 +3,7 @@
 #include "render/render_status.h"
 
 #include "base/text.h"
-#include "host/log.h"
+#include "runtime/log.h"
 #include "status/messages.h"
 
 #include <string.h>

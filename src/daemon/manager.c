@@ -6,12 +6,13 @@
 #include "daemon/alive.h"
 #include "daemon/clients.h"
 #include "daemon/socket_file.h"
-#include "host/clock.h"
 #include "host/config_load.h"
-#include "host/log.h"
 #include "host/mounts.h"
 #include "host/probe.h"
+#include "host/unit_facts.h"
 #include "model/names.h"
+#include "runtime/clock.h"
+#include "runtime/log.h"
 #include "systemd/dropin_check.h"
 
 #include <malloc.h>
@@ -27,7 +28,8 @@ static void begin_reload(Manager *manager);
 
 /* ---- telling the service manager ---- */
 
-static char *summary(Arena *arena, const Status *status) {
+static void tell_ready(Manager *manager, const Status *status) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
         Text text = text_in(arena);
         size_t n_start = 0;
 
@@ -40,23 +42,10 @@ static char *summary(Arena *arena, const Status *status) {
                         text_printf(&text, "; %s %s", instance->name,
                                     verdict_name(instance->verdict));
         }
-        return arena_printf(arena, "%zu of %zu instances may start%s", n_start, status->n_instances,
-                            text_string(&text));
-}
 
-static void tell_progress(const Manager *manager) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-        uint64_t done, all;
-
-        apply_progress(keeper_apply(manager->keeper), &done, &all);
-        sd_notifyf(0, "STATUS=Reserving: %s of %s pages", format_count(arena, done),
-                   format_count(arena, all));
-}
-
-static void tell_ready(Manager *manager, const Status *status) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-
-        sd_notifyf(0, "READY=1\nSTATUS=%s", summary(arena, status));
+        sd_notifyf(0, "READY=1\nSTATUS=%s",
+                   arena_printf(arena, "%zu of %zu instances may start%s", n_start,
+                                status->n_instances, text_string(&text)));
         manager->is_ready_sent = true;
         manager->boot_timer = sd_event_source_disable_unref(manager->boot_timer);
 }
@@ -67,10 +56,11 @@ static void on_event(void *userdata, const KeeperEvent *event) {
 
 /* ---- what is so ---- */
 
-/* All but what systemd has loaded of the units. Its generator goes by the FILES as they are now. */
-static Status *judge(const Manager *manager, Arena *arena, const Config *files) {
+Status *manager_judge(const Manager *manager, Arena *arena) {
+        const Config *files = config_load(manager->root, arena, NULL);
         const Config *config = keeper_config(manager->keeper);
         Status *status = keeper_judge(manager->keeper, arena, manager_is_retrying(manager));
+        /* Systemd's generator goes by the files as they are now. */
         const DropinInput input = dropin_input(manager->root, arena, files, HUGEPLANCTL);
         Dropins dropins = dropins_make(arena, &input);
         MountUnits mounts =
@@ -78,13 +68,6 @@ static Status *judge(const Manager *manager, Arena *arena, const Config *files) 
 
         dropin_check(manager->root, &dropins, &status->problems);
         mounts_check(manager->root, &mounts, &status->problems);
-        return status;
-}
-
-Status *manager_judge(const Manager *manager, Arena *arena) {
-        const Config *files = config_load(manager->root, arena, NULL);
-        Status *status = judge(manager, arena, files);
-
         units_judge(manager, arena, files, &status->problems);
         return status;
 }
@@ -164,8 +147,13 @@ void manager_work(Manager *manager) {
                 return;
         manager->retry_timer = sd_event_source_disable_unref(manager->retry_timer);
         while (keeper_next(manager->keeper, clock_now_usec(), &manager->operation)) {
+                CLEANUP(arena_freep) Arena *arena = arena_new();
+                uint64_t done, all;
+
                 alive_begin(manager);
-                tell_progress(manager);
+                apply_progress(keeper_apply(manager->keeper), &done, &all);
+                sd_notifyf(0, "STATUS=Reserving: %s of %s pages", format_count(arena, done),
+                           format_count(arena, all));
                 if (write_worker_start(manager->worker, manager->root, &manager->operation) == 0)
                         return;
                 /* Without a thread the write is done here: clients wait, the database does not. */
@@ -212,11 +200,6 @@ static int on_boot_timeout(sd_event_source *source, uint64_t usec, void *userdat
         return 0;
 }
 
-static bool is_rescue(const Manager *manager) {
-        return kernel_command_line_is_rescue(
-                keeper_look(manager->keeper)->topology->kernel_command_line);
-}
-
 void manager_start(Manager *manager) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
 
@@ -229,7 +212,8 @@ void manager_start(Manager *manager) {
                 manager_need(manager, sd_event_add_time_relative(
                                               manager->event, &manager->boot_timer, CLOCK_BOOTTIME,
                                               boot_timeout_usec, 0, on_boot_timeout, manager));
-        if (is_rescue(manager)) {
+        if (kernel_command_line_is_rescue(
+                    keeper_look(manager->keeper)->topology->kernel_command_line)) {
                 keeper_hold_back(manager->keeper);
                 tell_ready(manager, manager_judge(manager, arena));
         } else {

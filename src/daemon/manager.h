@@ -51,7 +51,7 @@ void manager_start(Manager *manager);
 /* Reads the configuration anew, after the round under way if there is one. */
 void manager_reload(Manager *manager, bool is_forced);
 
-/* Begins a round with fresh effort, after the one under way if there is one. */
+/* Begins a round with all its time ahead, after the one under way if there is one. */
 void manager_begin_round(Manager *manager);
 
 /* Goes on with a round that the keeper has begun. */

@@ -21,13 +21,6 @@ static bool is_told_elsewhere(const Diag *problem) {
                text_starts_with(problem->id, "config-");
 }
 
-static bool was_problem_said(const Outcome *outcome, const char *text) {
-        VEC_FOREACH(said, &outcome->problems)
-                if (text_equals(*said, text))
-                        return true;
-        return false;
-}
-
 /* Each once, and again only after it had gone. In ARENA: what stands now. */
 static void log_problems(Outcome *outcome, Arena *arena, const Diags *problems) {
         typeof(outcome->problems) said = {};
@@ -37,7 +30,7 @@ static void log_problems(Outcome *outcome, Arena *arena, const Diags *problems) 
 
                 if (is_told_elsewhere(problem))
                         continue;
-                if (!was_problem_said(outcome, text))
+                if (!source_names_have(&outcome->problems, text))
                         journal_diag(problem);
                 *vec_push(arena, &said) = text;
         }

@@ -4,6 +4,7 @@
 /* What the log has been told of instances and problems: each thing once, and again only after it had
  * gone. */
 
+#include "read/source.h"
 #include "status/status.h"
 
 typedef struct Said {
@@ -15,7 +16,7 @@ typedef struct Said {
 typedef struct Outcome {
         Arena *arena; /* NULL: nothing has been said yet */
         VEC(Said) instances;
-        VEC(const char *) problems; /* as they were written */
+        SourceNames problems; /* as they were written */
 } Outcome;
 
 /* Logs what is new in STATUS. */

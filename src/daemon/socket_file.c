@@ -8,8 +8,8 @@
 #include "daemon/socket_file.h"
 
 #include "daemon/manager.h"
-#include "host/log.h"
 #include "model/names.h"
+#include "runtime/log.h"
 
 #include <errno.h>
 #include <string.h>

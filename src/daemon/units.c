@@ -9,10 +9,10 @@
  * that cannot end in a deadlock; but while it reads units it does not answer, hence the limit. */
 #include "base/text.h"
 #include "daemon/manager.h"
-#include "host/clock.h"
-#include "host/host_plan_read.h"
 #include "host/host_sources.h"
-#include "host/log.h"
+#include "host/unit_facts.h"
+#include "runtime/clock.h"
+#include "runtime/log.h"
 #include "systemd/dropin_check.h"
 
 static const uint64_t start_limit_usec = 60 * USEC_PER_SEC;

@@ -9,13 +9,13 @@
 #include "daemon/clients.h"
 #include "daemon/journal.h"
 #include "daemon/manager.h"
-#include "host/clock.h"
-#include "host/log.h"
 #include "host/probe.h"
 #include "host/unit_cgroup.h"
-#include "inspect/culprits.h"
+#include "inspect/setting_sources.h"
 #include "model/names.h"
 #include "model/problem.h"
+#include "runtime/clock.h"
+#include "runtime/log.h"
 
 #include <errno.h>
 #include <linux/netlink.h>
@@ -47,31 +47,26 @@ static bool may_repair(const Watch *watch) {
                clock_now_usec() - watch->repaired_usec >= watch->repair_pause_usec;
 }
 
-static void note_repair(Watch *watch) {
-        uint64_t now = clock_now_usec();
-
-        if (watch->repaired_usec == 0 || now - watch->repaired_usec > repair_pause_max_usec * 2)
-                watch->repair_pause_usec = repair_pause_min_usec;
-        else
-                watch->repair_pause_usec = MIN(watch->repair_pause_usec * 2, repair_pause_max_usec);
-        watch->repaired_usec = now;
-}
-
 /* Who has done it, as far as a file of the host explains it; else NULL. The kernel command line acts
  * before anybody watches. */
-static const Culprit *suspect(const Manager *manager, Arena *arena, const KeeperEvent *event) {
+static const SettingSource *suspect(const Manager *manager, Arena *arena,
+                                    const KeeperEvent *event) {
         const Drift *drift = event->drift;
-        const Culprits *culprits = culprits_find(manager->root, arena, event->topology);
-        const Culprit *culprit;
+        const SettingSources *setting_sources =
+                setting_sources_find(manager->root, arena, event->topology);
+        const SettingSource *setting_source;
         char *shown = NULL;
 
         if (drift->kind == DRIFT_HOST &&
             root_read_attribute(manager->root, arena, drift->path, &shown) < 0)
                 return NULL;
-        culprit = drift->kind == DRIFT_HOST ? culprit_for_path(culprits, drift->path, shown)
-                                            : culprit_for_pool(culprits, event->topology,
-                                                               drift->node, drift->page_size_bytes);
-        return culprit && culprit->source != CULPRIT_KERNEL_COMMAND_LINE ? culprit : NULL;
+        setting_source = drift->kind == DRIFT_HOST
+                                 ? setting_source_for_path(setting_sources, drift->path, shown)
+                                 : setting_source_for_pool(setting_sources, event->topology,
+                                                           drift->node, drift->page_size_bytes);
+        return setting_source && setting_source->source != SETTING_SOURCE_KERNEL_COMMAND_LINE
+                       ? setting_source
+                       : NULL;
 }
 
 void watch_tell(const Manager *manager, const KeeperEvent *event) {
@@ -79,11 +74,11 @@ void watch_tell(const Manager *manager, const KeeperEvent *event) {
         const char *text = event->text;
 
         if (event->drift) {
-                const Culprit *culprit = suspect(manager, arena, event);
+                const SettingSource *setting_source = suspect(manager, arena, event);
 
-                text = culprit ? arena_printf(arena, "drift: %s; likely because of %s", text,
-                                              culprit_format(arena, culprit))
-                               : arena_printf(arena, "drift: %s", text);
+                text = setting_source ? arena_printf(arena, "drift: %s; likely because of %s", text,
+                                                     setting_source_format(arena, setting_source))
+                                      : arena_printf(arena, "drift: %s", text);
         }
         if (event->id)
                 journal_event(event->level, event->id, event->instance, text);
@@ -151,7 +146,15 @@ static void verify(Manager *manager) {
 
         if (wants_repair && may_repair(watch)) {
                 clients_notify_subscribers(manager); /* who watches is to see what was lost */
-                note_repair(watch);
+                uint64_t now = clock_now_usec();
+
+                if (watch->repaired_usec == 0 ||
+                    now - watch->repaired_usec > repair_pause_max_usec * 2)
+                        watch->repair_pause_usec = repair_pause_min_usec;
+                else
+                        watch->repair_pause_usec =
+                                MIN(watch->repair_pause_usec * 2, repair_pause_max_usec);
+                watch->repaired_usec = now;
                 has_begun = keeper_verify(manager->keeper, has_memory, true, clock_now_usec(),
                                           &wants_repair);
         }
@@ -168,20 +171,13 @@ static void verify(Manager *manager) {
 
 static int on_settled(sd_event_source *source, uint64_t usec, void *userdata) {
         Manager *manager = userdata;
+        Watch *watch = &manager->watch;
 
-        (void) source;
         (void) usec;
-        manager->watch.settle_timer = sd_event_source_disable_unref(manager->watch.settle_timer);
-        verify(manager);
-        return 0;
-}
-
-static int on_units_settled(sd_event_source *source, uint64_t usec, void *userdata) {
-        Manager *manager = userdata;
-
-        (void) source;
-        (void) usec;
-        manager->watch.units_timer = sd_event_source_disable_unref(manager->watch.units_timer);
+        if (source == watch->units_timer)
+                watch->units_timer = sd_event_source_disable_unref(source);
+        else
+                watch->settle_timer = sd_event_source_disable_unref(source);
         verify(manager);
         return 0;
 }
@@ -192,7 +188,7 @@ static void arm_units(Manager *manager, uint64_t delay_usec) {
         if (!manager->watch.units_timer)
                 manager_need(manager,
                              sd_event_add_time(manager->event, &manager->watch.units_timer,
-                                               CLOCK_BOOTTIME, at, 0, on_units_settled, manager));
+                                               CLOCK_BOOTTIME, at, 0, on_settled, manager));
         else if (sd_event_source_get_time(manager->watch.units_timer, &armed) >= 0 && at < armed)
                 sd_event_source_set_time(manager->watch.units_timer, at);
 }
@@ -249,14 +245,6 @@ static void unwatch_files(Watch *watch) {
                 sd_event_source_disable_unref(watch->files[--watch->n_files]);
 }
 
-static IdSet node_set(const Topology *topology) {
-        IdSet nodes = {};
-
-        for (size_t i = 0; i < topology->n_nodes; i++)
-                id_set_add(&nodes, topology->nodes[i].id);
-        return nodes;
-}
-
 /* The host's own file, and one of each node. */
 static void watch_pools(Manager *manager, Arena *arena, const Topology *topology, uint64_t bytes) {
         watch_file(manager, arena,
@@ -301,8 +289,10 @@ static void watch_files(Manager *manager, const Topology *topology) {
 static void refresh_files(Manager *manager) {
         Watch *watch = &manager->watch;
         const Topology *topology = keeper_look(manager->keeper)->topology;
-        IdSet nodes = node_set(topology);
+        IdSet nodes = {};
 
+        for (size_t i = 0; i < topology->n_nodes; i++)
+                id_set_add(&nodes, topology->nodes[i].id);
         if (watch->n_files > 0 && id_set_equals(&nodes, &watch->nodes))
                 return;
         unwatch_files(watch);
@@ -326,13 +316,6 @@ static int on_unit_changed(sd_event_source *source, const struct inotify_event *
 static void unwatch_unit(WatchedUnit *unit) {
         sd_event_source_disable_unref(unit->source);
         free(unit->name);
-}
-
-static bool is_among(const SourceNames *names, const char *name) {
-        VEC_FOREACH(each, names)
-                if (text_equals(*each, name))
-                        return true;
-        return false;
 }
 
 static bool is_watched(const Watch *watch, const char *name) {
@@ -373,7 +356,7 @@ static void refresh_units(Manager *manager) {
         size_t n = 0;
 
         for (size_t i = 0; i < watch->n_units; i++)
-                if (is_among(&units, watch->units[i].name))
+                if (source_names_have(&units, watch->units[i].name))
                         watch->units[n++] = watch->units[i];
                 else
                         unwatch_unit(&watch->units[i]);

@@ -15,33 +15,17 @@ static Reason refuse(ReasonKind kind, const char *text, const char *remedy) {
         return (Reason){kind, text, remedy};
 }
 
-/* Nodes= and NodeMemory= as one set: everything with memory where neither names any. */
-static IdSet named_nodes(const InstanceConfig *config, const Topology *topology) {
-        if (config->has_nodes)
-                return config->nodes;
-        if (config->n_node_memory == 0)
-                return topology_memory_nodes(topology);
-        IdSet nodes = {};
-
-        for (size_t i = 0; i < config->n_node_memory; i++)
-                id_set_add(&nodes, config->node_memory[i].node);
-        return nodes;
-}
-
-static const char *why_node_cannot_serve(const Topology *topology, unsigned id) {
-        const Node *node = topology_node(topology, id);
-
-        if (!node)
-                return id_set_has(&topology->possible_nodes, id) ? "is offline" : "does not exist";
-        return node->has_memory ? NULL : "has no memory";
-}
-
 static Reason check_nodes(Arena *arena, const Topology *topology, const IdSet *nodes) {
         IdSet memory_nodes = topology_memory_nodes(topology);
 
         ID_SET_FOREACH(id, nodes) {
-                const char *wrong = why_node_cannot_serve(topology, id);
+                const Node *node = topology_node(topology, id);
+                const char *wrong = "does not exist";
 
+                if (node)
+                        wrong = node->has_memory ? NULL : "has no memory";
+                else if (id_set_has(&topology->possible_nodes, id))
+                        wrong = "is offline";
                 if (wrong)
                         return refuse(
                                 REASON_NODE_ABSENT, arena_printf(arena, "node %u %s", id, wrong),
@@ -60,18 +44,6 @@ static Reason check_nodes(Arena *arena, const Topology *topology, const IdSet *n
         return (Reason){};
 }
 
-/* The setting that Memory= stands for, in plain bytes, which every engine's parser takes. */
-static const char *size_by_engine(Arena *arena, const InstanceConfig *config, uint64_t memory_bytes,
-                                  DemandOption *option) {
-        Settings settings = {};
-        const char *name = config->engine->memory_setting;
-
-        settings_add(arena, &settings, name ? name : "memory",
-                     arena_printf(arena, "%" PRIu64 "%s", memory_bytes, name ? "B" : ""),
-                     "Memory=");
-        return config->engine->size(arena, &settings, option->page_size_bytes, &option->sizing);
-}
-
 /* NodeMemory= gives the proportions; what the engine adds on top is spread the same way. Parts are
  * rounded so that they add up: each takes its share of what is left. */
 static void split_pages(Arena *arena, const InstanceConfig *config, uint64_t memory_bytes,
@@ -79,7 +51,7 @@ static void split_pages(Arena *arena, const InstanceConfig *config, uint64_t mem
         uint64_t pages_left = option->pages, bytes_left = memory_bytes;
 
         option->n_split = config->n_node_memory;
-        option->split = ARENA_ARRAY(arena, NodePages, MAX(option->n_split, (size_t) 1));
+        option->split = ARENA_ARRAY(arena, NodePages, option->n_split);
         for (size_t i = 0; i < option->n_split; i++) {
                 uint64_t bytes = config->node_memory[i].bytes;
                 uint64_t pages = bytes_left == 0 ? 0 : mul_div_up(pages_left, bytes, bytes_left);
@@ -88,16 +60,6 @@ static void split_pages(Arena *arena, const InstanceConfig *config, uint64_t mem
                 pages_left -= pages;
                 bytes_left -= bytes;
         }
-}
-
-static uint64_t memory_asked(const InstanceConfig *config) {
-        uint64_t sum = 0;
-
-        if (config->memory_kind == MEMORY_BYTES)
-                return config->memory_bytes;
-        for (size_t i = 0; i < config->n_node_memory; i++)
-                sum = add_saturated(sum, config->node_memory[i].bytes);
-        return sum;
 }
 
 /* ---- a number that was given ---- */
@@ -109,30 +71,7 @@ static void take_pages(DemandOption *option, uint64_t pages) {
         option->sizing.is_exact = true;
 }
 
-static Reason fill_given(Arena *arena, const InstanceConfig *config, DemandOption *option) {
-        uint64_t pages = page_counts_find(&config->pages, option->page_size_bytes);
-
-        if (pages == 0)
-                return refuse(REASON_CONFIG,
-                              arena_printf(arena, "Pages= has no number for pages of %s",
-                                           format_page_size(arena, option->page_size_bytes)),
-                              "add it to Pages=, or take that size out of PageSize=");
-        take_pages(option, pages);
-        return (Reason){};
-}
-
 /* ---- Memory=auto ---- */
-
-static const Figure *find_figure(const Context *context, const InstanceConfig *config,
-                                 const DemandOption *option) {
-        if (!context->figures)
-                return NULL;
-        VEC_FOREACH(figure, context->figures)
-                if (text_equals(figure->instance, config->name) &&
-                    (figure->wrong || figure->sizing.page_size_bytes == option->page_size_bytes))
-                        return figure;
-        return NULL;
-}
 
 static Reason refuse_unknown(const Context *context, const InstanceConfig *config,
                              const Figure *figure) {
@@ -153,8 +92,15 @@ static Reason refuse_unknown(const Context *context, const InstanceConfig *confi
 
 static Reason fill_automatic(const Context *context, const InstanceConfig *config,
                              DemandOption *option) {
-        const Figure *figure = find_figure(context, config, option);
+        const Figure *figure = NULL;
         uint64_t pages = page_counts_find(&config->learned.pages, option->page_size_bytes);
+
+        if (context->figures)
+                VEC_FOREACH(known, context->figures)
+                        if (!figure && text_equals(known->instance, config->name) &&
+                            (known->wrong ||
+                             known->sizing.page_size_bytes == option->page_size_bytes))
+                                figure = known;
 
         if (figure && !figure->wrong) {
                 option->sizing = figure->sizing;
@@ -172,24 +118,23 @@ static Reason fill_automatic(const Context *context, const InstanceConfig *confi
 /* ---- a size that was given ---- */
 
 static Reason fill_sized(Arena *arena, const InstanceConfig *config, DemandOption *option) {
-        uint64_t memory_bytes = memory_asked(config);
-        const char *wrong = size_by_engine(arena, config, memory_bytes, option);
+        uint64_t memory_bytes = instance_memory_bytes(config);
+        const char *name = config->engine->memory_setting;
+        Settings settings = {};
+
+        /* The setting that Memory= stands for, in plain bytes, which every engine's parser takes. */
+        settings_add(arena, &settings, name ? name : "memory",
+                     arena_printf(arena, "%" PRIu64 "%s", memory_bytes, name ? "B" : ""),
+                     "Memory=");
+        const char *wrong = engine_size(config->engine, arena, &settings, option->page_size_bytes,
+                                        &option->sizing);
 
         if (wrong)
-                return refuse(REASON_ENGINE_SIZE, wrong, "mend it, or give the number by Pages=");
+                return refuse(REASON_ENGINE_SIZE, wrong, "fix it, or give the number by Pages=");
         option->pages = option->sizing.pages;
         if (config->n_node_memory > 0)
                 split_pages(arena, config, memory_bytes, option);
         return (Reason){};
-}
-
-static Reason fill_option(const Context *context, const InstanceConfig *config,
-                          DemandOption *option) {
-        option->sizing.page_size_bytes = option->page_size_bytes;
-        if (config->memory_kind == MEMORY_AUTO)
-                return fill_automatic(context, config, option);
-        return config->pages.n > 0 ? fill_given(context->arena, config, option)
-                                   : fill_sized(context->arena, config, option);
 }
 
 /* More than was reserved would be earmarked out of what is reserved for others. */
@@ -223,17 +168,22 @@ static Reason try_option(const Context *context, const InstanceConfig *config,
                                      config->engine->title,
                                      format_page_size(arena, page_size_bytes)),
                         "write PageSize=default, or change default_hugepagesz= on the kernel command line");
-        Reason reason = fill_option(context, config, option);
+        uint64_t pages = page_counts_find(&config->pages, page_size_bytes);
+        Reason reason = {};
 
+        option->sizing.page_size_bytes = page_size_bytes;
+        if (config->memory_kind == MEMORY_AUTO)
+                reason = fill_automatic(context, config, option);
+        else if (config->pages.n == 0)
+                reason = fill_sized(arena, config, option);
+        else if (pages > 0)
+                take_pages(option, pages);
+        else
+                reason = refuse(REASON_CONFIG,
+                                arena_printf(arena, "Pages= has no number for pages of %s",
+                                             format_page_size(arena, page_size_bytes)),
+                                "add it to Pages=, or take that size out of PageSize=");
         return reason.kind != REASON_NONE ? reason : check_mount(arena, config, option);
-}
-
-static Reason refuse_sizes(Arena *arena, const Topology *topology, const Text *missing) {
-        return refuse(
-                REASON_NO_PAGE_SIZE,
-                arena_printf(arena, "this kernel and CPU have no huge pages of %s (they have %s)",
-                             text_string(missing), topology_page_size_names(arena, topology)),
-                "write a size that is there in PageSize=, or boot with hugepagesz= where the CPU has the size");
 }
 
 /* The page sizes that are of use, in order of preference; a reason only when there is none. */
@@ -266,12 +216,19 @@ static Reason fill_options(const Context *context, const InstanceConfig *config,
         }
         if (instance->n_options > 0)
                 return (Reason){};
-        return first.kind != REASON_NONE ? first : refuse_sizes(arena, topology, &missing);
+        if (first.kind != REASON_NONE)
+                return first;
+        return refuse(
+                REASON_NO_PAGE_SIZE,
+                arena_printf(arena, "this kernel and CPU have no huge pages of %s (they have %s)",
+                             text_string(&missing), topology_page_size_names(arena, topology)),
+                "write a size that is there in PageSize=, or boot with hugepagesz= where the CPU has the size");
 }
 
 static Reason compute_instance(const Context *context, const InstanceConfig *config,
                                DemandInstance *instance) {
         const Topology *topology = context->topology;
+        const IdSet with_memory = topology_memory_nodes(topology);
         Arena *arena = context->arena;
 
         if (config->refusal)
@@ -288,40 +245,30 @@ static Reason compute_instance(const Context *context, const InstanceConfig *con
                               "this kernel has no huge pages (no "
                               "hugetlb support)",
                               "boot a kernel with CONFIG_HUGETLBFS on a CPU that has huge pages");
-        instance->nodes = named_nodes(config, topology);
+        instance->nodes = instance_named_nodes(config, &with_memory);
         Reason reason = check_nodes(arena, topology, &instance->nodes);
 
         return reason.kind != REASON_NONE ? reason : fill_options(context, config, instance);
 }
 
-/* Of the nodes that there are; who has no unit gets none. */
-static MemoryPolicy policy_of(const Config *config, const Topology *topology,
-                              const InstanceConfig *instance) {
-        MemoryPolicy policy = {.kind = MEMORY_POLICY_ANY};
-        IdSet with_memory = topology_memory_nodes(topology);
-
-        if (instance->unit)
-                policy = unit_policy(config, instance->unit);
-        policy.nodes = id_set_common(&policy.nodes, &with_memory);
-        return policy;
-}
-
 Demand *demand_compute(Arena *arena, const Config *config, const Topology *topology,
                        const Figures *figures) {
         const Context context = {arena, topology, figures};
+        IdSet with_memory = topology_memory_nodes(topology);
         Demand *demand = ARENA_NEW(arena, Demand);
 
         demand->n_instances = config->n_instances;
-        demand->instances =
-                ARENA_ARRAY(arena, DemandInstance, MAX(config->n_instances, (size_t) 1));
+        demand->instances = ARENA_ARRAY(arena, DemandInstance, config->n_instances);
         for (size_t i = 0; i < config->n_instances; i++) {
                 DemandInstance *instance = &demand->instances[i];
 
                 instance->config = &config->instances[i];
-                instance->policy = policy_of(config, topology, instance->config);
+                /* Of the nodes that there are; who has no unit gets none. */
+                instance->policy = instance->config->unit
+                                           ? unit_policy(config, instance->config->unit)
+                                           : (MemoryPolicy){.kind = MEMORY_POLICY_ANY};
+                instance->policy.nodes = id_set_common(&instance->policy.nodes, &with_memory);
                 instance->reason = compute_instance(&context, instance->config, instance);
-                if (instance->reason.kind != REASON_NONE)
-                        instance->n_options = 0;
         }
         return demand;
 }

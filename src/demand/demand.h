@@ -5,6 +5,7 @@
  * configuration turned into numbers by the engines' rules, before anyone asks whether they fit. */
 
 #include "config/config.h"
+#include "engines/reader.h"
 #include "model/memory_policy.h"
 #include "model/reason.h"
 #include "model/topology.h"

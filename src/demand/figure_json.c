@@ -213,8 +213,11 @@ static int take_steps(Arena *arena, const json_t *list, Sizing *sizing) {
         return 0;
 }
 
-static bool is_asked_for(const Sizing *sizing, const Figures *before, const uint64_t *page_sizes,
-                         size_t n_page_sizes) {
+/* It adds up, where more bytes than there are stay so; and its page size was asked for, and no other figure
+ * has it. */
+static bool is_answer(const Sizing *sizing, const Figures *before, const uint64_t *page_sizes,
+                      size_t n_page_sizes) {
+        uint64_t bytes = mul_saturated(sizing->pages, sizing->page_size_bytes);
         bool is_asked = false;
 
         for (size_t i = 0; i < n_page_sizes; i++)
@@ -222,14 +225,7 @@ static bool is_asked_for(const Sizing *sizing, const Figures *before, const uint
         VEC_FOREACH(other, before)
                 is_asked = is_asked && (other->wrong ||
                                         other->sizing.page_size_bytes != sizing->page_size_bytes);
-        return is_asked;
-}
-
-/* More bytes than there are stay so. */
-static bool adds_up(const Sizing *sizing) {
-        uint64_t bytes = mul_saturated(sizing->pages, sizing->page_size_bytes);
-
-        return MIN(bytes, (uint64_t) INT64_MAX) == sizing->bytes;
+        return is_asked && MIN(bytes, (uint64_t) INT64_MAX) == sizing->bytes;
 }
 
 static int take_figure(Arena *arena, const json_t *json, Figure *ret) {
@@ -270,8 +266,7 @@ int figures_from_json(Arena *arena, const json_t *json, const char *instance,
                 if (take_figure(arena, row, &figure) < 0)
                         return -EINVAL;
                 if (!figure.wrong && n_page_sizes > 0 &&
-                    (!adds_up(&figure.sizing) ||
-                     !is_asked_for(&figure.sizing, &figures, page_sizes, n_page_sizes)))
+                    !is_answer(&figure.sizing, &figures, page_sizes, n_page_sizes))
                         return -EINVAL;
                 *vec_push(arena, &figures) = figure;
         }

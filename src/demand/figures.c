@@ -11,27 +11,22 @@ EngineTarget figures_target(const InstanceConfig *instance) {
         };
 }
 
-static const char *add_size(Arena *arena, const Engine *engine, const EngineTarget *target,
-                            const Gathered *gathered, uint64_t page_size_bytes, Figures *figures) {
-        Figure figure = {.instance = target->instance, .gathered = gathered};
-        const char *wrong =
-                engine->size(arena, &gathered->settings, page_size_bytes, &figure.sizing);
-
-        if (!wrong)
-                *vec_push(arena, figures) = figure;
-        return wrong;
-}
-
 void figures_gather(Arena *arena, const Engine *engine, const EngineTarget *target,
                     const Sources *sources, const uint64_t *page_sizes, size_t n_page_sizes,
                     Figures *ret) {
         Gathered *gathered = ARENA_NEW(arena, Gathered);
 
         gathered->problems = diags_in(arena);
-        const char *wrong = engine->gather(arena, target, sources, gathered);
+        const char *wrong = engine_reader(engine)->gather(arena, target, sources, gathered);
 
-        for (size_t i = 0; i < n_page_sizes && !wrong; i++)
-                wrong = add_size(arena, engine, target, gathered, page_sizes[i], ret);
+        for (size_t i = 0; i < n_page_sizes && !wrong; i++) {
+                Figure figure = {.instance = target->instance, .gathered = gathered};
+
+                wrong = engine_size(engine, arena, &gathered->settings, page_sizes[i],
+                                    &figure.sizing);
+                if (!wrong)
+                        *vec_push(arena, ret) = figure;
+        }
         if (wrong || n_page_sizes == 0)
                 *vec_push(arena, ret) = (Figure){
                         .instance = target->instance, .gathered = gathered, .wrong = wrong};
@@ -83,16 +78,13 @@ void figures_add(Arena *arena, const InstanceConfig *instance, const Topology *t
 static void add_unlearned(Arena *arena, const InstanceConfig *instance, const Topology *topology,
                           const Gatherer *gatherer, Figures *figures) {
         const PageCounts *learned = &instance->learned.pages;
+        const uint64_t *sizes;
+        size_t n = figures_page_sizes(arena, instance, topology, &sizes);
         bool is_learned = true;
         Figures derived = {};
 
-        for (size_t i = 0; i < instance->n_page_sizes; i++) {
-                uint64_t bytes = instance->page_sizes[i] ? instance->page_sizes[i]
-                                                         : topology->default_page_size_bytes;
-
-                is_learned = is_learned && (topology_page_size_index(topology, bytes) < 0 ||
-                                            page_counts_find(learned, bytes) > 0);
-        }
+        for (size_t i = 0; i < n; i++)
+                is_learned = is_learned && page_counts_find(learned, sizes[i]) > 0;
         if (is_learned && learned->n > 0)
                 return;
         figures_add(arena, instance, topology, gatherer, &derived);

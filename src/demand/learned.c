@@ -16,13 +16,6 @@ enum {
         CAVEAT_WIDTH = 100,
 };
 
-bool instance_is_learning(const InstanceConfig *instance) {
-        const Engine *engine = instance->engine;
-
-        return !instance->refusal &&
-               (instance->memory_kind == MEMORY_AUTO || (engine->ask_version && !engine->reserves));
-}
-
 /* ---- what to make of it ---- */
 
 PageCounts figures_pages(Arena *arena, const Figures *figures) {
@@ -54,22 +47,15 @@ static bool is_same_version(const Lesson *lesson) {
         return text_equals(version_of(arena, lesson), lesson->instance->learned.version);
 }
 
-/* The wish is worth a line of its own where the version has another than its engine in general. */
+/* The preference is worth a line of its own where the version has another than its engine in general. */
 static ThpPolicy thp_of_version(const Lesson *lesson) {
         const Engine *engine = lesson->instance->engine;
-        ThpPolicy wish;
+        ThpPolicy preference;
 
-        if (!lesson->version || engine_thp_wish(engine, lesson->version, &wish) < 0 ||
-            wish == engine->thp_wish)
+        if (!lesson->version || engine_thp_preference(engine, lesson->version, &preference) < 0 ||
+            preference == engine->thp_preference)
                 return THP_AUTO;
-        return wish;
-}
-
-static bool is_still_exact(const Lesson *lesson) {
-        const Learned *learned = &lesson->instance->learned;
-
-        return learned->is_exact && is_same_version(lesson) &&
-               (learned->by_rule.n == 0 || are_learned(&lesson->by_rule, &learned->by_rule));
+        return preference;
 }
 
 LessonUse lesson_use(const Lesson *lesson) {
@@ -78,7 +64,9 @@ LessonUse lesson_use(const Lesson *lesson) {
 
         if (lesson->wrong)
                 return is_known ? LESSON_KEEP : LESSON_UNKNOWN;
-        if (lesson->unasked && learned->pages.n > 0 && is_still_exact(lesson))
+        if (lesson->unasked && learned->pages.n > 0 && learned->is_exact &&
+            is_same_version(lesson) &&
+            (learned->by_rule.n == 0 || are_learned(&lesson->by_rule, &learned->by_rule)))
                 return LESSON_KEEP;
         return are_learned(&lesson->figures, &learned->pages) &&
                                are_learned(&lesson->by_rule, &learned->by_rule) &&
@@ -128,10 +116,8 @@ static char *format_value(Arena *arena, const PageCounts *counts) {
 }
 
 char *learned_path(Arena *arena, const InstanceConfig *instance) {
-        const char *slash = strrchr(instance->file, '/');
-
         return arena_printf(arena, PATH_CONFIG_ETC "/%s.d/" NAME_LEARNED,
-                            slash ? slash + 1 : instance->file);
+                            text_base_name(instance->file));
 }
 
 static void add_headline(Text *text, const Lesson *lesson) {
@@ -177,17 +163,6 @@ static void add_inputs(Text *text, const Gathered *gathered) {
         table_print(table, text, "#   ", false);
 }
 
-static void add_caveats(Text *text, const Lesson *lesson) {
-        VEC_FOREACH(figure, &lesson->figures)
-                if (figure->sizing.caveat) {
-                        text_add(text, "#\n");
-                        text_add_wrapped(text, "# ", "# ",
-                                         text_printable(text->arena, figure->sizing.caveat),
-                                         CAVEAT_WIDTH);
-                        return;
-                }
-}
-
 static void add_assignments(Text *text, const Lesson *lesson) {
         Arena *arena = text->arena;
         PageCounts pages = figures_pages(arena, &lesson->figures);
@@ -222,7 +197,14 @@ char *learned_format(Arena *arena, const Lesson *lesson, const char *when) {
                 when, text_printable(arena, lesson->instance->file));
         if (lesson->gathered)
                 add_inputs(&text, lesson->gathered);
-        add_caveats(&text, lesson);
+        VEC_FOREACH(figure, &lesson->figures)
+                if (figure->sizing.caveat) {
+                        text_add(&text, "#\n");
+                        text_add_wrapped(&text, "# ", "# ",
+                                         text_printable(arena, figure->sizing.caveat),
+                                         CAVEAT_WIDTH);
+                        break;
+                }
         add_assignments(&text, lesson);
         return text.string;
 }

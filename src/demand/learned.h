@@ -7,10 +7,6 @@
 
 #include "demand/demand.h"
 
-/* Whether there is something to be learned about INSTANCE: its size, or the version that decides what
- * it wants of transparent huge pages. */
-bool instance_is_learning(const InstanceConfig *instance);
-
 /* What was found out just now. */
 typedef struct Lesson {
         const InstanceConfig *instance;

@@ -62,21 +62,6 @@ static int take_version(const Lesson *lesson) {
                        : -EINVAL;
 }
 
-static bool are_exact(const Figures *figures) {
-        VEC_FOREACH(figure, figures)
-                if (!figure->sizing.is_exact)
-                        return false;
-        return true;
-}
-
-static void add_up(Lesson *lesson) {
-        lesson->gathered = lesson->by_rule.items[0].gathered;
-        lesson->version = lesson->gathered->version;
-        lesson->is_exact = are_exact(&lesson->figures);
-        VEC_FOREACH(figure, &lesson->figures)
-                figure->gathered = lesson->gathered;
-}
-
 int lesson_from_json(Arena *arena, const json_t *json, const InstanceConfig *instance,
                      const uint64_t *page_sizes, size_t n_page_sizes, Lesson *ret) {
         const json_t *wrong, *unasked, *version, *by_rule, *figures;
@@ -105,8 +90,15 @@ int lesson_from_json(Arena *arena, const json_t *json, const InstanceConfig *ins
                 return -EINVAL;
         if (!lesson.wrong && !has_figures && take_version(&lesson) < 0)
                 return -EINVAL;
-        if (has_figures)
-                add_up(&lesson);
+        if (has_figures) {
+                lesson.gathered = lesson.by_rule.items[0].gathered;
+                lesson.version = lesson.gathered->version;
+                lesson.is_exact = true;
+                VEC_FOREACH(figure, &lesson.figures) {
+                        lesson.is_exact = lesson.is_exact && figure->sizing.is_exact;
+                        figure->gathered = lesson.gathered;
+                }
+        }
         *ret = lesson;
         return 0;
 }

@@ -15,41 +15,34 @@ bool instances_share_page_size(const InstanceConfig *a, const InstanceConfig *b)
         return false;
 }
 
-static IdSet every_node(void) {
-        IdSet nodes;
-
-        memset(&nodes, 0xff, sizeof(nodes));
-        return nodes;
-}
-
-/* Nodes= and NodeMemory= as one set; all where neither names any. */
-static IdSet nodes_of(const InstanceConfig *instance) {
+IdSet instance_named_nodes(const InstanceConfig *instance, const IdSet *all) {
         IdSet nodes = {};
 
         if (instance->has_nodes)
                 return instance->nodes;
         for (size_t i = 0; i < instance->n_node_memory; i++)
                 id_set_add(&nodes, instance->node_memory[i].node);
-        return instance->n_node_memory > 0 ? nodes : every_node();
+        return instance->n_node_memory > 0 ? nodes : *all;
 }
 
 /* All instances of the unit have this placement; their nodes together. */
 static bool have_placement(const Config *config, const char *unit, Placement placement,
                            IdSet *ret_nodes) {
-        IdSet nodes = {};
+        IdSet nodes = {}, all;
         bool has_any = false;
 
+        memset(&all, 0xff, sizeof(all));
         for (size_t i = 0; i < config->n_instances; i++) {
                 const InstanceConfig *instance = &config->instances[i];
 
                 if (!text_equals(instance->unit, unit))
                         continue;
-                IdSet own = nodes_of(instance);
+                IdSet own = instance_named_nodes(instance, &all);
 
                 if (instance->refusal || instance->placement != placement)
                         return false;
                 ID_SET_FOREACH(node, &own)
-                id_set_add(&nodes, node);
+                        id_set_add(&nodes, node);
                 has_any = true;
         }
         *ret_nodes = nodes;

@@ -17,9 +17,12 @@
  * is one only where its instances agree. Where all nodes are meant the set is full. */
 MemoryPolicy unit_policy(const Config *config, const char *unit);
 
-/* Whether UNIT takes its pages in turn for the sake of a neighbour, not by its own wish; who that is
+/* Whether UNIT takes its pages in turn for the sake of a neighbour, not by its own preference; who that is
  * (the first by name), NULL: nobody. */
 const InstanceConfig *unit_policy_neighbour(const Config *config, const char *unit);
 
 /* Whether two instances may take pages of one size. */
 bool instances_share_page_size(const InstanceConfig *a, const InstanceConfig *b);
+
+/* Nodes= and NodeMemory= as one set; ALL where neither names any. */
+IdSet instance_named_nodes(const InstanceConfig *instance, const IdSet *all);

@@ -14,9 +14,9 @@
 #include "host/mounts.h"
 #include "host/probe.h"
 #include "host/root.h"
+#include "host/unit_facts.h"
 #include "model/exit_code.h"
 #include "model/names.h"
-#include "systemd/dropin_check.h"
 #include "units/asker.h"
 
 #include <fcntl.h>
@@ -111,13 +111,6 @@ static int write_mount(Arena *arena, const Root *root, const Root *output, const
         return r;
 }
 
-/* Mistakes are told here too: the daemon may never come to it. */
-static void say_problems(Arena *arena, const Root *root, const Diags *problems) {
-        VEC_FOREACH(problem, &problems->list)
-                if (problem->severity == SEVERITY_ERROR)
-                        say(root, LOG_ERR, "%s", diag_format(arena, problem));
-}
-
 /* What is to be written. */
 typedef struct Wanted {
         const Config *config;
@@ -132,7 +125,7 @@ typedef struct Wanted {
 static void find_mounts(Arena *arena, const Root *root, Wanted *wanted) {
         if (!mount_is_wanted(wanted->config))
                 return;
-        MountUnits units = mounts_of(root, arena, wanted->config, probe_topology(root, arena));
+        MountUnits units = mounts_of(root, arena, wanted->config, probe_page_sizes(root, arena));
 
         VEC_FOREACH(unit, &units) {
                 const Diag *obstacle = mounts_obstacle(root, arena, unit);
@@ -191,7 +184,10 @@ static int generate(const Root *root, const Root *output) {
         const Wanted wanted = find_wanted(arena, root);
         bool is_done = is_whole(root, &wanted);
 
-        say_problems(arena, root, &wanted.config->problems);
+        /* Mistakes are told here too: the daemon may never come to it. */
+        VEC_FOREACH(problem, &wanted.config->problems.list)
+                if (problem->severity == SEVERITY_ERROR)
+                        say(root, LOG_ERR, "%s", diag_format(arena, problem));
         VEC_FOREACH(obstacle, &wanted.obstacles.list)
                 say(root, LOG_WARNING, "%s", diag_format(arena, obstacle));
         VEC_FOREACH(dropin, &wanted.dropins)
@@ -202,7 +198,7 @@ static int generate(const Root *root, const Root *output) {
         if (wanted.fault.error == 0)
                 VEC_FOREACH(unit, &wanted.mounts)
                         is_done = write_mount(arena, root, output, unit) == 0 && is_done;
-        return is_done ? EXIT_AS_WISHED : EXIT_FAILED;
+        return is_done ? EXIT_DONE : EXIT_FAILED;
 }
 
 /* What is no host has no kernel log either. */
@@ -235,7 +231,7 @@ int main(int argc, char **argv) {
         if (argc > 1 && (text_equals(argv[1], "--help") || text_equals(argv[1], "--version"))) {
                 puts(text_equals(argv[1], "--help") ? usage
                                                     : "hugeplan-generator " HUGEPLAN_VERSION);
-                return EXIT_AS_WISHED;
+                return EXIT_DONE;
         }
         if (argc - first != 1 && argc - first != 3) {
                 fprintf(stderr, "%s\n", usage);
@@ -249,7 +245,7 @@ int main(int argc, char **argv) {
         if (root_is_host(root) && !isatty(STDERR_FILENO))
                 memory_set_end(say_last);
         if (stands_aside(root))
-                return EXIT_AS_WISHED;
+                return EXIT_DONE;
         r = root_open(argv[first], &output);
         if (r < 0) {
                 say(root, LOG_ERR, "cannot open %s: %s", argv[first], strerror(-r));

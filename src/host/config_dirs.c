@@ -123,10 +123,6 @@ static void read_candidates(Finder *finder, Candidates *candidates, const char *
         }
 }
 
-static int compare_strings(const void *a, const void *b) {
-        return strcmp(*(const char *const *) a, *(const char *const *) b);
-}
-
 ConfigFiles *config_dirs_read(const Root *root, Arena *arena, const char *draft, Diags *problems) {
         Finder finder = {.root = root,
                          .arena = arena,
@@ -137,7 +133,7 @@ ConfigFiles *config_dirs_read(const Root *root, Arena *arena, const char *draft,
 
         read_candidates(&finder, &main_files, NULL);
         if (finder.extended.n > 0)
-                qsort(finder.extended.items, finder.extended.n, sizeof(char *), compare_strings);
+                qsort(finder.extended.items, finder.extended.n, sizeof(char *), text_compare);
         VEC_FOREACH(base, &finder.extended) {
                 Candidates extensions =
                         list_directories(&finder, arena_printf(arena, "/%s.d", *base));
@@ -149,8 +145,7 @@ ConfigFiles *config_dirs_read(const Root *root, Arena *arena, const char *draft,
 
 ConfigFiles *config_dirs_read_one(const Root *root, Arena *arena, const char *path) {
         ConfigFiles *files = ARENA_NEW(arena, ConfigFiles);
-        const char *slash = strrchr(path, '/');
-        ConfigFile file = {.path = path, .name = slash ? slash + 1 : path};
+        ConfigFile file = {.path = path, .name = text_base_name(path)};
         char *text = NULL;
 
         file.error = root_read_file(root, arena, path, CONFIG_BYTES_MAX, &text, &file.size);

@@ -2,10 +2,10 @@
 #include "host/config_load.h"
 
 #include "config/config_parse.h"
+#include "config/instance_limits.h"
 #include "host/config_dirs.h"
 #include "host/host_sources.h"
 #include "model/problem.h"
-#include "plan/limits.h"
 #include "units/mount_unit.h"
 
 #include <string.h>
@@ -52,7 +52,7 @@ static Config *load_once(const Root *root, Arena *arena, const char *draft) {
                 HostSources sources = host_sources(root);
                 Accounts accounts = accounts_read(arena, &sources.sources);
 
-                limits_check_accounts(arena, config, &accounts);
+                config_check_accounts(arena, config, &accounts);
                 mount_check_owners(arena, config, &accounts);
         }
         config->fault = root_fault(root, arena);

@@ -1,63 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "host/host_plan_read.h"
 
-#include "base/size.h"
-#include "base/text.h"
-#include "host/host_sources.h"
-#include "model/names.h"
-
-#include <string.h>
-
-/* "libsystemd-shared-252.so", "libsystemd-shared-257.9-1~deb13u1.so". */
-static unsigned version_in(const Root *root, Arena *arena, const char *directory) {
-        static const char prefix[] = "libsystemd-shared-";
-        unsigned version = 0;
-        Names names = {};
-
-        root_list(root, arena, directory, &names);
-        VEC_FOREACH(name, &names) {
-                uint64_t found;
-
-                if (!text_starts_with(*name, prefix))
-                        continue;
-                const char *number = *name + strlen(prefix);
-
-                if (parse_u64(arena_strndup(arena, number, strspn(number, "0123456789")), &found) ==
-                            0 &&
-                    found < 10000)
-                        version = MAX(version, (unsigned) found);
-        }
-        return version;
-}
-
-/* In /usr/lib/systemd, or below the architecture's directory as Debian has it. */
-static unsigned installed_version(const Root *root) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-        unsigned version = version_in(root, arena, PATH_SYSTEMD_LIBRARIES);
-        Names names = {};
-
-        if (version == 0)
-                root_list(root, arena, PATH_USR_LIB, &names);
-        VEC_FOREACH(name, &names)
-                if (strstr(*name, "-linux-"))
-                        version = MAX(
-                                version,
-                                version_in(root, arena,
-                                           arena_printf(arena, PATH_USR_LIB "/%s/systemd", *name)));
-        return version;
-}
-
-/* MemoryTHP= can only take away from what the host gives to all. */
-unsigned systemd_version(const Root *root, const Config *config) {
-        return thp_resolve(config) == THP_ALWAYS ? installed_version(root) : 0;
-}
-
-Accounts accounts_for_limits(const Root *root, Arena *arena, const Config *config) {
-        HostSources sources = host_sources(root);
-
-        return limits_is_group_needed(config) ? accounts_read(arena, &sources.sources)
-                                              : (Accounts){};
-}
+#include "host/unit_facts.h"
 
 HostPlan host_plan_read(const Root *root, Arena *arena, const Config *config, const Plan *plan,
                         const Topology *topology, Diags *problems) {

@@ -7,7 +7,7 @@
 #include "host/unit_cgroup.h"
 #include "model/names.h"
 #include "read/process.h"
-#include "units/fence.h"
+#include "units/hugetlb_limit.h"
 
 #include <string.h>
 
@@ -22,7 +22,7 @@ static bool read_charge(Reader *reader, const char *group, uint64_t page_size_by
                         UnitCharge *ret) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
         const char *prefix = arena_printf(scratch, "%s/hugetlb.%s.", group,
-                                          fence_size_name(scratch, page_size_bytes));
+                                          hugetlb_limit_size_name(scratch, page_size_bytes));
         UnitCharge charge = {.page_size_bytes = page_size_bytes};
         uint64_t reserved_bytes, pages;
         char *text;

@@ -3,7 +3,7 @@
 
 #include "base/size.h"
 #include "base/text.h"
-#include "host/cgroup_fence.h"
+#include "host/cgroup_limit.h"
 #include "model/names.h"
 #include "model/thp.h"
 
@@ -32,99 +32,10 @@ char *probe_pool_path(Arena *arena, const Topology *topology, unsigned node,
                             page_size_bytes / KIB, attribute);
 }
 
-/* "hugepages-2048kB" -> 2 MiB; 0 for other names. */
-static uint64_t page_size_from_name(Arena *arena, const char *name) {
-        uint64_t kib;
-
-        if (!text_starts_with(name, NAME_HUGEPAGES_DIR) || !text_ends_with(name, "kB"))
-                return 0;
-        name += strlen(NAME_HUGEPAGES_DIR);
-        if (parse_u64(arena_strndup(arena, name, strlen(name) - 2), &kib) < 0 || kib == 0 ||
-            kib > UINT64_MAX / KIB)
-                return 0;
-        return kib * KIB;
-}
-
 static char *read_text(const Probe *probe, const char *path) {
         char *text;
 
         return root_read_attribute(probe->root, probe->arena, path, &text) < 0 ? NULL : text;
-}
-
-/* ---- page sizes ---- */
-
-static int compare_sizes_down(const void *a, const void *b) {
-        uint64_t first = ((const PageSize *) a)->bytes, second = ((const PageSize *) b)->bytes;
-
-        return first > second ? -1 : first < second;
-}
-
-static void read_page_size(const Root *root, PageSize *size) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-        const char *base = arena_printf(
-                arena, PATH_HUGEPAGES "/" NAME_HUGEPAGES_DIR "%" PRIu64 "kB", size->bytes / KIB);
-        const struct {
-                const char *attribute;
-                uint64_t *count;
-        } files[] = {
-                {"nr_hugepages", &size->total_pages},
-                {"free_hugepages", &size->free_pages},
-                {"surplus_hugepages", &size->surplus_pages},
-                {"resv_hugepages", &size->reserved_pages},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(files); i++)
-                root_read_u64(root, arena_printf(arena, "%s/%s", base, files[i].attribute),
-                              files[i].count);
-}
-
-static void probe_page_sizes(Probe *probe) {
-        Topology *topology = probe->topology;
-        VEC(PageSize) sizes = {};
-        Names names = {};
-
-        root_list(probe->root, probe->arena, PATH_HUGEPAGES, &names);
-        VEC_FOREACH(name, &names) {
-                uint64_t bytes = page_size_from_name(probe->arena, *name);
-
-                if (bytes == 0)
-                        continue;
-                PageSize *size = vec_push(probe->arena, &sizes);
-
-                *size = (PageSize){.bytes = bytes};
-                read_page_size(probe->root, size);
-        }
-        if (sizes.n > 0)
-                qsort(sizes.items, sizes.n, sizeof(PageSize), compare_sizes_down);
-        topology->page_sizes = sizes.items;
-        topology->n_page_sizes = sizes.n;
-}
-
-/* ---- meminfo: "Key:   123 kB", with "Node 0 " in front in the nodes' own files ---- */
-
-static bool meminfo_value(Arena *arena, const char *line, const char *key, uint64_t *ret_bytes) {
-        const char *found = strstr(line, key);
-        char *number;
-        uint64_t kib;
-
-        if (!found || (found > line && found[-1] != ' ') || found[strlen(key)] != ':')
-                return false;
-        found += strlen(key) + 1;
-        number = text_next_word(arena, &found, " \t");
-        if (!number || parse_u64(number, &kib) < 0)
-                return false;
-        *ret_bytes = mul_saturated(kib, KIB);
-        return true;
-}
-
-static uint64_t meminfo_get(Arena *arena, const char *text, const char *key) {
-        uint64_t bytes = 0;
-        char *line;
-
-        while ((line = text_next_word(arena, &text, "\n")))
-                if (meminfo_value(arena, line, key, &bytes))
-                        break;
-        return bytes;
 }
 
 static int read_node_memory(const Root *root, Arena *arena, const Topology *topology, Node *node) {
@@ -136,11 +47,11 @@ static int read_node_memory(const Root *root, Arena *arena, const Topology *topo
 
         if (r < 0)
                 return r;
-        node->memory_bytes = meminfo_get(arena, text, "MemTotal");
-        node->free_bytes = meminfo_get(arena, text, "MemFree");
-        node->reclaimable_bytes = meminfo_get(arena, text, "Active(file)") +
-                                  meminfo_get(arena, text, "Inactive(file)") +
-                                  meminfo_get(arena, text, "SReclaimable");
+        node->memory_bytes = probe_meminfo(arena, text, "MemTotal");
+        node->free_bytes = probe_meminfo(arena, text, "MemFree");
+        node->reclaimable_bytes = probe_meminfo(arena, text, "Active(file)") +
+                                  probe_meminfo(arena, text, "Inactive(file)") +
+                                  probe_meminfo(arena, text, "SReclaimable");
         return 0;
 }
 
@@ -199,7 +110,7 @@ bool probe_counts_again(const Root *root, Topology *topology) {
         for (size_t k = 0; k < topology->n_page_sizes; k++) {
                 PageSize before = topology->page_sizes[k];
 
-                read_page_size(root, &topology->page_sizes[k]);
+                probe_page_size(root, &topology->page_sizes[k]);
                 is_changed = is_changed ||
                              before.reserved_pages != topology->page_sizes[k].reserved_pages;
                 for (size_t i = 0; i < topology->n_nodes; i++)
@@ -215,8 +126,8 @@ static uint64_t read_demote_size(const Probe *probe, unsigned node, uint64_t pag
         const char *text = read_text(probe, probe_pool_path(probe->arena, probe->topology, node,
                                                             page_size_bytes, "demote_size"));
 
-        return text ? page_size_from_name(probe->arena,
-                                          arena_printf(probe->arena, NAME_HUGEPAGES_DIR "%s", text))
+        return text ? probe_size_of_name(probe->arena,
+                                         arena_printf(probe->arena, NAME_HUGEPAGES_DIR "%s", text))
                     : 0;
 }
 
@@ -287,8 +198,8 @@ static void probe_nodes(Probe *probe) {
                 topology->possible_nodes = nodes;
         topology->nodes = ARENA_ARRAY(probe->arena, Node, id_set_count(&nodes));
         ID_SET_FOREACH(id, &nodes)
-        probe_node(probe, id, topology->is_numa && knows_memory ? &with_memory : NULL,
-                   topology->is_numa && knows_cpus ? &with_cpus : NULL);
+                probe_node(probe, id, topology->is_numa && knows_memory ? &with_memory : NULL,
+                           topology->is_numa && knows_cpus ? &with_cpus : NULL);
 }
 
 /* "Node 0, zone   Normal   1 2 3 ...": free blocks by order, to be added up over the zones. */
@@ -336,7 +247,7 @@ static void probe_thp(Probe *probe) {
         topology->thp_max_ptes_none = read_text(probe, PATH_THP_MAX_PTES_NONE);
         root_list(probe->root, probe->arena, PATH_THP, &names);
         VEC_FOREACH(name, &names) {
-                uint64_t bytes = page_size_from_name(probe->arena, *name);
+                uint64_t bytes = probe_size_of_name(probe->arena, *name);
 
                 if (bytes == 0)
                         continue;
@@ -357,14 +268,6 @@ static uint64_t read_limit(Probe *probe, const char *path) {
         return root_read_u64(probe->root, path, &limit) < 0 ? UINT64_MAX : limit;
 }
 
-static void probe_limits(Probe *probe) {
-        probe->topology->limits = (KernelLimits){
-                .shmmax_bytes = read_limit(probe, PATH_SHMMAX),
-                .shmall_pages = read_limit(probe, PATH_SHMALL),
-                .shm_group = read_limit(probe, PATH_HUGETLB_SHM_GROUP),
-        };
-}
-
 /* The kernel refuses pages outside the writer's cpuset, whatever hugetlbpage.rst says. */
 static void probe_allowed_nodes(Probe *probe) {
         static const char key[] = "Mems_allowed_list:";
@@ -378,48 +281,23 @@ static void probe_allowed_nodes(Probe *probe) {
                         id_set_parse(line + strlen(key), &probe->topology->allowed_nodes);
 }
 
-static void probe_host_memory(Probe *probe) {
-        Topology *topology = probe->topology;
-        char *text = read_text(probe, PATH_MEMINFO);
-        uint64_t bytes = text ? meminfo_get(probe->arena, text, "Hugepagesize") : 0;
-
-        if (topology_page_size_index(topology, bytes) < 0)
-                bytes = topology->n_page_sizes > 0
-                                ? topology->page_sizes[topology->n_page_sizes - 1].bytes
-                                : 0;
-        topology->default_page_size_bytes = bytes;
-        topology->swap_bytes = text ? meminfo_get(probe->arena, text, "SwapTotal") : 0;
-        topology->can_reclaim = root_exists(probe->root, PATH_CGROUP_RECLAIM);
-}
-
-static const char *read_or_empty(const Root *root, Arena *arena, const char *path) {
-        char *text;
-
-        return root_read_attribute(root, arena, path, &text) < 0 ? "" : text;
-}
-
-const char *probe_kernel_command_line(const Root *root, Arena *arena) {
-        return read_or_empty(root, arena, PATH_CMDLINE);
-}
-
-const char *probe_boot_id(const Root *root, Arena *arena) {
-        return read_or_empty(root, arena, PATH_BOOT_ID);
-}
-
 Topology *probe_topology(const Root *root, Arena *arena) {
-        Topology *topology = ARENA_NEW(arena, Topology);
+        Topology *topology = probe_page_sizes(root, arena);
         Probe probe = {root, arena, topology};
 
         /* A captured host does not tell its base page size; only forecasts depend on it. */
         topology->base_page_bytes = root_is_host(root) ? (uint64_t) sysconf(_SC_PAGESIZE) : 4 * KIB;
-        probe_page_sizes(&probe);
         probe_nodes(&probe);
         probe_free_blocks(&probe);
-        probe_host_memory(&probe);
+        topology->can_reclaim = root_exists(root, PATH_CGROUP_RECLAIM);
         probe_thp(&probe);
-        probe_limits(&probe);
+        probe.topology->limits = (KernelLimits){
+                .shmmax_bytes = read_limit(&probe, PATH_SHMMAX),
+                .shmall_pages = read_limit(&probe, PATH_SHMALL),
+                .shm_group = read_limit(&probe, PATH_HUGETLB_SHM_GROUP),
+        };
         probe_allowed_nodes(&probe);
-        topology->no_fence = cgroup_fence_judge(root);
+        topology->no_hugetlb_limit = cgroup_limit_judge(root);
         topology->kernel_command_line = probe_kernel_command_line(root, arena);
         topology->kernel_release = read_text(&probe, PATH_OSRELEASE);
         topology->boot_id = probe_boot_id(root, arena);

@@ -16,6 +16,19 @@ const char *probe_boot_id(const Root *root, Arena *arena);
  * has no hugetlb; node 0 for the whole host where it has no NUMA). */
 Topology *probe_topology(const Root *root, Arena *arena);
 
+/* The page sizes alone, which is all there is to know for mount units. */
+Topology *probe_page_sizes(const Root *root, Arena *arena);
+
+/* The bytes of a name like "hugepages-2048kB"; 0: it is no such name. */
+uint64_t probe_size_of_name(Arena *arena, const char *name);
+
+/* Fresh counts of one page size over all nodes; SIZE->bytes says which. */
+void probe_page_size(const Root *root, PageSize *size);
+
+/* The bytes of a line "KEY: 123 kB" of TEXT, also with "Node 0 " in front as the nodes' own files have
+ * it; 0: there is none. */
+uint64_t probe_meminfo(Arena *arena, const char *text, const char *key);
+
 /* Fresh counts of one pool, and of its node's memory; for use between writes. -ENOENT when the
  * node or the pool has gone. */
 int probe_pool(const Root *root, const Topology *topology, unsigned node, uint64_t page_size_bytes,

@@ -543,10 +543,6 @@ int root_read_link(const Root *root, Arena *arena, const char *path, char **ret)
         return 0;
 }
 
-static int compare_names(const void *a, const void *b) {
-        return strcmp(*(char *const *) a, *(char *const *) b);
-}
-
 /* The one reader of directories. Not by opendir(3), which needs memory that may not be there. */
 static int read_names(Arena *arena, int directory, Names *ret) {
         _Alignas(struct dirent64) char entries[8192];
@@ -565,7 +561,7 @@ static int read_names(Arena *arena, int directory, Names *ret) {
                 }
         }
         if (names.n > 0)
-                qsort(names.items, names.n, sizeof(char *), compare_names);
+                qsort(names.items, names.n, sizeof(char *), text_compare);
         *ret = names;
         return 0;
 }

@@ -66,7 +66,7 @@ int root_read_end(const Root *root, Arena *arena, const char *path, size_t max, 
 int root_read_kernel_file(const Root *root, Arena *arena, const char *path, size_t max, char **ret,
                           size_t *ret_size);
 
-/* Likewise an attribute: at most 64 KiB, blanks at the end taken off. */
+/* Likewise an attribute: at most 64 KiB, whitespace at the end taken off. */
 int root_read_attribute(const Root *root, Arena *arena, const char *path, char **ret);
 
 /* An attribute that is one decimal number. */

@@ -201,9 +201,8 @@ static const char *title_of(Arena *arena, const Question *question) {
 
         if (find_program(arena, question, &program))
                 program = question->program.items[0];
-        const char *slash = strrchr(program, '/');
 
-        text_add(&title, slash ? slash + 1 : program);
+        text_add(&title, text_base_name(program));
         VEC_FOREACH(argument, &question->arguments)
                 text_printf(&title, " %s", *argument);
         return text_excerpt(arena, title.string, SENTENCE_BYTES_MAX);

@@ -8,7 +8,7 @@
  * on standard input and no open files; it may take so long and print so much, and is killed with
  * all it has started in its session. prctl(2), capabilities(7). */
 
-#include "engines/engine.h"
+#include "engines/reader.h"
 #include "host/root.h"
 
 /* Ample: PostgreSQL takes 20 ms. */

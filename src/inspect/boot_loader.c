@@ -2,276 +2,104 @@
 #include "inspect/boot_loader.h"
 
 #include "base/text.h"
-#include "read/culprit.h"
 
 #include <string.h>
 
-enum { FILE_BYTES_MAX = 256 * 1024, FILES_MAX = 256 };
-
-#define PATH_KERNEL_CMDLINE "/etc/kernel/cmdline"
-#define PATH_DEFAULT_GRUB   "/etc/default/grub"
-#define PATH_DEFAULT_GRUB_D "/etc/default/grub.d"
-#define GRUB_ASSIGNMENT     "GRUB_CMDLINE_LINUX"
+enum { FILE_BYTES_MAX = 256 * 1024 };
 
 /* Where boot entries and images are: on the boot or EFI system partition. */
 static const char *const partitions[] = {"/boot", "/efi", "/boot/efi"};
-static const char *const grub_dirs[] = {"/boot/grub2", "/boot/grub"};
 
-typedef struct Finder {
-        const Root *root;
-        Arena *arena;
-        BootLoader *loader;
-        const char *environment; /* text of grubenv; NULL: none */
-        const char *extlinux;    /* path of extlinux.conf; NULL: none */
-        const char *entries_dir; /* with at least one entry; NULL: none */
-        const char *partition;   /* on which that is */
-} Finder;
+/* The first partition that has a file of that SUFFIX in DIRECTORY; NULL: none. */
+static const char *find_partition(const Root *root, Arena *arena, const char *directory,
+                                  const char *suffix) {
+        for (size_t i = 0; i < ARRAY_LEN(partitions); i++) {
+                Names names = {};
 
-static char *read_text(const Finder *finder, const char *path) {
-        char *text;
-
-        return root_read_file(finder->root, finder->arena, path, FILE_BYTES_MAX, &text, NULL) < 0
-                       ? NULL
-                       : text;
-}
-
-/* ---- GRUB ---- */
-
-static void find_grub(Finder *finder) {
-        for (size_t i = 0; i < ARRAY_LEN(grub_dirs); i++) {
-                const char *config = arena_printf(finder->arena, "%s/grub.cfg", grub_dirs[i]);
-
-                if (!finder->environment)
-                        finder->environment = read_text(
-                                finder, arena_printf(finder->arena, "%s/grubenv", grub_dirs[i]));
-                if (!finder->loader->grub_config && root_exists(finder->root, config))
-                        finder->loader->grub_config = config;
-        }
-        finder->loader->has_update_grub = root_exists(finder->root, "/usr/sbin/update-grub") ||
-                                          root_exists(finder->root, "/sbin/update-grub");
-}
-
-/* The lines that begin with NAME; NULL: all. */
-static void add_source_file(Finder *finder, const char *path, const char *name) {
-        const char *text = read_text(finder, path);
-
-        if (text)
-                boot_loader_add_sources(finder->arena, finder->loader,
-                                        text_printable(finder->arena, path), text, name);
-}
-
-static void add_grub_sources(Finder *finder) {
-        Names names = {};
-        size_t n = 0;
-
-        add_source_file(finder, PATH_DEFAULT_GRUB, GRUB_ASSIGNMENT);
-        root_list(finder->root, finder->arena, PATH_DEFAULT_GRUB_D, &names);
-        VEC_FOREACH(name, &names)
-                if (text_ends_with(*name, ".cfg") && n++ < FILES_MAX)
-                        add_source_file(
-                                finder,
-                                arena_printf(finder->arena, PATH_DEFAULT_GRUB_D "/%s", *name),
-                                GRUB_ASSIGNMENT);
-}
-
-static void read_grub(Finder *finder) {
-        BootLoader *loader = finder->loader;
-        const char *text = loader->grub_config ? read_text(finder, loader->grub_config) : NULL;
-
-        add_grub_sources(finder);
-        loader->next_line =
-                text ? grub_config_command_line(finder->arena, text, finder->environment) : NULL;
-        loader->next_file = loader->grub_config;
-}
-
-/* ---- entries ---- */
-
-static Names list_entries(const Finder *finder, const char *directory) {
-        Names names = {}, entries = {};
-
-        root_list(finder->root, finder->arena, directory, &names);
-        VEC_FOREACH(name, &names)
-                if (text_ends_with(*name, ".conf") && entries.n < FILES_MAX)
-                        *vec_push(finder->arena, &entries) = *name;
-        return entries;
-}
-
-static void find_entries(Finder *finder) {
-        for (size_t i = 0; i < ARRAY_LEN(partitions) && !finder->entries_dir; i++) {
-                const char *directory =
-                        arena_printf(finder->arena, "%s/loader/entries", partitions[i]);
-
-                if (list_entries(finder, directory).n == 0)
-                        continue;
-                finder->entries_dir = directory;
-                finder->partition = partitions[i];
-        }
-}
-
-/* The pattern of "default PATTERN" in loader.conf; NULL where there is none. */
-static const char *loader_default(const Finder *finder) {
-        const char *text = read_text(
-                finder, arena_printf(finder->arena, "%s/loader/loader.conf", finder->partition));
-        char *line;
-
-        while (text && (line = text_next_word(finder->arena, &text, "\r\n"))) {
-                const char *rest = line;
-
-                if (text_equals(text_next_word(finder->arena, &rest, " \t"), "default"))
-                        return text_next_word(finder->arena, &rest, " \t");
+                root_list(root, arena, arena_printf(arena, "%s/%s", partitions[i], directory),
+                          &names);
+                VEC_FOREACH(name, &names)
+                        if (text_ends_with(*name, suffix))
+                                return partitions[i];
         }
         return NULL;
 }
 
-/* The default one where it is named, else the newest by version. */
-static const char *choose_entry(const Finder *finder, const Names *names) {
-        bool is_grub = finder->loader->kind == BOOT_LOADER_GRUB_ENTRIES;
-        const char *pattern =
-                is_grub ? grub_environment_get(finder->arena, finder->environment, "saved_entry")
-                        : loader_default(finder);
-        const char *newest = NULL, *named = NULL;
+/* GRUB reads entries where it has the command for it, and is then changed by grubby. */
+static bool does_grub_read_entries(const Root *root, Arena *arena, const char *grub_config) {
+        char *text;
 
-        VEC_FOREACH(name, names) {
-                const char *id =
-                        arena_strndup(finder->arena, *name, strlen(*name) - strlen(".conf"));
-                bool is_named = pattern &&
-                                (text_equals(pattern, id) || culprit_path_matches(pattern, id) ||
-                                 culprit_path_matches(pattern, *name));
-
-                if (is_named && (!named || strverscmp(*name, named) > 0))
-                        named = *name;
-                if (!newest || strverscmp(*name, newest) > 0)
-                        newest = *name;
-        }
-        return named ? named : newest;
+        return root_exists(root, "/usr/sbin/grubby") || root_exists(root, "/usr/bin/grubby") ||
+               (grub_config &&
+                root_read_file(root, arena, grub_config, FILE_BYTES_MAX, &text, NULL) == 0 &&
+                strstr(text, "blscfg"));
 }
 
-static void read_entries(Finder *finder) {
-        Names names = list_entries(finder, finder->entries_dir);
-        const char *name = choose_entry(finder, &names);
-        const char *path = arena_printf(finder->arena, "%s/%s", finder->entries_dir, name);
-        const char *text = read_text(finder, path);
-
-        add_source_file(finder, PATH_KERNEL_CMDLINE, NULL);
-        finder->loader->next_line =
-                text ? boot_entry_command_line(finder->arena, text, finder->environment) : NULL;
-        finder->loader->next_file = text_printable(finder->arena, path);
-}
-
-/* ---- unified kernel images ---- */
-
-static bool find_images(Finder *finder) {
-        for (size_t i = 0; i < ARRAY_LEN(partitions); i++) {
-                Names names = {};
-
-                root_list(finder->root, finder->arena,
-                          arena_printf(finder->arena, "%s/EFI/Linux", partitions[i]), &names);
-                VEC_FOREACH(name, &names)
-                        if (text_ends_with(*name, ".efi")) {
-                                finder->loader->esp = partitions[i];
-                                return true;
-                        }
-        }
-        return false;
-}
-
-/* ---- extlinux ---- */
-
-/* Where distributions keep the arguments, and what makes extlinux.conf of them. */
-static const struct {
-        const char *file, *name, *tool, *tool_path;
-} extlinux_settings[] = {
-        {"/etc/default/u-boot", "U_BOOT_PARAMETERS", "u-boot-update", "/usr/sbin/u-boot-update"},
-        {"/etc/default/extlinux", "EXTLINUX_PARAMETERS", "extlinux-update",
-         "/usr/sbin/extlinux-update"},
-        {"/etc/update-extlinux.conf", "default_kernel_opts", "update-extlinux",
-         "/sbin/update-extlinux"},
-};
-
-static void find_extlinux(Finder *finder) {
+/* Where extlinux.conf is, and what makes it of the distribution's settings, if anything does. */
+static bool find_extlinux(const Root *root, Arena *arena, BootLoader *loader) {
         static const char *const paths[] = {
                 "/boot/extlinux/extlinux.conf",
                 "/extlinux/extlinux.conf",
                 "/boot/extlinux.conf",
                 "/boot/syslinux/syslinux.cfg",
         };
+        static const struct {
+                const char *place, *tool, *tool_path;
+        } settings[] = {
+                {"U_BOOT_PARAMETERS of /etc/default/u-boot", "u-boot-update",
+                 "/usr/sbin/u-boot-update"},
+                {"EXTLINUX_PARAMETERS of /etc/default/extlinux", "extlinux-update",
+                 "/usr/sbin/extlinux-update"},
+                {"default_kernel_opts of /etc/update-extlinux.conf", "update-extlinux",
+                 "/sbin/update-extlinux"},
+        };
+        size_t i = 0;
 
-        for (size_t i = 0; i < ARRAY_LEN(paths) && !finder->extlinux; i++)
-                if (root_exists(finder->root, paths[i]))
-                        finder->extlinux = paths[i];
+        while (i < ARRAY_LEN(paths) && !root_exists(root, paths[i]))
+                i++;
+        if (i == ARRAY_LEN(paths))
+                return false;
+        loader->extlinux_place = arena_printf(arena, "the append line of %s", paths[i]);
+        for (size_t k = 0; k < ARRAY_LEN(settings) && !loader->extlinux_tool; k++)
+                if (root_exists(root, settings[k].tool_path)) {
+                        loader->extlinux_place = settings[k].place;
+                        loader->extlinux_tool = settings[k].tool;
+                }
+        return true;
 }
 
-static void read_extlinux(Finder *finder) {
-        BootLoader *loader = finder->loader;
-        const char *text = read_text(finder, finder->extlinux);
+static BootLoaderKind find_kind(const Root *root, Arena *arena, BootLoader *loader) {
+        const char *entries = find_partition(root, arena, "loader/entries", ".conf");
+        bool has_grub = loader->grub_config || root_exists(root, "/etc/default/grub");
 
-        loader->next_line = text ? extlinux_command_line(finder->arena, text) : NULL;
-        loader->next_file = finder->extlinux;
-        for (size_t i = 0; i < ARRAY_LEN(extlinux_settings); i++) {
-                if (!root_exists(finder->root, extlinux_settings[i].tool_path))
-                        continue;
-                add_source_file(finder, extlinux_settings[i].file, extlinux_settings[i].name);
-                loader->extlinux_place = arena_printf(finder->arena, "%s of %s",
-                                                      extlinux_settings[i].name,
-                                                      extlinux_settings[i].file);
-                loader->extlinux_tool = extlinux_settings[i].tool;
-                return;
-        }
-        add_source_file(finder, finder->extlinux, "append");
-        loader->extlinux_place =
-                arena_printf(finder->arena, "the append line of %s", finder->extlinux);
-}
-
-/* ---- which ---- */
-
-/* GRUB reads entries where it has the command for it, and is then changed by grubby. */
-static bool does_grub_read_entries(const Finder *finder) {
-        const char *text =
-                finder->loader->grub_config ? read_text(finder, finder->loader->grub_config) : NULL;
-
-        return root_exists(finder->root, "/usr/sbin/grubby") ||
-               root_exists(finder->root, "/usr/bin/grubby") || (text && strstr(text, "blscfg"));
-}
-
-static BootLoaderKind find_kind(Finder *finder) {
-        bool has_grub = finder->loader->grub_config || root_exists(finder->root, PATH_DEFAULT_GRUB);
-        const char *loader_conf =
-                finder->partition
-                        ? arena_printf(finder->arena, "%s/loader/loader.conf", finder->partition)
-                        : NULL;
-
-        if (finder->entries_dir && does_grub_read_entries(finder))
+        if (entries && does_grub_read_entries(root, arena, loader->grub_config))
                 return BOOT_LOADER_GRUB_ENTRIES;
-        if (finder->entries_dir && (!has_grub || root_exists(finder->root, loader_conf)))
+        if (entries &&
+            (!has_grub || root_exists(root, arena_printf(arena, "%s/loader/loader.conf", entries))))
                 return BOOT_LOADER_SYSTEMD_BOOT;
-        if (find_images(finder) && !has_grub)
-                return BOOT_LOADER_UKI;
         if (has_grub)
                 return BOOT_LOADER_GRUB;
-        if (finder->extlinux)
-                return BOOT_LOADER_EXTLINUX;
-        return BOOT_LOADER_UNKNOWN;
+        if ((loader->esp = find_partition(root, arena, "EFI/Linux", ".efi")))
+                return BOOT_LOADER_UKI;
+        return find_extlinux(root, arena, loader) ? BOOT_LOADER_EXTLINUX : BOOT_LOADER_UNKNOWN;
 }
 
 BootLoader boot_loader_find(const Root *root, Arena *arena, const Topology *topology) {
+        static const char *const grub_configs[] = {"/boot/grub2/grub.cfg", "/boot/grub/grub.cfg"};
         const char *release = topology->kernel_release;
-        BootLoader loader = {.kernel_release = release};
-        Finder finder = {.root = root, .arena = arena, .loader = &loader};
+        BootLoader loader = {
+                .has_update_grub = root_exists(root, "/usr/sbin/update-grub") ||
+                                   root_exists(root, "/sbin/update-grub"),
+                .has_kernel_cmdline = root_exists(root, "/etc/kernel/cmdline"),
+                .has_image_in_modules =
+                        release &&
+                        root_exists(root, arena_printf(arena, "/lib/modules/%s/vmlinuz", release)),
+                .kernel_release = release,
+        };
 
-        loader.has_image_in_modules =
-                release &&
-                root_exists(root, arena_printf(arena, "/lib/modules/%s/vmlinuz", release));
-        find_grub(&finder);
-        find_entries(&finder);
-        find_extlinux(&finder);
-        loader.kind = find_kind(&finder);
-        if (loader.kind == BOOT_LOADER_GRUB)
-                read_grub(&finder);
-        else if (loader.kind == BOOT_LOADER_EXTLINUX)
-                read_extlinux(&finder);
-        else if (finder.entries_dir && loader.kind != BOOT_LOADER_UKI)
-                read_entries(&finder);
-        else
-                add_source_file(&finder, PATH_KERNEL_CMDLINE, NULL);
+        for (size_t i = 0; i < ARRAY_LEN(grub_configs) && !loader.grub_config; i++)
+                if (root_exists(root, grub_configs[i]))
+                        loader.grub_config = grub_configs[i];
+        loader.kind = find_kind(root, arena, &loader);
         return loader;
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Finds the boot loader of a host, the command line that its next boot gets, and the settings from
- * which that is made. Only reads, never the firmware. */
+/* Finds the boot loader of a host by the files that are there. Only reads, never the firmware. */
 
-#include "check/boot_entry.h"
+#include "check/boot_steps.h"
 #include "host/root.h"
 
 /* Never fails; what cannot be read (often for want of rights) is not known. TOPOLOGY gives the

@@ -3,8 +3,8 @@
 
 #include "base/size.h"
 #include "base/text.h"
-#include "host/clock.h"
 #include "inspect/syscall_list.h"
+#include "runtime/clock.h"
 
 #include <fcntl.h>
 #include <grp.h>
@@ -291,18 +291,6 @@ static bool read_some(int *fd, Text *text, size_t max, bool *ret_is_full) {
         return true;
 }
 
-static void read_streams(Run *run) {
-        bool is_more = true, is_full = false;
-
-        for (int i = 0; i < DRAIN_READS_MAX && is_more && !run->is_flood; i++) {
-                is_more =
-                        read_some(&run->complaint, &run->complained, COMPLAINT_BYTES_MAX, &is_full);
-                is_more = read_some(&run->output, &run->printed, run->how->output_bytes_max,
-                                    &run->is_flood) ||
-                          is_more;
-        }
-}
-
 static bool has_ended(const Run *run) {
         siginfo_t info = {};
 
@@ -316,8 +304,15 @@ static bool wait_for_end(Run *run, uint64_t deadline_usec) {
         while (!run->is_flood) {
                 struct pollfd fds[] = {{run->output, POLLIN, 0}, {run->complaint, POLLIN, 0}};
                 bool is_ended = has_ended(run);
+                bool is_more = true, is_full = false;
 
-                read_streams(run);
+                for (int i = 0; i < DRAIN_READS_MAX && is_more && !run->is_flood; i++) {
+                        is_more = read_some(&run->complaint, &run->complained, COMPLAINT_BYTES_MAX,
+                                            &is_full);
+                        is_more = read_some(&run->output, &run->printed, run->how->output_bytes_max,
+                                            &run->is_flood) ||
+                                  is_more;
+                }
                 if (is_ended)
                         return !run->is_flood;
                 if (clock_now_usec() >= deadline_usec)

@@ -18,25 +18,22 @@ typedef struct Errand {
 
 /* ---- in the reader ---- */
 
-static void mark_untrusted(Arena *arena, const Figures *figures, const char *foreign) {
-        VEC_FOREACH(figure, figures) {
-                Gathered *gathered = arena_memdup(arena, figure->gathered, sizeof(Gathered));
-
-                gathered->untrusted =
-                        foreign ? arena_printf(arena, "it is not asked with settings of others: %s",
-                                               foreign)
-                                : NULL;
-                figure->gathered = gathered;
-        }
-}
-
 static json_t *run_errand(void *userdata, Arena *arena, HostSources *sources) {
         const Errand *errand = userdata;
         Figures figures = {};
 
         figures_gather(arena, errand->engine, errand->target, &sources->sources, errand->page_sizes,
                        errand->n_page_sizes, &figures);
-        mark_untrusted(arena, &figures, sources->foreign);
+        VEC_FOREACH(figure, &figures) {
+                Gathered *gathered = arena_memdup(arena, figure->gathered, sizeof(Gathered));
+
+                gathered->untrusted =
+                        sources->foreign
+                                ? arena_printf(arena, "it is not asked with settings of others: %s",
+                                               sources->foreign)
+                                : NULL;
+                figure->gathered = gathered;
+        }
         return figures_to_json(arena, &figures);
 }
 

@@ -3,7 +3,7 @@
 
 /* Whose a database is: the user as whom its files are read and its program is asked. */
 
-#include "engines/engine.h"
+#include "engines/reader.h"
 #include "host/root.h"
 
 #include <sys/stat.h>

@@ -173,27 +173,13 @@ unsigned call_class(const VarlinkServer *server, const char *bytes, size_t lengt
         return method->flags & VARLINK_LAST ? 2 : 1;
 }
 
-/* Subscriptions are many for few: the oldest of a user who has too many makes room for the newest. */
-static void make_room_for_subscription(Connection *c) {
-        VarlinkPlaces *places = &c->server->places;
-        VarlinkPlace *place;
-
-        varlink_places_set_kind(places, &c->place, VARLINK_PLACE_SUBSCRIBED);
-        place = c->place.user ? varlink_places_subscription_too_many(places, c->place.user) : NULL;
-        if (place)
-                connection_evict(place->owner);
-}
-
-static bool is_worth_running(const Connection *c, const VarlinkRequest *request) {
-        return !c->is_gone || request->oneway || c->is_trusted;
-}
-
 /* For who has gone nothing is done of which only the answer is of use, and others may do nothing else. */
 void call_take(Connection *c, const char *bytes, size_t length) {
         VarlinkRequest request = {0};
         VarlinkCall *call = NULL;
 
-        if (varlink_request_parse(bytes, length, &request) == 0 && is_worth_running(c, &request))
+        if (varlink_request_parse(bytes, length, &request) == 0 &&
+            (!c->is_gone || request.oneway || c->is_trusted))
                 call = calloc(1, sizeof(*call));
         if (!call) {
                 connection_send(c); /* what was answered before is still the client's */
@@ -207,8 +193,18 @@ void call_take(Connection *c, const char *bytes, size_t length) {
         if (c->call && !c->call->closed)
                 call_error_about(c->call, VARLINK_ERROR_METHOD_NOT_IMPLEMENTED, "method",
                                  request.method);
-        if (c->call && c->call->more)
-                make_room_for_subscription(c);
+        if (c->call && c->call->more) {
+                /* Subscriptions are many for few: the oldest of a user who has too many makes
+                 * room for the newest. */
+                VarlinkPlaces *places = &c->server->places;
+                VarlinkPlace *place;
+
+                varlink_places_set_kind(places, &c->place, VARLINK_PLACE_SUBSCRIBED);
+                place = c->place.user ? varlink_places_subscription_too_many(places, c->place.user)
+                                      : NULL;
+                if (place)
+                        connection_evict(place->owner);
+        }
         varlink_request_done(&request);
 }
 

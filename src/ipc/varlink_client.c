@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/size.h"
 #include "ipc/varlink_frame.h"
+#include "runtime/deadline.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -13,7 +14,6 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 /* The server's own limits, seen from the other side. */
@@ -33,22 +33,6 @@ struct VarlinkClient {
         VarlinkReader reader;
         VarlinkWriter writer;
 };
-
-static uint64_t now_usec(void) {
-        struct timespec now;
-
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        return (uint64_t) now.tv_sec * USEC_PER_SEC + (uint64_t) now.tv_nsec / 1000;
-}
-
-/* Points in time; UINT64_MAX is never. */
-static uint64_t deadline_in(uint64_t timeout_usec) {
-        return add_saturated(now_usec(), timeout_usec);
-}
-
-static uint64_t deadline_left_usec(uint64_t deadline_usec) {
-        return deadline_usec == UINT64_MAX ? UINT64_MAX : sub_floored(deadline_usec, now_usec());
-}
 
 /* ---- connecting ---- */
 
@@ -169,31 +153,11 @@ static int client_fail(VarlinkClient *client, int r) {
         return transport_error(r);
 }
 
-static int client_wait(const VarlinkClient *client, short events, uint64_t deadline_usec) {
-        struct pollfd poll_fd = {.fd = client->fd, .events = events};
-
-        for (;;) {
-                uint64_t left_usec = deadline_left_usec(deadline_usec);
-                struct timespec left = {
-                        .tv_sec = (time_t) (left_usec / USEC_PER_SEC),
-                        .tv_nsec = (long) (left_usec % USEC_PER_SEC * 1000),
-                };
-                int n = ppoll(&poll_fd, 1, left_usec == UINT64_MAX ? NULL : &left, NULL);
-
-                if (n > 0)
-                        return 0;
-                if (n == 0)
-                        return -ETIMEDOUT;
-                if (errno != EINTR)
-                        return -errno;
-        }
-}
-
 static int client_send(VarlinkClient *client, uint64_t deadline_usec) {
         int r;
 
         while ((r = varlink_writer_send(&client->writer, client->fd)) == -EAGAIN) {
-                r = client_wait(client, POLLOUT, deadline_usec);
+                r = deadline_poll(client->fd, POLLOUT, deadline_usec);
                 if (r < 0)
                         return r;
         }
@@ -222,7 +186,8 @@ static int client_receive(VarlinkClient *client, uint64_t deadline_usec, Varlink
 
                 if (n == 0)
                         return -ECONNRESET;
-                r = n == -EAGAIN ? client_wait(client, POLLIN, deadline_usec) : (int) MIN(n, 0);
+                r = n == -EAGAIN ? deadline_poll(client->fd, POLLIN, deadline_usec)
+                                 : (int) MIN(n, 0);
                 if (r < 0)
                         return r;
         }

@@ -59,17 +59,6 @@ static VarlinkUser *add_user(VarlinkPlaces *places, uid_t uid, bool is_trusted) 
         return user;
 }
 
-/* Who leaves altogether and comes back has not used anything: no more than others who were not there, and
- * that does not matter much, for a call of his comes after those who wait. */
-static void remove_user(VarlinkPlaces *places, VarlinkUser *user) {
-        VarlinkUser **at = &places->users;
-
-        while (*at != user)
-                at = &(*at)->next;
-        *at = user->next;
-        free(user);
-}
-
 /* ---- places ---- */
 
 int varlink_places_enter(VarlinkPlaces *places, VarlinkPlace *place, void *owner, uid_t uid,
@@ -96,8 +85,17 @@ void varlink_places_leave(VarlinkPlaces *places, VarlinkPlace *place) {
         list_remove(&user->places[place->kind], place);
         places->n -= !user->is_trusted;
         place->user = NULL;
-        if (--user->n_places == 0)
-                remove_user(places, user);
+        if (--user->n_places == 0) {
+                /* Who leaves altogether and comes back has not used anything: no more than others
+                 * who were not there, and that does not matter much, for a call of his comes after
+                 * those who wait. */
+                VarlinkUser **at = &places->users;
+
+                while (*at != user)
+                        at = &(*at)->next;
+                *at = user->next;
+                free(user);
+        }
 }
 
 void varlink_places_set_kind(VarlinkPlaces *places, VarlinkPlace *place, VarlinkPlaceKind kind) {

@@ -129,25 +129,6 @@ static void server_set_awake(VarlinkServer *server) {
 
 static void connection_dispatch(VarlinkServer *server, Source *source, uint32_t events);
 
-static void server_link(VarlinkServer *server, Connection *c) {
-        c->next = server->connections;
-        if (c->next)
-                c->next->previous = c;
-        server->connections = c;
-        server->n_connections++;
-}
-
-static void server_unlink(VarlinkServer *server, Connection *c) {
-        if (c->previous)
-                c->previous->next = c->next;
-        else
-                server->connections = c->next;
-        if (c->next)
-                c->next->previous = c->previous;
-        server->n_connections--;
-        server->n_idle -= c->is_idle;
-}
-
 bool server_trusts(const VarlinkServer *server, uid_t uid) {
         return uid == 0 || uid == server->own_uid;
 }
@@ -179,7 +160,11 @@ Connection *connection_new(VarlinkServer *server, int fd, const struct ucred *pe
                 free(c);
                 return NULL;
         }
-        server_link(server, c);
+        c->next = server->connections;
+        if (c->next)
+                c->next->previous = c;
+        server->connections = c;
+        server->n_connections++;
         return c;
 }
 
@@ -190,7 +175,14 @@ void connection_close(Connection *c) {
 
         c->is_doomed = true;
         varlink_places_leave(&server->places, &c->place);
-        server_unlink(server, c);
+        if (c->previous)
+                c->previous->next = c->next;
+        else
+                server->connections = c->next;
+        if (c->next)
+                c->next->previous = c->previous;
+        server->n_connections--;
+        server->n_idle -= c->is_idle;
         source_remove(server, &c->source);
         if (c->is_leaving)
                 lobby_take(server, c->source.fd, true);
@@ -406,15 +398,6 @@ static void server_serve(VarlinkServer *server) {
         }
 }
 
-static void server_close_leaving(VarlinkServer *server) {
-        while (server->leaving) {
-                Connection *c = server->leaving;
-
-                server->leaving = c->next_leaving;
-                connection_close(c);
-        }
-}
-
 /* ---- dispatching ---- */
 
 static void server_handle_timer(VarlinkServer *server) {
@@ -445,7 +428,12 @@ int varlink_server_dispatch(VarlinkServer *server) {
         }
         server->n_replaced = 0;
         server_serve(server);
-        server_close_leaving(server);
+        while (server->leaving) {
+                Connection *c = server->leaving;
+
+                server->leaving = c->next_leaving;
+                connection_close(c);
+        }
         if (server->timer_fired)
                 server_handle_timer(server);
         server_set_awake(server);

@@ -35,7 +35,6 @@ typedef void (*KeeperListener)(void *userdata, const KeeperEvent *event);
 /* ROOT must outlive it. LISTENER is told within the calls below. */
 Keeper *keeper_new(const Root *root, KeeperListener listener, void *userdata);
 Keeper *keeper_free(Keeper *keeper); /* takes NULL; returns NULL */
-void keeper_freep(Keeper **keeper);
 
 /* Reads configuration and state, and makes a first plan; writes nothing. */
 void keeper_start(Keeper *keeper);

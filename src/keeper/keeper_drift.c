@@ -13,7 +13,13 @@ static bool was_told(const Keeper *keeper, const char *text) {
         return false;
 }
 
-/* Once, for as long as it is so. How many there are to repair. */
+static void replace_told(Keeper *keeper, Arena *arena, SourceNames told) {
+        arena_free(keeper->told_arena);
+        keeper->told_arena = arena;
+        keeper->told = told;
+}
+
+/* What is told is told once, for as long as it is so. How many there are to repair. */
 static size_t tell_drifts(Keeper *keeper, const Drifts *drifts, const Topology *now) {
         Arena *arena = arena_new();
         SourceNames told = {};
@@ -21,30 +27,20 @@ static size_t tell_drifts(Keeper *keeper, const Drifts *drifts, const Topology *
 
         VEC_FOREACH(drift, drifts) {
                 const char *text = drift_format(arena, drift);
+                int level = drift_wants_repair(drift) ? LOG_WARNING : LOG_NOTICE;
 
                 n_repairable += drift_wants_repair(drift);
                 if (keeper->has_settled && !was_told(keeper, text))
                         keeper->listener(keeper->userdata,
-                                         &(KeeperEvent){.level = drift_wants_repair(drift)
-                                                                         ? LOG_WARNING
-                                                                         : LOG_NOTICE,
+                                         &(KeeperEvent){.level = level,
                                                         .id = problem_id(PROBLEM_DRIFT),
                                                         .text = text,
                                                         .drift = drift,
                                                         .topology = now});
                 *vec_push(arena, &told) = text;
         }
-        arena_free(keeper->told_arena);
-        keeper->told_arena = arena;
-        keeper->told = told;
+        replace_told(keeper, arena, told);
         return n_repairable;
-}
-
-static void note_lost(Keeper *keeper, const Drift *drift) {
-        VEC_FOREACH(lost, &keeper->lost)
-                if (lost->node == drift->node && lost->page_size_bytes == drift->page_size_bytes)
-                        return;
-        *vec_push(keeper->lost_arena, &keeper->lost) = *drift;
 }
 
 bool keeper_is_anything_lost(const Keeper *keeper) {
@@ -77,9 +73,16 @@ size_t keeper_look_for_drift(Keeper *keeper) {
                                    look->topology, &look->host);
         size_t n = tell_drifts(keeper, &drifts, look->topology) + (look->moved_pages > 0);
 
-        VEC_FOREACH(drift, &drifts)
-                if (drift->kind == DRIFT_POOL_LOWERED || drift->kind == DRIFT_NODE_GONE)
-                        note_lost(keeper, drift);
+        VEC_FOREACH(drift, &drifts) {
+                bool is_known = false;
+
+                VEC_FOREACH(lost, &keeper->lost)
+                        is_known = is_known || (lost->node == drift->node &&
+                                                lost->page_size_bytes == drift->page_size_bytes);
+                if (!is_known &&
+                    (drift->kind == DRIFT_POOL_LOWERED || drift->kind == DRIFT_NODE_GONE))
+                        *vec_push(keeper->lost_arena, &keeper->lost) = *drift;
+        }
         keeper_adopt(keeper, arena, look);
         return n;
 }
@@ -97,7 +100,5 @@ void keeper_forget_drift(Keeper *keeper) {
                 if (was_told(keeper, text))
                         *vec_push(arena, &told) = text;
         }
-        arena_free(keeper->told_arena);
-        keeper->told_arena = arena;
-        keeper->told = told;
+        replace_told(keeper, arena, told);
 }

@@ -12,10 +12,10 @@
 
 #include "base/size.h"
 #include "base/text.h"
-#include "host/cgroup_fence.h"
+#include "host/cgroup_limit.h"
 #include "host/host_use.h"
 #include "keeper/keeper_inside.h"
-#include "units/fence.h"
+#include "units/hugetlb_limit.h"
 
 #include <syslog.h>
 
@@ -73,20 +73,21 @@ static uint64_t held_and_not_there(const Keeper *keeper, const Status *status, c
 }
 
 /* Keeps the unit to its own pages, less what it lacks because others who run may need them, where that is
- * wished for; what cannot be done is no reason not to start but where somebody insists. */
-static Reason put_up_fence(const Keeper *keeper, Arena *arena, const Status *status,
-                           const InstanceConfig *config, const Gate *gate, const PageCount *lack) {
-        TriState wish = fence_wish(keeper->asked.config, config->unit);
+ * asked for; what cannot be done is no reason not to start but where somebody insists. */
+static Reason put_up_hugetlb_limit(const Keeper *keeper, Arena *arena, const Status *status,
+                                   const InstanceConfig *config, const Gate *gate,
+                                   const PageCount *lack) {
+        TriState preference = hugetlb_limit_preference(keeper->asked.config, config->unit);
         PageCounts limits =
-                fence_limits(arena, keeper->look->topology, status, config->unit, false);
-        Reason reason = cgroup_fence_judge(keeper->root);
+                hugetlb_limit_counts(arena, keeper->look->topology, status, config->unit, false);
+        Reason reason = cgroup_limit_judge(keeper->root);
 
         VEC_FOREACH(limit, &limits)
                 limit->pages +=
                         held_and_not_there(keeper, status, config->unit, limit->page_size_bytes);
-        if (wish == TRI_NO) {
+        if (preference == TRI_NO) {
                 if (gate->group)
-                        cgroup_fence_widen(keeper->root, arena, gate->group, &limits);
+                        cgroup_limit_widen(keeper->root, arena, gate->group, &limits);
                 return (Reason){};
         }
         if (reason.kind == REASON_NONE && gate->group) {
@@ -94,9 +95,9 @@ static Reason put_up_fence(const Keeper *keeper, Arena *arena, const Status *sta
                 VEC_FOREACH(limit, &limits)
                         if (limit->page_size_bytes == lack->page_size_bytes)
                                 limit->pages = sub_floored(limit->pages, lack->pages);
-                reason = cgroup_fence_set(keeper->root, arena, gate->group, &limits);
+                reason = cgroup_limit_set(keeper->root, arena, gate->group, &limits);
         }
-        if (reason.kind == REASON_NONE || wish == TRI_YES)
+        if (reason.kind == REASON_NONE || preference == TRI_YES)
                 return reason;
         keeper_tell(keeper, LOG_WARNING, NULL,
                     arena_printf(arena, "%s: %s cannot be kept from the huge pages of others: %s",
@@ -109,13 +110,13 @@ static bool is_counting(const Keeper *keeper, const Gate *gate) {
         uint64_t bytes;
 
         if (!gate->group || keeper->look->topology->n_page_sizes == 0 ||
-            cgroup_fence_count(keeper->root, arena, gate->group).kind != REASON_NONE)
+            cgroup_limit_count(keeper->root, arena, gate->group).kind != REASON_NONE)
                 return false;
         return root_read_u64(
                        keeper->root,
-                       arena_printf(
-                               arena, "%s/hugetlb.%s.rsvd.current", gate->group,
-                               fence_size_name(arena, keeper->look->topology->page_sizes[0].bytes)),
+                       arena_printf(arena, "%s/hugetlb.%s.rsvd.current", gate->group,
+                                    hugetlb_limit_size_name(
+                                            arena, keeper->look->topology->page_sizes[0].bytes)),
                        &bytes) == 0;
 }
 
@@ -125,7 +126,7 @@ static Reason let_start(Keeper *keeper, Arena *arena, const Status *status,
         const InstanceConfig *config = planned->demand->config;
         const PageCount lacked = {planned->page_size_bytes, lack->pages};
         bool is_counted = is_counting(keeper, gate);
-        Reason reason = put_up_fence(keeper, arena, status, config, gate, &lacked);
+        Reason reason = put_up_hugetlb_limit(keeper, arena, status, config, gate, &lacked);
 
         forget_starting(keeper, gate->instance);
         if (reason.kind != REASON_NONE)
@@ -147,26 +148,7 @@ static Reason let_start(Keeper *keeper, Arena *arena, const Status *status,
         return (Reason){};
 }
 
-/* One whose run is not known could start again and again. */
-static bool is_new_start(const Keeper *keeper, const InstanceConfig *config, const Gate *gate) {
-        const LedgerHold *hold = ledger_hold(keeper->look->ledger, config->unit, config->name);
-
-        return *gate->run && !(hold && text_equals(hold->run, gate->run));
-}
-
 /* ---- judging ---- */
-
-/* What it lacks at this moment, by fresh counts. */
-static Lack lack_of(const Keeper *keeper, Arena *arena, const PlanInstance *planned,
-                    ReadFault *ret_fault) {
-        LookInput look_input = keeper_look_input(keeper);
-        const Look *now = look_at_host(arena, &look_input);
-
-        *ret_fault = now->fault;
-        StatusInput input = look_status_input(now, keeper->look->plan);
-
-        return status_lack_for_start(arena, &input, planned);
-}
 
 /* Another round may bring what it lacks, unless the last one brought it no nearer. */
 static bool may_try_again(const Keeper *keeper, Gate *gate, bool may_try, uint64_t lacked_pages) {
@@ -195,14 +177,18 @@ static GateAnswer judge_starting(Keeper *keeper, GateView *view, Gate *gate, boo
         const Status *status = view->status;
         const PlanInstance *planned = plan_find(keeper->look->plan, gate->instance);
         bool may_start = verdict_lets_start(instance->verdict);
-        ReadFault fault = {};
-        /* Others may take its pages: by how much less, is how much nearer a round has brought it. */
-        Lack lack = may_start || planned->exposed.kind != REASON_NONE
-                            ? lack_of(keeper, arena, planned, &fault)
-                            : (Lack){};
+        Lack lack = {};
 
-        if (fault.error < 0)
-                return GATE_WAIT;
+        /* Others may take its pages: by how much less, is how much nearer a round has brought it. */
+        if (may_start || planned->exposed.kind != REASON_NONE) {
+                LookInput look_input = keeper_look_input(keeper);
+                const Look *now = look_at_host(arena, &look_input);
+                StatusInput input = look_status_input(now, keeper->look->plan);
+
+                lack = status_lack_for_start(arena, &input, planned);
+                if (now->fault.error < 0)
+                        return GATE_WAIT;
+        }
         uint64_t missing = lack.pages > 0 ? lack.pages : instance->pages_wanted;
 
         if ((!may_start && instance->verdict != VERDICT_INVALID) ||
@@ -227,18 +213,6 @@ static GateAnswer judge_starting(Keeper *keeper, GateView *view, Gate *gate, boo
         return ret_reason->kind == REASON_NONE ? GATE_PASS : refuse(keeper, gate, ret_reason);
 }
 
-/* Somebody asks who does not start. */
-static GateAnswer judge_asking(Keeper *keeper, Gate *gate, bool may_try,
-                               const StatusInstance *instance, Reason *ret_reason) {
-        if (verdict_lets_start(instance->verdict))
-                return GATE_PASS;
-        if (instance->verdict != VERDICT_INVALID && gate->n_rounds == 0 &&
-            may_try_again(keeper, gate, may_try, instance->pages_wanted))
-                return GATE_WAIT;
-        *ret_reason = instance->reason;
-        return GATE_REFUSE;
-}
-
 bool keeper_was_refused(const Keeper *keeper, const char *instance, const char *run) {
         if (keeper->look)
                 VEC_FOREACH(refusal, &keeper->look->ledger->refusals)
@@ -257,7 +231,11 @@ GateAnswer keeper_try_gate(Keeper *keeper, GateView *view, Gate *gate, bool may_
                 return GATE_WAIT;
         if (!config)
                 return GATE_GONE;
-        gate->is_starting = gate->is_starting && is_new_start(keeper, config, gate);
+        const LedgerHold *hold = ledger_hold(keeper->look->ledger, config->unit, config->name);
+
+        /* One whose run is not known could start again and again. */
+        gate->is_starting = gate->is_starting && *gate->run &&
+                            !(hold && text_equals(hold->run, gate->run));
         if (gate->is_starting && !gate->has_begun) {
                 begin_start(keeper, config, gate);
                 view->status = NULL;
@@ -275,7 +253,14 @@ GateAnswer keeper_try_gate(Keeper *keeper, GateView *view, Gate *gate, bool may_
         *ret_instance = *status_find(view->status, gate->instance);
         if (ret_instance->verdict == VERDICT_PENDING)
                 return GATE_WAIT;
-        return gate->is_starting
-                       ? judge_starting(keeper, view, gate, may_try, ret_instance, ret_reason)
-                       : judge_asking(keeper, gate, may_try, ret_instance, ret_reason);
+        if (gate->is_starting)
+                return judge_starting(keeper, view, gate, may_try, ret_instance, ret_reason);
+        /* Somebody asks who does not start. */
+        if (verdict_lets_start(ret_instance->verdict))
+                return GATE_PASS;
+        if (ret_instance->verdict != VERDICT_INVALID && gate->n_rounds == 0 &&
+            may_try_again(keeper, gate, may_try, ret_instance->pages_wanted))
+                return GATE_WAIT;
+        *ret_reason = ret_instance->reason;
+        return GATE_REFUSE;
 }

@@ -48,12 +48,12 @@ struct Keeper {
         Apply *apply; /* NULL: none is under way */
         Arena *round_arena;
         PoolLimits limits; /* what trying has shown */
-        Efforts efforts;   /* of the last round that did anything; in efforts_arena */
-        Arena *efforts_arena;
+        Attempts attempts; /* of the last round that did anything; in attempts_arena */
+        Arena *attempts_arena;
         unsigned n_passes;
         bool is_another_wanted;
         bool is_hurried;
-        uint64_t effort_until_usec;
+        uint64_t attempts_until_usec;
         const Topology *before; /* when the last call for a change began; in before_arena */
         Arena *before_arena;
 
@@ -84,6 +84,11 @@ struct Keeper {
 void keeper_tell(const Keeper *keeper, int level, const char *id, const char *text);
 void keeper_tell_diag(const Keeper *keeper, const Diag *diag);
 
+/* ---- looks: keeper_look.c ---- */
+
+/* What a look could not read, or that all can be read again: told once, and kept in keeper->fault. */
+void keeper_note_fault(Keeper *keeper, const ReadFault *fault);
+
 /* Takes the place of what the keeper knew, unless it has a fault, which is told: false. LOOK is in ARENA,
  * which is taken. */
 bool keeper_adopt(Keeper *keeper, Arena *arena, Look *look);
@@ -100,7 +105,28 @@ bool keeper_finish_start(Keeper *keeper);
 
 LookInput keeper_look_input(const Keeper *keeper);
 
+/* ---- the ledger: keeper_record.c ---- */
+
 void keeper_save(const Keeper *keeper);
+
+/* What is about to be written stands in the ledger first: a daemon that is killed in between finds its own
+ * pages again and does not take them for another's. */
+void keeper_record_intent(Keeper *keeper, uint64_t now_usec);
+
+/* What was read back. */
+void keeper_record_result(Ledger *ledger, const ApplyResult *result);
+
+/* Surplus pages that were made persistent are ours to give back: nobody has set them there. */
+void keeper_record_straightening(const Keeper *keeper, uint64_t page_size_bytes);
+
+/* What the instances have in the end may be less than was intended; only then it is known who has all that
+ * he wants. */
+void keeper_record_outcome(Keeper *keeper);
+
+/* Pages that were put back long ago turn up nowhere else any more. */
+void keeper_forget_old_restores(const Keeper *keeper, uint64_t now_usec);
+
+/* ---- drift and what is written besides ---- */
 
 /* Looks anew, and says what others have changed since the host was left; what they have moved between
  * nodes is to be repaired, too. How many there are to repair; keeper->fault says whether that could be seen. */

@@ -59,7 +59,7 @@ Status *keeper_judge(const Keeper *keeper, Arena *arena, bool is_retrying) {
                       : keeper->apply      ? "reserving"
                       : is_retrying        ? "retrying"
                                            : "idle";
-        input.efforts = &keeper->efforts;
+        input.attempts = &keeper->attempts;
         Status *status = status_judge(arena, &input);
 
         diags_add_all(&status->problems, &keeper->look->host_problems);

@@ -16,24 +16,22 @@
 
 /* ---- who would fall ---- */
 
-static bool stands(const StatusInstance *instance) {
-        return instance->is_running || verdict_lets_start(instance->verdict);
-}
-
-static void add_fall(Arena *arena, const char *name, const char *file, const Reason *reason,
+/* Who had lost his pages already loses nothing by it. */
+static void add_fall(Arena *arena, const StatusInstance *was, const Reason *reason,
                      Diags *ret_falls) {
+        if ((!was->is_running && !verdict_lets_start(was->verdict)) || was->verdict == VERDICT_LOST)
+                return;
         diags_add(ret_falls,
                   &(Diag){.severity = SEVERITY_ERROR,
                           .id = problem_id(PROBLEM_RELOAD_REFUSED),
-                          .file = arena_strdup(arena, file),
+                          .file = arena_strdup(arena, was->file),
                           .text = arena_printf(arena,
                                                "%s stands, and would not be let start any more: %s",
-                                               name, reason->text),
+                                               was->name, reason->text),
                           .remedy = arena_strdup(arena, reason->remedy)});
 }
 
-/* By a plan that is to be made. Who is described no longer is not wanted; who had lost his pages already loses
- * nothing by it. */
+/* By a plan that is to be made. Who is described no longer is not wanted. */
 static Diags find_falls(Arena *arena, const Status *before, const Plan *next) {
         Diags falls = diags_in(arena);
 
@@ -41,9 +39,8 @@ static Diags find_falls(Arena *arena, const Status *before, const Plan *next) {
                 const StatusInstance *was = &before->instances[i];
                 const PlanInstance *planned = plan_find(next, was->name);
 
-                if (planned && stands(was) && was->verdict != VERDICT_LOST &&
-                    !verdict_lets_start(plan_verdict(planned)))
-                        add_fall(arena, was->name, was->file, plan_reason(planned), &falls);
+                if (planned && !verdict_lets_start(plan_verdict(planned)))
+                        add_fall(arena, was, plan_reason(planned), &falls);
         }
         return falls;
 }
@@ -59,9 +56,8 @@ static Diags find_fallen(const Keeper *keeper) {
                 const StatusInstance *was = &reload->status->instances[i];
                 const StatusInstance *is = status_find(now, was->name);
 
-                if (is && stands(was) && !verdict_lets_start(is->verdict) &&
-                    was->verdict != VERDICT_LOST)
-                        add_fall(reload->arena, was->name, was->file, &is->reason, &fallen);
+                if (is && !verdict_lets_start(is->verdict))
+                        add_fall(reload->arena, was, &is->reason, &fallen);
         }
         return fallen;
 }
@@ -95,14 +91,6 @@ static void let_go(Ledger *ledger) {
                 if (!hold->is_tentative)
                         ledger->holds.items[n++] = *hold;
         ledger->holds.n = n;
-}
-
-/* Whether everybody has what he would have if nothing were kept. */
-static bool is_as_good(const Plan *kept, const Plan *next) {
-        for (size_t i = 0; i < next->n_instances; i++)
-                if (kept->instances[i].pages_granted < next->instances[i].pages_granted)
-                        return false;
-        return true;
 }
 
 /* ---- the stages ---- */
@@ -217,9 +205,19 @@ static bool look_keeping(Keeper *keeper) {
         const Look *next = look_make(scratch, &input);
 
         keep_standing(keeper);
-        if (next->fault.error < 0 || !keeper_look_anew(keeper))
+        if (next->fault.error < 0) {
+                keeper_note_fault(keeper, &next->fault);
                 return false;
-        if (is_as_good(keeper->look->plan, next->plan))
+        }
+        if (!keeper_look_anew(keeper))
+                return false;
+        /* Whether everybody has what he would have if nothing were kept. */
+        bool is_as_good = true;
+
+        for (size_t i = 0; i < next->plan->n_instances; i++)
+                is_as_good = is_as_good && keeper->look->plan->instances[i].pages_granted >=
+                                                   next->plan->instances[i].pages_granted;
+        if (is_as_good)
                 return true;
         let_go(keeper->look->ledger);
         return keeper_look_anew(keeper);

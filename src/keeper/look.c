@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "keeper/look.h"
 
-#include "host/boot_guard_file.h"
 #include "host/host_plan_read.h"
 #include "host/host_use.h"
 #include "host/probe.h"
-#include "host/state.h"
 #include "model/problem.h"
+#include "state/boot_guard_file.h"
+#include "state/state.h"
 
 #include <string.h>
 
@@ -45,10 +45,12 @@ Look *look_at_host(Arena *arena, const LookInput *input) {
         return look;
 }
 
-/* Read anew each time: at early boot the databases' files may not be mounted yet. */
-static void find_figures(Arena *arena, const LookInput *input, Look *look) {
+static Look *make_once(Arena *arena, const LookInput *input) {
+        Look *look = look_at_host(arena, input);
+
         Figures derived = {};
 
+        /* Read anew each time: at early boot the databases' files may not be mounted yet. */
         if (input->gatherer)
                 derived = figures_derive(arena, input->config, look->topology, input->gatherer,
                                          FIGURES_UNLEARNED);
@@ -57,12 +59,6 @@ static void find_figures(Arena *arena, const LookInput *input, Look *look) {
                         *vec_push(arena, &look->figures) = *figure;
         VEC_FOREACH(figure, &derived)
                 *vec_push(arena, &look->figures) = *figure;
-}
-
-static Look *make_once(Arena *arena, const LookInput *input) {
-        Look *look = look_at_host(arena, input);
-
-        find_figures(arena, input, look);
         const GuardedPlanInput plan = {
                 .guard = boot_guard_load(input->root, arena),
                 .config = input->config,
@@ -95,20 +91,15 @@ Look *look_make(Arena *arena, const LookInput *input) {
         return look;
 }
 
-/* Its path is none: nothing that was read is at fault. */
-static Diag shortage_diag(void) {
-        return (Diag){
-                .severity = SEVERITY_ERROR,
-                .id = problem_id(PROBLEM_HOST_UNREADABLE),
-                .text = "there is no memory to look at the host; plan and pages stay as they are",
-                .remedy =
-                        "see in /proc/meminfo (CommitLimit, MemAvailable) what the host has left; it "
-                        "is tried again"};
-}
-
 Diag look_fault_diag(Arena *arena, const ReadFault *fault) {
-        if (!fault->path)
-                return shortage_diag();
+        if (!fault->path) /* nothing that was read is at fault */
+                return (Diag){
+                        .severity = SEVERITY_ERROR,
+                        .id = problem_id(PROBLEM_HOST_UNREADABLE),
+                        .text = "there is no memory to look at the host; plan and pages stay as they are",
+                        .remedy =
+                                "see in /proc/meminfo (CommitLimit, MemAvailable) what the host has left; it "
+                                "is tried again"};
         return (Diag){
                 .severity = SEVERITY_ERROR,
                 .id = problem_id(PROBLEM_HOST_UNREADABLE),

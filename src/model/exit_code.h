@@ -3,7 +3,7 @@
 
 /* Exit codes that scripts may rely on; hugeplanctl(1). */
 enum {
-        EXIT_AS_WISHED = 0,
+        EXIT_DONE = 0,
         EXIT_FAILED = 1, /* or refused */
         EXIT_USAGE = 2,
         EXIT_NOT_READY = 3, /* not (all) ready, or the plan differs from the host */

@@ -55,8 +55,6 @@ static const char *const problem_ids[PROBLEM_KINDS] = {
         [PROBLEM_CMDLINE_SHORT] = "cmdline-short",
         [PROBLEM_CMDLINE_RUN_TIME] = "cmdline-run-time",
         [PROBLEM_CMDLINE_BEYOND_PLAN] = "cmdline-beyond-plan",
-        [PROBLEM_CMDLINE_LOST_AT_NEXT_BOOT] = "cmdline-lost-at-next-boot",
-        [PROBLEM_CMDLINE_FROM_NEXT_BOOT] = "cmdline-from-next-boot",
         [PROBLEM_EXISTING_PAGES_KEPT] = "existing-pages-kept",
         [PROBLEM_DATABASE_FILES] = "database-files",
 };

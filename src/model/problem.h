@@ -27,7 +27,7 @@ typedef enum ProblemKind {
         PROBLEM_NO_UNIT,
         PROBLEM_DROPIN_MISSING,
         PROBLEM_GATE_MISSING, /* the drop-in is there, but the unit is loaded without what it says */
-        PROBLEM_GATE_MASKED,  /* likewise, as an administrator wishes */
+        PROBLEM_GATE_MASKED,  /* likewise, as an administrator preferences */
         PROBLEM_UNIT_NOT_LOADED,
         PROBLEM_UNIT_WRONG,   /* it is there, and does not start the instance's database */
         PROBLEM_UNIT_SHARED,  /* several instances name it */
@@ -66,8 +66,6 @@ typedef enum ProblemKind {
         PROBLEM_CMDLINE_SHORT,
         PROBLEM_CMDLINE_RUN_TIME,
         PROBLEM_CMDLINE_BEYOND_PLAN,
-        PROBLEM_CMDLINE_LOST_AT_NEXT_BOOT,
-        PROBLEM_CMDLINE_FROM_NEXT_BOOT,
         PROBLEM_EXISTING_PAGES_KEPT,
 
         /* of what a database's own files say (Memory=auto) */

@@ -19,7 +19,7 @@ static const char *const reason_ids[REASON_KINDS] = {
         [REASON_BOOT_GUARD] = "boot-guard",
         [REASON_RELEASED] = "released",
         [REASON_SIZE_UNKNOWN] = "size-unknown",
-        [REASON_NO_FENCE] = "no-fence",
+        [REASON_NO_HUGETLB_LIMIT] = "no-hugetlb-limit",
         [REASON_MEMORY_LIMIT] = "memory-limit",
 };
 

@@ -21,7 +21,7 @@ typedef enum ReasonKind {
         REASON_BOOT_GUARD,        /* boots in a row have failed */
         REASON_RELEASED,          /* given back by hand */
         REASON_SIZE_UNKNOWN,      /* Memory=auto, and the engine could not be asked yet */
-        REASON_NO_FENCE,          /* Isolate=yes, and the unit cannot be fenced */
+        REASON_NO_HUGETLB_LIMIT,  /* Isolate=yes, and the unit cannot be limited */
         REASON_MEMORY_LIMIT,      /* MemoryMax= or its like is below the huge pages */
         REASON_KINDS,
 } ReasonKind;

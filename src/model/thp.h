@@ -6,7 +6,7 @@
 #include "base/arena.h"
 
 typedef enum ThpPolicy {
-        THP_AUTO, /* in [Host]: resolve from the instances; as an instance's wish: none */
+        THP_AUTO, /* in [Host]: resolve from the instances; as an instance's preference: none */
         THP_KEEP, /* leave the kernel's setting as it is */
         /* From the weakest to the strongest. */
         THP_NEVER,

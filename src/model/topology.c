@@ -34,22 +34,18 @@ const Pool *topology_pool(const Topology *topology, unsigned node_id, uint64_t p
         return &node->pools[i];
 }
 
-bool topology_has_kernel_argument(const Topology *topology, const char *word) {
-        return topology->kernel_command_line && text_has_word(topology->kernel_command_line, word);
-}
-
 bool topology_kernel_is_older(const Topology *topology, uint64_t major, uint64_t minor) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const char *rest = topology->kernel_release;
-        char *words[2] = {};
         uint64_t numbers[2];
 
-        for (size_t i = 0; i < ARRAY_LEN(words) && rest; i++) {
-                words[i] = text_next_word(arena, &rest, ".-+");
-                if (!words[i] || parse_u64(words[i], &numbers[i]) < 0)
+        for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
+                const char *word = rest ? text_next_word(arena, &rest, ".-+") : NULL;
+
+                if (!word || parse_u64(word, &numbers[i]) < 0)
                         return false;
         }
-        return words[1] && (numbers[0] < major || (numbers[0] == major && numbers[1] < minor));
+        return numbers[0] < major || (numbers[0] == major && numbers[1] < minor);
 }
 
 static const struct {
@@ -115,6 +111,11 @@ IdSet topology_memory_nodes(const Topology *topology) {
                 if (topology->nodes[i].has_memory)
                         id_set_add(&nodes, topology->nodes[i].id);
         return nodes;
+}
+
+char *topology_format_nodes(Arena *arena, const IdSet *nodes) {
+        return arena_printf(arena, "node%s %s", id_set_count(nodes) == 1 ? "" : "s",
+                            id_set_format(arena, nodes));
 }
 
 char *topology_page_size_names(Arena *arena, const Topology *topology) {

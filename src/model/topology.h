@@ -27,7 +27,7 @@ typedef struct Pool {
         uint64_t total_pages;   /* nr_hugepages as read: persistent and surplus */
         uint64_t free_pages;    /* free, reserved ones included */
         uint64_t surplus_pages; /* beyond the persistent count, vanish when given back */
-        /* What the kernel splits a free page of this pool into on demand (`demote`); 0: it cannot. */
+        /* What the kernel demotes a free page of this pool into on demand (`demote`); 0: it cannot. */
         uint64_t demote_to_bytes;
 } Pool;
 
@@ -86,7 +86,7 @@ typedef struct Topology {
         const char *thp_max_ptes_none; /* of khugepaged: small pages that a huge one may fill up */
         VEC(ThpSize) thp_sizes;
         KernelLimits limits;
-        Reason no_fence; /* why no unit can be fenced; REASON_NONE: it can, or that is not known */
+        Reason no_hugetlb_limit; /* why no unit can be limited; REASON_NONE: it can, or that is not known */
         const char *kernel_command_line;
         const char *kernel_release;
         const char *boot_id; /* "" where unreadable */
@@ -120,9 +120,6 @@ static inline uint64_t pool_used_pages(const Pool *pool) {
         return pool->total_pages > pool->free_pages ? pool->total_pages - pool->free_pages : 0;
 }
 
-/* The words of the kernel command line; true when WORD is one of them. */
-bool topology_has_kernel_argument(const Topology *topology, const char *word);
-
 /* Whether the running kernel is known to be older than MAJOR.MINOR. */
 bool topology_kernel_is_older(const Topology *topology, uint64_t major, uint64_t minor);
 
@@ -145,6 +142,9 @@ bool kernel_command_line_is_rescue(const char *line);
 
 /* "0-1", "0,2" : the online nodes that have memory. */
 IdSet topology_memory_nodes(const Topology *topology);
+
+/* "node 1", "nodes 0-2": for messages. */
+char *topology_format_nodes(Arena *arena, const IdSet *nodes);
 
 /* "2M, 1G": for messages; smallest first. */
 char *topology_page_size_names(Arena *arena, const Topology *topology);

@@ -19,24 +19,12 @@ json_t *boot_guard_to_json(const BootGuard *guard) {
                          guard->boot_id, "proven", proven);
 }
 
-static bool read_proven(Arena *arena, BootGuard *guard, const json_t *json) {
-        json_int_t size, pages;
-        const char *name;
-
-        if (json_unpack((json_t *) json, "{ss sI sI !}", "name", &name, "pageSizeBytes", &size,
-                        "pages", &pages) < 0 ||
-            size <= 0 || pages <= 0)
-                return false;
-        *vec_push(arena, &guard->proven) =
-                (ProvenInstance){arena_strdup(arena, name), (uint64_t) size, (uint64_t) pages};
-        return true;
-}
-
 BootGuard *boot_guard_from_json(Arena *arena, const json_t *json) {
         BootGuard *guard = ARENA_NEW(arena, BootGuard);
         const char *boot_id;
-        json_int_t failed;
+        json_int_t failed, size, pages;
         json_t *proven, *item;
+        const char *name;
         int version;
         size_t i;
 
@@ -46,9 +34,14 @@ BootGuard *boot_guard_from_json(Arena *arena, const json_t *json) {
                 return NULL;
         guard->failed_boots = (uint64_t) failed;
         guard->boot_id = arena_strdup(arena, boot_id);
-        json_array_foreach(proven, i, item)
-                if (!read_proven(arena, guard, item))
+        json_array_foreach(proven, i, item) {
+                if (json_unpack(item, "{ss sI sI !}", "name", &name, "pageSizeBytes", &size,
+                                "pages", &pages) < 0 ||
+                    size <= 0 || pages <= 0)
                         return NULL;
+                *vec_push(arena, &guard->proven) = (ProvenInstance){
+                        arena_strdup(arena, name), (uint64_t) size, (uint64_t) pages};
+        }
         return guard;
 }
 
@@ -59,16 +52,12 @@ void boot_guard_begin(Arena *arena, BootGuard *guard, const char *boot_id) {
         guard->boot_id = arena_strdup(arena, boot_id);
 }
 
-static void uncount(BootGuard *guard, const char *boot_id) {
-        if (!text_equals(guard->boot_id, boot_id))
-                return;
-        guard->failed_boots = sub_floored(guard->failed_boots, 1);
-        guard->boot_id = "";
-}
-
 bool boot_guard_succeed(Arena *arena, BootGuard *guard, const Ledger *ledger) {
         if (ledger->guard == LEDGER_GUARD_UNDECIDED) {
-                uncount(guard, ledger->boot_id);
+                if (text_equals(guard->boot_id, ledger->boot_id)) {
+                        guard->failed_boots = sub_floored(guard->failed_boots, 1);
+                        guard->boot_id = "";
+                }
                 return false;
         }
         /* With what was proven it had to be good: that says nothing about the rest. */
@@ -103,13 +92,6 @@ bool boot_guard_is_closed(const BootGuard *guard, const Ledger *ledger) {
         return before >= BOOT_GUARD_FAILURES;
 }
 
-static const ProvenInstance *find_proven(const BootGuard *guard, const char *name) {
-        VEC_FOREACH(instance, &guard->proven)
-                if (text_equals(instance->name, name))
-                        return instance;
-        return NULL;
-}
-
 static bool is_proven(const ProvenInstance *proven, const DemandInstance *demand) {
         for (size_t i = 0; proven && i < demand->n_options; i++)
                 if (demand->options[i].page_size_bytes == proven->page_size_bytes)
@@ -121,8 +103,9 @@ static Reason guard_reason(Arena *arena, const ProvenInstance *proven) {
         const char *had = "no pages";
 
         if (proven)
-                had = arena_printf(arena, "only %s pages of %s", format_count(arena, proven->pages),
-                                   format_page_size(arena, proven->page_size_bytes));
+                had = arena_printf(
+                        arena, "only %s",
+                        format_page_count(arena, proven->pages, proven->page_size_bytes));
         return (Reason){
                 REASON_BOOT_GUARD,
                 arena_printf(arena,
@@ -144,16 +127,14 @@ void boot_guard_limit(Arena *arena, const BootGuard *guard, Demand *demand, Diag
                                 "find out why they failed, then run 'hugeplanctl reload' to plan everything again"});
         for (size_t i = 0; i < demand->n_instances; i++) {
                 DemandInstance *instance = &demand->instances[i];
+                const ProvenInstance *proven = NULL;
 
-                const ProvenInstance *proven = find_proven(guard, instance->config->name);
-
+                VEC_FOREACH(known, &guard->proven)
+                        if (!proven && text_equals(known->name, instance->config->name))
+                                proven = known;
                 if (instance->n_options > 0 && !is_proven(proven, instance))
                         instance->reason = guard_reason(arena, proven);
         }
-}
-
-static Demand *compute_demand(Arena *arena, const GuardedPlanInput *input) {
-        return demand_compute(arena, input->config, input->topology, input->figures);
 }
 
 static Plan *make_plan(Arena *arena, const GuardedPlanInput *input, const Ledger *ledger,
@@ -170,7 +151,7 @@ static Plan *make_plan(Arena *arena, const GuardedPlanInput *input, const Ledger
 }
 
 GuardedPlan boot_guard_plan(Arena *arena, const GuardedPlanInput *input, Diags *problems) {
-        Demand *demand = compute_demand(arena, input);
+        Demand *demand = demand_compute(arena, input->config, input->topology, input->figures);
         GuardedPlan guarded = {};
 
         if (boot_guard_is_closed(input->guard, input->ledger)) {
@@ -178,7 +159,7 @@ GuardedPlan boot_guard_plan(Arena *arena, const GuardedPlanInput *input, Diags *
 
                 ledger_reload(reloaded);
                 guarded.after_reload = make_plan(arena, input, reloaded, demand);
-                demand = compute_demand(arena, input);
+                demand = demand_compute(arena, input->config, input->topology, input->figures);
                 boot_guard_limit(arena, input->guard, demand, problems);
         }
         guarded.plan = make_plan(arena, input, input->ledger, demand);

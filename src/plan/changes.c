@@ -175,11 +175,11 @@ static char *format_kind(Arena *arena, const Change *change) {
 
         switch (change->kind) {
         case CHANGE_ADDED:
-                return arena_printf(arena, "%s: added, %s pages of %s", change->instance, after,
-                                    size);
         case CHANGE_REMOVED:
-                return arena_printf(arena, "%s: removed, %s pages of %s", change->instance, before,
-                                    size);
+        case CHANGE_MOVED:
+                return arena_printf(arena, "%s: %s, %s pages of %s", change->instance,
+                                    change_kind_name(change->kind),
+                                    change->kind == CHANGE_REMOVED ? before : after, size);
         case CHANGE_REFUSED:
                 return arena_printf(arena, "%s: refused, it had %s pages of %s", change->instance,
                                     before, size);
@@ -187,9 +187,6 @@ static char *format_kind(Arena *arena, const Change *change) {
         case CHANGE_SHRUNK:
                 return arena_printf(arena, "%s: %s from %s to %s pages of %s", change->instance,
                                     change_kind_name(change->kind), before, after, size);
-        case CHANGE_MOVED:
-                return arena_printf(arena, "%s: moved, %s pages of %s", change->instance, after,
-                                    size);
         default:
                 return arena_printf(arena, "%s: unchanged", change->instance);
         }

@@ -48,17 +48,17 @@ bool drift_wants_repair(const Drift *drift) {
 }
 
 char *drift_format(Arena *arena, const Drift *drift) {
-        const char *size = format_page_size(arena, drift->page_size_bytes);
-
         switch (drift->kind) {
         case DRIFT_NODE_GONE:
-                return arena_printf(arena, "node %u has gone, and with it %s pages of %s",
-                                    drift->node, format_count(arena, drift->expected_pages), size);
+                return arena_printf(
+                        arena, "node %u has gone, and with it %s", drift->node,
+                        format_page_count(arena, drift->expected_pages, drift->page_size_bytes));
         case DRIFT_HOST:
                 return arena_printf(arena, "%s is no longer '%s'", drift->path, drift->expected);
         default:
                 return arena_printf(arena, "node %u has %s pages of %s instead of %s", drift->node,
-                                    format_count(arena, drift->found_pages), size,
+                                    format_count(arena, drift->found_pages),
+                                    format_page_size(arena, drift->page_size_bytes),
                                     format_count(arena, drift->expected_pages));
         }
 }

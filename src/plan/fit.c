@@ -9,6 +9,7 @@
 typedef struct SizeQuestion {
         Arena *arena;
         const Engine *engine;
+        const EngineFormula *formula;
         const Settings *settings;
         uint64_t page_size_bytes;
 } SizeQuestion;
@@ -26,19 +27,13 @@ static const char *size_with(const SizeQuestion *question, uint64_t mebibytes, S
                 *vec_push(question->arena, &settings) = *setting;
         settings_add(question->arena, &settings, question->engine->memory_setting,
                      value_text(question, mebibytes), "what fits");
-        return question->engine->size(question->arena, &settings, question->page_size_bytes, ret);
+        return question->formula->size(question->arena, &settings, question->page_size_bytes, ret);
 }
 
-/* A value that is refused is too small: the caller has seen that a large one is not. */
-static bool is_within(const SizeQuestion *question, uint64_t mebibytes, uint64_t pages) {
-        Sizing sizing;
-
-        return size_with(question, mebibytes, &sizing) || sizing.pages <= pages;
-}
-
-const char *fit_setting(Arena *arena, const Engine *engine, const Settings *settings,
-                        uint64_t page_size_bytes, uint64_t pages, Fit *ret) {
-        const SizeQuestion question = {arena, engine, settings, page_size_bytes};
+const char *fit_setting(Arena *arena, const Engine *engine, const EngineFormula *formula,
+                        const Settings *settings, uint64_t page_size_bytes, uint64_t pages,
+                        Fit *ret) {
+        const SizeQuestion question = {arena, engine, formula, settings, page_size_bytes};
         /* The memory itself is in the pages, so no more than they hold can fit. */
         uint64_t least = 0, most = mul_saturated(pages, page_size_bytes) / MIB + 1;
         Fit fit = {.setting = engine->memory_setting};
@@ -52,14 +47,16 @@ const char *fit_setting(Arena *arena, const Engine *engine, const Settings *sett
                 return wrong;
         while (most - least > 1) {
                 uint64_t middle = least + (most - least) / 2;
+                Sizing sizing;
 
-                if (is_within(&question, middle, pages))
+                /* A value that is refused is too small: a large one is not. */
+                if (size_with(&question, middle, &sizing) || sizing.pages <= pages)
                         least = middle;
                 else
                         most = middle;
         }
-        wrong = least > 0 ? size_with(&question, least, &fit.sizing) : "";
-        if (wrong || fit.sizing.pages > pages)
+        /* One that is refused counted as one that fits. */
+        if (least == 0 || size_with(&question, least, &fit.sizing))
                 return arena_printf(arena, "%s does not fit into %s pages of %s at any size",
                                     engine->title, format_count(arena, pages),
                                     format_page_size(arena, page_size_bytes));

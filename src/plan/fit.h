@@ -15,8 +15,9 @@ typedef struct Fit {
 
 /* The largest value, in whole MiB, with which PAGES of PAGE_SIZE_BYTES suffice; all other SETTINGS
  * stay as they are. Fills *ret and returns NULL, or returns a sentence on why there is none. */
-const char *fit_setting(Arena *arena, const Engine *engine, const Settings *settings,
-                        uint64_t page_size_bytes, uint64_t pages, Fit *ret);
+const char *fit_setting(Arena *arena, const Engine *engine, const EngineFormula *formula,
+                        const Settings *settings, uint64_t page_size_bytes, uint64_t pages,
+                        Fit *ret);
 
 /* The most pages of PAGE_SIZE_BYTES that the plan could give INSTANCE whole, where it may lie and
  * with all other instances served as their priorities have it. 0 where it can get none. INPUT's

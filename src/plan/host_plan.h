@@ -16,7 +16,7 @@ typedef struct HostPlanInput {
         const Plan *plan;
         const Topology *topology;
         unsigned systemd_version; /* 0: not known */
-        const Accounts *accounts; /* none need to be known where limits_is_group_needed() says no */
+        const Accounts *accounts; /* none need to be known where config_needs_group() says no */
 } HostPlanInput;
 
 /* What stays unsolved is added to PROBLEMS. */

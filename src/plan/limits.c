@@ -3,79 +3,17 @@
 
 #include "base/size.h"
 #include "base/text.h"
+#include "config/instance_limits.h"
 #include "model/names.h"
 #include "model/problem.h"
 
 #include <stdlib.h>
-
-/* ---- one instance ---- */
-
-SharedMemory limits_shared_memory(const InstanceConfig *instance) {
-        if (instance->shared_memory != SHARED_MEMORY_ENGINE)
-                return instance->shared_memory;
-        return instance->engine->uses_sysv ? SHARED_MEMORY_SYSV : SHARED_MEMORY_MMAP;
-}
-
-bool limits_needs_group(const InstanceConfig *instance) {
-        return !instance->refusal && instance->engine->reserves &&
-               limits_shared_memory(instance) == SHARED_MEMORY_SYSV;
-}
-
-/* "auto" gives no finite number: lowering what the vendor's unit has would be worse than nothing. */
-const char *limits_memory_lock(const InstanceConfig *instance) {
-        if (instance->refusal || text_equals(instance->memory_lock, "no"))
-                return NULL;
-        if (instance->memory_lock && !text_equals(instance->memory_lock, "auto"))
-                return instance->memory_lock;
-        return limits_needs_group(instance) ? "infinity" : NULL;
-}
 
 /* 0: not known. */
 static uint64_t instance_bytes(const Plan *plan, const InstanceConfig *instance) {
         const PlanInstance *planned = plan_find(plan, instance->name);
 
         return planned ? mul_saturated(planned->pages_wanted, planned->page_size_bytes) : 0;
-}
-
-bool limits_is_group_needed(const Config *config) {
-        for (size_t i = 0; i < config->n_instances; i++)
-                if (limits_needs_group(&config->instances[i]))
-                        return true;
-        return false;
-}
-
-/* ---- accounts ---- */
-
-static void refuse_account(Arena *arena, Config *config, InstanceConfig *instance, const char *key,
-                           const char *what, const char *name) {
-        const ConfigOrigin *origin = config_find_origin(instance, key);
-        Diag *refusal = ARENA_NEW(arena, Diag);
-
-        *refusal = (Diag){
-                .severity = SEVERITY_ERROR,
-                .id = problem_id(PROBLEM_CONFIG_BAD_VALUE),
-                .file = origin ? origin->file : instance->file,
-                .line = origin ? origin->line : 0,
-                .key = key,
-                .text = arena_printf(arena, "there is no %s '%s' on this host", what, name),
-                .remedy = arena_printf(arena, "create the %s, or name one that exists", what),
-        };
-        diags_add(&config->problems, refusal);
-        if (!instance->refusal)
-                instance->refusal = refusal;
-}
-
-void limits_check_accounts(Arena *arena, Config *config, const Accounts *accounts) {
-        for (size_t i = 0; i < config->n_instances; i++) {
-                InstanceConfig *instance = &config->instances[i];
-
-                if (instance->user && !accounts->users_elsewhere &&
-                    !account_find_user(arena, accounts, instance->user))
-                        refuse_account(arena, config, instance, "User", "user", instance->user);
-                if (instance->group && !accounts->groups_elsewhere &&
-                    !account_find_group(arena, accounts, instance->group))
-                        refuse_account(arena, config, instance, "Group", "group", instance->group);
-        }
 }
 
 /* ---- the kernel's limits ---- */
@@ -88,7 +26,7 @@ static void add_sizes(Arena *arena, const LimitsInput *input, LimitsPlan *plan) 
         for (size_t i = 0; i < input->config->n_instances; i++) {
                 const InstanceConfig *instance = &input->config->instances[i];
                 uint64_t bytes =
-                        limits_needs_group(instance) ? instance_bytes(input->plan, instance) : 0;
+                        instance_needs_group(instance) ? instance_bytes(input->plan, instance) : 0;
 
                 largest = MAX(largest, bytes);
                 sum = add_saturated(sum, bytes);
@@ -109,16 +47,6 @@ static const char *group_name(Arena *arena, const Accounts *accounts, uint64_t i
                 if (group->id == id)
                         return arena_printf(arena, "%s (%" PRIu64 ")", group->name, id);
         return arena_printf(arena, "%" PRIu64, id);
-}
-
-static void warn_of_missing_group(Diags *problems) {
-        diags_add(
-                problems,
-                &(Diag){.severity = SEVERITY_ERROR,
-                        .id = problem_id(PROBLEM_SHM_GROUP_MISSING),
-                        .text = "the group '" NAME_HUGETLB_GROUP
-                                "' does not exist, so System V segments of huge pages stay forbidden",
-                        .remedy = "run 'systemd-sysusers', then 'hugeplanctl reload'"});
 }
 
 /* There is but one such group. Who was let in by another is told how to stay in. */
@@ -142,10 +70,16 @@ static void add_group(Arena *arena, const LimitsInput *input, LimitsPlan *plan, 
         const Account *group = account_find_group(arena, input->accounts, NAME_HUGETLB_GROUP);
         uint64_t now = input->topology->limits.shm_group;
 
-        if (!limits_is_group_needed(input->config) || now == UINT64_MAX)
+        if (!config_needs_group(input->config) || now == UINT64_MAX)
                 return;
         if (!group) {
-                warn_of_missing_group(problems);
+                diags_add(
+                        problems,
+                        &(Diag){.severity = SEVERITY_ERROR,
+                                .id = problem_id(PROBLEM_SHM_GROUP_MISSING),
+                                .text = "the group '" NAME_HUGETLB_GROUP
+                                        "' does not exist, so System V segments of huge pages stay forbidden",
+                                .remedy = "run 'systemd-sysusers', then 'hugeplanctl reload'"});
                 return;
         }
         if (now == group->id)
@@ -185,23 +119,19 @@ static UserLimit *user_limit(Arena *arena, UserLimits *limits, const char *user)
         return limit;
 }
 
-/* Who is named by an id is matched by it: limits.conf(5), an uid range without a minimum. */
-static const char *login_domain(Arena *arena, const char *user) {
-        uint64_t uid;
-
-        return parse_u64(user, &uid) == 0 ? arena_printf(arena, ":%" PRIu64, uid) : user;
-}
-
 /* A database that an administrator starts from a shell locks as much as one started by its unit. */
 static void add_login(Arena *arena, const Plan *plan, const InstanceConfig *instance,
                       UserLimits *limits) {
         const char *user = instance->user ? instance->user : instance->engine->default_user;
-        const char *lock = limits_memory_lock(instance);
-        uint64_t bytes;
+        const char *lock = instance_memory_lock(instance);
+        uint64_t bytes, uid;
 
         if (!lock || !user)
                 return;
-        UserLimit *limit = user_limit(arena, limits, login_domain(arena, user));
+        /* Who is named by an id is matched by it: limits.conf(5), an uid range without a minimum. */
+        if (parse_u64(user, &uid) == 0)
+                user = arena_printf(arena, ":%" PRIu64, uid);
+        UserLimit *limit = user_limit(arena, limits, user);
 
         if (parse_size_bytes(lock, &bytes) < 0) {
                 bytes = instance_bytes(plan, instance);

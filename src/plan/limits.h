@@ -13,24 +13,6 @@
 #include "plan/plan.h"
 #include "read/accounts.h"
 
-/* SharedMemory=, else the engine's way. */
-SharedMemory limits_shared_memory(const InstanceConfig *instance);
-
-/* What LimitMEMLOCK= the unit gets: a word for a unit file, in bytes; NULL: none is set.
- * systemd.exec(5). */
-const char *limits_memory_lock(const InstanceConfig *instance);
-
-/* Whether the unit's processes must be in the group NAME_HUGETLB_GROUP. */
-bool limits_needs_group(const InstanceConfig *instance);
-
-/* Whether any unit must be. */
-bool limits_is_group_needed(const Config *config);
-
-/* An instance with a User= or Group= that does not exist becomes invalid, by file and line: its unit
- * would not start, or start as somebody else. Where accounts come from elsewhere too (LDAP), nothing
- * can be said. */
-void limits_check_accounts(Arena *arena, Config *config, const Accounts *accounts);
-
 typedef struct LimitsPlan {
         HostWrites writes; /* what has to be written */
 } LimitsPlan;

@@ -11,20 +11,13 @@
 /* However small KeepFree= comes out on a small node, this much is left to it. */
 static const uint64_t node_floor_bytes = 64 * MIB;
 
-int plan_compare_priority(const void *a, const void *b) {
-        const InstanceConfig *first = *(const InstanceConfig *const *) a;
-        const InstanceConfig *second = *(const InstanceConfig *const *) b;
+int plan_compare_instances(const void *a, const void *b) {
+        const InstanceConfig *first = (*(const PlanInstance *const *) a)->demand->config;
+        const InstanceConfig *second = (*(const PlanInstance *const *) b)->demand->config;
 
         if (first->priority != second->priority)
                 return first->priority > second->priority ? -1 : 1;
         return strcmp(first->name, second->name);
-}
-
-PlanInstance *planner_instance(const Plan *plan, const char *name) {
-        for (size_t i = 0; i < plan->n_instances; i++)
-                if (text_equals(plan->instances[i].demand->config->name, name))
-                        return &plan->instances[i];
-        return NULL;
 }
 
 /* ---- memory ---- */
@@ -55,16 +48,6 @@ static void measure_room(Planner *planner) {
         }
 }
 
-static void keep_unfenced_from_starting(const Planner *planner) {
-        for (size_t i = 0; i < planner->plan->n_instances; i++) {
-                PlanInstance *instance = &planner->plan->instances[i];
-                const InstanceConfig *config = instance->demand->config;
-
-                if (!config->refusal && config->isolate == TRI_YES)
-                        instance->no_fence = planner->input->topology->no_fence;
-        }
-}
-
 /* ---- units that run ---- */
 
 const LedgerHold *plan_find_hold(const Plan *plan, const LedgerHolds *holds,
@@ -84,13 +67,6 @@ const LedgerHold *plan_find_hold(const Plan *plan, const LedgerHolds *holds,
         return other;
 }
 
-static bool is_taken_up(const Plan *plan, const LedgerHold *hold) {
-        for (size_t i = 0; i < plan->n_instances; i++)
-                if (plan->instances[i].hold == hold)
-                        return true;
-        return false;
-}
-
 static void find_holds(Planner *planner) {
         const PlanInput *input = planner->input;
         Plan *plan = planner->plan;
@@ -100,9 +76,14 @@ static void find_holds(Planner *planner) {
         for (size_t i = 0; i < plan->n_instances; i++)
                 plan->instances[i].hold = plan_find_hold(plan, &input->ledger->holds,
                                                          plan->instances[i].demand->config);
-        VEC_FOREACH(hold, &input->ledger->holds)
-                if (!is_taken_up(plan, hold))
+        VEC_FOREACH(hold, &input->ledger->holds) {
+                bool is_taken_up = false;
+
+                for (size_t i = 0; i < plan->n_instances; i++)
+                        is_taken_up = is_taken_up || plan->instances[i].hold == hold;
+                if (!is_taken_up)
                         *vec_push(planner->arena, &plan->left_holds) = hold;
+        }
 }
 
 static bool is_assumed_running(const PlanInput *input, const char *unit) {
@@ -154,23 +135,16 @@ static LedgerHolds assume_holds(Arena *arena, const PlanInput *input) {
         return holds;
 }
 
-static LedgerHolds with_assumed_holds(Arena *arena, const PlanInput *input) {
-        LedgerHolds assumed = assume_holds(arena, input), holds = {};
+Promises *plan_promises(Arena *arena, const PlanInput *input) {
+        const Topology *topology = input->topology;
+        LedgerHolds assumed = assume_holds(arena, input), *holds = ARENA_NEW(arena, LedgerHolds);
+        Promises *promises = ARENA_ARRAY(arena, Promises, topology->n_page_sizes);
 
         VEC_FOREACH(hold, &input->ledger->holds)
                 if (!hold->is_tentative)
-                        *vec_push(arena, &holds) = *hold;
+                        *vec_push(arena, holds) = *hold;
         VEC_FOREACH(hold, &assumed)
-                *vec_push(arena, &holds) = *hold;
-        return holds;
-}
-
-Promises *plan_promises(Arena *arena, const PlanInput *input) {
-        const Topology *topology = input->topology;
-        LedgerHolds *holds = ARENA_NEW(arena, LedgerHolds);
-        Promises *promises = ARENA_ARRAY(arena, Promises, topology->n_page_sizes);
-
-        *holds = with_assumed_holds(arena, input);
+                *vec_push(arena, holds) = *hold;
         for (size_t k = 0; k < topology->n_page_sizes; k++)
                 promises[k] = promises_make(arena, topology, k, holds, input->use, input->ledger);
         return promises;
@@ -184,8 +158,11 @@ Plan *plan_make(Arena *arena, const PlanInput *input) {
         plan->n_instances = input->demand->n_instances;
         plan->instances = ARENA_ARRAY(arena, PlanInstance, plan->n_instances);
         for (size_t i = 0; i < plan->n_instances; i++) {
-                plan->instances[i].demand = &input->demand->instances[i];
-                plan->instances[i].reason = input->demand->instances[i].reason;
+                const DemandInstance *demand = &input->demand->instances[i];
+
+                plan->instances[i] = (PlanInstance){.demand = demand, .reason = demand->reason};
+                if (!demand->config->refusal && demand->config->isolate == TRI_YES)
+                        plan->instances[i].no_hugetlb_limit = input->topology->no_hugetlb_limit;
         }
         find_holds(&planner);
         planner.promises = plan_promises(arena, input);
@@ -194,12 +171,21 @@ Plan *plan_make(Arena *arena, const PlanInput *input) {
         planner_serve(&planner);
         planner_set_targets(&planner);
         planner_cover(&planner);
-        keep_unfenced_from_starting(&planner);
         return plan;
 }
 
 const PlanInstance *plan_find(const Plan *plan, const char *instance) {
-        return planner_instance(plan, instance);
+        for (size_t i = 0; i < plan->n_instances; i++)
+                if (text_equals(plan->instances[i].demand->config->name, instance))
+                        return &plan->instances[i];
+        return NULL;
+}
+
+uint64_t planner_granted_on(const PlanInstance *instance, unsigned node) {
+        for (size_t i = 0; i < instance->n_grants; i++)
+                if (instance->grants[i].node == node)
+                        return instance->grants[i].pages;
+        return 0;
 }
 
 const PlanPool *plan_pool(const Plan *plan, unsigned node, uint64_t page_size_bytes) {
@@ -213,27 +199,20 @@ const PlanPool *plan_pool(const Plan *plan, unsigned node, uint64_t page_size_by
 const Reason *plan_reason(const PlanInstance *instance) {
         if (instance->reason.kind != REASON_NONE)
                 return &instance->reason;
-        return instance->no_fence.kind != REASON_NONE ? &instance->no_fence : &instance->exposed;
-}
-
-static bool is_same_place(const PlanInstance *instance, const LedgerInstance *granted) {
-        if (instance->page_size_bytes != granted->page_size_bytes ||
-            instance->pages_granted != ledger_granted_pages(granted))
-                return false;
-        VEC_FOREACH(grant, &granted->grants) {
-                bool is_there = false;
-
-                for (size_t i = 0; i < instance->n_grants; i++)
-                        is_there = is_there || (instance->grants[i].node == grant->node &&
-                                                instance->grants[i].pages == grant->pages);
-                if (!is_there)
-                        return false;
-        }
-        return true;
+        return instance->no_hugetlb_limit.kind != REASON_NONE ? &instance->no_hugetlb_limit
+                                                              : &instance->exposed;
 }
 
 bool plan_waits_for_restart(const PlanInstance *instance, const LedgerHold *hold) {
-        return hold && !is_same_place(instance, &hold->granted);
+        if (!hold)
+                return false;
+        if (instance->page_size_bytes != hold->granted.page_size_bytes ||
+            instance->pages_granted != ledger_granted_pages(&hold->granted))
+                return true;
+        VEC_FOREACH(grant, &hold->granted.grants)
+                if (planner_granted_on(instance, grant->node) != grant->pages)
+                        return true;
+        return false;
 }
 
 bool planner_is_left_out(const PlanInstance *instance) {
@@ -261,46 +240,29 @@ size_t plan_count_changed(const Plan *plan) {
 
         for (size_t i = 0; i < plan->n_pools; i++)
                 n += plan->pools[i].from_pages != plan->pools[i].to_pages ||
-                     plan->pools[i].split_pages > 0;
+                     plan->pools[i].demoted_pages > 0;
         return n;
-}
-
-/* What is left of a pool when its own pages were split. */
-static uint64_t unsplit_pages(const PlanPool *pool) {
-        return pool->from_pages - pool->split_pages;
-}
-
-typedef enum StepKind { STEP_SPLIT, STEP_LOWER, STEP_RAISE } StepKind;
-
-static bool has_step(const PlanPool *pool, StepKind kind) {
-        switch (kind) {
-        case STEP_SPLIT:
-                return pool->split_pages > 0;
-        case STEP_LOWER:
-                return pool->to_pages < unsplit_pages(pool);
-        case STEP_RAISE:
-                return pool->to_pages > unsplit_pages(pool);
-        }
-        return false;
 }
 
 PlanSteps plan_steps(Arena *arena, const Plan *plan) {
         PlanSteps steps = {};
 
-        for (StepKind kind = STEP_SPLIT; kind <= STEP_RAISE; kind++)
+        for (size_t i = 0; i < plan->n_pools; i++) {
+                const PlanPool *pool = &plan->pools[i];
+
+                if (pool->demoted_pages > 0)
+                        *vec_push(arena, &steps) = (PlanStep){
+                                pool, pool->from_pages, pool->from_pages - pool->demoted_pages,
+                                pool->demote_to_bytes};
+        }
+        for (int is_raised = 0; is_raised <= 1; is_raised++)
                 for (size_t i = 0; i < plan->n_pools; i++) {
                         const PlanPool *pool = &plan->pools[i];
+                        uint64_t left = pool->from_pages - pool->demoted_pages;
 
-                        if (!has_step(pool, kind))
-                                continue;
-                        *vec_push(arena, &steps) = (PlanStep){
-                                .pool = pool,
-                                .from_pages = kind == STEP_SPLIT ? pool->from_pages
-                                                                 : unsplit_pages(pool),
-                                .to_pages = kind == STEP_SPLIT ? unsplit_pages(pool)
-                                                               : pool->to_pages,
-                                .split_into_bytes = kind == STEP_SPLIT ? pool->split_into_bytes : 0,
-                        };
+                        if (is_raised ? pool->to_pages > left : pool->to_pages < left)
+                                *vec_push(arena, &steps) =
+                                        (PlanStep){pool, left, pool->to_pages, 0};
                 }
         return steps;
 }

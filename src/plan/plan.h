@@ -15,7 +15,7 @@
  *  - a unit that runs keeps what it was let start with, whatever its instance wants now; the new
  *    demand is planned beside it, and on the same pages where it has them on that node already;
  *  - a pool is never lowered below what was found, nor so that a promise breaks (promise/promise.h); only
- *    where memory is short are found free pages split into the smaller ones that an instance needs;
+ *    where memory is short are existing free pages demoted into the smaller ones that an instance needs;
  *  - who is bound to nodes has his pages there in whatever order others touch theirs: where somebody
  *    may take some of them, the pool is made larger by as much, if there is free memory. */
 
@@ -28,8 +28,8 @@ typedef struct PoolLimit {
         unsigned node;
         uint64_t page_size_bytes;
         uint64_t persistent_pages;
-        Reason reason;        /* why, from the evidence found then */
-        bool is_unsplittable; /* instead of all this: the kernel would not split its pages */
+        Reason reason;      /* why, from the evidence found then */
+        bool cannot_demote; /* instead of all this: the kernel would not demote its pages */
 } PoolLimit;
 
 typedef VEC(PoolLimit) PoolLimits;
@@ -64,9 +64,9 @@ typedef struct PlanInstance {
         uint64_t pages_granted;
         NodePages *grants; /* by node number; none with 0 pages */
         size_t n_grants;
-        Reason reason;   /* REASON_NONE when it has all it wants */
-        Reason no_fence; /* why it does not start though it has: Isolate=yes, which cannot be done */
-        Reason exposed;  /* likewise: others that run may take its pages before it does */
+        Reason reason;           /* REASON_NONE when it has all it wants */
+        Reason no_hugetlb_limit; /* why it does not start though it has: Isolate=yes, which cannot be done */
+        Reason exposed;          /* likewise: others that run may take its pages before it does */
         const LedgerHold *hold; /* what its unit, which runs, was let start with; NULL: it does not */
 } PlanInstance;
 
@@ -77,12 +77,12 @@ typedef struct PlanPool {
         uint64_t others_used_pages; /* in use by nobody whom the plan knows */
         uint64_t others_pages;      /* with what is promised to such */
         uint64_t granted_pages;     /* to all instances, and what units that run keep besides */
-        uint64_t cover_pages; /* beyond that, for as long as others may take what is granted */
-        uint64_t spare_pages; /* free now, and promised to nobody */
-        uint64_t from_pages;  /* persistent now */
-        uint64_t split_pages; /* found free pages to be split into smaller ones */
-        uint64_t split_into_bytes;
-        uint64_t gained_pages; /* pages that come from splitting larger ones */
+        uint64_t cover_pages;   /* beyond that, for as long as others may take what is granted */
+        uint64_t spare_pages;   /* free now, and promised to nobody */
+        uint64_t from_pages;    /* persistent now */
+        uint64_t demoted_pages; /* existing free pages to be demoted into smaller ones */
+        uint64_t demote_to_bytes;
+        uint64_t gained_pages; /* pages that come from demoting larger ones */
         uint64_t to_pages;     /* persistent as planned */
 } PlanPool;
 
@@ -100,13 +100,13 @@ typedef struct Plan {
 
 Plan *plan_make(Arena *arena, const PlanInput *input);
 
-/* One thing to be done to a pool. A pool whose found pages are split and which grows all the same
+/* One thing to be done to a pool. A pool whose existing pages are demoted and which grows all the same
  * has two steps, even where it ends with as many pages as it began. */
 typedef struct PlanStep {
         const PlanPool *pool;
         uint64_t from_pages; /* persistent */
         uint64_t to_pages;
-        uint64_t split_into_bytes; /* by splitting pages into ones of this size; 0: by its count */
+        uint64_t demote_to_bytes; /* by demoting pages into ones of this size; 0: by its count */
 } PlanStep;
 
 typedef VEC(PlanStep) PlanSteps;
@@ -162,5 +162,5 @@ size_t plan_count_changed(const Plan *plan);
 void plan_record(Arena *arena, const Plan *plan, Ledger *ledger);
 
 /* The order in which instances are served: priority downwards, then name. For qsort(3) over
- * pointers to InstanceConfig. */
-int plan_compare_priority(const void *a, const void *b);
+ * pointers to PlanInstance. */
+int plan_compare_instances(const void *a, const void *b);

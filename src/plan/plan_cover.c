@@ -18,34 +18,11 @@ static uint64_t *free_then(const Planner *planner, size_t k) {
 
                 if (planner_size_index(planner, pool) != k)
                         continue;
-                *here = sub_floored(*here + pool->gained_pages, pool->split_pages);
+                *here = sub_floored(*here + pool->gained_pages, pool->demoted_pages);
                 *here += sub_floored(pool->to_pages,
                                      present + planner_pool_now(planner, pool)->surplus_pages);
                 *here = sub_floored(*here, sub_floored(present, pool->to_pages));
         }
-        return pages;
-}
-
-/* By how much the pool can be raised, surplus pages apart. */
-static uint64_t raisable(const Planner *planner, const PlanPool *pool, uint64_t from_pages) {
-        size_t node = planner_node_index(planner, pool);
-        uint64_t pages = planner->room_bytes[node] / pool->page_size_bytes;
-        const PoolLimit *limit = planner_limit(planner, pool);
-        uint64_t without = plan_pool_present_pages(pool) +
-                           planner_pool_now(planner, pool)->surplus_pages;
-
-        if (!limit)
-                return pages;
-        return MIN(pages,
-                   sub_floored(limit->persistent_pages,
-                               plan_pool_present_pages(pool) + sub_floored(from_pages, without)));
-}
-
-/* Pages that were to be given back stay: that takes no memory. How many. */
-static uint64_t keep(PlanPool *pool, uint64_t pages) {
-        pages = MIN(pages, sub_floored(plan_pool_present_pages(pool), pool->to_pages));
-        pool->to_pages += pages;
-        pool->cover_pages += pages;
         return pages;
 }
 
@@ -54,7 +31,7 @@ static uint64_t keep(PlanPool *pool, uint64_t pages) {
 static uint64_t raise(Planner *planner, PlanPool *pool, uint64_t pages) {
         uint64_t before = pool->to_pages;
 
-        pages = MIN(pages, raisable(planner, pool, before));
+        pages = MIN(pages, planner_growth(planner, pool, before));
         if (pages == 0)
                 return 0;
         pool->to_pages = MAX(before, plan_pool_present_pages(pool) +
@@ -72,7 +49,15 @@ static bool raise_in(Planner *planner, size_t k, const IdSet *nodes, uint64_t pa
         ID_SET_FOREACH(node, nodes) {
                 PlanPool *pool = planner_pool(planner, node, bytes);
 
-                left -= pool ? keep(pool, left) : 0;
+                if (!pool)
+                        continue;
+                /* Pages that were to be given back stay: that takes no memory. */
+                uint64_t kept =
+                        MIN(left, sub_floored(plan_pool_present_pages(pool), pool->to_pages));
+
+                pool->to_pages += kept;
+                pool->cover_pages += kept;
+                left -= kept;
         }
         ID_SET_FOREACH(node, nodes) {
                 PlanPool *pool = planner_pool(planner, node, bytes);
@@ -82,55 +67,32 @@ static bool raise_in(Planner *planner, size_t k, const IdSet *nodes, uint64_t pa
         return left < pages;
 }
 
-static bool is_starter(const Planner *planner, const PlanInstance *instance,
-                       uint64_t page_size_bytes) {
-        return !plan_is_running(planner->input, instance->demand->config, instance->hold) &&
-               instance->pages_granted > 0 && instance->page_size_bytes == page_size_bytes;
-}
-
-static int compare_starters(const void *a, const void *b) {
-        const PlanInstance *first = *(const PlanInstance *const *) a;
-        const PlanInstance *second = *(const PlanInstance *const *) b;
-
-        return plan_compare_priority(&first->demand->config, &second->demand->config);
-}
-
 /* Those that do not run yet, the most important ones first. */
 static size_t find_starters(const Planner *planner, size_t k, PlanInstance ***ret) {
         Plan *plan = planner->plan;
         PlanInstance **starters = ARENA_ARRAY(planner->arena, PlanInstance *, plan->n_instances);
         size_t n = 0;
 
-        for (size_t i = 0; i < plan->n_instances; i++)
-                if (is_starter(planner, &plan->instances[i],
-                               planner_topology(planner)->page_sizes[k].bytes))
-                        starters[n++] = &plan->instances[i];
-        qsort(starters, n, sizeof(*starters), compare_starters);
+        for (size_t i = 0; i < plan->n_instances; i++) {
+                PlanInstance *instance = &plan->instances[i];
+
+                if (!plan_is_running(planner->input, instance->demand->config, instance->hold) &&
+                    instance->pages_granted > 0 &&
+                    instance->page_size_bytes == planner_topology(planner)->page_sizes[k].bytes)
+                        starters[n++] = instance;
+        }
+        qsort(starters, n, sizeof(*starters), plan_compare_instances);
         *ret = starters;
         return n;
 }
 
-static const MountUse *mount_of(const PlanInput *input, const PlanInstance *instance) {
-        if (!input->use)
-                return NULL;
-        VEC_FOREACH(mount, &input->use->mounts)
-                if (text_equals(mount->instance, instance->demand->config->name) &&
-                    mount->page_size_bytes == instance->page_size_bytes)
-                        return mount;
-        return NULL;
-}
-
-/* What its mount keeps is its own already: in use by files that it left there, and else to be taken from the
- * free pages of its nodes, where nobody else counts on it. */
-static void add_mount(const PlanInput *input, const Promises *promises,
-                      const PlanInstance *instance, Starter *starter) {
-        if (!mount_of(input, instance))
-                return;
-        VEC_FOREACH(row, &promises->list)
-                if (text_equals(row->mount_of, starter->instance))
-                        starter->pages = MIN(starter->pages,
-                                             sub_floored(instance->pages_granted, row->used_pages));
-        starter->has_mount = true;
+static bool has_mount(const PlanInput *input, const PlanInstance *instance) {
+        if (input->use)
+                VEC_FOREACH(mount, &input->use->mounts)
+                        if (text_equals(mount->instance, instance->demand->config->name) &&
+                            mount->page_size_bytes == instance->page_size_bytes)
+                                return true;
+        return false;
 }
 
 Starter plan_starter(const PlanInput *input, const Promises *promises,
@@ -142,16 +104,21 @@ Starter plan_starter(const PlanInput *input, const Promises *promises,
                 .grants = instance->grants,
                 .n_grants = instance->n_grants,
                 .pages = sub_floored(instance->pages_granted, promises_loose_pages(promises, name)),
+                .has_mount = has_mount(input, instance),
         };
 
-        add_mount(input, promises, instance, &starter);
-        if (!input->starting)
-                return starter;
-        VEC_FOREACH(starting, input->starting)
-                if (text_equals(starting->instance, starter.instance)) {
-                        starter.policy = starting->policy;
-                        starter.is_now = true;
-                }
+        /* What its mount keeps is its own already: in use by files that it left there, and else to be taken
+         * from the free pages of its nodes, where nobody else counts on it. */
+        VEC_FOREACH(row, &promises->list)
+                if (starter.has_mount && text_equals(row->mount_of, name))
+                        starter.pages = MIN(starter.pages,
+                                            sub_floored(instance->pages_granted, row->used_pages));
+        if (input->starting)
+                VEC_FOREACH(starting, input->starting)
+                        if (text_equals(starting->instance, name)) {
+                                starter.policy = starting->policy;
+                                starter.is_now = true;
+                        }
         return starter;
 }
 
@@ -189,7 +156,8 @@ static bool cover_units(Planner *planner, size_t k) {
                                                         free_then(planner, k));
 
         VEC_FOREACH(exposure, &exposures) {
-                uint64_t pages = sub_floored(exposure->pages, planner->promises[k].unknown_pages);
+                uint64_t pages =
+                        sub_floored(exposure->pages, planner->promises[k].others_promised_pages);
 
                 if (!can_wait(planner, NULL) && raise_in(planner, k, &exposure->nodes, pages))
                         return true;

@@ -15,26 +15,11 @@ uint64_t planner_held_pages(const Planner *planner, const PlanInstance *instance
         return 0;
 }
 
-static uint64_t granted_on(const PlanInstance *instance, unsigned node) {
-        for (size_t i = 0; i < instance->n_grants; i++)
-                if (instance->grants[i].node == node)
-                        return instance->grants[i].pages;
-        return 0;
-}
-
 /* What the unit keeps there is the instance's to be granted, and costs nothing. */
 static uint64_t held_and_not_granted(const Planner *planner, const PlanInstance *instance,
                                      const PlanPool *pool) {
         return sub_floored(planner_held_pages(planner, instance, pool),
-                           granted_on(instance, pool->node));
-}
-
-static bool is_wanted(const LedgerInstance *before, const DemandInstance *demand) {
-        for (size_t i = 0; i < demand->n_options; i++)
-                if (demand->options[i].page_size_bytes == before->page_size_bytes &&
-                    demand->options[i].pages == before->pages_wanted)
-                        return true;
-        return false;
+                           planner_granted_on(instance, pool->node));
 }
 
 const LedgerInstance *planner_before(const Planner *planner, const PlanInstance *instance) {
@@ -43,7 +28,7 @@ const LedgerInstance *planner_before(const Planner *planner, const PlanInstance 
                 ledger_instance(planner->input->ledger, demand->config->name);
 
         /* Its file was gone, and is there again. */
-        if (instance->hold && (!before || !is_wanted(before, demand)))
+        if (instance->hold && (!before || !planner_find_option(before, demand)))
                 return &instance->hold->granted;
         return before;
 }
@@ -81,14 +66,6 @@ uint64_t candidate_capacity(const Candidate *candidate) {
         return sum;
 }
 
-static size_t count_open(const Candidate *candidate) {
-        size_t n = 0;
-
-        for (size_t i = 0; i < candidate->n; i++)
-                n += candidate->pages[i] < candidate->capacity[i];
-        return n;
-}
-
 /* Takes all of the nodes that have no more than SHARE left; how many pages that is. */
 static uint64_t fill_small_nodes(Candidate *candidate, uint64_t share) {
         uint64_t given = 0;
@@ -108,7 +85,10 @@ static uint64_t fill_small_nodes(Candidate *candidate, uint64_t share) {
  * with the lowest numbers. PAGES fit in all. */
 static void place_spread(Candidate *candidate, uint64_t pages) {
         while (pages > 0) {
-                size_t n_open = count_open(candidate);
+                size_t n_open = 0;
+
+                for (size_t i = 0; i < candidate->n; i++)
+                        n_open += candidate->pages[i] < candidate->capacity[i];
                 uint64_t share = pages / n_open, odd = pages % n_open;
                 uint64_t given = fill_small_nodes(candidate, share);
 
@@ -127,8 +107,7 @@ static void place_spread(Candidate *candidate, uint64_t pages) {
 
 /* The smallest node that takes all PAGES, else the largest node; ties go to the lowest number. */
 static size_t pick_pack_node(const Candidate *candidate, uint64_t pages) {
-        size_t best = 0, largest = 0;
-        bool has_best = false;
+        size_t best = candidate->n, largest = 0;
 
         for (size_t i = 0; i < candidate->n; i++) {
                 uint64_t left = candidate->capacity[i] - candidate->pages[i];
@@ -137,11 +116,11 @@ static size_t pick_pack_node(const Candidate *candidate, uint64_t pages) {
                         largest = i;
                 if (left < pages)
                         continue;
-                if (!has_best || left < candidate->capacity[best] - candidate->pages[best])
+                if (best == candidate->n ||
+                    left < candidate->capacity[best] - candidate->pages[best])
                         best = i;
-                has_best = true;
         }
-        return has_best ? best : largest;
+        return best < candidate->n ? best : largest;
 }
 
 static void place_pack(Candidate *candidate, uint64_t pages) {
@@ -212,28 +191,24 @@ bool candidate_place_whole(const Planner *planner, const PlanInstance *instance,
         return true;
 }
 
-/* NodeMemory=: as much of each part as fits, on top of what the instance has. */
-static void place_split_partly(const PlanInstance *instance, const DemandOption *option,
-                               Candidate *candidate) {
-        for (size_t k = 0; k < option->n_split; k++) {
-                size_t i = candidate_find(candidate, option->split[k].node);
-
-                if (i < candidate->n)
-                        candidate->pages[i] =
-                                MIN(sub_floored(option->split[k].pages,
-                                                granted_on(instance, option->split[k].node)),
-                                    candidate->capacity[i]);
-        }
-}
-
 void candidate_place_part(const PlanInstance *instance, const DemandOption *option,
                           Candidate *candidate) {
         uint64_t pages = MIN(sub_floored(option->pages, instance->pages_granted),
                              candidate_capacity(candidate));
 
+        /* NodeMemory=: as much of each part as fits, on top of what the instance has. */
+        for (size_t k = 0; k < option->n_split; k++) {
+                const NodePages *part = &option->split[k];
+                size_t i = candidate_find(candidate, part->node);
+
+                if (i < candidate->n)
+                        candidate->pages[i] = MIN(
+                                sub_floored(part->pages, planner_granted_on(instance, part->node)),
+                                candidate->capacity[i]);
+        }
         if (option->split)
-                place_split_partly(instance, option, candidate);
-        else if (instance->demand->config->placement == PLACEMENT_PACK)
+                return;
+        if (instance->demand->config->placement == PLACEMENT_PACK)
                 place_pack(candidate, pages);
         else
                 place_spread(candidate, pages);
@@ -246,7 +221,7 @@ void candidate_commit(Planner *planner, PlanInstance *instance, const DemandOpti
 
         for (size_t i = 0; i < candidate->n; i++) {
                 PlanPool *pool = candidate->pools[i];
-                uint64_t pages = granted_on(instance, pool->node) + candidate->pages[i];
+                uint64_t pages = planner_granted_on(instance, pool->node) + candidate->pages[i];
 
                 planner_grant(planner, pool,
                               sub_floored(candidate->pages[i],

@@ -53,12 +53,6 @@ static uint64_t reserved_before(const Planner *planner, const PlanPool *pool) {
         return pages;
 }
 
-/* In use by those who are known. */
-static uint64_t used_by_known(const Planner *planner, const PlanPool *pool, size_t k) {
-        return sub_floored(pool_used_pages(planner_pool_now(planner, pool)),
-                           planner->promises[k].others_used[planner_node_index(planner, pool)]);
-}
-
 /* Promises of others can be served by any node's free pages, as far as is known. They are laid where
  * nobody of ours depends on the pages: first to those that were not reserved by us, then to nodes to
  * which nobody is bound. */
@@ -69,15 +63,20 @@ static void lay_promises_of_others(Planner *planner, size_t k) {
         for (int pass = 0; pass < 3; pass++)
                 for (size_t i = 0; i < planner->plan->n_pools; i++) {
                         PlanPool *pool = &planner->plan->pools[i];
-                        uint64_t *here = &free_pages[planner_node_index(planner, pool)];
+                        size_t node = planner_node_index(planner, pool);
+                        uint64_t *here = &free_pages[node];
                         uint64_t can_give = *here;
 
                         if (pool->page_size_bytes != planner_topology(planner)->page_sizes[k].bytes)
                                 continue;
+                        uint64_t used_by_known =
+                                sub_floored(pool_used_pages(planner_pool_now(planner, pool)),
+                                            planner->promises[k].others_used[node]);
+
                         if (pass == 0)
                                 can_give = sub_floored(
-                                        *here, sub_floored(reserved_before(planner, pool),
-                                                           used_by_known(planner, pool, k)));
+                                        *here,
+                                        sub_floored(reserved_before(planner, pool), used_by_known));
                         if (pass == 1 && is_bound_to(planner, pool->node, pool->page_size_bytes))
                                 can_give = 0;
                         can_give = MIN(can_give, left);
@@ -135,19 +134,6 @@ static void keep_pages(Planner *planner, const LedgerHold *hold, const char *loo
         *vec_push(planner->arena, &planner->kept) = (Kept){hold, loose, pool, kept};
 }
 
-static void keep_held(Planner *planner) {
-        VEC_FOREACH(hold, &planner->input->ledger->holds)
-                VEC_FOREACH(grant, &hold->granted.grants)
-                        keep_pages(planner, hold, NULL, grant, hold->granted.page_size_bytes);
-}
-
-static bool is_kept(const Planner *planner, const char *instance) {
-        VEC_FOREACH(hold, &planner->input->ledger->holds)
-                if (hold->is_tentative && text_equals(hold->granted.name, instance))
-                        return true;
-        return false;
-}
-
 /* What an instance without a unit likely has it keeps, and what its mount has, whether or not it is granted
  * more; unless all that it had is kept anyway. */
 static void keep_loose(Planner *planner, size_t k, const Promise *row) {
@@ -156,7 +142,10 @@ static void keep_loose(Planner *planner, size_t k, const Promise *row) {
         uint64_t left = row->used_pages + row->pages + row->likely_pages;
         const LedgerInstance *before = ledger_instance(planner->input->ledger, instance);
 
-        if (!before || is_kept(planner, instance))
+        VEC_FOREACH(hold, &planner->input->ledger->holds)
+                if (hold->is_tentative && text_equals(hold->granted.name, instance))
+                        return;
+        if (!before)
                 return;
         /* By its grants, wherever the pages are that it has taken: others have theirs in exchange. */
         VEC_FOREACH(grant, &before->grants) {
@@ -172,7 +161,9 @@ static void keep_loose(Planner *planner, size_t k, const Promise *row) {
 static void keep_all(Planner *planner) {
         if (planner->input->is_restarted)
                 return;
-        keep_held(planner);
+        VEC_FOREACH(hold, &planner->input->ledger->holds)
+                VEC_FOREACH(grant, &hold->granted.grants)
+                        keep_pages(planner, hold, NULL, grant, hold->granted.page_size_bytes);
         for (size_t k = 0; k < planner_topology(planner)->n_page_sizes; k++)
                 VEC_FOREACH(row, &planner->promises[k].list)
                         if (row->loose || row->mount_of)
@@ -195,68 +186,57 @@ void planner_add_pools(Planner *planner) {
 
 /* ---- capacity ---- */
 
-const PoolLimit *planner_limit(const Planner *planner, const PlanPool *pool) {
+const PoolLimit *planner_limit(const Planner *planner, const PlanPool *pool, bool cannot_demote) {
         if (!planner->input->limits)
                 return NULL;
         VEC_FOREACH(limit, planner->input->limits)
                 if (limit->node == pool->node && limit->page_size_bytes == pool->page_size_bytes &&
-                    !limit->is_unsplittable)
+                    limit->cannot_demote == cannot_demote)
                         return limit;
         return NULL;
 }
 
-static bool is_unsplittable(const Planner *planner, const PlanPool *pool) {
-        if (!planner->input->limits)
-                return false;
-        VEC_FOREACH(limit, planner->input->limits)
-                if (limit->node == pool->node && limit->page_size_bytes == pool->page_size_bytes &&
-                    limit->is_unsplittable)
-                        return true;
-        return false;
-}
-
-/* Pages of the pool that are not ours to grant. */
-static uint64_t base_pages(const Planner *planner, const PlanPool *pool) {
-        return planner->input->host->existing_pages == EXISTING_KEEP
-                       ? MAX(pool->found_pages, pool->others_pages)
-                       : pool->others_pages;
-}
-
-/* Base and granted pages: what the pool has to hold so far. */
+/* What the pool has to hold so far: pages that are not ours to grant, and granted ones. */
 static uint64_t taken_pages(const Planner *planner, const PlanPool *pool) {
-        return add_saturated(base_pages(planner, pool), pool->granted_pages);
+        bool is_found_kept = planner->input->host->existing_pages == EXISTING_KEEP;
+
+        return add_saturated(MAX(is_found_kept ? pool->found_pages : 0, pool->others_pages),
+                             pool->granted_pages);
 }
 
-/* Memory that has to be found for the pool: surplus pages in use become persistent ones first, and
- * cost nothing. */
+/* Pages that are there, without a write: surplus pages in use become persistent ones first, and cost
+ * nothing. */
+static uint64_t standing_pages(const Planner *planner, const PlanPool *pool) {
+        return add_saturated(plan_pool_present_pages(pool),
+                             planner_pool_now(planner, pool)->surplus_pages);
+}
+
+/* For which memory has to be found. */
 static uint64_t new_pages(const Planner *planner, const PlanPool *pool) {
-        return sub_floored(taken_pages(planner, pool),
-                           add_saturated(plan_pool_present_pages(pool),
-                                         planner_pool_now(planner, pool)->surplus_pages));
+        return sub_floored(taken_pages(planner, pool), standing_pages(planner, pool));
 }
 
-/* How many more pages memory can give: what the node has room for, within what trying has shown. */
-static uint64_t growth(const Planner *planner, const PlanPool *pool) {
-        uint64_t pages = planner->room_bytes[planner_node_index(planner, pool)] /
-                         pool->page_size_bytes;
-        const PoolLimit *limit = planner_limit(planner, pool);
+uint64_t planner_growth(const Planner *planner, const PlanPool *pool, uint64_t pages) {
+        uint64_t room_pages = planner->room_bytes[planner_node_index(planner, pool)] /
+                              pool->page_size_bytes;
+        const PoolLimit *limit = planner_limit(planner, pool, false);
+        uint64_t more = sub_floored(pages, standing_pages(planner, pool));
 
         if (!limit)
-                return pages;
-        return MIN(pages,
-                   sub_floored(limit->persistent_pages, add_saturated(plan_pool_present_pages(pool),
-                                                                      new_pages(planner, pool))));
+                return room_pages;
+        return MIN(room_pages, sub_floored(limit->persistent_pages,
+                                           add_saturated(plan_pool_present_pages(pool), more)));
 }
 
-/* Free pages of a larger pool that nobody has asked for, and that can be split into pages of SMALL:
+/* Free pages of a larger pool that nobody has asked for, and that can be demoted to pages of SMALL:
  * only found ones that may be used. */
-static uint64_t splittable_from(const Planner *planner, const PlanPool *large,
-                                const PlanPool *small) {
+static uint64_t demotable_from(const Planner *planner, const PlanPool *large,
+                               const PlanPool *small) {
         if (planner_pool_now(planner, large)->demote_to_bytes != small->page_size_bytes ||
             planner->input->host->existing_pages == EXISTING_KEEP ||
-            is_unsplittable(planner, large))
+            planner_limit(planner, large, true))
                 return 0;
-        return MIN(sub_floored(large->spare_pages, large->split_pages),
+        return MIN(sub_floored(large->spare_pages, large->demoted_pages),
                    sub_floored(plan_pool_present_pages(large), taken_pages(planner, large)));
 }
 
@@ -274,55 +254,55 @@ static PlanPool *next_larger(const Planner *planner, const PlanPool *pool, size_
         return NULL;
 }
 
-uint64_t planner_splittable(const Planner *planner, const PlanPool *pool) {
+uint64_t planner_demotable(const Planner *planner, const PlanPool *pool) {
         uint64_t pages = 0;
         size_t at = 0;
 
         for (const PlanPool *large; (large = next_larger(planner, pool, &at));)
-                pages += splittable_from(planner, large, pool) *
+                pages += demotable_from(planner, large, pool) *
                          (large->page_size_bytes / pool->page_size_bytes);
         return pages;
 }
 
 uint64_t planner_standing(const Planner *planner, const PlanPool *pool) {
-        return sub_floored(add_saturated(plan_pool_present_pages(pool),
-                                         planner_pool_now(planner, pool)->surplus_pages),
-                           taken_pages(planner, pool));
+        return sub_floored(standing_pages(planner, pool), taken_pages(planner, pool));
 }
 
 uint64_t planner_capacity(const Planner *planner, const PlanPool *pool) {
-        return add_saturated(add_saturated(planner_standing(planner, pool), growth(planner, pool)),
-                             planner_splittable(planner, pool));
+        return add_saturated(
+                add_saturated(planner_standing(planner, pool),
+                              planner_growth(planner, pool, taken_pages(planner, pool))),
+                planner_demotable(planner, pool));
 }
 
-static void split_larger(Planner *planner, PlanPool *pool, uint64_t pages) {
+static void demote_larger(Planner *planner, PlanPool *pool, uint64_t pages) {
         size_t at = 0;
 
         for (PlanPool *large; pages > 0 && (large = next_larger(planner, pool, &at));) {
                 uint64_t ratio = large->page_size_bytes / pool->page_size_bytes;
-                uint64_t n = MIN(splittable_from(planner, large, pool), div_round_up(pages, ratio));
+                uint64_t n = MIN(demotable_from(planner, large, pool), div_round_up(pages, ratio));
 
-                large->split_pages += n;
-                large->split_into_bytes = pool->page_size_bytes;
+                large->demoted_pages += n;
+                large->demote_to_bytes = pool->page_size_bytes;
                 pool->gained_pages += n * ratio;
                 pages = sub_floored(pages, n * ratio);
         }
 }
 
-/* Memory first; found pages are split only for what it cannot give. A split page may bring more than
+/* Memory first; existing pages are demoted only for what it cannot give. A demoted page may bring more than
  * was missing, and memory is then asked for less. */
 void planner_grant(Planner *planner, PlanPool *pool, uint64_t pages) {
         uint64_t *room = &planner->room_bytes[planner_node_index(planner, pool)];
-        uint64_t can_grow = growth(planner, pool);
+        uint64_t can_grow = planner_growth(planner, pool, taken_pages(planner, pool));
         uint64_t before = new_pages(planner, pool);
 
         pool->granted_pages = add_saturated(pool->granted_pages, pages);
-        split_larger(planner, pool, sub_floored(new_pages(planner, pool) - before, can_grow));
+        demote_larger(planner, pool, sub_floored(new_pages(planner, pool) - before, can_grow));
         *room = sub_floored(*room, mul_saturated(sub_floored(new_pages(planner, pool), before),
                                                  pool->page_size_bytes));
 }
 
-/* Pages that were split for it stay split. */
+/* Pages that were demoted for it stay so. */
 void planner_take_back(Planner *planner, PlanPool *pool, uint64_t pages) {
         uint64_t before = new_pages(planner, pool);
 
@@ -344,7 +324,7 @@ static Balance **balances_of(Planner *planner) {
                 const PlanPool *pool = &planner->plan->pools[i];
                 Balance *balance = balances[planner_size_index(planner, pool)];
 
-                balance_remove(balance, planner_node_index(planner, pool), pool->split_pages);
+                balance_remove(balance, planner_node_index(planner, pool), pool->demoted_pages);
                 balance_add(balance, planner_node_index(planner, pool), pool->gained_pages);
         }
         return balances;
@@ -368,7 +348,7 @@ void planner_set_targets(Planner *planner) {
         for (size_t i = 0; i < planner->plan->n_pools; i++) {
                 PlanPool *pool = &planner->plan->pools[i];
                 Balance *balance = balances[planner_size_index(planner, pool)];
-                uint64_t found = sub_floored(pool->found_pages, pool->split_pages) +
+                uint64_t found = sub_floored(pool->found_pages, pool->demoted_pages) +
                                  pool->gained_pages;
                 uint64_t present = plan_pool_present_pages(pool);
                 size_t node = planner_node_index(planner, pool);

@@ -6,18 +6,6 @@
 /* So many others are named where memory does not suffice for all. */
 enum { CLAIMS_NAMED_MAX = 3 };
 
-static char *pages_text(Arena *arena, uint64_t pages, uint64_t page_size_bytes) {
-        return arena_printf(arena, "%s %s of %s (%s)", format_count(arena, pages),
-                            pages == 1 ? "page" : "pages", format_page_size(arena, page_size_bytes),
-                            format_size(arena, mul_saturated(pages, page_size_bytes)));
-}
-
-/* "node 1", "nodes 0-2" */
-static char *nodes_text(Arena *arena, const IdSet *nodes) {
-        return arena_printf(arena, "node%s %s", id_set_count(nodes) == 1 ? "" : "s",
-                            id_set_format(arena, nodes));
-}
-
 /* Whether OPTION lacks pages of this pool: of parts, the one that lies there. */
 static bool is_short_in(const DemandOption *option, const Candidate *candidate, size_t i) {
         for (size_t k = 0; k < option->n_split; k++)
@@ -30,7 +18,7 @@ static bool is_short_in(const DemandOption *option, const Candidate *candidate, 
 static const PoolLimit *find_binding_limit(const Planner *planner, const DemandOption *option,
                                            const Candidate *candidate) {
         for (size_t i = 0; i < candidate->n; i++) {
-                const PoolLimit *limit = planner_limit(planner, candidate->pools[i]);
+                const PoolLimit *limit = planner_limit(planner, candidate->pools[i], false);
 
                 if (limit && is_short_in(option, candidate, i))
                         return limit;
@@ -50,12 +38,9 @@ static const char *split_remedy(Arena *arena, const DemandOption *option, unsign
 
 /* Whether it, which is short, is so only because others hold pages that were reserved; how many they do. */
 static bool is_taken(const DemandOption *option, const Candidate *candidate, uint64_t *ret_taken) {
-        uint64_t with_taken = candidate_capacity(candidate);
-
         *ret_taken = 0;
         for (size_t i = 0; i < candidate->n; i++)
                 *ret_taken = add_saturated(*ret_taken, candidate->pools[i]->others_pages);
-        with_taken = add_saturated(with_taken, *ret_taken);
         for (size_t k = 0; k < option->n_split; k++) {
                 size_t i = candidate_find(candidate, option->split[k].node);
 
@@ -64,7 +49,7 @@ static bool is_taken(const DemandOption *option, const Candidate *candidate, uin
                                                            candidate->pools[i]->others_pages))
                         return false;
         }
-        return with_taken >= option->pages;
+        return add_saturated(candidate_capacity(candidate), *ret_taken) >= option->pages;
 }
 
 static Reason taken_reason(const Planner *planner, const DemandInstance *demand,
@@ -75,8 +60,8 @@ static Reason taken_reason(const Planner *planner, const DemandInstance *demand,
                 REASON_TAKEN,
                 arena_printf(arena,
                              "others hold %s of %s, and only %s of the %s that it wants %s left",
-                             pages_text(arena, taken, option->page_size_bytes),
-                             nodes_text(arena, &demand->nodes),
+                             format_page_count_and_size(arena, taken, option->page_size_bytes),
+                             topology_format_nodes(arena, &demand->nodes),
                              format_count(arena, candidate_capacity(candidate)),
                              format_count(arena, option->pages),
                              candidate_capacity(candidate) == 1 ? "is" : "are"),
@@ -134,13 +119,6 @@ static char *shortage_remedy(const Planner *planner, const DemandInstance *deman
         return text.string;
 }
 
-static IdSet only_node(unsigned node) {
-        IdSet nodes = {};
-
-        id_set_add(&nodes, node);
-        return nodes;
-}
-
 Reason planner_explain(const Planner *planner, const PlanInstance *instance,
                        const DemandOption *option, const Candidate *candidate) {
         const DemandInstance *demand = instance->demand;
@@ -155,15 +133,17 @@ Reason planner_explain(const Planner *planner, const PlanInstance *instance,
         for (size_t k = 0; k < option->n_split; k++) {
                 size_t i = candidate_find(candidate, option->split[k].node);
                 uint64_t here = i < candidate->n ? candidate->capacity[i] : 0;
-                IdSet node = only_node(option->split[k].node);
+                IdSet node = {};
+
+                id_set_add(&node, option->split[k].node);
 
                 if (option->split[k].pages > here)
                         return (Reason){
                                 REASON_NOT_ENOUGH_MEMORY,
                                 arena_printf(
                                         arena, "%s on node %u %s not fit: it can give %s beyond %s",
-                                        pages_text(arena, option->split[k].pages,
-                                                   option->page_size_bytes),
+                                        format_page_count_and_size(arena, option->split[k].pages,
+                                                                   option->page_size_bytes),
                                         option->split[k].node,
                                         option->split[k].pages == 1 ? "does" : "do",
                                         format_count(arena, here), earlier_claims(planner, &node)),
@@ -171,12 +151,13 @@ Reason planner_explain(const Planner *planner, const PlanInstance *instance,
         }
         return (Reason){
                 REASON_NOT_ENOUGH_MEMORY,
-                arena_printf(arena, "%s %s not fit: %s can give %s (%s) beyond %s",
-                             pages_text(arena, option->pages, option->page_size_bytes),
-                             option->pages == 1 ? "does" : "do", nodes_text(arena, &demand->nodes),
-                             format_count(arena, capacity),
-                             format_size(arena, mul_saturated(capacity, option->page_size_bytes)),
-                             earlier_claims(planner, &demand->nodes)),
+                arena_printf(
+                        arena, "%s %s not fit: %s can give %s (%s) beyond %s",
+                        format_page_count_and_size(arena, option->pages, option->page_size_bytes),
+                        option->pages == 1 ? "does" : "do",
+                        topology_format_nodes(arena, &demand->nodes), format_count(arena, capacity),
+                        format_size(arena, mul_saturated(capacity, option->page_size_bytes)),
+                        earlier_claims(planner, &demand->nodes)),
                 shortage_remedy(planner, demand, capacity)};
 }
 
@@ -192,26 +173,28 @@ static const char *takers_text(Arena *arena, const Lack *lack) {
                             format_count(arena, lack->taker_pages));
 }
 
-static const char *lack_remedy(Arena *arena, const Lack *lack) {
-        if (lack->taker)
-                return arena_printf(arena,
-                                    "restart %s, which then keeps to its own nodes; or free memory "
-                                    "there and run 'hugeplanctl reload'",
-                                    lack->taker);
-        return lack->taker_pages > 0
-                       ? "see who uses huge pages in 'hugeplanctl status', and describe "
-                         "that program in /etc/hugeplan.d too"
-                       : "free memory there and run 'hugeplanctl reload'";
-}
-
 Reason plan_explain_lack(Arena *arena, const PlanInstance *instance, const Lack *lack) {
+        const char *remedy =
+                lack->taker_pages > 0
+                        ? "see who uses huge pages in 'hugeplanctl status', and describe "
+                          "that program in /etc/hugeplan.d too"
+                        : "free memory there and run 'hugeplanctl reload'";
+
+        if (lack->taker)
+                remedy = arena_printf(
+                        arena,
+                        "restart %s, which then keeps to its own nodes; or free memory "
+                        "there and run 'hugeplanctl reload'",
+                        lack->taker);
         return (Reason){
                 REASON_TAKEN,
                 arena_printf(arena, "%s of its %s %s not for it alone: %s %s %s free, of which %s",
                              format_count(arena, lack->pages),
-                             pages_text(arena, instance->pages_wanted, instance->page_size_bytes),
-                             lack->pages == 1 ? "is" : "are", nodes_text(arena, &lack->nodes),
+                             format_page_count_and_size(arena, instance->pages_wanted,
+                                                        instance->page_size_bytes),
+                             lack->pages == 1 ? "is" : "are",
+                             topology_format_nodes(arena, &lack->nodes),
                              id_set_count(&lack->nodes) == 1 ? "has" : "have",
                              format_count(arena, lack->free_pages), takers_text(arena, lack)),
-                lack_remedy(arena, lack)};
+                remedy};
 }

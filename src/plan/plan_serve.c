@@ -16,7 +16,8 @@ static void refuse(Planner *planner, PlanInstance *instance, const DemandOption 
 }
 
 /* The option that the instance was served by before; NULL if its demand is another one now. */
-static const DemandOption *find_option(const LedgerInstance *before, const DemandInstance *demand) {
+const DemandOption *planner_find_option(const LedgerInstance *before,
+                                        const DemandInstance *demand) {
         for (size_t i = 0; before && i < demand->n_options; i++)
                 if (demand->options[i].page_size_bytes == before->page_size_bytes &&
                     demand->options[i].pages == before->pages_wanted)
@@ -26,12 +27,12 @@ static const DemandOption *find_option(const LedgerInstance *before, const Deman
 
 static const DemandOption *find_option_before(const Planner *planner,
                                               const PlanInstance *instance) {
-        return find_option(planner_before(planner, instance), instance->demand);
+        return planner_find_option(planner_before(planner, instance), instance->demand);
 }
 
 /* Its unit runs with this very demand: it may be using its pages. */
 static bool is_held(const PlanInstance *instance) {
-        return instance->hold && find_option(&instance->hold->granted, instance->demand);
+        return instance->hold && planner_find_option(&instance->hold->granted, instance->demand);
 }
 
 static bool serve_option(Planner *planner, PlanInstance *instance, const DemandOption *option) {
@@ -87,10 +88,9 @@ static void keep_part(Planner *planner, PlanInstance *instance, const DemandOpti
                 uint64_t pages = MIN(grant->pages, wanted_on(option, grant->node));
 
                 if (i < candidate.n)
-                        candidate.pages[i] =
-                                MIN(pages,
-                                    sub_floored(candidate.capacity[i],
-                                                planner_splittable(planner, candidate.pools[i])));
+                        candidate.pages[i] = MIN(
+                                pages, sub_floored(candidate.capacity[i],
+                                                   planner_demotable(planner, candidate.pools[i])));
         }
         candidate_commit(planner, instance, option, &candidate);
 }
@@ -193,7 +193,7 @@ static void serve_part(Planner *planner, PlanInstance *instance) {
                 instance->reason = (Reason){};
 }
 
-/* A file that was broken since: what the instance has stays reserved until the file is mended. */
+/* A file that was broken since: what the instance has stays reserved until the file is fixed. */
 static void keep_reserved(Planner *planner, PlanInstance *instance) {
         const LedgerInstance *before = planner_before(planner, instance);
 
@@ -245,35 +245,34 @@ static void serve_in_turn(Planner *planner, PlanInstance *instance) {
                 refuse(planner, instance, &demand->options[0]);
 }
 
-/* Before the turn of others that are no more important. */
-static void keep_unheld_part(Planner *planner, PlanInstance *instance) {
-        const DemandOption *part = find_part_before(planner, instance);
-
-        if (part && instance->pages_granted == 0)
-                keep_part(planner, instance, part);
-}
-
 void planner_serve(Planner *planner) {
         Plan *plan = planner->plan;
-        const InstanceConfig **order =
-                ARENA_ARRAY(planner->arena, const InstanceConfig *, plan->n_instances);
+        PlanInstance **order = ARENA_ARRAY(planner->arena, PlanInstance *, plan->n_instances);
 
         for (size_t i = 0; i < plan->n_instances; i++)
-                order[i] = plan->instances[i].demand->config;
-        qsort(order, plan->n_instances, sizeof(*order), plan_compare_priority);
+                order[i] = &plan->instances[i];
+        qsort(order, plan->n_instances, sizeof(*order), plan_compare_instances);
         for (size_t i = 0; i < plan->n_instances; i++)
-                keep_reserved(planner, planner_instance(plan, order[i]->name));
+                keep_reserved(planner, order[i]);
         for (size_t i = 0; i < plan->n_instances; i++)
-                serve_held(planner, planner_instance(plan, order[i]->name));
+                serve_held(planner, order[i]);
         for (size_t i = 0, end; i < plan->n_instances; i = end) {
-                for (end = i; end < plan->n_instances && order[end]->priority == order[i]->priority;
-                     end++)
-                        keep_unheld_part(planner, planner_instance(plan, order[end]->name));
+                unsigned priority = order[i]->demand->config->priority;
+
+                /* Before the turn of others that are no more important. */
+                for (end = i;
+                     end < plan->n_instances && order[end]->demand->config->priority == priority;
+                     end++) {
+                        const DemandOption *part = find_part_before(planner, order[end]);
+
+                        if (part && order[end]->pages_granted == 0)
+                                keep_part(planner, order[end], part);
+                }
                 for (size_t k = i; k < end; k++)
-                        serve_in_turn(planner, planner_instance(plan, order[k]->name));
+                        serve_in_turn(planner, order[k]);
         }
         for (size_t i = 0; i < plan->n_instances; i++)
-                serve_part(planner, planner_instance(plan, order[i]->name));
+                serve_part(planner, order[i]);
         for (size_t i = 0; i < plan->n_instances; i++)
-                keep_standing(planner, planner_instance(plan, order[i]->name));
+                keep_standing(planner, order[i]);
 }

@@ -42,9 +42,9 @@ static inline const Pool *planner_pool_now(const Planner *planner, const PlanPoo
         return topology_pool(planner_topology(planner), pool->node, pool->page_size_bytes);
 }
 
-/* Persistent pages without any write to the pool's size: what is there, splitting included. */
+/* Persistent pages without any write to the pool's size: what is there, demoting included. */
 static inline uint64_t plan_pool_present_pages(const PlanPool *pool) {
-        return pool->from_pages - pool->split_pages + pool->gained_pages;
+        return pool->from_pages - pool->demoted_pages + pool->gained_pages;
 }
 
 /* ---- pools (plan_pool.c) ---- */
@@ -55,11 +55,11 @@ void planner_add_pools(Planner *planner);
 PlanPool *planner_pool(const Planner *planner, unsigned node, uint64_t page_size_bytes);
 
 /* How many more pages the pool can grant: those it has, those its node has room for, and those that
- * splitting larger ones gives. */
+ * demoting larger ones gives. */
 uint64_t planner_capacity(const Planner *planner, const PlanPool *pool);
 
 /* Of these, the last kind. */
-uint64_t planner_splittable(const Planner *planner, const PlanPool *pool);
+uint64_t planner_demotable(const Planner *planner, const PlanPool *pool);
 
 /* How many of its pages nobody has yet: without a write to its size. */
 uint64_t planner_standing(const Planner *planner, const PlanPool *pool);
@@ -68,8 +68,12 @@ uint64_t planner_standing(const Planner *planner, const PlanPool *pool);
 void planner_grant(Planner *planner, PlanPool *pool, uint64_t pages);
 void planner_take_back(Planner *planner, PlanPool *pool, uint64_t pages);
 
-/* A limit of the pool that trying has shown; NULL: none. */
-const PoolLimit *planner_limit(const Planner *planner, const PlanPool *pool);
+/* A limit of the pool that trying has shown: that it grows no further, or cannot be demoted. NULL: none. */
+const PoolLimit *planner_limit(const Planner *planner, const PlanPool *pool, bool cannot_demote);
+
+/* How many more pages than PAGES memory can give it: what the node has room for, within what trying has
+ * shown. Surplus pages in use become persistent ones first, and cost nothing. */
+uint64_t planner_growth(const Planner *planner, const PlanPool *pool, uint64_t pages);
 
 /* What has to stand in each pool when everybody has been served. */
 void planner_set_targets(Planner *planner);
@@ -83,9 +87,6 @@ void planner_cover(Planner *planner);
 
 /* Grants all instances what they get. */
 void planner_serve(Planner *planner);
-
-/* The instance of that name; NULL: there is none. */
-PlanInstance *planner_instance(const Plan *plan, const char *name);
 
 /* It is to have nothing for now, and so lacks nothing. */
 bool planner_is_left_out(const PlanInstance *instance);
@@ -118,6 +119,11 @@ void candidate_commit(Planner *planner, PlanInstance *instance, const DemandOpti
 
 /* Takes back all that the instance was granted. */
 void planner_give_up(Planner *planner, PlanInstance *instance);
+
+uint64_t planner_granted_on(const PlanInstance *instance, unsigned node);
+
+/* The option of DEMAND by which the instance was served before; NULL if its demand is another one now. */
+const DemandOption *planner_find_option(const LedgerInstance *before, const DemandInstance *demand);
 
 /* What the unit of the instance keeps in the pool. */
 uint64_t planner_held_pages(const Planner *planner, const PlanInstance *instance,

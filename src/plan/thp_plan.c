@@ -6,15 +6,15 @@
 #include "model/names.h"
 #include "model/problem.h"
 
-ThpPolicy thp_wish_of(const InstanceConfig *instance) {
-        ThpPolicy wish;
+ThpPolicy thp_preference_of(const InstanceConfig *instance) {
+        ThpPolicy preference;
 
         if (instance->thp != THP_AUTO)
                 return instance->thp;
         if (instance->learned.thp != THP_AUTO)
                 return instance->learned.thp;
-        engine_thp_wish(instance->engine, instance->learned.version, &wish);
-        return wish;
+        engine_thp_preference(instance->engine, instance->learned.version, &preference);
+        return preference;
 }
 
 ThpPolicy thp_resolve(const Config *config) {
@@ -26,33 +26,26 @@ ThpPolicy thp_resolve(const Config *config) {
                 return THP_KEEP;
         for (size_t i = 0; i < config->n_instances; i++)
                 if (!config->instances[i].refusal)
-                        policy = MAX(policy, thp_wish_of(&config->instances[i]));
+                        policy = MAX(policy, thp_preference_of(&config->instances[i]));
         return policy;
 }
 
-/* madvise gives huge pages only to those who ask, so it suits those who want none. */
-static bool is_displeased(ThpPolicy wish, ThpPolicy policy) {
-        return wish != THP_AUTO && wish != policy && !(wish == THP_NEVER && policy == THP_MADVISE);
-}
-
-bool thp_is_served_by_unit(ThpPolicy wish, ThpPolicy policy) {
-        return policy == THP_ALWAYS && (wish == THP_NEVER || wish == THP_MADVISE);
-}
-
-static bool is_served_by_unit(const InstanceConfig *instance, ThpPolicy policy,
-                              unsigned systemd_version) {
-        return systemd_version >= SYSTEMD_MEMORY_THP && instance->unit &&
-               thp_is_served_by_unit(thp_wish_of(instance), policy);
+bool thp_is_served_by_unit(ThpPolicy preference, ThpPolicy policy) {
+        return policy == THP_ALWAYS && (preference == THP_NEVER || preference == THP_MADVISE);
 }
 
 static void name_displeased(Arena *arena, const Config *config, ThpPolicy policy,
                             unsigned systemd_version, Diags *problems) {
         for (size_t i = 0; i < config->n_instances; i++) {
                 const InstanceConfig *instance = &config->instances[i];
-                ThpPolicy wish = thp_wish_of(instance);
+                ThpPolicy preference = thp_preference_of(instance);
 
-                if (instance->refusal || !is_displeased(wish, policy) ||
-                    is_served_by_unit(instance, policy, systemd_version))
+                bool is_served_by_unit = systemd_version >= SYSTEMD_MEMORY_THP && instance->unit &&
+                                         thp_is_served_by_unit(preference, policy);
+
+                /* madvise gives huge pages only to those who ask, so it suits those who want none. */
+                if (instance->refusal || preference == THP_AUTO || preference == policy ||
+                    (preference == THP_NEVER && policy == THP_MADVISE) || is_served_by_unit)
                         continue;
                 diags_add(
                         problems,
@@ -63,17 +56,10 @@ static void name_displeased(Arena *arena, const Config *config, ThpPolicy policy
                                 .text = arena_printf(
                                         arena, "%s (%s) wants '%s', but the host gets '%s'",
                                         instance->name, instance->engine->title,
-                                        thp_policy_name(wish), thp_policy_name(policy)),
+                                        thp_policy_name(preference), thp_policy_name(policy)),
                                 .remedy =
                                         "set TransparentHugePages= in [Host], or of the other instances, so that all agree; from systemd 260 on MemoryTHP=disable keeps a single unit from them"});
         }
-}
-
-/* A per-size file that would give what the policy denies. */
-static bool is_stronger(const char *enabled, ThpPolicy policy) {
-        ThpPolicy of_size;
-
-        return enabled && thp_policy_from_name(enabled, &of_size) == 0 && of_size > policy;
 }
 
 /* Shared memory has files of its own, which `enabled` does not govern. What would give more than the
@@ -97,28 +83,27 @@ static void add_size(Arena *arena, ThpPlan *plan, const ThpSize *size) {
         const char *directory = arena_printf(arena, PATH_THP "/" NAME_HUGEPAGES_DIR "%" PRIu64 "kB",
                                              size->bytes / KIB);
         const char *shmem = weaker_shmem(size->shmem_enabled, plan->policy);
+        ThpPolicy enabled;
 
-        if (is_stronger(size->enabled, plan->policy))
+        /* A per-size file that would give what the policy denies. */
+        if (size->enabled && thp_policy_from_name(size->enabled, &enabled) == 0 &&
+            enabled > plan->policy)
                 add_write(arena, plan, arena_printf(arena, "%s/enabled", directory),
                           thp_policy_name(plan->policy));
         if (shmem)
                 add_write(arena, plan, arena_printf(arena, "%s/shmem_enabled", directory), shmem);
 }
 
-static bool has_dense_engine(const Config *config) {
-        for (size_t i = 0; i < config->n_instances; i++)
-                if (!config->instances[i].refusal && config->instances[i].engine->is_thp_dense &&
-                    thp_wish_of(&config->instances[i]) == THP_ALWAYS)
-                        return true;
-        return false;
-}
-
 /* With "always" every page fault would stall for compaction where defrag says so, too; the vendors
  * that want it want compaction in the background. */
 static void add_always(Arena *arena, const Config *config, const Topology *topology,
                        ThpPlan *plan) {
-        bool is_dense = has_dense_engine(config);
+        bool is_dense = false;
 
+        for (size_t i = 0; i < config->n_instances; i++)
+                is_dense = is_dense || (!config->instances[i].refusal &&
+                                        config->instances[i].engine->is_thp_dense &&
+                                        thp_preference_of(&config->instances[i]) == THP_ALWAYS);
         if (text_equals(topology->thp_defrag, "always") ||
             (is_dense && topology->thp_defrag &&
              !text_equals(topology->thp_defrag, "defer+madvise")))

@@ -26,9 +26,9 @@ ThpPlan thp_plan_make(Arena *arena, const Config *config, const Topology *topolo
 /* What the host gets for CONFIG; THP_KEEP: it is left as it is. */
 ThpPolicy thp_resolve(const Config *config);
 
-/* Whether a unit can have WISH by itself (MemoryTHP=, systemd 260) while the host has POLICY. */
-bool thp_is_served_by_unit(ThpPolicy wish, ThpPolicy policy);
+/* Whether a unit can have PREFERENCE by itself (MemoryTHP=, systemd 260) while the host has POLICY. */
+bool thp_is_served_by_unit(ThpPolicy preference, ThpPolicy policy);
 
 /* What an instance wants: its TransparentHugePages=, else what its version was learned to want, else
- * its engine's wish; THP_AUTO: nothing. */
-ThpPolicy thp_wish_of(const InstanceConfig *instance);
+ * its engine's preference; THP_AUTO: nothing. */
+ThpPolicy thp_preference_of(const InstanceConfig *instance);

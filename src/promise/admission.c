@@ -21,14 +21,6 @@ typedef struct Admission {
         VEC(Constraint) sets; /* all nodes first, then those to which somebody is bound */
 } Admission;
 
-static IdSet all_nodes(const Promises *promises) {
-        IdSet nodes = {};
-
-        for (size_t i = 0; i < promises->topology->n_nodes; i++)
-                id_set_add(&nodes, promises->topology->nodes[i].id);
-        return nodes;
-}
-
 /* What of PAGES other nodes cannot serve: of promises that may be anybody's, no more than that is
  * held against who is bound to NODES; the rest is an exposure. */
 static uint64_t left_for(const Reach *reach, const IdSet *nodes, uint64_t pages) {
@@ -58,43 +50,22 @@ static bool confines_to(const Admission *admission, const MemoryPolicy *policy, 
                                              nodes);
 }
 
-static bool is_needed_by_row(const Admission *admission, const IdSet *nodes) {
-        VEC_FOREACH(row, &admission->reach.promises->list)
-                if (confines_to(admission, &row->policy, reach_rest(&admission->reach, row), nodes))
-                        return true;
-        return false;
-}
-
 static void add_admission_set(Admission *admission, const IdSet *nodes) {
+        const Reach *reach = &admission->reach;
+        bool is_needed = false;
+
         VEC_FOREACH(set, &admission->sets)
                 if (id_set_equals(&set->nodes, nodes))
                         return;
+        VEC_FOREACH(row, &reach->promises->list)
+                is_needed = is_needed ||
+                            confines_to(admission, &row->policy, reach_rest(reach, row), nodes);
         *vec_push(admission->arena, &admission->sets) = (Constraint){
                 .nodes = *nodes,
-                .free_pages =
-                        reach_sum_in(admission->reach.promises, admission->reach.free_pages, nodes),
-                .needed_pages = taken_in(&admission->reach, nodes, NULL),
-                .is_needed = is_needed_by_row(admission, nodes),
+                .free_pages = reach_sum_in(reach->promises, reach->free_pages, nodes),
+                .needed_pages = taken_in(reach, nodes, NULL),
+                .is_needed = is_needed,
         };
-}
-
-static void make_admission_sets(Admission *admission, const Starter *starters, size_t n) {
-        add_admission_set(admission, &admission->all);
-        VEC_FOREACH(row, &admission->reach.promises->list)
-                if (row->policy.kind == MEMORY_POLICY_BIND)
-                        add_admission_set(admission, &row->policy.nodes);
-        for (size_t i = 0; i < n; i++)
-                if (starters[i].policy.kind == MEMORY_POLICY_BIND)
-                        add_admission_set(admission, &starters[i].policy.nodes);
-}
-
-static uint64_t planned_in(const Starter *starter, const IdSet *nodes) {
-        uint64_t pages = 0;
-
-        for (size_t i = 0; i < starter->n_grants; i++)
-                if (id_set_has(nodes, starter->grants[i].node))
-                        pages = add_saturated(pages, starter->grants[i].pages);
-        return MIN(pages, starter->pages);
 }
 
 /* What a starter takes of a set. Who is not there yet will be asked when he comes: till then he has
@@ -107,8 +78,14 @@ static uint64_t share_in(const Admission *admission, const Starter *starter, con
                 return starter->pages;
         if (is_bound && !id_set_meets(own, nodes))
                 return 0;
-        if (!starter->is_now)
-                return planned_in(starter, nodes);
+        if (!starter->is_now) {
+                uint64_t planned = 0;
+
+                for (size_t i = 0; i < starter->n_grants; i++)
+                        if (id_set_has(nodes, starter->grants[i].node))
+                                planned = add_saturated(planned, starter->grants[i].pages);
+                return MIN(planned, starter->pages);
+        }
         if (starter->policy.kind == MEMORY_POLICY_INTERLEAVE &&
             reach_can_take_turns(&admission->reach, own,
                                  div_round_up(starter->pages, MAX(id_set_count(own), 1u))))
@@ -179,10 +156,17 @@ void promises_admit(Arena *arena, const Promises *promises, const uint64_t *free
         Admission admission = {
                 .arena = arena,
                 .reach = reach_new(arena, promises, free_pages, true),
-                .all = all_nodes(promises),
         };
 
-        make_admission_sets(&admission, starters, n);
+        for (size_t i = 0; i < promises->topology->n_nodes; i++)
+                id_set_add(&admission.all, promises->topology->nodes[i].id);
+        add_admission_set(&admission, &admission.all);
+        VEC_FOREACH(row, &promises->list)
+                if (row->policy.kind == MEMORY_POLICY_BIND)
+                        add_admission_set(&admission, &row->policy.nodes);
+        for (size_t i = 0; i < n; i++)
+                if (starters[i].policy.kind == MEMORY_POLICY_BIND)
+                        add_admission_set(&admission, &starters[i].policy.nodes);
         for (size_t i = 0; i < n; i++) {
                 ret_lacks[i] = find_lack(&admission, &starters[i]);
                 VEC_FOREACH(set, &admission.sets) {
@@ -202,26 +186,19 @@ void promises_admit(Arena *arena, const Promises *promises, const uint64_t *free
 
 /* ---- who may take whose ---- */
 
-/* Promises that only NODES can serve. */
-static uint64_t bound_within(const Reach *reach, const IdSet *nodes) {
-        uint64_t pages = 0;
-
-        VEC_FOREACH(row, &reach->promises->list)
-                if (row->policy.kind == MEMORY_POLICY_BIND &&
-                    id_set_is_subset(&row->policy.nodes, nodes))
-                        pages = add_saturated(pages, row->pages);
-        return pages;
-}
-
 uint64_t promises_lost_pages(const Promises *promises, const char *unit,
                              const uint64_t *free_pages) {
-        const Reach reach = {.promises = promises, .free_pages = free_pages};
         const Promise *row = promises_find(promises, unit);
+        uint64_t only_there = 0; /* promises that no other nodes can serve */
 
         if (!row || row->policy.kind != MEMORY_POLICY_BIND)
                 return 0;
-        return MIN(row->pages, sub_floored(bound_within(&reach, &row->policy.nodes),
-                                           reach_sum_in(promises, free_pages, &row->policy.nodes)));
+        VEC_FOREACH(other, &promises->list)
+                if (other->policy.kind == MEMORY_POLICY_BIND &&
+                    id_set_is_subset(&other->policy.nodes, &row->policy.nodes))
+                        only_there = add_saturated(only_there, other->pages);
+        return MIN(row->pages,
+                   sub_floored(only_there, reach_sum_in(promises, free_pages, &row->policy.nodes)));
 }
 
 static void find_exposure(Arena *arena, const Reach *reach, const Promise *row, uint64_t pages,
@@ -246,11 +223,11 @@ static void find_exposure(Arena *arena, const Reach *reach, const Promise *row, 
 
 static Exposures find_exposures(Arena *arena, const Promises *promises, const uint64_t *free_pages,
                                 bool with_coming) {
-        Reach reach = reach_new(arena, promises, free_pages, false);
+        Reach reach = reach_new(arena, promises, free_pages, with_coming);
         Exposures exposures = {};
 
         VEC_FOREACH(row, &promises->list) {
-                uint64_t pages = row->pages + (with_coming ? row->owed_pages : 0);
+                uint64_t pages = with_coming ? reach_rest(&reach, row) : row->pages;
 
                 if (row->unit && row->policy.kind == MEMORY_POLICY_BIND && pages > 0)
                         find_exposure(arena, &reach, row, pages, &exposures);

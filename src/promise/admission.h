@@ -44,8 +44,8 @@ typedef VEC(Exposure) Exposures;
 
 Exposures promises_exposures(Arena *arena, const Promises *promises, const uint64_t *free_pages);
 
-/* The same with what units were granted and have not even mapped yet: they will be exposed if nothing is
- * done. */
+/* The same with what units were granted and have not even mapped yet, and, where nobody counts, with what of
+ * the unknown promises is likely theirs: they will be exposed if nothing is done. */
 Exposures promises_coming_exposures(Arena *arena, const Promises *promises,
                                     const uint64_t *free_pages);
 

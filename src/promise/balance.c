@@ -18,67 +18,51 @@ struct Balance {
         VEC(Constraint) sets;              /* to which somebody is bound who may still take pages */
 };
 
-static bool has_set(const Balance *balance, const IdSet *nodes) {
-        VEC_FOREACH(set, &balance->sets)
-                if (id_set_equals(&set->nodes, nodes))
-                        return true;
-        return false;
-}
-
 static void add_sets(Arena *arena, Balance *balance, const Reach *reach) {
         VEC_FOREACH(row, &reach->promises->list) {
-                if (row->policy.kind != MEMORY_POLICY_BIND || reach_rest(reach, row) == 0 ||
-                    has_set(balance, &row->policy.nodes))
-                        continue;
-                Constraint *set = vec_push(arena, &balance->sets);
+                const IdSet *nodes = &row->policy.nodes;
+                bool is_known = false;
 
-                set->nodes = row->policy.nodes;
-                set->free_pages = reach_sum_in(reach->promises, reach->free_pages, &set->nodes);
-                set->needed_pages = reach_needed(reach, &set->nodes);
+                VEC_FOREACH(set, &balance->sets)
+                        is_known = is_known || id_set_equals(&set->nodes, nodes);
+                if (!is_known && row->policy.kind == MEMORY_POLICY_BIND &&
+                    reach_rest(reach, row) > 0)
+                        *vec_push(arena, &balance->sets) = (Constraint){
+                                *nodes, reach_sum_in(reach->promises, reach->free_pages, nodes),
+                                reach_needed(reach, nodes)};
         }
-}
-
-/* A node must not run out for somebody who takes its pages in turn, or he leaves it and takes from those
- * to which others are bound. Where he may already, he is not to be driven there more often. */
-static bool is_turned_to(const Reach *reach, size_t i) {
-        VEC_FOREACH(row, &reach->promises->list)
-                if (row->policy.kind == MEMORY_POLICY_INTERLEAVE && reach_rest(reach, row) > 0 &&
-                    id_set_has(&row->policy.nodes, reach->promises->topology->nodes[i].id))
-                        return true;
-        return false;
-}
-
-/* What is known of nobody may be bound to any one node, and so may a unit of which that is not known. */
-static bool may_be_bound_to_one(const Reach *reach) {
-        VEC_FOREACH(row, &reach->promises->list)
-                if (row->policy.kind == MEMORY_POLICY_UNKNOWN && reach_rest(reach, row) > 0)
-                        return true;
-        return reach->promises->unknown_pages > 0;
-}
-
-/* set_max_huge_pages() frees pages down to as many persistent ones as are reserved and in use, surplus
- * pages or not; what is to go beyond that it makes surplus pages instead, which vanish when their users
- * have gone. */
-static uint64_t kept_by_kernel(const Promises *promises) {
-        const PageSize *size = &promises->topology->page_sizes[promises->size];
-
-        return add_saturated(size->reserved_pages, size->surplus_pages);
 }
 
 /* Who may be bound to this very node needs what others may take there besides, odd pages of mappings and
  * all that others take when their own nodes run out among it. */
 static uint64_t needed_on(const Reach *reach, const Balance *balance, size_t i) {
+        const Promises *promises = reach->promises;
+        unsigned id = promises->topology->nodes[i].id;
+        bool may_be_bound = promises->unknown_pages > 0, is_turned_to = false;
         IdSet node = {};
 
-        id_set_add(&node, reach->promises->topology->nodes[i].id);
-        if (may_be_bound_to_one(reach))
+        id_set_add(&node, id);
+        VEC_FOREACH(row, &promises->list) {
+                if (reach_rest(reach, row) == 0)
+                        continue;
+                /* What is known of nobody may be bound to any one node, and so may a unit of which that is
+                 * not known. */
+                may_be_bound = may_be_bound || row->policy.kind == MEMORY_POLICY_UNKNOWN;
+                /* A node must not run out for somebody who takes its pages in turn, or he leaves it and takes
+                 * from those to which others are bound. Where he may already, he is not to be driven there
+                 * more often. */
+                is_turned_to = is_turned_to || (row->policy.kind == MEMORY_POLICY_INTERLEAVE &&
+                                                id_set_has(&row->policy.nodes, id));
+        }
+        if (may_be_bound)
                 return reach_needed(reach, &node);
-        return balance->sets.n > 0 && is_turned_to(reach, i) ? reach->worst_single[i] : 0;
+        return balance->sets.n > 0 && is_turned_to ? reach->worst_single[i] : 0;
 }
 
 Balance *balance_new(Arena *arena, const Promises *promises, const uint64_t *free_pages) {
         Reach reach = reach_new(arena, promises, free_pages, false);
         size_t n = promises->topology->n_nodes;
+        const PageSize *size = &promises->topology->page_sizes[promises->size];
         Balance *balance = ARENA_NEW(arena, Balance);
 
         balance->promises = promises;
@@ -86,7 +70,10 @@ Balance *balance_new(Arena *arena, const Promises *promises, const uint64_t *fre
         balance->node_needed = ARENA_ARRAY(arena, uint64_t, n);
         balance->free_pages = reach_sum(promises, free_pages);
         balance->needed_pages = promises->unknown_pages;
-        balance->kept_pages = kept_by_kernel(promises);
+        /* set_max_huge_pages() frees pages down to as many persistent ones as are reserved and in use, surplus
+         * pages or not; what is to go beyond that it makes surplus pages instead, which vanish when their users
+         * have gone. */
+        balance->kept_pages = add_saturated(size->reserved_pages, size->surplus_pages);
         VEC_FOREACH(row, &promises->list)
                 balance->needed_pages =
                         add_saturated(balance->needed_pages, reach_rest(&reach, row));

@@ -77,8 +77,20 @@ void ledger_forget_restored(Ledger *ledger) {
 }
 
 /* Of what is there beyond what we have set, up to *MISSED pages were taken from other nodes. */
-static void observe_known(LedgerPool *known, uint64_t persistent, uint64_t *missed) {
-        if (persistent > known->set_pages) {
+static void observe_pool(Arena *arena, Ledger *ledger, unsigned node, const Pool *pool,
+                         uint64_t *missed) {
+        LedgerPool *known = ledger_pool(ledger, node, pool->page_size_bytes);
+        uint64_t persistent = pool_persistent_pages(pool);
+
+        if (!known) {
+                *vec_push(arena, &ledger->pools) = (LedgerPool){
+                        .node = node,
+                        .page_size_bytes = pool->page_size_bytes,
+                        .found_pages = persistent,
+                        .set_pages = persistent,
+                        .others_pages = UINT64_MAX,
+                };
+        } else if (persistent > known->set_pages) {
                 uint64_t more = persistent - known->set_pages;
                 uint64_t ours = MIN(more, *missed);
 
@@ -88,23 +100,6 @@ static void observe_known(LedgerPool *known, uint64_t persistent, uint64_t *miss
         } else if (persistent < known->found_pages) {
                 known->found_pages = known->set_pages = persistent;
         }
-}
-
-static void observe_pool(Arena *arena, Ledger *ledger, unsigned node, const Pool *pool,
-                         uint64_t *missed) {
-        LedgerPool *known = ledger_pool(ledger, node, pool->page_size_bytes);
-        uint64_t persistent = pool_persistent_pages(pool);
-
-        if (known)
-                observe_known(known, persistent, missed);
-        else
-                *vec_push(arena, &ledger->pools) = (LedgerPool){
-                        .node = node,
-                        .page_size_bytes = pool->page_size_bytes,
-                        .found_pages = persistent,
-                        .set_pages = persistent,
-                        .others_pages = UINT64_MAX,
-                };
 }
 
 /* What was restored is there again, so that it can turn up elsewhere only once. */
@@ -125,23 +120,17 @@ static uint64_t observe_size(Arena *arena, Ledger *ledger, const Topology *topol
         return before - missed;
 }
 
-static void end_holds(Ledger *ledger, const HostUse *use) {
-        size_t n = 0;
-
-        VEC_FOREACH(hold, &ledger->holds)
-                if (hold->is_tentative || unit_use_is_running(use, hold->unit))
-                        ledger->holds.items[n++] = *hold;
-        ledger->holds.n = n;
-}
-
 uint64_t ledger_observe(Arena *arena, Ledger *ledger, const Topology *topology,
                         const HostUse *use) {
         uint64_t moved = 0;
+        size_t n = 0;
 
         for (size_t k = 0; k < topology->n_page_sizes; k++)
                 moved += observe_size(arena, ledger, topology, k);
-        if (use)
-                end_holds(ledger, use);
+        VEC_FOREACH(hold, &ledger->holds)
+                if (!use || hold->is_tentative || unit_use_is_running(use, hold->unit))
+                        ledger->holds.items[n++] = *hold;
+        ledger->holds.n = n;
         return moved;
 }
 

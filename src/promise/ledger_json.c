@@ -19,12 +19,6 @@ static json_int_t integer(uint64_t n) {
         return (json_int_t) MIN(n, (uint64_t) INT64_MAX);
 }
 
-static json_t *pool_to_json(const LedgerPool *pool) {
-        return json_pack("{si sI sI sI sI}", "node", (int) pool->node, "pageSizeBytes",
-                         integer(pool->page_size_bytes), "found", integer(pool->found_pages), "set",
-                         integer(pool->set_pages), "others", integer(pool->others_pages));
-}
-
 static json_t *instance_to_json(const LedgerInstance *instance) {
         json_t *grants = json_array();
 
@@ -45,26 +39,29 @@ static const char *const policy_names[] = {
         [MEMORY_POLICY_INTERLEAVE] = "interleave",
 };
 
-static json_t *hold_to_json(const LedgerHold *hold) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-
-        return json_pack("{ss ss ss ss sb so}", "unit", hold->unit, "run", hold->run, "policy",
-                         policy_names[hold->policy.kind], "policyNodes",
-                         id_set_format(arena, &hold->policy.nodes), "counted", hold->is_counted,
-                         "granted", instance_to_json(&hold->granted));
-}
-
 json_t *ledger_to_json(const Ledger *ledger) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
         json_t *pools = json_array(), *instances = json_array(), *holds = json_array();
         json_t *refusals = json_array();
 
         VEC_FOREACH(pool, &ledger->pools)
-                json_array_append_new(pools, pool_to_json(pool));
+                json_array_append_new(pools,
+                                      json_pack("{si sI sI sI sI}", "node", (int) pool->node,
+                                                "pageSizeBytes", integer(pool->page_size_bytes),
+                                                "found", integer(pool->found_pages), "set",
+                                                integer(pool->set_pages), "others",
+                                                integer(pool->others_pages)));
         VEC_FOREACH(instance, &ledger->instances)
                 json_array_append_new(instances, instance_to_json(instance));
         VEC_FOREACH(hold, &ledger->holds)
                 if (!hold->is_tentative)
-                        json_array_append_new(holds, hold_to_json(hold));
+                        json_array_append_new(
+                                holds,
+                                json_pack("{ss ss ss ss sb so}", "unit", hold->unit, "run",
+                                          hold->run, "policy", policy_names[hold->policy.kind],
+                                          "policyNodes", id_set_format(arena, &hold->policy.nodes),
+                                          "counted", hold->is_counted, "granted",
+                                          instance_to_json(&hold->granted)));
         VEC_FOREACH(refusal, &ledger->refusals)
                 json_array_append_new(refusals, json_pack("{ss ss}", "instance", refusal->instance,
                                                           "reason", refusal->text));

@@ -46,7 +46,7 @@ static Promise *add_row(Maker *maker) {
         return row;
 }
 
-static Promise *find_row(const Promises *promises, const char *unit) {
+Promise *promises_find(const Promises *promises, const char *unit) {
         VEC_FOREACH(row, &promises->list)
                 if (row->unit && text_equals(row->unit, unit))
                         return row;
@@ -72,22 +72,9 @@ static void take_charge(Maker *maker, Promise *row, const UnitCharge *charge) {
         maker->unknown_left = sub_floored(maker->unknown_left, row->pages);
 }
 
-static bool is_first_of_unit(const LedgerHolds *holds, const LedgerHold *hold) {
-        for (const LedgerHold *before = holds->items; before < hold; before++)
-                if (before->unit && text_equals(before->unit, hold->unit))
-                        return false;
-        return true;
-}
-
-/* What was granted to all instances of the unit, for their unit is one. */
-static uint64_t granted_to_unit(const Maker *maker, const char *unit) {
-        uint64_t pages = 0;
-
-        VEC_FOREACH(hold, maker->holds)
-                if (hold->unit && text_equals(hold->unit, unit) &&
-                    hold->granted.page_size_bytes == maker->page_size_bytes)
-                        pages = add_saturated(pages, hold_pages(hold));
-        return pages;
+static bool is_granted_to(const Maker *maker, const LedgerHold *hold, const Promise *row) {
+        return hold->unit && text_equals(hold->unit, row->unit) &&
+               hold->granted.page_size_bytes == maker->page_size_bytes;
 }
 
 static void add_units(Maker *maker) {
@@ -97,13 +84,17 @@ static void add_units(Maker *maker) {
                                                    ? unit_use_charge(unit, maker->page_size_bytes)
                                                    : NULL;
 
-                if (!hold->unit || !is_first_of_unit(maker->holds, hold))
+                if (!hold->unit || promises_find(maker->promises, hold->unit))
                         continue;
                 Promise *row = add_row(maker);
 
                 row->unit = hold->unit;
                 row->policy = policy_within(maker->promises->topology, &hold->policy, unit);
-                row->granted_pages = granted_to_unit(maker, hold->unit);
+                /* What was granted to all instances of the unit, for their unit is one. */
+                VEC_FOREACH(other, maker->holds)
+                        if (is_granted_to(maker, other, row))
+                                row->granted_pages =
+                                        add_saturated(row->granted_pages, hold_pages(other));
                 if (charge)
                         take_charge(maker, row, charge);
         }
@@ -159,21 +150,18 @@ static void add_files(Maker *maker, Promise *row, const LedgerInstance *granted,
         use_mount(maker, row, granted, left - reserved, false);
 }
 
-static const LedgerHold *hold_with_mount(const Maker *maker, const MountUse *mount) {
-        VEC_FOREACH(hold, maker->holds)
-                if (hold->unit && text_equals(hold->granted.name, mount->instance) &&
-                    hold->granted.page_size_bytes == mount->page_size_bytes)
-                        return hold;
-        return NULL;
-}
-
 static void add_mount(Maker *maker, const MountUse *mount) {
         const PageSize *size = &maker->promises->topology->page_sizes[maker->promises->size];
         uint64_t in_files = mount_use_file_pages(mount, size->reserved_pages);
-        const LedgerHold *hold = hold_with_mount(maker, mount);
+        const LedgerHold *hold = NULL;
+
+        VEC_FOREACH(other, maker->holds)
+                if (!hold && other->unit && text_equals(other->granted.name, mount->instance) &&
+                    other->granted.page_size_bytes == mount->page_size_bytes)
+                        hold = other;
         const LedgerInstance *granted = hold ? &hold->granted
                                              : ledger_instance(maker->ledger, mount->instance);
-        Promise *row = hold ? find_row(maker->promises, hold->unit) : NULL;
+        Promise *row = hold ? promises_find(maker->promises, hold->unit) : NULL;
 
         if (!row) {
                 if (mount->earmarked_pages == 0 && in_files == 0)
@@ -187,14 +175,6 @@ static void add_mount(Maker *maker, const MountUse *mount) {
 
         add_files(maker, row, granted, sub_floored(in_files, counted));
         promise_mount(maker, row, sub_floored(mount->earmarked_pages, MAX(in_files, counted)));
-}
-
-static void add_mounts(Maker *maker) {
-        if (!maker->use)
-                return;
-        VEC_FOREACH(mount, &maker->use->mounts)
-                if (mount->page_size_bytes == maker->page_size_bytes)
-                        add_mount(maker, mount);
 }
 
 /* ---- where nobody counts ---- */
@@ -221,29 +201,19 @@ static void take_new_where_granted(Maker *maker, Promise *row, const LedgerInsta
         }
 }
 
-static bool is_granted_to(const Maker *maker, const LedgerHold *hold, const Promise *row) {
-        return hold->unit && text_equals(hold->unit, row->unit) &&
-               hold->granted.page_size_bytes == maker->page_size_bytes;
-}
-
 static void estimate_where_granted(Maker *maker, Promise *row) {
         VEC_FOREACH(hold, maker->holds)
                 if (is_granted_to(maker, hold, row) && !hold->is_assumed)
                         take_new_where_granted(maker, row, &hold->granted);
 }
 
-/* Of a unit that ran before its instance was described, or before anybody looked, all may be its own. */
-static bool was_first(const Maker *maker, const Promise *row) {
-        VEC_FOREACH(hold, maker->holds)
-                if (is_granted_to(maker, hold, row) && hold->is_assumed &&
-                    !ledger_instance(maker->ledger, hold->granted.name))
-                        return true;
-        return false;
-}
-
 static void estimate_elsewhere(Maker *maker, Promise *row) {
-        bool has_all = was_first(maker, row);
+        bool has_all = false;
 
+        /* Of a unit that ran before its instance was described, or before anybody looked, all may be its own. */
+        VEC_FOREACH(hold, maker->holds)
+                has_all = has_all || (is_granted_to(maker, hold, row) && hold->is_assumed &&
+                                      !ledger_instance(maker->ledger, hold->granted.name));
         for (size_t i = 0; i < maker->promises->topology->n_nodes; i++) {
                 if (row->policy.kind == MEMORY_POLICY_BIND &&
                     !id_set_has(&row->policy.nodes, maker->promises->topology->nodes[i].id))
@@ -255,26 +225,18 @@ static void estimate_elsewhere(Maker *maker, Promise *row) {
         }
 }
 
-static Promise *find_mount_row(const Maker *maker, const char *instance) {
-        VEC_FOREACH(row, &maker->promises->list)
-                if (row->mount_of && text_equals(row->mount_of, instance))
-                        return row;
-        return NULL;
-}
-
 static void estimate_loose(Maker *maker, const LedgerHold *hold) {
-        Promise *row = find_mount_row(maker, hold->granted.name);
+        Promise *row = NULL;
 
+        VEC_FOREACH(known, &maker->promises->list)
+                if (!row && known->mount_of && text_equals(known->mount_of, hold->granted.name))
+                        row = known;
         if (!row)
                 row = add_row(maker);
         row->loose = hold->granted.name;
         row->policy = hold->policy;
         row->granted_pages = hold_pages(hold);
         take_new_where_granted(maker, row, &hold->granted);
-}
-
-static bool is_uncounted(const Promise *row) {
-        return row->unit ? !row->is_counted : row->loose != NULL;
 }
 
 /* All of the first kind first: nobody's estimate is to take what is more likely another's. */
@@ -294,19 +256,13 @@ static void estimate_uncounted(Maker *maker) {
                 if (!hold->unit && hold->granted.page_size_bytes == maker->page_size_bytes)
                         estimate_loose(maker, hold);
         VEC_FOREACH(row, &maker->promises->list) {
-                if (!is_uncounted(row))
+                if (row->unit ? row->is_counted : !row->loose)
                         continue;
                 row->likely_pages = MIN(left, budget_of(row));
                 row->owed_pages = row->unit ? budget_of(row) - row->likely_pages : 0;
                 left -= row->likely_pages;
         }
         maker->promises->others_promised_pages = left;
-}
-
-/* Counts that do not belong together make pages of units look like others'. */
-static void limit_to_before(Maker *maker) {
-        for (size_t i = 0; i < maker->promises->topology->n_nodes; i++)
-                maker->used_left[i] = MIN(maker->used_left[i], used_before(maker, i));
 }
 
 Promises promises_make(Arena *arena, const Topology *topology, size_t size,
@@ -326,17 +282,17 @@ Promises promises_make(Arena *arena, const Topology *topology, size_t size,
         for (size_t i = 0; i < topology->n_nodes; i++)
                 maker.used_left[i] = pool_used_pages(&topology->nodes[i].pools[size]);
         add_units(&maker);
-        add_mounts(&maker);
+        if (use)
+                VEC_FOREACH(mount, &use->mounts)
+                        if (mount->page_size_bytes == maker.page_size_bytes)
+                                add_mount(&maker, mount);
         promises.unknown_pages = maker.unknown_left;
         estimate_uncounted(&maker);
         promises.others_used = maker.used_left;
-        if (use && use->is_moving)
-                limit_to_before(&maker);
+        /* Counts that do not belong together make pages of units look like others'. */
+        for (size_t i = 0; use && use->is_moving && i < topology->n_nodes; i++)
+                maker.used_left[i] = MIN(maker.used_left[i], used_before(&maker, i));
         return promises;
-}
-
-const Promise *promises_find(const Promises *promises, const char *unit) {
-        return find_row(promises, unit);
 }
 
 uint64_t promises_loose_pages(const Promises *promises, const char *instance) {

@@ -60,7 +60,7 @@ Promises promises_make(Arena *arena, const Topology *topology, size_t size,
                        const LedgerHolds *holds, const HostUse *use, const Ledger *ledger);
 
 /* The unit's row; NULL where it has none. */
-const Promise *promises_find(const Promises *promises, const char *unit);
+Promise *promises_find(const Promises *promises, const char *unit);
 
 /* Pages that an instance without a unit likely uses, or was promised, already. */
 uint64_t promises_loose_pages(const Promises *promises, const char *instance);

@@ -51,23 +51,6 @@ static void add_file(Arena *arena, const Sources *sources, const char *path, boo
                         *vec_push(arena, accounts) = account;
 }
 
-/* The administrator's file comes before the vendor's. */
-static AccountList read_users(Arena *arena, const Sources *sources) {
-        AccountList users = {};
-
-        add_file(arena, sources, PATH_PASSWD, true, &users);
-        add_file(arena, sources, PATH_USR_PASSWD, true, &users);
-        return users;
-}
-
-static AccountList read_groups(Arena *arena, const Sources *sources) {
-        AccountList groups = {};
-
-        add_file(arena, sources, PATH_GROUP, false, &groups);
-        add_file(arena, sources, PATH_USR_GROUP, false, &groups);
-        return groups;
-}
-
 /* Whether DATABASE ("passwd") has a source besides what is in files of this host. */
 static bool is_elsewhere(Arena *arena, const SourceText *nsswitch, const char *database) {
         static const char *const local[] = {"files", "compat", "systemd", "altfiles"};
@@ -95,13 +78,17 @@ static bool is_elsewhere(Arena *arena, const SourceText *nsswitch, const char *d
 
 Accounts accounts_read(Arena *arena, const Sources *sources) {
         SourceText nsswitch = source_read(sources, arena, PATH_NSSWITCH);
-
-        return (Accounts){
-                .users = read_users(arena, sources),
-                .groups = read_groups(arena, sources),
+        Accounts accounts = {
                 .users_elsewhere = is_elsewhere(arena, &nsswitch, "passwd"),
                 .groups_elsewhere = is_elsewhere(arena, &nsswitch, "group"),
         };
+
+        /* The administrator's file comes before the vendor's. */
+        add_file(arena, sources, PATH_PASSWD, true, &accounts.users);
+        add_file(arena, sources, PATH_USR_PASSWD, true, &accounts.users);
+        add_file(arena, sources, PATH_GROUP, false, &accounts.groups);
+        add_file(arena, sources, PATH_USR_GROUP, false, &accounts.groups);
+        return accounts;
 }
 
 static const Account *find(Arena *arena, const AccountList *accounts, const char *name) {

@@ -7,25 +7,6 @@
 
 #include <string.h>
 
-/* Names that matter here. Others of the kernel are neither judged nor shown. */
-static const char *const known_names[] = {
-        "hugepages",
-        "hugepagesz",
-        "default_hugepagesz",
-        "transparent_hugepage",
-        "transparent_hugepage_shmem",
-        "transparent_hugepage_tmpfs",
-        "thp_anon",
-        "thp_shmem",
-        "hugetlb_cma",
-        "hugetlb_cma_only",
-        "hugetlb_free_vmemmap",
-        "hugepage_alloc_threads",
-        "numa",
-        "numa_balancing",
-        "hugeplan",
-};
-
 /* What people write for them that no edit distance finds. */
 static const struct {
         const char *written, *meant;
@@ -39,7 +20,7 @@ static const struct {
         {"default_hugepages_size", "default_hugepagesz"},
 };
 
-enum { NAME_MAX_LENGTH = 40, TYPO_DISTANCE = 2, TYPO_LENGTH_MIN = 7, NODES_MAX = ID_SET_MAX };
+enum { TYPO_DISTANCE = 2, TYPO_LENGTH_MIN = 7 };
 
 typedef struct Reader {
         Arena *arena;
@@ -54,40 +35,37 @@ typedef struct Reader {
         bool has_default;        /* default_hugepagesz= was there */
         bool can_judge_nodes;    /* the nodes seen are those that this line will see */
         const char *size_phrase; /* hugepagesz= that waits for its hugepages= */
-        VEC(uint64_t) sizes;     /* named so far */
+        IdSet sizes;             /* named so far, by their index in the topology */
 } Reader;
 
 /* ---- words ---- */
 
-static int digit_value(char c) {
-        if (c >= '0' && c <= '9')
-                return c - '0';
-        c = (char) (c | 0x20);
-        return c >= 'a' && c <= 'f' ? c - 'a' + 10 : 99;
-}
+int kernel_number_parse(const char *string, uint64_t *ret, const char **ret_rest) {
+        const char *rest;
+        Number number;
+        int r = parse_number(string, &number, &rest);
 
-static int parse_digits(const char *string, int base, uint64_t *ret, const char **ret_rest) {
-        uint64_t number = 0;
-
-        if (digit_value(*string) >= base)
-                return -EINVAL;
-        for (int digit; (digit = digit_value(*string)) < base; string++)
-                if (__builtin_mul_overflow(number, (uint64_t) base, &number) ||
-                    __builtin_add_overflow(number, (uint64_t) digit, &number))
-                        return -ERANGE;
-        *ret = number;
+        if (r < 0)
+                return r;
+        if (number.real != 0)
+                return -ERANGE;
+        *ret = number.whole;
         if (ret_rest)
-                *ret_rest = string;
+                *ret_rest = rest;
         return 0;
 }
 
-int kernel_number_parse(const char *string, uint64_t *ret, const char **ret_rest) {
-        if (string[0] == '0' && (string[1] | 0x20) == 'x' && digit_value(string[2]) < 16)
-                return parse_digits(string + 2, 16, ret, ret_rest);
-        return parse_digits(string, string[0] == '0' ? 8 : 10, ret, ret_rest);
+/* Takes a decimal number off *AT; false where there is none, or it does not fit. */
+static bool take_decimal(Arena *arena, const char **at, uint64_t *ret) {
+        size_t length = strspn(*at, "0123456789");
+
+        if (parse_u64(arena_strndup(arena, *at, length), ret) < 0)
+                return false;
+        *at += length;
+        return true;
 }
 
-/* Where the word that begins at STRING ends: blanks within double quotes belong to it. */
+/* Where the word that begins at STRING ends: whitespace within double quotes belongs to it. */
 static size_t word_length(const char *string) {
         bool is_quoted = false;
         size_t n = 0;
@@ -150,8 +128,8 @@ const KernelArgument *kernel_argument_find(const KernelArguments *arguments, con
 
 /* ---- what is wrong ---- */
 
-static void add_problem(Reader *reader, Severity severity, ProblemKind kind, const char *words,
-                        const char *text, const char *remedy) {
+static void tell(Reader *reader, Severity severity, ProblemKind kind, const char *words,
+                 const char *text, const char *remedy) {
         diags_add(&reader->line->problems, &(Diag){.severity = severity,
                                                    .id = problem_id(kind),
                                                    .file = reader->file,
@@ -160,18 +138,28 @@ static void add_problem(Reader *reader, Severity severity, ProblemKind kind, con
                                                    .remedy = remedy});
 }
 
-/* TO: what to write instead; NULL: nothing. */
-static void add_repair(Reader *reader, const char *from, const char *to) {
-        *vec_push(reader->arena, &reader->line->repairs) = (KernelChange){.from = from, .to = to};
+static void add_repair(Reader *reader, const KernelChange *repair) {
+        *vec_push(reader->arena, &reader->line->repairs) = *repair;
 }
 
-static void add_unclear(Reader *reader, const char *from) {
-        *vec_push(reader->arena, &reader->line->repairs) =
-                (KernelChange){.from = from, .is_unclear = true};
+/* An error, of the words that REPAIR is for. */
+static void reject(Reader *reader, ProblemKind kind, const KernelChange *repair, const char *text,
+                   const char *remedy) {
+        add_repair(reader, repair);
+        tell(reader, SEVERITY_ERROR, kind, repair->from, text, remedy);
+}
+
+static void reject_duplicate(Reader *reader, const char *words, const char *text) {
+        reject(reader, PROBLEM_CMDLINE_DUPLICATE, &(KernelChange){.from = words}, text,
+               "keep one hugepagesz= with one hugepages= for each size");
 }
 
 static void add_phrase(Reader *reader, const char *words) {
-        *vec_push(reader->arena, &reader->line->phrases) = arena_strdup(reader->arena, words);
+        *vec_push(reader->arena, &reader->line->phrases) = words;
+}
+
+static void take_other(Reader *reader, const KernelArgument *argument) {
+        add_phrase(reader, argument->word);
 }
 
 /* A size that no hugepages= followed. */
@@ -180,86 +168,8 @@ static void end_size_phrase(Reader *reader) {
                 return;
         add_phrase(reader, reader->size_phrase);
         if (!reader->is_size_valid)
-                add_repair(reader, reader->size_phrase, NULL);
+                add_repair(reader, &(KernelChange){.from = reader->size_phrase});
         reader->size_phrase = NULL;
-}
-
-/* ---- near misses ---- */
-
-/* Levenshtein's distance of two short names, whatever the case. */
-static unsigned distance(const char *a, const char *b) {
-        unsigned row[NAME_MAX_LENGTH + 1];
-        size_t n_a = strlen(a), n_b = strlen(b);
-
-        if (n_a > NAME_MAX_LENGTH || n_b > NAME_MAX_LENGTH)
-                return UINT16_MAX;
-        for (unsigned k = 0; k <= n_b; k++)
-                row[k] = k;
-        for (size_t i = 1; i <= n_a; i++) {
-                unsigned diagonal = row[0];
-
-                row[0] = (unsigned) i;
-                for (size_t k = 1; k <= n_b; k++) {
-                        char x = a[i - 1], y = b[k - 1];
-                        unsigned swap = diagonal + ((x >= 'A' && x <= 'Z' ? x | 0x20 : x) != y);
-
-                        diagonal = row[k];
-                        row[k] = MIN(swap, MIN(row[k], row[k - 1]) + 1);
-                }
-        }
-        return row[n_b];
-}
-
-static bool is_known(const char *name) {
-        for (size_t i = 0; i < ARRAY_LEN(known_names); i++)
-                if (text_equals(name, known_names[i]))
-                        return true;
-        return false;
-}
-
-/* "4" and "0:2" are counts, "1G" is a size: decides between hugepages and hugepagesz. */
-static bool looks_like_size(const char *value) {
-        return value && *value && !strchr("0123456789", value[strlen(value) - 1]);
-}
-
-/* The name that was meant; NULL: the word is none of ours. */
-static const char *meant_by(const KernelArgument *argument) {
-        const char *best = NULL;
-        unsigned best_distance = TYPO_DISTANCE + 1;
-
-        for (size_t i = 0; i < ARRAY_LEN(misnomers); i++)
-                if (text_equals(argument->name, misnomers[i].written))
-                        return misnomers[i].meant;
-        if (strlen(argument->name) < TYPO_LENGTH_MIN || strchr(argument->name, '.'))
-                return NULL;
-        for (size_t i = 0; i < ARRAY_LEN(known_names); i++) {
-                unsigned now = distance(argument->name, known_names[i]);
-                bool is_better = now < best_distance ||
-                                 (now == best_distance && best &&
-                                  text_equals(known_names[i], "hugepagesz") &&
-                                  text_equals(best, "hugepages") &&
-                                  looks_like_size(argument->value));
-
-                if (strlen(known_names[i]) < TYPO_LENGTH_MIN || !is_better)
-                        continue;
-                best = known_names[i];
-                best_distance = now;
-        }
-        return best;
-}
-
-static void judge_typo(Reader *reader, const KernelArgument *argument) {
-        const char *meant = meant_by(argument);
-
-        if (!meant)
-                return;
-        meant = arena_printf(reader->arena, "%s%s%s", meant, argument->value ? "=" : "",
-                             argument->value ? argument->value : "");
-        add_phrase(reader, argument->word);
-        add_repair(reader, argument->word, meant);
-        add_problem(reader, SEVERITY_ERROR, PROBLEM_CMDLINE_TYPO, argument->word,
-                    "the kernel knows no such argument and passes over it",
-                    arena_printf(reader->arena, "write %s", meant));
 }
 
 /* ---- sizes ---- */
@@ -276,13 +186,6 @@ static uint64_t parse_memory(const char *value) {
         return suffix ? mul_saturated(bytes, UINT64_C(1) << 10 * (suffix - suffixes + 1)) : bytes;
 }
 
-static bool is_size_seen(const Reader *reader, uint64_t bytes) {
-        VEC_FOREACH(size, &reader->sizes)
-                if (*size == bytes)
-                        return true;
-        return false;
-}
-
 static bool has_pages(const Reader *reader, uint64_t bytes) {
         VEC_FOREACH(pages, &reader->line->pages)
                 if (pages->page_size_bytes == bytes)
@@ -290,208 +193,199 @@ static bool has_pages(const Reader *reader, uint64_t bytes) {
         return false;
 }
 
-/* 0, after telling, when there is no such size. */
-static uint64_t judge_size(Reader *reader, const KernelArgument *argument) {
-        uint64_t bytes = parse_memory(argument->value);
-
-        if (bytes > 0 && topology_page_size_index(reader->topology, bytes) >= 0)
-                return bytes;
+/* Its index, or -1, after telling, when there is no such size. */
+static int judge_size(Reader *reader, const KernelArgument *argument) {
+        int index = topology_page_size_index(reader->topology, parse_memory(argument->value));
         char *names = topology_page_size_names(reader->arena, reader->topology);
 
-        add_problem(reader, SEVERITY_ERROR, PROBLEM_CMDLINE_NO_SUCH_SIZE, argument->word,
-                    "this CPU or kernel has no pages of that size, so that the hugepages= which "
-                    "follows is ignored too",
-                    *names ? arena_printf(reader->arena, "write one of %s", names)
-                           : "boot a kernel with CONFIG_HUGETLBFS");
-        return 0;
+        if (index < 0)
+                tell(reader, SEVERITY_ERROR, PROBLEM_CMDLINE_NO_SUCH_SIZE, argument->word,
+                     "this CPU or kernel has no pages of that size, so that the hugepages= which "
+                     "follows is ignored too",
+                     *names ? arena_printf(reader->arena, "write one of %s", names)
+                            : "boot a kernel with CONFIG_HUGETLBFS");
+        return index;
 }
 
-static void name_size(Reader *reader, uint64_t bytes) {
-        reader->current_bytes = bytes;
+static void name_size(Reader *reader, int index) {
+        reader->current_bytes = reader->topology->page_sizes[index].bytes;
         reader->is_size_valid = true;
-        if (!is_size_seen(reader, bytes))
-                *vec_push(reader->arena, &reader->sizes) = bytes;
+        id_set_add(&reader->sizes, (unsigned) index);
 }
 
 static void take_size(Reader *reader, const KernelArgument *argument) {
-        uint64_t bytes;
-
         end_size_phrase(reader);
         reader->size_phrase = argument->word;
         reader->is_size_valid = false;
-        if ((bytes = judge_size(reader, argument)) == 0)
+        int index = judge_size(reader, argument);
+
+        if (index < 0)
                 return;
-        if (is_size_seen(reader, bytes) &&
-            !(reader->has_default && bytes == reader->default_bytes && !has_pages(reader, bytes))) {
-                add_problem(reader, SEVERITY_ERROR, PROBLEM_CMDLINE_DUPLICATE, argument->word,
-                            "this size is named twice; the kernel ignores the second, and the "
-                            "hugepages= which follows it",
-                            "keep one hugepagesz= with one hugepages= for each size");
-                return;
-        }
-        name_size(reader, bytes);
+        uint64_t bytes = reader->topology->page_sizes[index].bytes;
+
+        /* The default size may be named once more. */
+        if (!id_set_has(&reader->sizes, (unsigned) index) ||
+            (reader->has_default && bytes == reader->default_bytes && !has_pages(reader, bytes)))
+                name_size(reader, index);
+        else
+                tell(reader, SEVERITY_ERROR, PROBLEM_CMDLINE_DUPLICATE, argument->word,
+                     "this size is named twice; the kernel ignores the second, and the hugepages= "
+                     "which follows it",
+                     "keep one hugepagesz= with one hugepages= for each size");
 }
 
 static void take_default_size(Reader *reader, const KernelArgument *argument) {
-        uint64_t bytes;
+        const KernelChange removal = {.from = argument->word};
+        int index;
 
         end_size_phrase(reader);
         add_phrase(reader, argument->word);
         reader->is_size_valid = false;
-        if (reader->has_default) {
-                add_repair(reader, argument->word, NULL);
-                add_problem(reader, SEVERITY_ERROR, PROBLEM_CMDLINE_DUPLICATE, argument->word,
-                            "the default size is named twice; the kernel ignores the second",
-                            "keep one default_hugepagesz=");
-                return;
+        if (reader->has_default)
+                reject(reader, PROBLEM_CMDLINE_DUPLICATE, &removal,
+                       "the default size is named twice; the kernel ignores the second",
+                       "keep one default_hugepagesz=");
+        else if ((index = judge_size(reader, argument)) < 0)
+                add_repair(reader, &removal);
+        else {
+                reader->has_default = true;
+                name_size(reader, index);
+                reader->default_bytes = reader->current_bytes;
+                VEC_FOREACH(pages, &reader->line->pages)
+                        if (pages->is_default_size)
+                                pages->page_size_bytes = reader->default_bytes;
         }
-        if ((bytes = judge_size(reader, argument)) == 0) {
-                add_repair(reader, argument->word, NULL);
-                return;
-        }
-        reader->has_default = true;
-        VEC_FOREACH(pages, &reader->line->pages)
-                if (pages->is_default_size)
-                        pages->page_size_bytes = bytes;
-        reader->default_bytes = bytes;
-        name_size(reader, bytes);
 }
 
 /* ---- pages ---- */
 
-/* NULL when fine, else what is wrong with the value. */
-static const char *parse_node_pages(Reader *reader, const char *value, KernelPages *pages) {
-        pages->nodes = ARENA_ARRAY(reader->arena, NodePages, strlen(value) / 4 + 1);
-        for (;;) {
-                uint64_t node, count;
-
-                if (parse_digits(value, 10, &node, &value) < 0 || *value != ':')
-                        return "is neither a number nor NODE:PAGES,NODE:PAGES";
-                if (node >= NODES_MAX ||
-                    (reader->can_judge_nodes && !topology_node(reader->topology, (unsigned) node)))
-                        return arena_printf(reader->arena,
-                                            "node %" PRIu64 " is not online; the kernel drops the "
-                                            "whole argument, for the other nodes too",
-                                            node);
-                if (parse_digits(value + 1, 10, &count, &value) < 0)
-                        return "is neither a number nor NODE:PAGES,NODE:PAGES";
-                pages->nodes[pages->n_nodes++] = (NodePages){(unsigned) node, count};
-                pages->pages = add_saturated(pages->pages, count);
-                if (*value != ',')
-                        return *value ? "has something behind the numbers that the kernel ignores"
-                                      : NULL;
-                value++;
-        }
+static bool has_node(const Reader *reader, uint64_t node) {
+        return node < ID_SET_MAX &&
+               (!reader->can_judge_nodes || topology_node(reader->topology, (unsigned) node));
 }
 
-static const char *parse_pages(Reader *reader, const char *value, KernelPages *pages) {
-        const char *rest;
+typedef struct Wrong {
+        ProblemKind kind;
+        const char *text, *remedy; /* NULL: nothing is */
+} Wrong;
 
-        if (!value || parse_digits(value, 10, &pages->pages, &rest) < 0)
-                return "is neither a number nor NODE:PAGES,NODE:PAGES";
-        pages->is_per_node = *rest == ':';
-        if (!pages->is_per_node)
-                return *rest ? "has something behind the number that the kernel ignores" : NULL;
-        pages->pages = 0;
-        return parse_node_pages(reader, value, pages);
-}
-
-/* sscanf(value, "%lu"), and no look at what follows. */
-static void judge_skill(Reader *reader, const char *value, KernelPages *pages) {
-        const char *rest;
-
-        if (!pages->is_per_node ||
-            !topology_kernel_lacks(reader->topology, KERNEL_HUGEPAGES_BY_NODE))
-                return;
-        parse_digits(value, 10, &pages->pages, &rest);
-        pages->is_per_node = false;
-        pages->n_nodes = 0;
-        add_unclear(reader, pages->words);
-        add_problem(reader, SEVERITY_ERROR, PROBLEM_CMDLINE_BAD_VALUE, pages->words,
-                    arena_printf(reader->arena,
-                                 "this kernel (%s) knows no node numbers here, which came with %s: "
-                                 "it takes the first number, %" PRIu64 ", for all nodes together",
-                                 reader->topology->kernel_release,
-                                 kernel_skill_since(KERNEL_HUGEPAGES_BY_NODE), pages->pages),
-                    "write hugepages=PAGES, one number for all nodes");
-}
-
-static char *online_nodes(Reader *reader) {
+static Wrong absent_node(const Reader *reader, uint64_t node) {
         IdSet nodes = {};
 
         for (size_t i = 0; i < reader->topology->n_nodes; i++)
                 id_set_add(&nodes, reader->topology->nodes[i].id);
-        return id_set_format(reader->arena, &nodes);
+        return (Wrong){PROBLEM_CMDLINE_INVALID_NODE,
+                       arena_printf(reader->arena,
+                                    "node %" PRIu64 " is not online; the kernel drops the whole "
+                                    "argument, for the other nodes too",
+                                    node),
+                       arena_printf(reader->arena, "name only nodes of %s",
+                                    id_set_format(reader->arena, &nodes))};
+}
+
+/* Takes VALUE apart, and says what is wrong with it. */
+static Wrong read_pages(const Reader *reader, const char *value, KernelPages *pages) {
+        static const char remedy[] = "write hugepages=NODE:PAGES,NODE:PAGES";
+        static const Wrong is_none = {PROBLEM_CMDLINE_BAD_VALUE,
+                                      "is neither a number nor NODE:PAGES,NODE:PAGES", remedy},
+                           has_rest = {PROBLEM_CMDLINE_BAD_VALUE,
+                                       "has something behind the number that the kernel ignores",
+                                       remedy};
+        const char *at = value;
+        uint64_t node, count;
+
+        if (!value || !take_decimal(reader->arena, &at, &pages->pages))
+                return is_none;
+        pages->is_per_node = *at == ':';
+        if (!pages->is_per_node)
+                return *at ? has_rest : (Wrong){};
+        pages->pages = 0;
+        pages->nodes = ARENA_ARRAY(reader->arena, NodePages, strlen(value) / 4 + 1);
+        for (at = value;; at++) {
+                if (!take_decimal(reader->arena, &at, &node) || *at++ != ':')
+                        return is_none;
+                if (!has_node(reader, node))
+                        return absent_node(reader, node);
+                if (!take_decimal(reader->arena, &at, &count))
+                        return is_none;
+                pages->nodes[pages->n_nodes++] = (NodePages){(unsigned) node, count};
+                pages->pages = add_saturated(pages->pages, count);
+                if (*at != ',')
+                        return *at ? has_rest : (Wrong){};
+        }
+}
+
+/* sscanf(value, "%lu"), and no look at what follows. */
+static void judge_skill(Reader *reader, KernelPages *pages) {
+        if (!pages->is_per_node ||
+            !topology_kernel_lacks(reader->topology, KERNEL_HUGEPAGES_BY_NODE))
+                return;
+        pages->pages = pages->nodes[0].node;
+        pages->is_per_node = false;
+        pages->n_nodes = 0;
+        reject(reader, PROBLEM_CMDLINE_BAD_VALUE,
+               &(KernelChange){.from = pages->words, .is_unclear = true},
+               arena_printf(reader->arena,
+                            "this kernel (%s) knows no node numbers here, which came with %s: it "
+                            "takes the first number, %" PRIu64 ", for all nodes together",
+                            reader->topology->kernel_release,
+                            kernel_skill_since(KERNEL_HUGEPAGES_BY_NODE), pages->pages),
+               "write hugepages=PAGES, one number for all nodes");
 }
 
 /* Nodes are online without memory too: the kernel then takes the argument and gives nothing. */
 static void judge_memoryless(Reader *reader, const KernelPages *pages) {
-        for (size_t i = 0; i < pages->n_nodes; i++) {
+        for (size_t i = 0; reader->can_judge_nodes && i < pages->n_nodes; i++) {
                 const Node *node = topology_node(reader->topology, pages->nodes[i].node);
 
-                if (!reader->can_judge_nodes || !node || node->has_memory ||
-                    pages->nodes[i].pages == 0)
-                        continue;
-                add_unclear(reader, pages->words);
-                add_problem(reader, SEVERITY_ERROR, PROBLEM_CMDLINE_INVALID_NODE, pages->words,
-                            arena_printf(reader->arena, "node %u has no memory and gives no pages",
-                                         node->id),
-                            "name a node that has memory");
+                if (node && !node->has_memory && pages->nodes[i].pages > 0)
+                        reject(reader, PROBLEM_CMDLINE_INVALID_NODE,
+                               &(KernelChange){.from = pages->words, .is_unclear = true},
+                               arena_printf(reader->arena,
+                                            "node %u has no memory and gives no pages", node->id),
+                               "name a node that has memory");
         }
 }
 
-/* "hugepages=4 hugepagesz=1G": very likely meant the other way round. */
-static bool is_swapped(const KernelArguments *arguments, const KernelArgument *argument) {
-        const KernelArgument *end = arguments->items + arguments->n;
+/* Without a size before it; "hugepages=4 hugepagesz=1G" is very likely meant the other way round. */
+static void judge_order(Reader *reader, const KernelArgument *argument, const char *words) {
+        const KernelArgument *end = reader->line->arguments.items + reader->line->arguments.n;
+        char *size = format_page_size(reader->arena, reader->default_bytes);
         unsigned n_sizes = 0, n_pages = 0;
 
         for (const KernelArgument *next = argument + 1; next < end; next++) {
                 n_sizes += text_equals(next->name, "hugepagesz");
                 n_pages += text_equals(next->name, "hugepages");
         }
-        return n_sizes == 1 && n_pages == 0;
-}
-
-static void judge_order(Reader *reader, const KernelArgument *argument, const char *words) {
-        char *size = format_page_size(reader->arena, reader->default_bytes);
-
-        if (reader->current_bytes > 0)
-                return;
-        if (is_swapped(&reader->line->arguments, argument)) {
-                add_repair(reader, words, NULL);
-                add_problem(reader, SEVERITY_ERROR, PROBLEM_CMDLINE_ORDER, words,
-                            arena_printf(reader->arena,
-                                         "stands before hugepagesz=, so that the kernel takes "
-                                         "pages of its default size, %s",
-                                         size),
-                            "write hugepagesz= first, then its hugepages=");
-        } else {
-                add_problem(reader, SEVERITY_NOTICE, PROBLEM_CMDLINE_ORDER, words,
-                            arena_printf(reader->arena,
-                                         "no hugepagesz= stands before it: these are pages of the "
-                                         "kernel's default size, %s",
-                                         size),
-                            NULL);
-        }
+        if (n_sizes == 1 && n_pages == 0)
+                reject(reader, PROBLEM_CMDLINE_ORDER, &(KernelChange){.from = words},
+                       arena_printf(reader->arena,
+                                    "stands before hugepagesz=, so that the kernel takes pages of "
+                                    "its default size, %s",
+                                    size),
+                       "write hugepagesz= first, then its hugepages=");
+        else
+                tell(reader, SEVERITY_NOTICE, PROBLEM_CMDLINE_ORDER, words,
+                     arena_printf(reader->arena,
+                                  "no hugepagesz= stands before it: these are pages of the "
+                                  "kernel's default size, %s",
+                                  size),
+                     NULL);
 }
 
 static void add_pages(Reader *reader, const KernelArgument *argument, KernelPages *pages) {
-        const char *wrong = parse_pages(reader, argument->value, pages);
-        bool is_node_gone = wrong && strstr(wrong, "is not online");
+        const Wrong wrong = read_pages(reader, argument->value, pages);
 
-        if (wrong) {
-                add_unclear(reader, pages->words);
-                add_problem(reader, SEVERITY_ERROR,
-                            is_node_gone ? PROBLEM_CMDLINE_INVALID_NODE : PROBLEM_CMDLINE_BAD_VALUE,
-                            pages->words, wrong,
-                            is_node_gone ? arena_printf(reader->arena, "name only nodes of %s",
-                                                        online_nodes(reader))
-                                         : "write hugepages=NODE:PAGES,NODE:PAGES");
+        if (wrong.text) {
+                reject(reader, wrong.kind,
+                       &(KernelChange){.from = pages->words, .is_unclear = true}, wrong.text,
+                       wrong.remedy);
                 return;
         }
-        judge_skill(reader, argument->value, pages);
+        judge_skill(reader, pages);
         judge_memoryless(reader, pages);
-        judge_order(reader, argument, pages->words);
+        if (pages->is_default_size)
+                judge_order(reader, argument, pages->words);
         *vec_push(reader->arena, &reader->line->pages) = *pages;
         reader->last_bytes = reader->current_bytes;
         reader->has_last = true;
@@ -513,15 +407,12 @@ static void take_pages(Reader *reader, const KernelArgument *argument) {
         if (!reader->is_size_valid) {
                 /* Told already, of the size; they go together. */
                 reader->is_size_valid = true;
-                add_repair(reader, pages.words, NULL);
-        } else if (reader->has_last && reader->last_bytes == reader->current_bytes) {
-                add_repair(reader, pages.words, NULL);
-                add_problem(reader, SEVERITY_ERROR, PROBLEM_CMDLINE_DUPLICATE, pages.words,
-                            "a second hugepages= for the same size; the kernel ignores it",
-                            "keep one hugepagesz= with one hugepages= for each size");
-        } else {
+                add_repair(reader, &(KernelChange){.from = pages.words});
+        } else if (reader->has_last && reader->last_bytes == reader->current_bytes)
+                reject_duplicate(reader, pages.words,
+                                 "a second hugepages= for the same size; the kernel ignores it");
+        else
                 add_pages(reader, argument, &pages);
-        }
 }
 
 static void drop_pages(KernelLine *line, KernelPages *pages) {
@@ -532,52 +423,101 @@ static void drop_pages(KernelLine *line, KernelPages *pages) {
 
 /* "hugepages=512 hugepagesz=2M hugepages=1024": the first wins (hugetlb_init()). */
 static void judge_same_size(Reader *reader) {
+        KernelPages *pages = reader->line->pages.items;
+
         for (size_t i = 0; i < reader->line->pages.n; i++)
                 for (size_t k = reader->line->pages.n - 1; k > i; k--) {
-                        KernelPages *pages = reader->line->pages.items;
-
                         if (pages[k].page_size_bytes != pages[i].page_size_bytes)
                                 continue;
-                        add_repair(reader, pages[k].words, NULL);
-                        add_problem(reader, SEVERITY_ERROR, PROBLEM_CMDLINE_DUPLICATE,
-                                    pages[k].words,
-                                    arena_printf(reader->arena,
-                                                 "\"%s\" has asked for pages of this size already; "
-                                                 "the kernel takes that",
-                                                 pages[i].words),
-                                    "keep one hugepagesz= with one hugepages= for each size");
+                        reject_duplicate(reader, pages[k].words,
+                                         arena_printf(reader->arena,
+                                                      "\"%s\" has asked for pages of this size "
+                                                      "already; the kernel takes that",
+                                                      pages[i].words));
                         drop_pages(reader->line, &pages[k]);
                 }
 }
 
-/* ---- the line ---- */
+/* ---- other arguments ---- */
 
 static void take_thp(Reader *reader, const KernelArgument *argument) {
-        static const char *const values[] = {"always", "madvise", "never"};
-
         add_phrase(reader, argument->word);
-        for (size_t i = 0; i < ARRAY_LEN(values); i++)
-                if (text_equals(argument->value, values[i]))
-                        return;
-        add_unclear(reader, argument->word);
-        add_problem(reader, SEVERITY_ERROR, PROBLEM_CMDLINE_BAD_VALUE, argument->word,
-                    "the kernel does not know this value and ignores the argument",
-                    "write transparent_hugepage=always, madvise or never");
+        if (!text_equals(argument->value, "always") && !text_equals(argument->value, "madvise") &&
+            !text_equals(argument->value, "never"))
+                reject(reader, PROBLEM_CMDLINE_BAD_VALUE,
+                       &(KernelChange){.from = argument->word, .is_unclear = true},
+                       "the kernel does not know this value and ignores the argument",
+                       "write transparent_hugepage=always, madvise or never");
+}
+
+/* Names that matter here. Others of the kernel are neither judged nor shown. */
+static const struct {
+        const char *name;
+        void (*take)(Reader *reader, const KernelArgument *argument);
+} known[] = {
+        {"hugepages", take_pages},
+        {"hugepagesz", take_size},
+        {"default_hugepagesz", take_default_size},
+        {"transparent_hugepage", take_thp},
+        {"transparent_hugepage_shmem", take_other},
+        {"transparent_hugepage_tmpfs", take_other},
+        {"thp_anon", take_other},
+        {"thp_shmem", take_other},
+        {"hugetlb_cma", take_other},
+        {"hugetlb_cma_only", take_other},
+        {"hugetlb_free_vmemmap", take_other},
+        {"hugepage_alloc_threads", take_other},
+        {"numa", take_other},
+        {"numa_balancing", take_other},
+        {"hugeplan", take_other},
+};
+
+/* The name that was meant; NULL: the word is none of ours. */
+static const char *meant_by(Arena *arena, const KernelArgument *argument) {
+        size_t best_distance = TYPO_DISTANCE + 1;
+        const char *best = NULL, *value = argument->value;
+        char *name = arena_strdup(arena, argument->name);
+
+        for (size_t i = 0; i < ARRAY_LEN(misnomers); i++)
+                if (text_equals(name, misnomers[i].written))
+                        return misnomers[i].meant;
+        if (strlen(name) < TYPO_LENGTH_MIN || strchr(name, '.'))
+                return NULL;
+        for (char *c = name; *c; c++)
+                if (*c >= 'A' && *c <= 'Z')
+                        *c = (char) (*c | 0x20);
+        for (size_t i = 0; i < ARRAY_LEN(known); i++) {
+                size_t now = text_distance(name, known[i].name);
+
+                if (strlen(known[i].name) >= TYPO_LENGTH_MIN && now < best_distance) {
+                        best = known[i].name;
+                        best_distance = now;
+                }
+        }
+        /* "4" and "0:2" are counts, "1G" is a size. */
+        if (text_equals(best, "hugepages") && value && *value &&
+            !strchr("0123456789", value[strlen(value) - 1]) &&
+            text_distance(name, "hugepagesz") == best_distance)
+                return "hugepagesz";
+        return best;
 }
 
 static void take_argument(Reader *reader, const KernelArgument *argument) {
-        if (text_equals(argument->name, "hugepagesz"))
-                take_size(reader, argument);
-        else if (text_equals(argument->name, "default_hugepagesz"))
-                take_default_size(reader, argument);
-        else if (text_equals(argument->name, "hugepages"))
-                take_pages(reader, argument);
-        else if (text_equals(argument->name, "transparent_hugepage"))
-                take_thp(reader, argument);
-        else if (is_known(argument->name))
-                add_phrase(reader, argument->word);
-        else
-                judge_typo(reader, argument);
+        for (size_t i = 0; i < ARRAY_LEN(known); i++)
+                if (text_equals(argument->name, known[i].name)) {
+                        known[i].take(reader, argument);
+                        return;
+                }
+        const char *meant = meant_by(reader->arena, argument);
+
+        if (!meant)
+                return;
+        if (argument->value)
+                meant = arena_printf(reader->arena, "%s=%s", meant, argument->value);
+        add_phrase(reader, argument->word);
+        reject(reader, PROBLEM_CMDLINE_TYPO, &(KernelChange){.from = argument->word, .to = meant},
+               "the kernel knows no such argument and passes over it",
+               arena_printf(reader->arena, "write %s", meant));
 }
 
 static bool has_numa_off(const KernelArguments *arguments) {
@@ -600,15 +540,16 @@ static void judge_numa(Reader *reader) {
 
         if (!has_numa_off(&reader->line->arguments) || !(pages = find_beyond_node_0(reader->line)))
                 return;
-        add_repair(reader, "numa=off", NULL);
-        add_problem(reader, SEVERITY_ERROR, PROBLEM_CMDLINE_NUMA_OFF, "numa=off",
-                    arena_printf(reader->arena,
-                                 "makes the host a single node, so that \"%s\" is dropped whole",
-                                 pages->words),
-                    "take numa=off out");
+        reject(reader, PROBLEM_CMDLINE_NUMA_OFF, &(KernelChange){.from = "numa=off"},
+               arena_printf(reader->arena,
+                            "makes the host a single node, so that \"%s\" is dropped whole",
+                            pages->words),
+               "take numa=off out");
         while ((pages = find_beyond_node_0(reader->line)))
                 drop_pages(reader->line, pages);
 }
+
+/* ---- the line ---- */
 
 uint64_t kernel_phrase_size_bytes(const char *phrase) {
         CLEANUP(arena_freep) Arena *arena = arena_new();

@@ -34,7 +34,7 @@ typedef struct KernelPages {
 typedef struct KernelChange {
         const char *from; /* NULL: add `to` */
         const char *to;   /* NULL: take `from` out */
-        bool is_unclear;  /* `from` has to be put right by who knows what was meant; `to` is NULL */
+        bool is_unclear;  /* `from` has to be fixed by who knows what was meant; `to` is NULL */
 } KernelChange;
 
 typedef VEC(KernelChange) KernelChanges;

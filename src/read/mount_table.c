@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* "\040" -> " ": blanks, tabs, line ends and backslashes stand so in both files. */
+/* "\040" -> " ": spaces, tabs, line ends and backslashes stand so in both files. */
 static char *unescape(Arena *arena, const char *field) {
         char *copy = arena_strdup(arena, field), *to = copy;
 
@@ -88,21 +88,6 @@ unsigned mount_fstab_line(Arena *arena, const char *text, const char *path) {
 
 /* ---- hugetlbfs ---- */
 
-static void read_number(const char *value, uint64_t *ret) {
-        uint64_t number;
-
-        if (parse_size_bytes(value, &number) == 0)
-                *ret = number;
-}
-
-static void read_mode(const char *value, unsigned *ret) {
-        unsigned mode = 0;
-
-        for (; *value >= '0' && *value <= '7' && mode < 01000; value++)
-                mode = mode * 8 + (unsigned) (*value - '0');
-        *ret = mode;
-}
-
 static void read_option(const char *word, HugeMount *mount) {
         const struct {
                 const char *name;
@@ -117,9 +102,15 @@ static void read_option(const char *word, HugeMount *mount) {
 
         for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
                 if (text_starts_with(word, numbers[i].name))
-                        read_number(word + strlen(numbers[i].name), numbers[i].value);
-        if (text_starts_with(word, "mode="))
-                read_mode(word + strlen("mode="), &mount->mode);
+                        parse_size_bytes(word + strlen(numbers[i].name), numbers[i].value);
+        if (text_starts_with(word, "mode=")) {
+                const char *value = word + strlen("mode=");
+                unsigned mode = 0;
+
+                for (; *value >= '0' && *value <= '7' && mode < 01000; value++)
+                        mode = mode * 8 + (unsigned) (*value - '0');
+                mount->mode = mode;
+        }
 }
 
 bool mount_entry_read(Arena *arena, const MountEntry *entry, HugeMount *ret) {

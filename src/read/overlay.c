@@ -48,17 +48,6 @@ static const char *entry_towards(Arena *arena, const char *directory, const char
         return arena_strndup(arena, path + length + 1, strcspn(path + length + 1, "/"));
 }
 
-static bool has_name(const SourceNames *names, const char *name) {
-        VEC_FOREACH(known, names)
-                if (text_equals(*known, name))
-                        return true;
-        return false;
-}
-
-static int compare_names(const void *a, const void *b) {
-        return strcmp(*(const char *const *) a, *(const char *const *) b);
-}
-
 static int list_overlaid(const Sources *sources, Arena *arena, const char *path, SourceNames *ret) {
         const Overlay *overlay = overlay_of(sources);
         SourceNames below = {}, names = {};
@@ -75,13 +64,13 @@ static int list_overlaid(const Sources *sources, Arena *arena, const char *path,
                 const char *name = file->text ? entry_towards(arena, path, file->path) : NULL;
 
                 is_there = is_there || name;
-                if (name && find(overlay, file->path) == file && !has_name(&names, name))
+                if (name && find(overlay, file->path) == file && !source_names_have(&names, name))
                         *vec_push(arena, &names) = name;
         }
         if (!is_there)
                 return r;
         if (names.n > 0)
-                qsort(names.items, names.n, sizeof(*names.items), compare_names);
+                qsort(names.items, names.n, sizeof(*names.items), text_compare);
         *ret = names;
         return 0;
 }

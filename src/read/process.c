@@ -3,10 +3,11 @@
 
 #include "base/size.h"
 #include "base/text.h"
+#include "read/unit_file.h"
 
 #include <string.h>
 
-/* What follows "KEY:" at the start of a line, without blanks around it; NULL for another line. */
+/* What follows "KEY:" at the start of a line, without whitespace around it; NULL for another line. */
 static const char *field_of(Arena *arena, const char *line, const char *key) {
         size_t length = strlen(key);
 
@@ -57,20 +58,6 @@ int process_parse_status(Arena *arena, const char *text, Process *ret) {
 
 /* ---- cgroup ---- */
 
-static bool is_unit_name(const char *name) {
-        static const char valid[] = "0123456789abcdefghijklmnopqrstuvwxyz"
-                                    "ABCDEFGHIJKLMNOPQRSTUVWXYZ:-_.\\@";
-        static const char *const suffixes[] = {".service", ".scope"};
-        size_t length = strlen(name);
-
-        if (length >= 256 || strspn(name, valid) != length)
-                return false;
-        for (size_t i = 0; i < ARRAY_LEN(suffixes); i++)
-                if (text_ends_with(name, suffixes[i]) && length > strlen(suffixes[i]))
-                        return true;
-        return false;
-}
-
 char *process_unit_of_group(Arena *arena, const char *path, size_t *ret_length) {
         const char *rest = path;
         char *name;
@@ -80,50 +67,35 @@ char *process_unit_of_group(Arena *arena, const char *path, size_t *ret_length) 
         /* systemd puts a "_" before names that the kernel's own files could have. */
         if (name && *name == '_')
                 name++;
-        if (!name || !is_unit_name(name))
+        if (!name || !unit_file_is_name(name) ||
+            !(text_ends_with(name, ".service") || text_ends_with(name, ".scope")))
                 return NULL;
         *ret_length = (size_t) (rest - path);
         return name;
 }
 
-static bool has_controller(Arena *arena, const char *controllers, const char *wanted) {
-        char *name;
-
-        while ((name = text_next_word(arena, &controllers, ",")))
-                if (text_equals(name, wanted))
-                        return true;
-        return false;
-}
-
-/* "4:memory,hugetlb:/system.slice/x.service", "1:name=systemd:/...", "0::/...". */
-static void take_group(Arena *arena, const char *line, Process *ret) {
-        const char *controllers = strchr(line, ':'), *path, *prefix;
-        size_t length;
-
-        if (!controllers || !(path = strchr(controllers + 1, ':')))
-                return;
-        controllers = arena_strndup(arena, controllers + 1, (size_t) (path - controllers) - 1);
-        char *unit = process_unit_of_group(arena, ++path, &length);
-
-        if (!unit)
-                return;
-        prefix = arena_strndup(arena, path, length);
-        if (text_equals(controllers, "name=systemd"))
-                ret->unit = unit;
-        else if (!*controllers)
-                ret->unit_group = prefix;
-        else if (has_controller(arena, controllers, "hugetlb"))
-                ret->hugetlb_group = prefix;
-        if (!*controllers && !ret->unit)
-                ret->unit = unit;
-}
-
 void process_parse_cgroup(Arena *arena, const char *text, Process *ret) {
         char *line;
 
-        ret->unit = ret->unit_group = ret->hugetlb_group = NULL;
-        while ((line = text_next_word(arena, &text, "\n")))
-                take_group(arena, line, ret);
+        ret->unit = ret->unit_group = NULL;
+        while ((line = text_next_word(arena, &text, "\n"))) {
+                /* "1:name=systemd:/...", which has the say on a hybrid host, "0::/...". */
+                const char *controllers = strchr(line, ':'), *path;
+                bool is_unified = controllers && text_starts_with(controllers, "::");
+                size_t length;
+                char *unit;
+
+                if (!is_unified &&
+                    !(controllers && text_starts_with(controllers, ":name=systemd:")))
+                        continue;
+                path = strchr(controllers + 1, ':') + 1;
+                if (!(unit = process_unit_of_group(arena, path, &length)))
+                        continue;
+                if (is_unified)
+                        ret->unit_group = arena_strndup(arena, path, length);
+                if (!is_unified || !ret->unit)
+                        ret->unit = unit;
+        }
 }
 
 /* ---- numa_maps ---- */
@@ -142,7 +114,7 @@ static bool parse_node_pages(Arena *arena, const char *word, NodePages *ret) {
 }
 
 /* "7f6957600000 default file=/anon_hugepage\040(deleted) huge dirty=3 N0=3 kernelpagesize_kB=2048";
- * the blanks in names of files are escaped. */
+ * whitespace in names of files is escaped. */
 static bool parse_numa_line(Arena *arena, const char *line, HugeMapping *ret) {
         static const char size_key[] = "kernelpagesize_kB=";
         HugeMapping mapping = {};
@@ -305,25 +277,19 @@ int process_parse_smaps_rollup(Arena *arena, const char *text, uint64_t *ret_byt
         return 0;
 }
 
-/* "total=4194304 N0=4194304", in bytes. The legacy hierarchy has a second line of the same kind,
- * "hierarchical_total=...", which counts for the groups below too. */
+/* "total=4194304 N0=4194304", in bytes. */
 int process_parse_numa_stat(Arena *arena, const char *text, uint64_t page_size_bytes,
                             uint64_t *ret_pages, NodePages **ret_nodes, size_t *ret_n) {
-        static const char hierarchical[] = "hierarchical_total=";
-        const char *second = strstr(text, hierarchical), *total;
+        static const char total[] = "total=";
         VEC(NodePages) nodes = {};
-        uint64_t bytes;
         NodePages here;
-        char *word;
+        uint64_t bytes;
+        char *word = text_next_word(arena, &text, " \n");
 
-        text = arena_strndup(arena, second ? second : text, strcspn(second ? second : text, "\n"));
-        word = text_next_word(arena, &text, " ");
-        total = word ? strchr(word, '=') : NULL;
-        if (!total ||
-            !text_ends_with(arena_strndup(arena, word, (size_t) (total - word)), "total") ||
-            parse_u64(total + 1, &bytes) < 0 || page_size_bytes == 0)
+        if (!word || !text_starts_with(word, total) || page_size_bytes == 0 ||
+            parse_u64(word + strlen(total), &bytes) < 0)
                 return -EINVAL;
-        while ((word = text_next_word(arena, &text, " ")))
+        while ((word = text_next_word(arena, &text, " \n")))
                 if (parse_node_pages(arena, word, &here) && here.pages >= page_size_bytes)
                         *vec_push(arena, &nodes) =
                                 (NodePages){here.node, here.pages / page_size_bytes};

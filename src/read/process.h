@@ -6,7 +6,7 @@
  * These texts come from strangers: a process chooses its name, its mapped files and, below
  * user@.service, its control group. Whatever is kept is printable UTF-8.
  * Sources: Documentation/filesystems/proc.rst (status, maps, numa_maps, smaps_rollup, cgroup),
- * Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/hugetlb.rst. */
+ * Documentation/admin-guide/cgroup-v2.rst. */
 
 #include "model/topology.h"
 
@@ -34,9 +34,8 @@ typedef struct Process {
         uint64_t pid;
         uint64_t parent_pid;
         const char *command;
-        const char *unit;          /* of the host's manager; NULL: none */
-        const char *unit_group;    /* path of the unit's control group in the unified hierarchy, */
-        const char *hugetlb_group; /* and in that of the hugetlb controller (v1); NULL: none */
+        const char *unit;       /* of the host's manager; NULL: none */
+        const char *unit_group; /* its control group in the unified hierarchy; NULL: none */
         /* As the kernel counts them for the process. With shared page tables (segments of 1 GiB and
          * more) a page counts for the process that touched it first, and for nobody once that has
          * ended: less than the truth, and as little as 0. */
@@ -51,7 +50,7 @@ int process_compare_units(const Process *a, const Process *b);
 /* /proc/PID/status into command, parent and bytes; -EINVAL for what is none. */
 int process_parse_status(Arena *arena, const char *text, Process *ret);
 
-/* /proc/PID/cgroup, of unified, hybrid and legacy hosts, into unit and groups. */
+/* /proc/PID/cgroup, of unified, hybrid and legacy hosts, into unit and group. */
 void process_parse_cgroup(Arena *arena, const char *text, Process *ret);
 
 /* The unit that a control group belongs to, as sd_pid_get_unit(3) names it: the first service or

@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "read/source.h"
 
+#include "base/text.h"
+
+bool source_names_have(const SourceNames *names, const char *name) {
+        VEC_FOREACH(each, names)
+                if (text_equals(*each, name))
+                        return true;
+        return false;
+}
+
 SourceLines source_lines(const SourceText *text) {
         return (SourceLines){text->text, text->text ? text->text + text->size : NULL, 0};
 }

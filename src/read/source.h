@@ -20,6 +20,8 @@ typedef struct SourceText {
 
 typedef VEC(const char *) SourceNames;
 
+bool source_names_have(const SourceNames *names, const char *name);
+
 typedef struct Sources Sources;
 /* Who implements it embeds it as the first member of a structure of its own. */
 struct Sources {

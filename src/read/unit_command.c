@@ -3,11 +3,13 @@
 /* The command line and the environment of a service, as systemd makes them from its unit: the
  * second half of unit_file.h. */
 
+#include "base/size.h"
 #include "base/text.h"
-#include "read/culprit.h"
 #include "read/unit_file.h"
 
-static const char blanks[] = " \t\n\r";
+#include <fnmatch.h>
+
+static const char whitespace[] = " \t\n\r";
 
 /* A variable may name another's text again and again: what is beyond these is refused whole. */
 enum {
@@ -19,59 +21,42 @@ enum {
 
 /* ---- words ---- */
 
-static const struct {
-        char letter, meaning;
-} simple_escapes[] = {
-        {'a', '\a'}, {'b', '\b'}, {'f', '\f'},  {'n', '\n'}, {'r', '\r'},  {'s', ' '},
-        {'t', '\t'}, {'v', '\v'}, {'\\', '\\'}, {'"', '"'},  {'\'', '\''},
-};
-
-/* So many digits of BASE at AT; -1 where there are fewer, or they are no byte of a text. */
-static int take_number(const char *at, unsigned n_digits, unsigned base) {
-        static const char digits[] = "0123456789abcdef";
-        unsigned value = 0;
-
-        for (; n_digits > 0; n_digits--, at++) {
-                const char *digit = *at ? strchr(digits, *at | (*at >= 'A' ? 0x20 : 0)) : NULL;
-
-                if (!digit || (unsigned) (digit - digits) >= base)
-                        return -1;
-                value = value * base + (unsigned) (digit - digits);
-        }
-        return value > 0 && value <= 0xFF ? (int) value : -1;
-}
-
 /* What stands behind a backslash; an escape that is none stays as it is. */
 static const char *take_escape(const char *at, Text *word) {
-        int number = *at == 'x' ? take_number(at + 1, 2, 16) : take_number(at, 3, 8);
+        static const char letters[] = "abfnrstv\\\"'", meanings[] = "\a\b\f\n\r \t\v\\\"'";
+        const char hex[] = {at[0] == 'x' ? at[1] : '\0', at[0] == 'x' && at[1] ? at[2] : '\0',
+                            '\0'};
+        const char *letter = *at ? strchr(letters, *at) : NULL;
+        uint64_t number = 0;
+        char byte;
 
-        if (number >= 0) {
-                const char byte = (char) number;
-
+        if (strlen(hex) == 2)
+                parse_hex_u64(hex, &number);
+        else if (strspn(at, "01234567") >= 3)
+                number = (uint64_t) ((at[0] - '0') * 64 + (at[1] - '0') * 8 + (at[2] - '0'));
+        if (number > 0 && number <= 0xFF) {
+                byte = (char) number;
                 text_add_n(word, &byte, 1);
                 return at + 3;
         }
-        for (size_t i = 0; i < ARRAY_LEN(simple_escapes); i++)
-                if (*at && simple_escapes[i].letter == *at) {
-                        text_add_n(word, &simple_escapes[i].meaning, 1);
-                        return at + 1;
-                }
+        if (letter) {
+                text_add_n(word, &meanings[letter - letters], 1);
+                return at + 1;
+        }
         text_add(word, "\\");
         text_add_n(word, at, *at != '\0');
         return at + (*at != '\0');
 }
 
-/* Takes a word off *STRING; NULL when there is none, or a quote stays open, which leaves *STRING.
- * *RET_IS_BARE: it had neither quotes nor backslashes. */
-static const char *take_word(Arena *arena, const char **string, bool *ret_is_bare) {
+const char *unit_word_take(Arena *arena, const char **string, bool *ret_is_bare) {
         Text word = text_in(arena);
-        const char *at = *string + strspn(*string, blanks);
+        const char *at = *string + strspn(*string, whitespace);
         char quote = '\0';
 
         *ret_is_bare = true;
         if (!*at)
                 return NULL;
-        while (*at && (quote || !strchr(blanks, *at))) {
+        while (*at && (quote || !strchr(whitespace, *at))) {
                 char c = *at++;
 
                 if (c == '\\' || (quote ? c == quote : c == '"' || c == '\''))
@@ -117,22 +102,6 @@ static const Variable *find_variable(const Environment *environment, const char 
         return NULL;
 }
 
-/* Environment=: "NAME=VALUE" "NAME=VALUE". */
-static void add_assigned(Environment *environment, const UnitAssignment *assignment) {
-        const char *rest = assignment->value, *word;
-        bool is_bare;
-
-        while ((word = take_word(environment->arena, &rest, &is_bare))) {
-                const char *equals = strchr(word, '=');
-
-                if (equals)
-                        add_variable(
-                                environment,
-                                arena_strndup(environment->arena, word, (size_t) (equals - word)),
-                                equals + 1, assignment->file, assignment->line);
-        }
-}
-
 /* ---- files of the environment ---- */
 
 typedef struct Cursor {
@@ -154,69 +123,41 @@ static void skip(Cursor *cursor, const char *characters) {
                 take(cursor);
 }
 
-static void take_single_quoted(Cursor *cursor, Text *value) {
-        char c;
-
-        while ((c = take(cursor)) && c != '\'')
-                text_add_n(value, &c, 1);
-}
-
-/* As in a shell, a backslash counts before what is special, and joins lines. */
-static void take_double_quoted(Cursor *cursor, Text *value) {
-        char c;
-
-        while ((c = take(cursor)) && c != '"') {
-                if (c == '\\') {
-                        c = take(cursor);
-                        if (c == '\n' || !c)
-                                continue;
-                        if (!strchr("\"\\`$", c))
-                                text_add(value, "\\");
-                }
-                text_add_n(value, &c, 1);
-        }
-}
-
-/* To the end of the line; blanks there do not count. */
-static void take_plain(Cursor *cursor, Text *value) {
-        size_t length = value->length;
-
-        while (*cursor->at && *cursor->at != '\n') {
-                char c = take(cursor);
-                bool is_escaped = c == '\\';
-
-                if (is_escaped && (!(c = take(cursor)) || c == '\n'))
-                        continue;
-                text_add_n(value, &c, 1);
-                if (is_escaped || !strchr(blanks, c))
-                        length = value->length;
-        }
-        value->length = length;
-        text_add(value, "");
-}
-
+/* Quoted parts, where a backslash counts before what is special to a shell between double quotes and
+ * never between single ones; then a plain part to the end of the line, less the whitespace there. */
 static const char *take_value(Arena *arena, Cursor *cursor) {
         Text value = text_in(arena);
+        char quote = '\0', c;
+        bool is_plain = false;
+        size_t length = 0;
 
-        for (;;) {
-                skip(cursor, " \t\r");
-                if (!*cursor->at || *cursor->at == '\n')
-                        return text_string(&value);
-                if (*cursor->at == '\'' || *cursor->at == '"') {
-                        if (take(cursor) == '\'')
-                                take_single_quoted(cursor, &value);
-                        else
-                                take_double_quoted(cursor, &value);
-                } else
-                        take_plain(cursor, &value);
+        while (*cursor->at && (quote || *cursor->at != '\n')) {
+                bool is_escaped = (c = take(cursor)) == '\\' && quote != '\'';
+
+                if (is_escaped) {
+                        if (!(c = take(cursor)) || c == '\n')
+                                continue;
+                        if (quote && !strchr("\"\\`$", c))
+                                text_add(&value, "\\");
+                } else if (quote ? c == quote : !is_plain && strchr("'\" \t\r", c)) {
+                        quote = quote || !strchr("'\"", c) ? '\0' : c;
+                        continue;
+                }
+                is_plain = !quote;
+                text_add_n(&value, &c, 1);
+                if (quote || is_escaped || !strchr(whitespace, c))
+                        length = value.length;
         }
+        value.length = length;
+        text_add(&value, "");
+        return value.string;
 }
 
 /* Ends at a NUL, as it does for systemd. */
 static void add_text(Environment *environment, const char *path, const char *text) {
         Cursor cursor = {text, 1};
 
-        for (skip(&cursor, blanks); *cursor.at; skip(&cursor, blanks)) {
+        for (skip(&cursor, whitespace); *cursor.at; skip(&cursor, whitespace)) {
                 size_t length = strcspn(cursor.at, "=\n");
                 unsigned line = cursor.line;
 
@@ -256,7 +197,8 @@ static void add_files(Environment *environment, const Sources *sources, const ch
         SourceNames names = source_list(sources, arena, directory);
 
         for (size_t i = 0, n = 0; i < names.n && n < FILES_MAX; i++)
-                if (*names.items[i] != '.' && culprit_path_matches(slash + 1, names.items[i])) {
+                if (*names.items[i] != '.' &&
+                    fnmatch(slash + 1, names.items[i], FNM_PATHNAME) == 0) {
                         add_file(environment, sources,
                                  arena_printf(arena, "%s/%s", directory, names.items[i]));
                         n++;
@@ -268,8 +210,21 @@ static Environment read_environment(Arena *arena, const UnitFile *unit, const So
         UnitAssignments assigned = unit_file_list(arena, unit, "Service", "Environment");
         UnitAssignments files = unit_file_list(arena, unit, "Service", "EnvironmentFile");
 
-        VEC_FOREACH(assignment, &assigned)
-                add_assigned(&environment, *assignment);
+        VEC_FOREACH(assignment, &assigned) {
+                /* "NAME=VALUE" "NAME=VALUE" */
+                const char *rest = (*assignment)->value, *word;
+                bool is_bare;
+
+                while ((word = unit_word_take(environment.arena, &rest, &is_bare))) {
+                        const char *equals = strchr(word, '=');
+
+                        if (equals)
+                                add_variable(&environment,
+                                             arena_strndup(environment.arena, word,
+                                                           (size_t) (equals - word)),
+                                             equals + 1, (*assignment)->file, (*assignment)->line);
+                }
+        }
         for (size_t i = 0; i < MIN(files.n, (size_t) FILES_MAX); i++)
                 add_files(&environment, sources, files.items[i]->value);
         return environment;
@@ -277,6 +232,8 @@ static Environment read_environment(Arena *arena, const UnitFile *unit, const So
 
 const char *unit_file_environment(Arena *arena, const UnitFile *unit, const Sources *sources,
                                   const char *variable, const char **ret_origin) {
+        if (!unit)
+                return NULL;
         Environment environment = read_environment(arena, unit, sources);
         const Variable *found = find_variable(&environment, variable);
 
@@ -312,7 +269,7 @@ static void add_words_of(Command *command, const char *name) {
 
         command->bytes += strlen(rest);
         while (!command->is_refused &&
-               (word = take_word(command->environment->arena, &rest, &is_bare)))
+               (word = unit_word_take(command->environment->arena, &rest, &is_bare)))
                 add_word(command, word);
 }
 
@@ -357,17 +314,17 @@ UnitWords unit_file_command(Arena *arena, const UnitFile *unit, const Sources *s
                             const char *command_line) {
         const Environment environment = read_environment(arena, unit, sources);
         Command command = {.environment = &environment};
-        const char *rest = command_line + strspn(command_line, blanks), *word;
+        const char *rest = command_line + strspn(command_line, whitespace), *word;
         size_t n_prefixes = strspn(rest, "-@:+!|");
         const char *prefixes = arena_strndup(arena, rest, n_prefixes);
         bool is_bare;
 
         rest += n_prefixes;
-        if ((word = take_word(arena, &rest, &is_bare)))
+        if ((word = unit_word_take(arena, &rest, &is_bare)))
                 add_word(&command, word);
         if (word && strchr(prefixes, '@')) /* what the program is to see as its name */
-                word = take_word(arena, &rest, &is_bare);
-        while (word && (word = take_word(arena, &rest, &is_bare)) && !command.is_refused) {
+                word = unit_word_take(arena, &rest, &is_bare);
+        while (word && (word = unit_word_take(arena, &rest, &is_bare)) && !command.is_refused) {
                 if (is_bare && text_equals(word, ";"))
                         break;
                 if (strchr(prefixes, ':'))
@@ -375,7 +332,7 @@ UnitWords unit_file_command(Arena *arena, const UnitFile *unit, const Sources *s
                 else
                         add_argument(&command, text_equals(word, "\\;") ? ";" : word);
         }
-        bool is_open = !word && rest[strspn(rest, blanks)];
+        bool is_open = !word && rest[strspn(rest, whitespace)];
 
         return command.is_refused || is_open ? (UnitWords){} : command.words;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "read/unit_file.h"
 
+#include "base/size.h"
 #include "base/text.h"
-#include "read/culprit.h"
 
+#include <fnmatch.h>
 #include <stdlib.h>
 
 /* Packagers and administrators write unit files, and containers and captured hosts bring theirs:
@@ -19,7 +20,7 @@ enum {
         NAMES_MAX = 65536,
 };
 
-static const char blanks[] = " \t";
+static const char whitespace[] = " \t";
 
 /* Where the system's units are, the most important directory first. */
 static const char *const directories[] = {
@@ -50,7 +51,7 @@ typedef struct Reader {
 
 /* ---- names ---- */
 
-static bool is_unit_name(const char *name) {
+bool unit_file_is_name(const char *name) {
         static const char letters[] =
                 "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                 ":_.\\@-";
@@ -116,40 +117,14 @@ static const char *chop_prefix(Arena *arena, const char *prefix) {
 
 /* ---- fragment ---- */
 
-static const char *base_name(const char *path) {
-        const char *slash = strrchr(path, '/');
+/* Links to a unit of the search path are aliases; others link a unit file that is elsewhere. */
+static bool is_alias(Arena *arena, const char *target) {
+        const char *name = text_base_name(target);
 
-        return slash ? slash + 1 : path;
-}
-
-/* PATH without "." and ".."; as the links of units are, it goes through no further link. */
-static const char *normalize(Arena *arena, const char *path) {
-        Text text = text_in(arena);
-        const char *part;
-
-        while ((part = text_next_word(arena, &path, "/"))) {
-                if (text_equals(part, "."))
-                        continue;
-                if (text_equals(part, "..")) {
-                        const char *slash = strrchr(text_string(&text), '/');
-
-                        text.length = slash ? (size_t) (slash - text.string) : 0;
-                        text_add(&text, "");
-                } else
-                        text_printf(&text, "/%s", part);
-        }
-        return text_string(&text);
-}
-
-/* Links within the search path are aliases; others link a unit file that is elsewhere. */
-static bool is_in_search_path(const char *path) {
-        const char *name = base_name(path);
-
-        for (size_t i = 0; i < ARRAY_LEN(directories); i++)
-                if (strlen(directories[i]) + 1 == (size_t) (name - path) &&
-                    text_starts_with(path, directories[i]))
-                        return true;
-        return false;
+        return unit_file_is_name(name) &&
+               (name == target ||
+                text_ends_with(arena_strndup(arena, target, (size_t) (name - target)),
+                               "/systemd/system/"));
 }
 
 typedef enum Found { FOUND_NOTHING, FOUND_FRAGMENT, FOUND_ALIAS } Found;
@@ -162,10 +137,8 @@ static Found look_in(Reader *reader, const char *directory, const char *name,
         const char *target = source_link(reader->sources, reader->arena, path);
         UnitFile *unit = reader->unit;
 
-        if (target && is_unit_name(base_name(target)) &&
-            is_in_search_path(
-                    normalize(reader->arena, source_relative(reader->arena, path, target)))) {
-                const char *other = instantiate(reader->arena, base_name(target), *unit_name);
+        if (target && is_alias(reader->arena, target)) {
+                const char *other = instantiate(reader->arena, text_base_name(target), *unit_name);
 
                 if (!text_equals(other, *unit_name)) {
                         *unit_name = other;
@@ -232,24 +205,17 @@ static void add_directory(Reader *reader, const char *directory, const char *nam
                                 (Dropin){*file, arena_printf(reader->arena, "%s/%s", path, *file)};
 }
 
-static void add_directories(Reader *reader, const char *directory, const char *name);
-
-/* Of "foo-bar.service" also those of "foo-.service". */
-static void add_prefix_directories(Reader *reader, const char *directory, const char *name) {
-        NameParts parts = split_name(reader->arena, name);
-
-        parts.prefix = chop_prefix(reader->arena, parts.prefix);
-        if (parts.prefix && reader->n_directories < DIRECTORIES_MAX)
-                add_directories(reader, directory, join_name(reader->arena, &parts));
-}
-
+/* Of "foo-bar@x.service" also those of "foo-bar@.service" and of "foo-@x.service". */
 static void add_directories(Reader *reader, const char *directory, const char *name) {
         const char *template = template_name(reader->arena, name);
+        NameParts parts = split_name(reader->arena, name);
 
         add_directory(reader, directory, name);
         if (template)
                 add_directories(reader, directory, template);
-        add_prefix_directories(reader, directory, name);
+        parts.prefix = chop_prefix(reader->arena, parts.prefix);
+        if (parts.prefix && reader->n_directories < DIRECTORIES_MAX)
+                add_directories(reader, directory, join_name(reader->arena, &parts));
 }
 
 static int compare_dropins(const void *a, const void *b) {
@@ -277,26 +243,18 @@ static const struct {
         {'S', "/var/lib"}, {'C', "/var/cache"}, {'L', "/var/log"},
 };
 
-static int hex_digit(char c) {
-        static const char digits[] = "0123456789abcdef";
-        const char *at = c ? strchr(digits, c >= 'A' && c <= 'F' ? c - 'A' + 'a' : c) : NULL;
-
-        return at ? (int) (at - digits) : -1;
-}
-
 /* "15\x2dmain-x" -> "15-main/x". */
 static const char *unescape_name(Arena *arena, const char *name) {
         char *text = arena_strdup(arena, name), *to = text;
 
         for (const char *from = text; *from; from++) {
-                int high = from[0] == '\\' && from[1] == 'x' ? hex_digit(from[2]) : -1;
-                int low = high >= 0 ? hex_digit(from[3]) : -1;
+                uint64_t byte = 0;
 
-                if (low >= 0 && high + low > 0) {
-                        *to++ = (char) (high * 16 + low);
+                if (text_starts_with(from, "\\x") && strlen(from) >= strlen("\\x2d"))
+                        parse_hex_u64(arena_strndup(arena, from + 2, 2), &byte);
+                if (byte > 0)
                         from += 3;
-                } else
-                        *to++ = *from == '-' ? '/' : *from;
+                *to++ = byte > 0 ? (char) byte : *from == '-' ? '/' : *from;
         }
         *to = '\0';
         return text;
@@ -418,7 +376,7 @@ static void read_text(Reader *reader, const char *path, const SourceText *source
         const char *line;
 
         while ((line = source_line(reader->arena, &lines))) {
-                line += strspn(line, blanks);
+                line += strspn(line, whitespace);
                 if (*line == '#' || *line == ';')
                         continue;
                 bool goes_on = ends_in_backslash(line);
@@ -437,38 +395,32 @@ static void read_text(Reader *reader, const char *path, const SourceText *source
                 read_line(reader, &place, text_string(&whole));
 }
 
-/* A link to /dev/null reads as -EINVAL; nothing of that name is there then. */
-static void read_dropin(Reader *reader, const Dropin *dropin) {
-        SourceText text = source_read(reader->sources, reader->arena, dropin->path);
-
-        if (text.error == 0)
-                read_text(reader, dropin->path, &text);
-}
-
 UnitFile *unit_file_read(Arena *arena, const Sources *sources, const char *name) {
         UnitFile *unit = ARENA_NEW(arena, UnitFile);
         Reader reader = {.arena = arena, .sources = sources, .unit = unit};
 
         unit->name = arena_strdup(arena, name);
-        if (!is_unit_name(name))
+        if (!unit_file_is_name(name))
                 return unit;
         find_fragment(&reader);
         if (!unit->fragment_path || unit->is_masked)
                 return unit;
         find_dropins(&reader);
         read_text(&reader, unit->fragment_path, &reader.fragment);
-        VEC_FOREACH(dropin, &reader.dropins)
-                read_dropin(&reader, dropin);
+        VEC_FOREACH(dropin, &reader.dropins) {
+                /* A link to /dev/null reads as -EINVAL; nothing of that name is there then. */
+                SourceText text = source_read(reader.sources, reader.arena, dropin->path);
+
+                if (text.error == 0)
+                        read_text(&reader, dropin->path, &text);
+        }
         return unit;
 }
 
 /* ---- keys ---- */
 
 const char *unit_file_user(Arena *arena, const Sources *sources, const char *name) {
-        const UnitAssignment *user =
-                unit_file_find(unit_file_read(arena, sources, name), "Service", "User");
-
-        return user && *user->value ? user->value : NULL;
+        return unit_file_value(unit_file_read(arena, sources, name), "Service", "User");
 }
 
 UnitAssignments unit_file_list(Arena *arena, const UnitFile *unit, const char *section,
@@ -490,34 +442,34 @@ UnitAssignments unit_file_list(Arena *arena, const UnitFile *unit, const char *s
 const UnitAssignment *unit_file_find(const UnitFile *unit, const char *section, const char *key) {
         const UnitAssignment *last = NULL;
 
+        if (!unit)
+                return NULL;
         VEC_FOREACH(assignment, &unit->assignments)
                 if (text_equals(assignment->section, section) && text_equals(assignment->key, key))
                         last = *assignment->value ? assignment : NULL;
         return last;
 }
 
+const char *unit_file_value(const UnitFile *unit, const char *section, const char *key) {
+        const UnitAssignment *assignment = unit_file_find(unit, section, key);
+
+        return assignment ? assignment->value : NULL;
+}
+
 /* ---- which units there are ---- */
 
-static void add_name(Arena *arena, SourceNames *names, const char *pattern, const char *name) {
-        NameParts parts;
+/* Those of FOUND that PATTERN fits. */
+static void add_names(Arena *arena, const SourceNames *found, const char *pattern,
+                      SourceNames *names) {
+        VEC_FOREACH(name, found) {
+                if (!unit_file_is_name(*name) || names->n >= NAMES_MAX ||
+                    fnmatch(pattern, *name, FNM_PATHNAME) != 0)
+                        continue;
+                const NameParts parts = split_name(arena, *name);
 
-        if (!is_unit_name(name) || names->n >= NAMES_MAX || !culprit_path_matches(pattern, name))
-                return;
-        parts = split_name(arena, name);
-        if (!parts.instance || *parts.instance)
-                *vec_push(arena, names) = name;
-}
-
-static void add_names_of(Arena *arena, const Sources *sources, const char *directory,
-                         const char *pattern, SourceNames *names) {
-        SourceNames found = source_list(sources, arena, directory);
-
-        VEC_FOREACH(name, &found)
-                add_name(arena, names, pattern, *name);
-}
-
-static int compare_names(const void *a, const void *b) {
-        return strcmp(*(const char *const *) a, *(const char *const *) b);
+                if (!parts.instance || *parts.instance)
+                        *vec_push(arena, names) = *name;
+        }
 }
 
 static void sort_names(SourceNames *names) {
@@ -525,7 +477,7 @@ static void sort_names(SourceNames *names) {
 
         if (names->n == 0)
                 return;
-        qsort(names->items, names->n, sizeof(*names->items), compare_names);
+        qsort(names->items, names->n, sizeof(*names->items), text_compare);
         for (size_t i = 1; i < names->n; i++)
                 if (!text_equals(names->items[i], names->items[n]))
                         names->items[++n] = names->items[i];
@@ -536,14 +488,17 @@ SourceNames unit_file_names(Arena *arena, const Sources *sources, const char *pa
         SourceNames names = {};
 
         for (size_t i = 0; i < ARRAY_LEN(directories); i++) {
-                SourceNames found = source_list(sources, arena, directories[i]);
+                const SourceNames found = source_list(sources, arena, directories[i]);
 
+                add_names(arena, &found, pattern, &names);
                 VEC_FOREACH(name, &found) {
-                        add_name(arena, &names, pattern, *name);
-                        if (text_ends_with(*name, ".wants") || text_ends_with(*name, ".requires"))
-                                add_names_of(arena, sources,
-                                             arena_printf(arena, "%s/%s", directories[i], *name),
-                                             pattern, &names);
+                        if (!text_ends_with(*name, ".wants") && !text_ends_with(*name, ".requires"))
+                                continue;
+                        const SourceNames wanted =
+                                source_list(sources, arena,
+                                            arena_printf(arena, "%s/%s", directories[i], *name));
+
+                        add_names(arena, &wanted, pattern, &names);
                 }
         }
         sort_names(&names);

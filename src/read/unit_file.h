@@ -26,13 +26,17 @@ typedef struct UnitFile {
         VEC(UnitAssignment) assignments; /* in the order of reading */
 } UnitFile;
 
+/* Letters, digits and ":_.\@-", at most 255 bytes, with a type; may be a template. */
+bool unit_file_is_name(const char *name);
+
 /* Reads the unit NAME. Never fails: what cannot be read is not there, nor are lines that are not
  * UTF-8 or longer than 64 KiB. A masked unit has no assignments. */
 UnitFile *unit_file_read(Arena *arena, const Sources *sources, const char *name);
 
-/* The value that counts for a key that is set once: the last; NULL where it is not set, or was
- * reset by an empty value. */
+/* What counts for a key that is set once: the last; NULL where it is not set, or was reset by an
+ * empty value, or UNIT is NULL, as below. */
 const UnitAssignment *unit_file_find(const UnitFile *unit, const char *section, const char *key);
+const char *unit_file_value(const UnitFile *unit, const char *section, const char *key);
 
 /* User= of the service NAME; NULL: it has none. */
 const char *unit_file_user(Arena *arena, const Sources *sources, const char *name);
@@ -55,6 +59,11 @@ typedef VEC(const char *) UnitWords;
  * first word; no words where a quote stays open, or there is more than 128 KiB. */
 UnitWords unit_file_command(Arena *arena, const UnitFile *unit, const Sources *sources,
                             const char *command_line);
+
+/* Takes a word off *STRING as systemd does (extract_first_word()): whitespace parts words, quotes and
+ * backslashes guard. NULL when there is none, or a quote stays open, which leaves *STRING.
+ * *RET_IS_BARE: it had neither quotes nor backslashes. */
+const char *unit_word_take(Arena *arena, const char **string, bool *ret_is_bare);
 
 /* The names of units in the search path that PATTERN ("postgresql*.service") fits, sorted, each
  * once. Not templates, but those of their instances that some .wants or .requires directory names. */

@@ -13,16 +13,6 @@ const VerdictLook *render_verdict_look(Verdict verdict) {
         return &verdict_looks[verdict];
 }
 
-const char *render_severity_color(Severity severity) {
-        static const char *const colors[] = {
-                [SEVERITY_ERROR] = RENDER_RED,
-                [SEVERITY_WARNING] = RENDER_YELLOW,
-                [SEVERITY_NOTICE] = RENDER_DIM,
-        };
-
-        return colors[severity];
-}
-
 size_t render_width(const RenderOptions *options) {
         return options->width > 0 ? options->width : 100;
 }
@@ -57,13 +47,27 @@ char *render_granted(Arena *arena, uint64_t granted, uint64_t wanted) {
                                                 format_count(arena, wanted));
 }
 
-static void add_problem(Text *text, const Diag *problem, const RenderOptions *options) {
+void render_add_instance(Table *table, Arena *arena, Verdict verdict, const char *name,
+                         uint64_t granted, uint64_t wanted, uint64_t page_size_bytes) {
+        table_add_colored(table, verdict_name(verdict), render_verdict_look(verdict)->color);
+        table_add(table, name);
+        table_add(table, render_size(arena, wanted, page_size_bytes));
+        table_add(table, render_granted(arena, granted, wanted));
+        table_add(table, page_size_bytes ? format_page_size(arena, page_size_bytes) : "-");
+}
+
+void render_problem(Text *text, const Diag *problem, const char *separator,
+                    const RenderOptions *options) {
+        static const char *const colors[] = {
+                [SEVERITY_ERROR] = RENDER_RED,
+                [SEVERITY_WARNING] = RENDER_YELLOW,
+                [SEVERITY_NOTICE] = RENDER_DIM,
+        };
         Diag shown = *problem;
 
         shown.remedy = NULL;
-        render_colored(text, options, render_severity_color(problem->severity),
-                       severity_name(problem->severity));
-        text_add_wrapped(text, ": ", "       ", diag_format(text->arena, &shown),
+        render_colored(text, options, colors[problem->severity], severity_name(problem->severity));
+        text_add_wrapped(text, separator, "       ", diag_format(text->arena, &shown),
                          render_width(options));
         if (problem->remedy)
                 text_add_wrapped(text, "       what to do: ", "       ", problem->remedy,
@@ -76,6 +80,6 @@ char *render_problems(Arena *arena, const Diags *problems, const RenderOptions *
         for (int severity = SEVERITY_ERROR; severity <= SEVERITY_NOTICE; severity++)
                 VEC_FOREACH(problem, &problems->list)
                         if ((int) problem->severity == severity)
-                                add_problem(&text, problem, options);
+                                render_problem(&text, problem, ": ", options);
         return arena_strdup(arena, text_string(&text));
 }

@@ -5,6 +5,7 @@
  * verdict first, the remedy last. */
 
 #include "base/diag.h"
+#include "base/table.h"
 #include "base/text.h"
 #include "status/status.h"
 
@@ -28,8 +29,6 @@ typedef struct VerdictLook {
 
 const VerdictLook *render_verdict_look(Verdict verdict);
 
-const char *render_severity_color(Severity severity);
-
 /* In columns. */
 size_t render_width(const RenderOptions *options);
 
@@ -46,5 +45,13 @@ char *render_nodes(Arena *arena, const NodePages *nodes, size_t n);
 /* "1,081", or "40 of 1,081" when it is short; "-" where nothing is wanted. */
 char *render_granted(Arena *arena, uint64_t granted, uint64_t wanted);
 
-/* "FILE:LINE: KEY: text; remedy", one to a line, errors first. */
+/* Five cells: VERDICT, INSTANCE, SIZE, PAGES, OF. */
+void render_add_instance(Table *table, Arena *arena, Verdict verdict, const char *name,
+                         uint64_t granted, uint64_t wanted, uint64_t page_size_bytes);
+
+/* "error" SEPARATOR "FILE:LINE: KEY: text", and what to do. */
+void render_problem(Text *text, const Diag *problem, const char *separator,
+                    const RenderOptions *options);
+
+/* One below the other, errors first. */
 char *render_problems(Arena *arena, const Diags *problems, const RenderOptions *options);

@@ -50,48 +50,42 @@ char *render_sizing(Arena *arena, const Sizing *sizing, const RenderOptions *opt
         return text.string;
 }
 
-/* ---- a wish for transparent huge pages ---- */
+/* ---- a preference for transparent huge pages ---- */
 
 /* "MongoDB 8.0.4" */
 static const char *title_of(Arena *arena, const Engine *engine, const char *version) {
         return version ? arena_printf(arena, "%s %s", engine->title, version) : engine->title;
 }
 
-static void add_thp_wish(Text *text, const InstanceConfig *config) {
-        ThpPolicy wish = thp_wish_of(config);
+static void add_thp_preference(Text *text, const InstanceConfig *config) {
+        ThpPolicy preference = thp_preference_of(config);
 
-        if (wish != THP_AUTO)
+        if (preference != THP_AUTO)
                 text_printf(text, "%sTransparent huge pages: it wants '%s' (%s)\n",
-                            config->engine->reserves ? "" : "\n", thp_policy_name(wish),
+                            config->engine->reserves ? "" : "\n", thp_policy_name(preference),
                             config->thp != THP_AUTO ? "TransparentHugePages="
                                                     : title_of(text->arena, config->engine,
                                                                config->learned.version));
 }
 
-char *render_thp_wish(Arena *arena, const Engine *engine, const char *version, ThpPolicy wish) {
+char *render_thp_preference(Arena *arena, const Engine *engine, const char *version,
+                            ThpPolicy preference) {
         const char *title = title_of(arena, engine, version);
 
-        if (wish == THP_AUTO)
+        if (preference == THP_AUTO)
                 return arena_printf(
                         arena,
                         "%s takes no reserved huge pages, and looks after transparent ones itself\n",
                         title);
         return arena_printf(
                 arena, "%s takes no reserved huge pages; of transparent ones it wants '%s'%s\n",
-                title, thp_policy_name(wish),
+                title, thp_policy_name(preference),
                 engine->thp_by_version && !version
                         ? ", which depends on its version (--engine-version=)"
                         : "");
 }
 
 /* ---- what the database says of itself, and what was learned ---- */
-
-static const char *server_of(Arena *arena, const Lesson *lesson) {
-        const char *version = lesson->version;
-
-        return arena_printf(arena, "%s%s%s", lesson->instance->engine->title, version ? " " : "",
-                            version ? text_excerpt(arena, version, VALUE_COLUMNS_MAX) : "");
-}
 
 /* The last word on each setting, as the product takes them. */
 static void add_settings(Text *text, const Lesson *lesson, const RenderOptions *options) {
@@ -109,20 +103,17 @@ static void add_settings(Text *text, const Lesson *lesson, const RenderOptions *
                 table_add(table, setting->origin ? text_printable(arena, setting->origin) : "");
         }
         if (table_rows(table) > 0) {
-                text_printf(text, "\nWhat %s is told:\n", server_of(arena, lesson));
+                const char *version =
+                        lesson->version ? text_excerpt(arena, lesson->version, VALUE_COLUMNS_MAX)
+                                        : NULL;
+
+                text_printf(text, "\nWhat %s is told:\n",
+                            title_of(arena, lesson->instance->engine, version));
                 table_print(table, text, "  ", options->is_colored);
         }
         if (lesson->gathered->problems.list.n > 0)
                 text_printf(text, "\n%s",
                             render_problems(arena, &lesson->gathered->problems, options));
-}
-
-static void add_rule(Text *text, const Lesson *lesson, const RenderOptions *options) {
-        VEC_FOREACH(figure, &lesson->by_rule) {
-                text_printf(text, "\nSize by the rule, with pages of %s:\n",
-                            format_page_size(text->arena, figure->sizing.page_size_bytes));
-                text_add(text, render_sizing(text->arena, &figure->sizing, options));
-        }
 }
 
 /* What is better than the rule. */
@@ -136,7 +127,7 @@ static void add_word(Text *text, const Lesson *lesson, const RenderOptions *opti
         else if (lesson->is_mapped)
                 text_printf(text, "\nThe running %s has mapped %s: exact\n", title,
                             page_counts_format(text->arena, &pages));
-        else if (lesson->is_exact && lesson->instance->engine->ask)
+        else if (lesson->is_exact && engine_reader(lesson->instance->engine)->ask)
                 text_printf(text, "\n%s itself says %s: exact\n", title,
                             page_counts_format(text->arena, &pages));
 }
@@ -169,10 +160,14 @@ static char *render_lesson(Arena *arena, const Lesson *lesson, const RenderOptio
         if (lesson->wrong)
                 text_add_wrapped(&text, "\nIts size is not to be had: ", "  ", lesson->wrong,
                                  render_width(options));
-        else
-                add_rule(&text, lesson, options);
-        if (!lesson->wrong)
+        else {
+                VEC_FOREACH(figure, &lesson->by_rule) {
+                        text_printf(&text, "\nSize by the rule, with pages of %s:\n",
+                                    format_page_size(arena, figure->sizing.page_size_bytes));
+                        add_sizing(&text, &figure->sizing, options);
+                }
                 add_word(&text, lesson, options);
+        }
         add_learned(&text, lesson);
         return text.string;
 }
@@ -238,10 +233,10 @@ char *render_explain(Arena *arena, const PlanInstance *planned, const Topology *
                         format_size(arena, plan_page_tables_bytes(planned)),
                         format_size(arena, topology->base_page_bytes));
         }
-        add_thp_wish(&text, config);
+        add_thp_preference(&text, config);
         if (reason->text)
                 text_add_wrapped(&text,
-                                 reason == &planned->reason ? "\nIt is short: "
+                                 reason == &planned->reason ? "\nBelow target: "
                                                             : "\nIt does not start: ",
                                  "  ", reason->text, render_width(options));
         if (reason->remedy)

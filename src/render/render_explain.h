@@ -23,6 +23,7 @@ char *render_explain(Arena *arena, const PlanInstance *planned, const Topology *
 /* A derivation alone, as `size` prints it. */
 char *render_sizing(Arena *arena, const Sizing *sizing, const RenderOptions *options);
 
-/* The same for an engine that reserves nothing: its wish for transparent huge pages. VERSION may be
+/* The same for an engine that reserves nothing: its preference for transparent huge pages. VERSION may be
  * NULL. */
-char *render_thp_wish(Arena *arena, const Engine *engine, const char *version, ThpPolicy wish);
+char *render_thp_preference(Arena *arena, const Engine *engine, const char *version,
+                            ThpPolicy preference);

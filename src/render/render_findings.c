@@ -35,21 +35,6 @@ static void add_headline(Text *text, const Findings *findings, const RenderOptio
         text_printf(text, "  %s\n", text_string(&line));
 }
 
-static void add_finding(Text *text, const Finding *finding, const RenderOptions *options) {
-        Diag shown = finding->diag;
-        size_t width = options->width > 0 ? options->width : 100;
-
-        shown.remedy = NULL;
-        text_add(text, "\n");
-        render_colored(text, options, render_severity_color(shown.severity),
-                       severity_name(shown.severity));
-        text_add_wrapped(text, arena_printf(text->arena, " [%s]: ", shown.id), "       ",
-                         diag_format(text->arena, &shown), width);
-        if (finding->diag.remedy)
-                text_add_wrapped(text, "       what to do: ", "       ", finding->diag.remedy,
-                                 width);
-}
-
 /* "2 findings silenced by SilenceRules= in /etc/hugeplan.d/00-host.conf:3". */
 static void add_silenced(Text *text, const Findings *findings) {
         Text places = text_in(text->arena);
@@ -69,23 +54,21 @@ static void add_silenced(Text *text, const Findings *findings) {
                             text_string(&places));
 }
 
-static bool has_rule(const Findings *findings) {
-        VEC_FOREACH(finding, &findings->list)
-                if (rule_may_be_silenced(finding->diag.id))
-                        return true;
-        return false;
-}
-
 char *render_findings(Arena *arena, const Findings *findings, const RenderOptions *options) {
         Text text = text_in(arena);
+        bool has_rule = false;
 
         if (findings->list.n == 0)
                 text_add(&text, "No problems found.\n");
         else
                 add_headline(&text, findings, options);
-        VEC_FOREACH(finding, &findings->list)
-                add_finding(&text, finding, options);
-        if (has_rule(findings))
+        VEC_FOREACH(finding, &findings->list) {
+                text_add(&text, "\n");
+                render_problem(&text, &finding->diag,
+                               arena_printf(arena, " [%s]: ", finding->diag.id), options);
+                has_rule = has_rule || rule_may_be_silenced(finding->diag.id);
+        }
+        if (has_rule)
                 text_add(&text, "\nhugeplan-rules(7) explains what stands in brackets\n");
         add_silenced(&text, findings);
         return text.string;

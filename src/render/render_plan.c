@@ -5,7 +5,7 @@
 #include "base/table.h"
 #include "base/text.h"
 
-/* "+500", "-"; "-1 +1" for a pool whose pages are split, and which grows all the same. */
+/* "+500", "-"; "-1 +1" for a pool whose pages are demoted, and which grows all the same. */
 static const char *format_pool_steps(Arena *arena, const PlanSteps *steps, const PlanPool *pool) {
         Text text = text_in(arena);
 
@@ -26,20 +26,20 @@ static void add_plan_splits(Text *text, const PlanSteps *steps) {
         VEC_FOREACH(step, steps) {
                 uint64_t pages = step->from_pages - step->to_pages;
 
-                if (step->split_into_bytes == 0)
+                if (step->demote_to_bytes == 0)
                         continue;
-                text_printf(text, "Node %u: %s found %s of %s %s split into pages of %s.\n",
+                text_printf(text, "Node %u: %s existing %s of %s %s demoted to pages of %s.\n",
                             step->pool->node, format_count(text->arena, pages),
                             pages == 1 ? "page" : "pages",
                             format_page_size(text->arena, step->pool->page_size_bytes),
                             pages == 1 ? "is" : "are",
-                            format_page_size(text->arena, step->split_into_bytes));
+                            format_page_size(text->arena, step->demote_to_bytes));
         }
 }
 
 static void add_plan_steps(Text *text, const Plan *plan, const RenderOptions *options) {
         static const TableColumn columns[] = {
-                {"NODE", TABLE_RIGHT},  {"PAGE", TABLE_RIGHT},   {"FOUND", TABLE_RIGHT},
+                {"NODE", TABLE_RIGHT},  {"PAGE", TABLE_RIGHT},   {"EXISTING", TABLE_RIGHT},
                 {"TAKEN", TABLE_RIGHT}, {"WANTED", TABLE_RIGHT}, {"FROM", TABLE_RIGHT},
                 {"TO", TABLE_RIGHT},    {"STEP", TABLE_RIGHT},
         };
@@ -79,18 +79,10 @@ static void add_plan_instances(Text *text, const Plan *plan, const RenderOptions
 
         for (size_t i = 0; i < plan->n_instances; i++) {
                 const PlanInstance *planned = &plan->instances[i];
-                Verdict verdict = plan_verdict(planned);
 
-                table_add_colored(table, verdict_name(verdict),
-                                  render_verdict_look(verdict)->color);
-                table_add(table, planned->demand->config->name);
-                table_add(table,
-                          render_size(arena, planned->pages_wanted, planned->page_size_bytes));
-                table_add(table,
-                          render_granted(arena, planned->pages_granted, planned->pages_wanted));
-                table_add(table, planned->page_size_bytes
-                                         ? format_page_size(arena, planned->page_size_bytes)
-                                         : "-");
+                render_add_instance(table, arena, plan_verdict(planned),
+                                    planned->demand->config->name, planned->pages_granted,
+                                    planned->pages_wanted, planned->page_size_bytes);
                 table_add(table, render_nodes(arena, planned->grants, planned->n_grants));
                 table_add(table, planned->pages_granted > 0
                                          ? format_size(arena, plan_page_tables_bytes(planned))
@@ -117,16 +109,13 @@ static void add_plan_reasons(Text *text, const Plan *plan, const RenderOptions *
         }
 }
 
-static bool is_anyone_short(const Plan *plan) {
-        for (size_t i = 0; i < plan->n_instances; i++)
-                if (plan_reason(&plan->instances[i])->kind != REASON_NONE)
-                        return true;
-        return false;
-}
-
 static void add_plan_headline(Text *text, const Plan *plan, const HostPlan *host) {
         size_t n_steps = plan_count_changed(plan);
+        bool is_anyone_short = false;
 
+        for (size_t i = 0; i < plan->n_instances; i++)
+                is_anyone_short = is_anyone_short ||
+                                  plan_reason(&plan->instances[i])->kind != REASON_NONE;
         if (plan->n_instances == 0)
                 text_add(text, "No instances are described in /etc/hugeplan.d.\n");
         if (n_steps > 0)
@@ -137,7 +126,7 @@ static void add_plan_headline(Text *text, const Plan *plan, const HostPlan *host
                 return;
         else if (host_plan_count(host) > 0)
                 text_add(text, "No pool is to be changed. Nothing was written.\n\n");
-        else if (is_anyone_short(plan))
+        else if (is_anyone_short)
                 text_add(text, "Nothing can be changed, though not every instance is served.\n\n");
         else
                 text_add(text, "The host matches the plan: nothing to do.\n\n");
@@ -146,13 +135,6 @@ static void add_plan_headline(Text *text, const Plan *plan, const HostPlan *host
 static void add_writes(Text *text, const HostWrites *writes) {
         VEC_FOREACH(write, writes)
                 text_printf(text, "%s is to be set to '%s'.\n", write->path, write->value);
-}
-
-static void add_plan_host(Text *text, const HostPlan *host) {
-        if (host_plan_count(host) > 0)
-                text_add(text, "\n");
-        add_writes(text, &host->thp.writes);
-        add_writes(text, &host->limits.writes);
 }
 
 char *render_plan(Arena *arena, const Plan *plan, const HostPlan *host, const Config *config,
@@ -164,7 +146,10 @@ char *render_plan(Arena *arena, const Plan *plan, const HostPlan *host, const Co
         /* What the last instance leaves behind is given back. */
         if (plan->n_instances > 0 || plan_count_changed(plan) > 0)
                 add_plan_steps(&text, plan, options);
-        add_plan_host(&text, host);
+        if (host_plan_count(host) > 0)
+                text_add(&text, "\n");
+        add_writes(&text, &host->thp.writes);
+        add_writes(&text, &host->limits.writes);
         if (plan->n_instances > 0)
                 text_printf(
                         &text,

@@ -37,16 +37,9 @@ static void add_instances(Text *text, const Status *status, const RenderOptions 
         for (size_t i = 0; i < status->n_instances; i++) {
                 const StatusInstance *instance = &status->instances[i];
 
-                table_add_colored(table, verdict_name(instance->verdict),
-                                  render_verdict_look(instance->verdict)->color);
-                table_add(table, instance->name);
-                table_add(table,
-                          render_size(arena, instance->pages_wanted, instance->page_size_bytes));
-                table_add(table,
-                          render_granted(arena, instance->pages_granted, instance->pages_wanted));
-                table_add(table, instance->page_size_bytes
-                                         ? format_page_size(arena, instance->page_size_bytes)
-                                         : "-");
+                render_add_instance(table, arena, instance->verdict, instance->name,
+                                    instance->pages_granted, instance->pages_wanted,
+                                    instance->page_size_bytes);
                 table_add(table,
                           arena_printf(arena, "%s%s",
                                        render_nodes(arena, instance->nodes, instance->n_nodes),
@@ -57,16 +50,6 @@ static void add_instances(Text *text, const Status *status, const RenderOptions 
                 return;
         text_add(text, "\n");
         table_print(table, text, "", options->is_colored);
-}
-
-static bool is_pool_of_interest(const Status *status, const StatusPool *pool) {
-        bool is_used_size = false;
-
-        for (size_t i = 0; i < status->n_pools; i++)
-                is_used_size = is_used_size ||
-                               (status->pools[i].page_size_bytes == pool->page_size_bytes &&
-                                status->pools[i].total_pages > 0);
-        return is_used_size;
 }
 
 static void add_pools(Text *text, const Status *status, const RenderOptions *options) {
@@ -80,8 +63,13 @@ static void add_pools(Text *text, const Status *status, const RenderOptions *opt
 
         for (size_t i = 0; i < status->n_pools; i++) {
                 const StatusPool *pool = &status->pools[i];
+                bool is_used_size = false;
 
-                if (!is_pool_of_interest(status, pool))
+                for (size_t k = 0; k < status->n_pools; k++)
+                        is_used_size = is_used_size ||
+                                       (status->pools[k].page_size_bytes == pool->page_size_bytes &&
+                                        status->pools[k].total_pages > 0);
+                if (!is_used_size)
                         continue;
                 table_printf(table, "%u", pool->node);
                 table_add(table, format_page_size(arena, pool->page_size_bytes));
@@ -120,43 +108,44 @@ static void add_reserved(Text *text, const Status *status) {
                             id_set_format(arena, &reserved->nodes));
 }
 
-/* "198", "198+" where there may be more; "-" where pages cannot be told from bytes. */
-static char *format_held(Arena *arena, const Holder *holder) {
-        return holder->page_size_bytes == 0
-                       ? arena_strdup(arena, "-")
-                       : arena_printf(arena, "%s%s", format_count(arena, holder->pages),
-                                      holder->is_lower_bound ? "+" : "");
-}
+static void add_page_user(Table *table, Arena *arena, const Status *status,
+                          const PageUser *page_user) {
+        const StatusInstance *instance = status_find_unit(status, page_user->unit);
 
-static void add_holder(Table *table, Arena *arena, const Status *status, const Holder *holder) {
-        const StatusInstance *instance = status_find_unit(status, holder->unit);
-
-        table_add(table, holder->unit ? holder->unit : holder->pid == 0 ? holder->command : NULL);
-        table_add(table, holder->pid > 0 ? arena_printf(arena, "%" PRIu64, holder->pid) : NULL);
-        table_add(table, holder->pid > 0 ? holder->command : NULL);
-        table_add(table, format_held(arena, holder));
+        table_add(table, page_user->unit       ? page_user->unit
+                         : page_user->pid == 0 ? page_user->command
+                                               : NULL);
         table_add(table,
-                  holder->mapped_pages > 0 ? format_count(arena, holder->mapped_pages) : NULL);
-        table_add(table, holder->page_size_bytes > 0
-                                 ? format_page_size(arena, holder->page_size_bytes)
+                  page_user->pid > 0 ? arena_printf(arena, "%" PRIu64, page_user->pid) : NULL);
+        table_add(table, page_user->pid > 0 ? page_user->command : NULL);
+        /* "198+" where there may be more; "-" where pages cannot be told from bytes. */
+        table_add(table,
+                  page_user->page_size_bytes == 0
+                          ? "-"
+                          : arena_printf(arena, "%s%s", format_count(arena, page_user->pages),
+                                         page_user->is_lower_bound ? "+" : ""));
+        table_add(table, page_user->mapped_pages > 0 ? format_count(arena, page_user->mapped_pages)
+                                                     : NULL);
+        table_add(table, page_user->page_size_bytes > 0
+                                 ? format_page_size(arena, page_user->page_size_bytes)
                                  : NULL);
-        table_add(table, format_size(arena, holder_kept_bytes(holder)));
-        table_add(table, render_nodes(arena, holder->nodes, holder->n_nodes));
+        table_add(table, format_size(arena, page_user_kept_bytes(page_user)));
+        table_add(table, render_nodes(arena, page_user->nodes, page_user->n_nodes));
         table_add(table, instance ? instance->name : NULL);
 }
 
-static void add_holders(Text *text, const Status *status, const RenderOptions *options) {
+static void add_page_users(Text *text, const Status *status, const RenderOptions *options) {
         static const TableColumn columns[] = {
-                {"HOLDER", TABLE_LEFT}, {"PID", TABLE_RIGHT},    {"COMMAND", TABLE_LEFT},
-                {"PAGES", TABLE_RIGHT}, {"MAPPED", TABLE_RIGHT}, {"OF", TABLE_RIGHT},
-                {"SIZE", TABLE_RIGHT},  {"NODES", TABLE_LEFT},   {"INSTANCE", TABLE_LEFT},
+                {"USED BY", TABLE_LEFT}, {"PID", TABLE_RIGHT},    {"COMMAND", TABLE_LEFT},
+                {"PAGES", TABLE_RIGHT},  {"MAPPED", TABLE_RIGHT}, {"OF", TABLE_RIGHT},
+                {"SIZE", TABLE_RIGHT},   {"NODES", TABLE_LEFT},   {"INSTANCE", TABLE_LEFT},
         };
         Table *table = table_new(text->arena, columns, ARRAY_LEN(columns));
 
-        if (!status->holders || status->holders->list.n == 0)
+        if (!status->page_users || status->page_users->list.n == 0)
                 return;
-        VEC_FOREACH(holder, &status->holders->list)
-                add_holder(table, text->arena, status, holder);
+        VEC_FOREACH(page_user, &status->page_users->list)
+                add_page_user(table, text->arena, status, page_user);
         text_add(text, "\n");
         table_print(table, text, "", options->is_colored);
 }
@@ -168,7 +157,7 @@ char *render_status(Arena *arena, const Status *status, const RenderOptions *opt
         add_instances(&text, status, options);
         add_pools(&text, status, options);
         add_reserved(&text, status);
-        add_holders(&text, status, options);
+        add_page_users(&text, status, options);
         if (status->problems.list.n > 0) {
                 text_add(&text, "\n");
                 text_add(&text, render_problems(arena, &status->problems, options));
@@ -180,23 +169,18 @@ static void add_field(Text *text, const char *label, const char *value) {
         text_printf(text, "%10s%c %s\n", label, *label ? ':' : ' ', value);
 }
 
-static bool is_of_instance(const StatusInstance *instance, const Effort *effort) {
-        if (effort->page_size_bytes != instance->page_size_bytes)
-                return false;
-        for (size_t i = 0; i < instance->n_nodes; i++)
-                if (instance->nodes[i].node == effort->node)
-                        return true;
-        return instance->n_nodes == 0;
-}
-
 /* What was done for the pools that serve the instance. */
-static void add_efforts(Text *text, const Status *status, const StatusInstance *instance) {
+static void add_attempts(Text *text, const Status *status, const StatusInstance *instance) {
         bool is_first = true;
 
-        VEC_FOREACH(effort, &status->efforts) {
-                if (!is_of_instance(instance, effort))
+        VEC_FOREACH(attempt, &status->attempts) {
+                bool is_there = instance->n_nodes == 0;
+
+                for (size_t i = 0; i < instance->n_nodes; i++)
+                        is_there = is_there || instance->nodes[i].node == attempt->node;
+                if (!is_there || attempt->page_size_bytes != instance->page_size_bytes)
                         continue;
-                add_field(text, is_first ? "Done" : "", effort_format(text->arena, effort));
+                add_field(text, is_first ? "Done" : "", attempt_format(text->arena, attempt));
                 is_first = false;
         }
 }
@@ -205,17 +189,19 @@ static void add_efforts(Text *text, const Status *status, const StatusInstance *
 static void add_held(Text *text, const Status *status, const StatusInstance *instance) {
         bool is_first = true;
 
-        if (!status->holders || !instance->unit || instance->pages_wanted == 0)
+        if (!status->page_users || !instance->unit || instance->pages_wanted == 0)
                 return;
-        VEC_FOREACH(holder, &status->holders->list) {
-                if (!text_equals(holder->unit, instance->unit))
+        VEC_FOREACH(page_user, &status->page_users->list) {
+                if (!text_equals(page_user->unit, instance->unit))
                         continue;
-                add_field(text, is_first ? "Held by" : "", holder_format_use(text->arena, holder));
+                add_field(text, is_first ? "Used by" : "",
+                          page_user_format_use(text->arena, page_user));
                 is_first = false;
         }
         if (is_first)
-                add_field(text, "Held by",
-                          status->holders->is_complete ? "not mapped yet" : "no page in use yet");
+                add_field(text, "Used by",
+                          status->page_users->is_complete ? "not mapped yet"
+                                                          : "no page in use yet");
 }
 
 char *render_status_instance(Arena *arena, const Status *status, const StatusInstance *instance,
@@ -260,7 +246,7 @@ char *render_status_instance(Arena *arena, const Status *status, const StatusIns
         if (instance->reason.remedy)
                 text_add_wrapped(&text, "What to do: ", "            ", instance->reason.remedy,
                                  render_width(options));
-        add_efforts(&text, status, instance);
+        add_attempts(&text, status, instance);
         return text.string;
 }
 

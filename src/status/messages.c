@@ -22,7 +22,7 @@ const Message messages[] = {
         {"boot-guard", "851c64de7f974d6591137e1f1c7f7cb4"},
         {"released", "76d644a71b7046a89765a89e6f3bad1e"},
         {"size-unknown", "9175146029e345b3a08062974458033e"},
-        {"no-fence", "4ce6a0409b2b4c2194f94e6035d49038"},
+        {"no-hugetlb-limit", "4ce6a0409b2b4c2194f94e6035d49038"},
         {"memory-limit", "4707a20a692141e4a2b7dab88cd382e5"},
         {"drift", "3fb0576c9d044a098f7196d8eaacbd51"},
         {"held-back", "0e1ab1d687f1403db2899fbdfd7e7664"},

@@ -15,18 +15,14 @@ static bool is_known(const Status *running, const Diag *mistake) {
         return false;
 }
 
-/* Those of whose file the configuration in force was read before the mistake was made. */
-static const char *names_refused(Arena *arena, const Config *files) {
-        Text names = text_in(arena);
+static const char *mistakes_text(Arena *arena, const Config *files, const Diag *first, size_t n) {
+        Text refused = text_in(arena);
 
+        /* Those of whose file the configuration in force was read before the mistake was made. */
         for (size_t i = 0; i < files->n_instances; i++)
                 if (files->instances[i].refusal)
-                        text_add_item(&names, files->instances[i].name);
-        return names.string;
-}
-
-static const char *mistakes_text(Arena *arena, const Config *files, const Diag *first, size_t n) {
-        const char *names = names_refused(arena, files);
+                        text_add_item(&refused, files->instances[i].name);
+        const char *names = refused.string;
 
         return arena_printf(
                 arena, "%s%s. hugepland has not read this yet: a reload is refused%s%s",
@@ -63,58 +59,40 @@ static void judge_mistakes(Arena *arena, const PendingInput *input, Diags *probl
 
 /* ---- changes ---- */
 
-static void add_changed(const PendingInput *input, Text *names) {
-        for (size_t i = 0; i < input->files->n_instances; i++) {
-                const InstanceConfig *now = &input->files->instances[i];
-                const StatusInstance *before = status_find(input->running, now->name);
-
-                if (now->refusal || !before || !before->fingerprint)
-                        continue;
-                /* A mistake that was mended need not have been an assignment. */
-                if (before->verdict == VERDICT_INVALID ||
-                    !text_equals(before->fingerprint, now->fingerprint))
-                        text_add_item(names, now->name);
-        }
-}
-
-static void add_new(const PendingInput *input, Text *names) {
-        for (size_t i = 0; i < input->files->n_instances; i++) {
-                const InstanceConfig *now = &input->files->instances[i];
-
-                if (!now->refusal && !status_find(input->running, now->name))
-                        text_add_item(names, now->name);
-        }
-}
-
-static void add_gone(const PendingInput *input, Text *names) {
-        for (size_t i = 0; i < input->running->n_instances; i++)
-                if (!config_find(input->files, input->running->instances[i].name))
-                        text_add_item(names, input->running->instances[i].name);
-}
-
 /* "; added: a, b" */
-static void add_group(Text *text, const char *title, const PendingInput *input,
-                      void (*add)(const PendingInput *input, Text *names)) {
-        Text names = text_in(text->arena);
-
-        add(input, &names);
-        if (names.length > 0)
+static void add_group(Text *text, const char *title, const Text *names) {
+        if (names->length > 0)
                 text_printf(text, "%s%s: %s", text->length > 0 ? "; " : "", title,
-                            text_string(&names));
-}
-
-static bool is_host_changed(const PendingInput *input) {
-        return input->running->fingerprint &&
-               !text_equals(input->running->fingerprint, input->files->host.fingerprint);
+                            text_string(names));
 }
 
 static void judge_changes(Arena *arena, const PendingInput *input, Diags *problems) {
+        const Config *files = input->files;
+        const Status *running = input->running;
+        Text added = text_in(arena), changed = text_in(arena), removed = text_in(arena);
         Text text = text_in(arena);
 
-        add_group(&text, "added", input, add_new);
-        add_group(&text, "changed", input, add_changed);
-        add_group(&text, "removed", input, add_gone);
-        if (is_host_changed(input))
+        for (size_t i = 0; i < files->n_instances; i++) {
+                const InstanceConfig *now = &files->instances[i];
+                const StatusInstance *before = status_find(running, now->name);
+
+                if (now->refusal)
+                        continue;
+                if (!before)
+                        text_add_item(&added, now->name);
+                /* A mistake that was fixed need not have been an assignment. */
+                else if (before->fingerprint &&
+                         (before->verdict == VERDICT_INVALID ||
+                          !text_equals(before->fingerprint, now->fingerprint)))
+                        text_add_item(&changed, now->name);
+        }
+        for (size_t i = 0; i < running->n_instances; i++)
+                if (!config_find(files, running->instances[i].name))
+                        text_add_item(&removed, running->instances[i].name);
+        add_group(&text, "added", &added);
+        add_group(&text, "changed", &changed);
+        add_group(&text, "removed", &removed);
+        if (running->fingerprint && !text_equals(running->fingerprint, files->host.fingerprint))
                 text_printf(&text, "%schanged: [Host]", text.length > 0 ? "; " : "");
         if (text.length == 0)
                 return;
@@ -138,15 +116,12 @@ static bool has_problem(const Status *running, ProblemKind kind) {
         return false;
 }
 
-/* After a reload that was refused it is in the status why; what else has changed waits behind that. */
-static bool is_rejected(const PendingInput *input) {
-        return has_problem(input->running, PROBLEM_RELOAD_REFUSED) ||
-               (has_problem(input->running, PROBLEM_CONFIG_REJECTED) &&
-                diags_count(&input->files->problems, SEVERITY_ERROR) > 0);
-}
-
 void pending_judge(Arena *arena, const PendingInput *input, Diags *problems) {
         judge_mistakes(arena, input, problems);
-        if (!is_rejected(input))
-                judge_changes(arena, input, problems);
+        /* After a reload that was refused it is in the status why; what else has changed waits behind that. */
+        if (has_problem(input->running, PROBLEM_RELOAD_REFUSED) ||
+            (has_problem(input->running, PROBLEM_CONFIG_REJECTED) &&
+             diags_count(&input->files->problems, SEVERITY_ERROR) > 0))
+                return;
+        judge_changes(arena, input, problems);
 }

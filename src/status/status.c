@@ -37,7 +37,7 @@ Verdict plan_verdict(const PlanInstance *planned) {
                 return VERDICT_INVALID;
         if (plan_reason(planned)->kind == REASON_NONE)
                 return VERDICT_READY;
-        if (planned->no_fence.kind != REASON_NONE)
+        if (planned->no_hugetlb_limit.kind != REASON_NONE)
                 return VERDICT_REFUSED;
         return config->shortage == SHORTAGE_DEGRADE ? VERDICT_DEGRADED : VERDICT_REFUSED;
 }
@@ -73,21 +73,6 @@ static PlanInput plan_input_of(const StatusInput *input) {
 /* ---- pools ---- */
 
 /* What nobody who is known uses is not there for instances. */
-static void judge_pool(Judge *judge, size_t node, size_t k) {
-        const Topology *topology = judge->input->topology;
-        const Pool *now = &topology->nodes[node].pools[k];
-        size_t i = judge->status->n_pools++;
-
-        judge->status->pools[i] = (StatusPool){
-                .node = topology->nodes[node].id,
-                .page_size_bytes = now->page_size_bytes,
-                .total_pages = now->total_pages,
-                .free_pages = now->free_pages,
-                .surplus_pages = now->surplus_pages,
-        };
-        judge->left_pages[i] = sub_floored(now->total_pages, judge->promises[k].others_used[node]);
-}
-
 static void judge_pools(Judge *judge) {
         const Topology *topology = judge->input->topology;
         size_t n = topology->n_nodes * topology->n_page_sizes;
@@ -95,9 +80,21 @@ static void judge_pools(Judge *judge) {
         judge->status->pools = ARENA_ARRAY(judge->arena, StatusPool, n);
         judge->left_pages = ARENA_ARRAY(judge->arena, uint64_t, n);
         for (size_t k = 0; k < topology->n_page_sizes; k++)
-                for (size_t i = 0; i < topology->n_nodes; i++)
-                        if (topology->nodes[i].pools[k].exists)
-                                judge_pool(judge, i, k);
+                for (size_t i = 0; i < topology->n_nodes; i++) {
+                        const Pool *now = &topology->nodes[i].pools[k];
+
+                        if (!now->exists)
+                                continue;
+                        judge->left_pages[judge->status->n_pools] =
+                                sub_floored(now->total_pages, judge->promises[k].others_used[i]);
+                        judge->status->pools[judge->status->n_pools++] = (StatusPool){
+                                .node = topology->nodes[i].id,
+                                .page_size_bytes = now->page_size_bytes,
+                                .total_pages = now->total_pages,
+                                .free_pages = now->free_pages,
+                                .surplus_pages = now->surplus_pages,
+                        };
+                }
 }
 
 static void add_reserved(Judge *judge, size_t k, const Promise *row, uint64_t pages,
@@ -199,11 +196,6 @@ static bool was_ready(const Judge *judge, const char *name) {
         return before && ledger_granted_pages(before) >= before->pages_wanted;
 }
 
-/* Compaction may still bring what fragmentation withholds; more memory does not come by working. */
-static bool may_still_come(const Judge *judge, ReasonKind kind) {
-        return judge->input->is_working && kind == REASON_FRAGMENTED;
-}
-
 static void judge_missing(const Judge *judge, StatusInstance *instance, uint64_t missing,
                           const IdSet *nodes) {
         Arena *arena = judge->arena;
@@ -231,14 +223,6 @@ static void judge_missing(const Judge *judge, StatusInstance *instance, uint64_t
                 instance->verdict = VERDICT_DEGRADED;
         else
                 instance->verdict = is_lost ? VERDICT_LOST : VERDICT_REFUSED;
-}
-
-/* Its pages may stand; without the fence that it insists on it does not start. */
-static void judge_fence(const PlanInstance *planned, StatusInstance *instance) {
-        if (planned->no_fence.kind == REASON_NONE || !verdict_lets_start(instance->verdict))
-                return;
-        instance->verdict = VERDICT_REFUSED;
-        instance->reason = planned->no_fence;
 }
 
 /* Then nobody can say that a page is missing: the counts do not belong together. */
@@ -312,7 +296,8 @@ static void judge_instance(Judge *judge, const PlanInstance *planned, const Lack
                 .reason = planned->reason,
                 .fingerprint = config->fingerprint,
         };
-        if (may_still_come(judge, planned->reason.kind)) {
+        /* Compaction may still bring what fragmentation withholds; more memory does not come by working. */
+        if (judge->input->is_working && planned->reason.kind == REASON_FRAGMENTED) {
                 instance->verdict = VERDICT_PENDING;
                 instance->reason.remedy = "wait; it is tried again until ReserveTimeout= is over";
         } else if (planned->reason.kind != REASON_NONE)
@@ -324,14 +309,12 @@ static void judge_instance(Judge *judge, const PlanInstance *planned, const Lack
                 judge_running(judge, planned, hold, instance);
         else if (!instance->is_running)
                 judge_lack(judge, planned, instance, lack);
-        judge_fence(planned, instance);
-}
-
-static int compare_planned(const void *a, const void *b) {
-        const PlanInstance *first = *(const PlanInstance *const *) a;
-        const PlanInstance *second = *(const PlanInstance *const *) b;
-
-        return plan_compare_priority(&first->demand->config, &second->demand->config);
+        /* Its pages may stand; without the hugetlb limit that it insists on it does not start. */
+        if (planned->no_hugetlb_limit.kind != REASON_NONE &&
+            verdict_lets_start(instance->verdict)) {
+                instance->verdict = VERDICT_REFUSED;
+                instance->reason = planned->no_hugetlb_limit;
+        }
 }
 
 static const PlanInstance **in_order(Arena *arena, const Plan *plan) {
@@ -339,7 +322,7 @@ static const PlanInstance **in_order(Arena *arena, const Plan *plan) {
 
         for (size_t i = 0; i < plan->n_instances; i++)
                 order[i] = &plan->instances[i];
-        qsort(order, plan->n_instances, sizeof(*order), compare_planned);
+        qsort(order, plan->n_instances, sizeof(*order), plan_compare_instances);
         return order;
 }
 
@@ -424,19 +407,18 @@ static void judge_instances(Judge *judge) {
 
 /* ---- problems ---- */
 
-static Severity problem_severity(const StatusInstance *instance) {
-        if (instance->reason.kind == REASON_RELEASED) /* as somebody wished */
-                return SEVERITY_NOTICE;
-        return instance->verdict == VERDICT_DEGRADED ? SEVERITY_WARNING : SEVERITY_ERROR;
-}
-
 static void add_instance_problem(Judge *judge, const StatusInstance *instance) {
+        Severity severity = instance->verdict == VERDICT_DEGRADED ? SEVERITY_WARNING
+                                                                  : SEVERITY_ERROR;
+
+        if (instance->reason.kind == REASON_RELEASED) /* as somebody asked */
+                severity = SEVERITY_NOTICE;
         /* An invalid file stands among the problems of the configuration already. */
         if (instance->verdict == VERDICT_READY || instance->verdict == VERDICT_PENDING ||
             instance->verdict == VERDICT_INVALID)
                 return;
         diags_add(&judge->status->problems,
-                  &(Diag){.severity = problem_severity(instance),
+                  &(Diag){.severity = severity,
                           .id = reason_id(instance->reason.kind),
                           .file = instance->file,
                           .text = arena_printf(judge->arena, "%s is %s: %s", instance->name,
@@ -465,12 +447,6 @@ static void add_surplus_problems(Judge *judge) {
         }
 }
 
-/* "node 1", "nodes 0-2" */
-static char *nodes_text(Arena *arena, const IdSet *nodes) {
-        return arena_printf(arena, "node%s %s", id_set_count(nodes) == 1 ? "" : "s",
-                            id_set_format(arena, nodes));
-}
-
 Diag status_exposure(Arena *arena, const Exposure *exposure) {
         const char *taker = exposure->taker ? exposure->taker
                                             : "processes of no unit that is known";
@@ -484,7 +460,7 @@ Diag status_exposure(Arena *arena, const Exposure *exposure) {
                         "taken by %s%s may take %s there",
                         format_count(arena, exposure->pages),
                         format_page_size(arena, exposure->page_size_bytes), exposure->unit,
-                        nodes_text(arena, &exposure->nodes),
+                        topology_format_nodes(arena, &exposure->nodes),
                         exposure->pages > exposure->taker_pages ? "others: " : "",
                         exposure->pages > exposure->taker_pages
                                 ? taker
@@ -493,7 +469,7 @@ Diag status_exposure(Arena *arena, const Exposure *exposure) {
                 .remedy = exposure->taker
                                   ? arena_printf(arena,
                                                  "restart %s, which then keeps to its own nodes; "
-                                                 "see PROMISES in hugeplan.d(5)",
+                                                 "see RESERVED PAGES in hugeplan.d(5)",
                                                  exposure->taker)
                                   : "see who uses huge pages in 'hugeplanctl status', and describe "
                                     "that program in /etc/hugeplan.d too",
@@ -533,16 +509,6 @@ static void add_left_problems(Judge *judge) {
                                         hold->instance)});
 }
 
-static void add_problems(Judge *judge) {
-        judge->status->problems = diags_in(judge->arena);
-        diags_add_all(&judge->status->problems, &judge->input->config->problems);
-        for (size_t i = 0; i < judge->status->n_instances; i++)
-                add_instance_problem(judge, &judge->status->instances[i]);
-        add_surplus_problems(judge);
-        add_exposure_problems(judge);
-        add_left_problems(judge);
-}
-
 Verdict status_worst_verdict(const Status *status) {
         Verdict worst = VERDICT_READY;
 
@@ -571,11 +537,17 @@ Status *status_judge(Arena *arena, const StatusInput *input) {
         for (size_t i = 0; i < status->n_pools; i++)
                 status->pools[i].foreign_pages =
                         sub_floored(status->pools[i].total_pages, status->pools[i].owned_pages);
-        add_problems(&judge);
+        status->problems = diags_in(arena);
+        diags_add_all(&status->problems, &input->config->problems);
+        for (size_t i = 0; i < status->n_instances; i++)
+                add_instance_problem(&judge, &status->instances[i]);
+        add_surplus_problems(&judge);
+        add_exposure_problems(&judge);
+        add_left_problems(&judge);
         status->verdict = status_worst_verdict(status);
-        if (input->efforts)
-                VEC_FOREACH(effort, input->efforts)
-                        *vec_push(arena, &status->efforts) = *effort;
+        if (input->attempts)
+                VEC_FOREACH(attempt, input->attempts)
+                        *vec_push(arena, &status->attempts) = *attempt;
         return status;
 }
 

@@ -7,9 +7,9 @@
  * the socket, written by --json and drawn as tables, from this one value. */
 
 #include "base/diag.h"
-#include "plan/effort.h"
+#include "escalation/attempt.h"
 #include "plan/plan.h"
-#include "status/holders.h"
+#include "status/page_users.h"
 
 typedef enum Verdict {
         VERDICT_READY,    /* all its pages are available to it now, or it runs with them */
@@ -84,8 +84,9 @@ typedef struct Status {
         VEC(StatusReserved) reserved;
         VEC(StatusHold) left; /* by units of instances that are described no longer */
         Diags problems;
-        Efforts efforts;        /* what was done for the pools last, in this order */
-        const Holders *holders; /* NULL: nobody has looked (the daemon, in its sandbox, does not) */
+        Attempts attempts; /* what was done for the pools last, in this order */
+        const PageUsers
+                *page_users; /* NULL: nobody has looked (the daemon, in its sandbox, does not) */
 } Status;
 
 typedef struct StatusInput {
@@ -98,7 +99,7 @@ typedef struct StatusInput {
         const char *phase;
         /* What is short may still come: its verdict is pending, not refused. */
         bool is_working;
-        const Efforts *efforts; /* NULL: none are known */
+        const Attempts *attempts; /* NULL: none are known */
 } StatusInput;
 
 /* PROBLEMS of the configuration are taken over, one for each instance in trouble is added. */

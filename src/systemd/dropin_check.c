@@ -2,23 +2,11 @@
 #include "systemd/dropin_check.h"
 
 #include "base/text.h"
-#include "host/host_plan_read.h"
 #include "host/host_sources.h"
 #include "model/names.h"
 #include "model/problem.h"
 
 #include <string.h>
-
-DropinInput dropin_input(const Root *root, Arena *arena, const Config *config, const char *ctl) {
-        const Accounts accounts = accounts_for_limits(root, arena, config);
-
-        return (DropinInput){
-                .config = config,
-                .ctl = ctl,
-                .systemd_version = systemd_version(root, config),
-                .has_group = account_find_group(arena, &accounts, NAME_HUGETLB_GROUP),
-        };
-}
 
 /* "postgresql@15-main.service" -> "postgresql@.service"; NULL for units that are no instance. */
 static char *template_of(Arena *arena, const char *unit) {

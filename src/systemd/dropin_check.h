@@ -8,9 +8,6 @@
 #include "units/dropin.h"
 #include "units/loaded_unit.h"
 
-/* What the drop-ins of CONFIG depend on besides it, as ROOT has it. */
-DropinInput dropin_input(const Root *root, Arena *arena, const Config *config, const char *ctl);
-
 /* Adds a warning for every unit of DROPINS whose generated file is missing or says something else.
  * An administrator's file of that name in /etc takes its place and is fine. Nothing is said where
  * systemd does not run. */

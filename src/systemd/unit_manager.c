@@ -3,8 +3,8 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "host/clock.h"
 #include "model/names.h"
+#include "runtime/clock.h"
 #include "systemd/unit_property.h"
 
 #include <stdlib.h>

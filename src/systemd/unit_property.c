@@ -30,10 +30,6 @@ static int read_texts(Arena *arena, sd_bus_message *message, SourceNames *ret) {
         return r < 0 ? r : sd_bus_message_exit_container(message);
 }
 
-static int read_load_state(UnitReading *reading, sd_bus_message *message) {
-        return read_text(reading->arena, message, &reading->unit->load_state);
-}
-
 static int read_outdated(UnitReading *reading, sd_bus_message *message) {
         int is_outdated = 0;
         int r = sd_bus_message_read_basic(message, 'b', &is_outdated);
@@ -42,28 +38,20 @@ static int read_outdated(UnitReading *reading, sd_bus_message *message) {
         return r;
 }
 
-static int read_dropins(UnitReading *reading, sd_bus_message *message) {
-        return read_texts(reading->arena, message, &reading->unit->dropins);
-}
-
-static int read_after(UnitReading *reading, sd_bus_message *message) {
-        return read_texts(reading->arena, message, &reading->unit->after);
-}
-
 /* One command: its path, its words, and how it went the last time. */
-static int read_command(UnitReading *reading, sd_bus_message *message, SourceNames *ret) {
-        Text line = text_in(reading->arena);
+static int read_command(Arena *arena, sd_bus_message *message, SourceNames *ret) {
+        Text line = text_in(arena);
         SourceNames words = {};
         const char *path;
         int r = sd_bus_message_enter_container(message, 'r', "sasbttttuii");
 
         if (r <= 0)
                 return r;
-        r = read_text(reading->arena, message, &path);
+        r = read_text(arena, message, &path);
         if (r == 0)
                 r = -EBADMSG;
         if (r >= 0)
-                r = read_texts(reading->arena, message, &words);
+                r = read_texts(arena, message, &words);
         if (r >= 0)
                 r = sd_bus_message_skip(message, "bttttuii");
         if (r >= 0)
@@ -73,25 +61,35 @@ static int read_command(UnitReading *reading, sd_bus_message *message, SourceNam
         text_add(&line, path); /* the first word is what the program sees as its name */
         for (size_t i = 1; i < words.n; i++)
                 text_printf(&line, " %s", words.items[i]);
-        *vec_push(reading->arena, ret) = text_string(&line);
+        *vec_push(arena, ret) = text_string(&line);
         return 1;
 }
 
-static int read_commands(UnitReading *reading, sd_bus_message *message, SourceNames *ret) {
+static int read_commands(Arena *arena, sd_bus_message *message, SourceNames *ret) {
         int r = sd_bus_message_enter_container(message, 'a', "(sasbttttuii)");
 
         while (r > 0)
-                r = read_command(reading, message, ret);
+                r = read_command(arena, message, ret);
         return r < 0 ? r : sd_bus_message_exit_container(message);
 }
 
-static int read_pre_starts(UnitReading *reading, sd_bus_message *message) {
-        return read_commands(reading, message, &reading->unit->pre_starts);
-}
-
-static int read_starts(UnitReading *reading, sd_bus_message *message) {
-        return read_commands(reading, message, &reading->unit->starts);
-}
+/* What is read into a member as it is. */
+#define MEMBER_READER(member, read)                                               \
+        static int read_##member(UnitReading *reading, sd_bus_message *message) { \
+                return read(reading->arena, message, &reading->unit->member);     \
+        }
+MEMBER_READER(load_state, read_text)
+MEMBER_READER(active_state, read_text)
+MEMBER_READER(sub_state, read_text)
+MEMBER_READER(control_group, read_text)
+MEMBER_READER(user, read_text)
+MEMBER_READER(group, read_text)
+MEMBER_READER(dropins, read_texts)
+MEMBER_READER(after, read_texts)
+MEMBER_READER(groups, read_texts)
+MEMBER_READER(pre_starts, read_commands)
+MEMBER_READER(starts, read_commands)
+#undef MEMBER_READER
 
 static int read_memory_lock(UnitReading *reading, sd_bus_message *message) {
         return sd_bus_message_read_basic(message, 't', &reading->unit->memory_lock_bytes);
@@ -130,24 +128,12 @@ static int read_nodes(UnitReading *reading, sd_bus_message *message) {
         return r;
 }
 
-static int read_active_state(UnitReading *reading, sd_bus_message *message) {
-        return read_text(reading->arena, message, &reading->unit->active_state);
-}
-
-static int read_sub_state(UnitReading *reading, sd_bus_message *message) {
-        return read_text(reading->arena, message, &reading->unit->sub_state);
-}
-
 static int read_control_pid(UnitReading *reading, sd_bus_message *message) {
         return sd_bus_message_read_basic(message, 'u', &reading->unit->control_pid);
 }
 
 static int read_main_pid(UnitReading *reading, sd_bus_message *message) {
         return sd_bus_message_read_basic(message, 'u', &reading->unit->main_pid);
-}
-
-static int read_control_group(UnitReading *reading, sd_bus_message *message) {
-        return read_text(reading->arena, message, &reading->unit->control_group);
 }
 
 static int read_run(UnitReading *reading, sd_bus_message *message) {
@@ -160,18 +146,6 @@ static int read_run(UnitReading *reading, sd_bus_message *message) {
                 text_printf(&text, "%02x", ((const uint8_t *) bytes)[i]);
         reading->unit->run = text_string(&text);
         return r;
-}
-
-static int read_user(UnitReading *reading, sd_bus_message *message) {
-        return read_text(reading->arena, message, &reading->unit->user);
-}
-
-static int read_group(UnitReading *reading, sd_bus_message *message) {
-        return read_text(reading->arena, message, &reading->unit->group);
-}
-
-static int read_groups(UnitReading *reading, sd_bus_message *message) {
-        return read_texts(reading->arena, message, &reading->unit->groups);
 }
 
 /* One by one: all of a unit's are hundreds, and for some of them systemd reads its control group. The

@@ -5,7 +5,7 @@
 #include "systemd/unit_stop.h"
 
 #include "base/text.h"
-#include "host/clock.h"
+#include "runtime/clock.h"
 #include "systemd/unit_manager.h"
 
 #include <stdlib.h>

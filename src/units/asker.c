@@ -6,12 +6,6 @@
 #include "model/names.h"
 #include "read/unit_file.h"
 
-static const char *usual_user(Arena *arena, const Engine *engine, const Accounts *accounts) {
-        return engine->default_user && account_find_user(arena, accounts, engine->default_user)
-                       ? engine->default_user
-                       : NULL;
-}
-
 /* Root, by any name or by its group; or nobody, for whom systemd makes somebody up who is nobody else's. */
 static bool is_not_owner(Arena *arena, const Accounts *accounts, const char *user) {
         const Account *account = account_find_user(arena, accounts, user);
@@ -27,8 +21,9 @@ const char *asker_user(Arena *arena, const InstanceConfig *instance, const Sourc
 
         if (!user && instance->unit)
                 user = unit_file_user(arena, sources, instance->unit);
-        if (!user)
-                user = usual_user(arena, instance->engine, accounts);
+        if (!user && instance->engine->default_user &&
+            account_find_user(arena, accounts, instance->engine->default_user))
+                user = instance->engine->default_user;
         return user && !name_check_account(user) && !is_not_owner(arena, accounts, user) ? user
                                                                                          : NULL;
 }

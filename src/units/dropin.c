@@ -3,11 +3,10 @@
 
 #include "base/size.h"
 #include "base/text.h"
-#include "demand/learned.h"
+#include "config/instance_limits.h"
 #include "demand/unit_policy.h"
 #include "model/name_check.h"
 #include "model/names.h"
-#include "plan/limits.h"
 #include "plan/thp_plan.h"
 
 #include <stdlib.h>
@@ -26,12 +25,6 @@ typedef struct Served {
         const InstanceConfig *const *instances;
         size_t n;
 } Served;
-
-/* As the unit's own user: in a unit whose environment is others' to set, nothing of ours runs as root. */
-static void add_gates(Text *text, const Served *served, const char *ctl) {
-        for (size_t i = 0; i < served->n; i++)
-                text_printf(text, "ExecStartPre=%s wait %s\n", ctl, served->instances[i]->name);
-}
 
 static void add_numa_policy(Text *text, const Served *served, const DropinInput *input) {
         const char *unit = served->instances[0]->unit;
@@ -58,7 +51,7 @@ static const char *memory_lock_of(const Served *served) {
         uint64_t bytes, most = 0;
 
         for (size_t i = 0; i < served->n; i++) {
-                const char *lock = limits_memory_lock(served->instances[i]);
+                const char *lock = instance_memory_lock(served->instances[i]);
 
                 if (!lock)
                         continue;
@@ -72,47 +65,27 @@ static const char *memory_lock_of(const Served *served) {
         return largest;
 }
 
-/* Finds out before each start what the instance needs, in our own unit. Whatever becomes of that, the gate
- * goes on with what was known before: never Requires=. */
-static void add_asks(Text *text, const Served *served) {
-        for (size_t i = 0; i < served->n; i++)
-                if (instance_is_learning(served->instances[i])) {
-                        const char *unit = arena_printf(text->arena, NAME_ASK_UNIT,
-                                                        served->instances[i]->name);
-
-                        text_printf(text, "Wants=%s\nAfter=%s\n", unit, unit);
-                }
-}
-
-/* The mount is then there before the database, or neither is: it would fill a disk instead. */
-static void add_mounts(Text *text, const Served *served) {
-        for (size_t i = 0; i < served->n; i++)
-                if (served->instances[i]->mount && !served->instances[i]->refusal)
-                        text_printf(text, "RequiresMountsFor=%s\n",
-                                    served->instances[i]->mount->path);
-}
-
 static void add_limits(Text *text, const Served *served, const DropinInput *input) {
         const char *lock = memory_lock_of(served);
         bool needs_group = false;
 
         for (size_t i = 0; i < served->n; i++)
-                needs_group = needs_group || limits_needs_group(served->instances[i]);
+                needs_group = needs_group || instance_needs_group(served->instances[i]);
         if (lock)
                 text_printf(text, "LimitMEMLOCK=%s\n", lock);
         if (needs_group && input->has_group)
                 text_add(text, "SupplementaryGroups=" NAME_HUGETLB_GROUP "\n");
 }
 
-/* Who gets more transparent huge pages than it wishes for is served by itself. */
+/* Who gets more transparent huge pages than it asks for is served by itself. */
 static void add_memory_thp(Text *text, const Served *served, const DropinInput *input) {
         ThpPolicy weakest = THP_ALWAYS;
 
         for (size_t i = 0; i < served->n; i++) {
-                ThpPolicy wish = thp_wish_of(served->instances[i]);
+                ThpPolicy preference = thp_preference_of(served->instances[i]);
 
-                if (!served->instances[i]->refusal && wish != THP_AUTO)
-                        weakest = MIN(weakest, wish);
+                if (!served->instances[i]->refusal && preference != THP_AUTO)
+                        weakest = MIN(weakest, preference);
         }
         if (input->systemd_version >= SYSTEMD_MEMORY_THP &&
             thp_is_served_by_unit(weakest, thp_resolve(input->config)))
@@ -131,10 +104,25 @@ static char *make_text(Arena *arena, const Served *served, const DropinInput *in
                 &text,
                 "\n# See hugeplan.d(5). A file of this name in /etc/systemd/system takes its place.\n\n"
                 "[Unit]\nWants=" NAME_UNIT "\nAfter=" NAME_UNIT "\n");
-        add_asks(&text, served);
-        add_mounts(&text, served);
+        /* Finds out before each start what the instance needs, in our own unit. Whatever becomes of that, the
+         * gate goes on with what was known before: never Requires=. */
+        for (size_t i = 0; i < served->n; i++)
+                if (instance_is_learning(served->instances[i])) {
+                        const char *unit =
+                                arena_printf(arena, NAME_ASK_UNIT, served->instances[i]->name);
+
+                        text_printf(&text, "Wants=%s\nAfter=%s\n", unit, unit);
+                }
+        /* The mount is then there before the database, or neither is: it would fill a disk instead. */
+        for (size_t i = 0; i < served->n; i++)
+                if (served->instances[i]->mount && !served->instances[i]->refusal)
+                        text_printf(&text, "RequiresMountsFor=%s\n",
+                                    served->instances[i]->mount->path);
         text_add(&text, "\n[Service]\n");
-        add_gates(&text, served, input->ctl);
+        /* As the unit's own user: in a unit whose environment is others' to set, nothing of ours runs as root. */
+        for (size_t i = 0; i < served->n; i++)
+                text_printf(&text, "ExecStartPre=%s wait %s\n", input->ctl,
+                            served->instances[i]->name);
         add_limits(&text, served, input);
         add_numa_policy(&text, served, input);
         add_memory_thp(&text, served, input);

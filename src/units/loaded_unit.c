@@ -2,20 +2,14 @@
 #include "units/loaded_unit.h"
 
 #include "base/text.h"
+#include "config/instance_limits.h"
 #include "model/names.h"
 #include "model/problem.h"
-#include "plan/limits.h"
 #include "units/unit_match.h"
 
 #include <string.h>
 
 static const char reload_remedy[] = "run 'systemctl daemon-reload'";
-
-static const char *base_name(const char *path) {
-        const char *slash = strrchr(path, '/');
-
-        return slash ? slash + 1 : path;
-}
 
 static bool has_name(const SourceNames *names, const char *name) {
         VEC_FOREACH(each, names)
@@ -32,7 +26,7 @@ static bool is_gate(Arena *arena, const char *command_line, const char *instance
         const char *word;
 
         while ((word = text_next_word(arena, &command_line, " \t'\"();&|"))) {
-                if (text_equals(base_name(word + strspn(word, "-+!@:")), "hugeplanctl"))
+                if (text_equals(text_base_name(word + strspn(word, "-+!@:")), "hugeplanctl"))
                         wanted = VERB;
                 else if (wanted == VERB && text_equals(word, "wait"))
                         wanted = NAME;
@@ -52,14 +46,6 @@ static bool has_gate(const LoadedUnit *unit, const InstanceConfig *instance) {
         return false;
 }
 
-bool loaded_unit_has_gates(const Config *config, const LoadedUnit *unit) {
-        for (size_t i = 0; i < config->n_instances; i++)
-                if (text_equals(config->instances[i].unit, unit->name) &&
-                    !has_gate(unit, &config->instances[i]))
-                        return false;
-        return true;
-}
-
 /* "a, b": those whose gate is missing; NULL: none. */
 static const char *names_without_gate(Arena *arena, const Config *config, const LoadedUnit *unit) {
         Text names = text_in(arena);
@@ -71,55 +57,16 @@ static const char *names_without_gate(Arena *arena, const Config *config, const 
         return names.string;
 }
 
-static bool is_told(const Diags *problems, const char *dropin) {
-        VEC_FOREACH(problem, &problems->list)
-                if (text_equals(problem->id, problem_id(PROBLEM_DROPIN_MISSING)) &&
-                    text_equals(problem->file, dropin))
-                        return true;
-        return false;
-}
+bool loaded_unit_has_gates(const Config *config, const LoadedUnit *unit) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
 
-/* One of our drop-in's name, which is not ours: it takes its place. */
-static const char *find_override(const LoadedUnit *unit) {
-        VEC_FOREACH(path, &unit->dropins)
-                if (text_equals(base_name(*path), NAME_DROPIN))
-                        return *path;
-        return unit->override;
-}
-
-static void add_masked(Arena *arena, const char *path, const char *what, Diags *problems) {
-        diags_add(problems,
-                  &(Diag){.severity = SEVERITY_NOTICE,
-                          .id = problem_id(PROBLEM_GATE_MASKED),
-                          .file = text_printable(arena, path),
-                          .text = arena_printf(
-                                  arena, "%s: this file takes the gate's place, as it may", what)});
-}
-
-/* Those that are read after ours: one of them must have taken the gate away. */
-static SourceNames later_dropins(Arena *arena, const LoadedUnit *unit, const char *dropin) {
-        SourceNames later = {};
-        bool is_later = false;
-
-        VEC_FOREACH(path, &unit->dropins) {
-                if (is_later)
-                        *vec_push(arena, &later) = *path;
-                is_later = is_later || text_equals(*path, dropin);
-        }
-        return later;
-}
-
-static const char *join(Arena *arena, const SourceNames *names) {
-        Text text = text_in(arena);
-
-        VEC_FOREACH(name, names)
-                text_add_item(&text, text_printable(arena, *name));
-        return text_string(&text);
+        return !names_without_gate(arena, config, unit);
 }
 
 static void add_missing(Arena *arena, const LoadedUnit *unit, const char *dropin, const char *what,
                         Diags *problems) {
-        const SourceNames later = later_dropins(arena, unit, dropin);
+        Text later = text_in(arena);
+        bool is_later = false, is_reset = false;
         Diag diag = {
                 .severity = SEVERITY_WARNING,
                 .id = problem_id(PROBLEM_GATE_MISSING),
@@ -128,7 +75,16 @@ static void add_missing(Arena *arena, const LoadedUnit *unit, const char *dropin
                 .remedy = reload_remedy,
         };
 
-        if (unit->reset && has_name(&later, unit->reset->file)) {
+        /* Of those that are read after ours one must have taken the gate away. */
+        VEC_FOREACH(path, &unit->dropins) {
+                if (is_later) {
+                        text_add_item(&later, text_printable(arena, *path));
+                        is_reset = is_reset ||
+                                   (unit->reset && text_equals(unit->reset->file, *path));
+                }
+                is_later = is_later || text_equals(*path, dropin);
+        }
+        if (is_reset) {
                 diag.file = text_printable(arena, unit->reset->file);
                 diag.line = unit->reset->line;
                 diag.key = "ExecStartPre";
@@ -136,9 +92,9 @@ static void add_missing(Arena *arena, const LoadedUnit *unit, const char *dropin
                 diag.remedy =
                         "write the gate again below it (hugeplan.d(5), THE GATE), or take the "
                         "line out; then run 'systemctl daemon-reload'";
-        } else if (later.n > 0) {
+        } else if (later.length > 0) {
                 diag.text = arena_printf(arena, "%s: its gate is read, but not in effect after %s",
-                                         what, join(arena, &later));
+                                         what, text_string(&later));
                 diag.remedy = arena_printf(
                         arena, "see what 'systemctl cat %s' says of ExecStartPre=", unit->name);
         }
@@ -151,16 +107,31 @@ void loaded_unit_judge_gates(const Config *config, const LoadedUnit *unit, Diags
         const char *dropin =
                 arena_printf(arena, PATH_GENERATOR_DIR "/%s.d/" NAME_DROPIN, unit->name);
 
-        if (!names || is_told(problems, dropin))
+        VEC_FOREACH(problem, &problems->list)
+                if (text_equals(problem->id, problem_id(PROBLEM_DROPIN_MISSING)) &&
+                    text_equals(problem->file, dropin))
+                        return;
+        if (!names)
                 return;
         const char *what = arena_printf(arena, "%s starts without asking for the pages of %s",
                                         unit->name, names);
-        const char *override = has_name(&unit->dropins, dropin) ? NULL : find_override(unit);
+        const char *override = NULL;
 
-        if (override)
-                add_masked(arena, override, what, problems);
-        else
+        /* One of our drop-in's name, which is not ours: it takes its place. */
+        VEC_FOREACH(path, &unit->dropins)
+                if (!override && text_equals(text_base_name(*path), NAME_DROPIN))
+                        override = *path;
+        override = override ? override : unit->override;
+        if (!override || has_name(&unit->dropins, dropin))
                 add_missing(arena, unit, dropin, what, problems);
+        else
+                diags_add(problems,
+                          &(Diag){.severity = SEVERITY_NOTICE,
+                                  .id = problem_id(PROBLEM_GATE_MASKED),
+                                  .file = text_printable(arena, override),
+                                  .text = arena_printf(
+                                          arena, "%s: this file takes the gate's place, as it may",
+                                          what)});
 }
 
 /* ---- from files ---- */
@@ -229,11 +200,6 @@ static void add_setting(const Need *need, const char *key, const char *text, con
                                     .remedy = remedy});
 }
 
-static char *pages_text(Arena *arena, uint64_t pages, const PlanInstance *planned) {
-        return arena_printf(arena, "%s pages of %s", format_count(arena, pages),
-                            format_page_size(arena, planned->page_size_bytes));
-}
-
 static void judge_nodes(const Need *need, Diags *problems) {
         const PlanInstance *planned = need->planned;
         uint64_t pages = 0;
@@ -251,7 +217,8 @@ static void judge_nodes(const Need *need, Diags *problems) {
                     arena_printf(need->arena,
                                  "%s is loaded with NUMAPolicy=bind to node %s, and %s of %s are "
                                  "elsewhere: it cannot use them",
-                                 need->unit->name, nodes, pages_text(need->arena, pages, planned),
+                                 need->unit->name, nodes,
+                                 format_page_count(need->arena, pages, planned->page_size_bytes),
                                  need->instance->name),
                     arena_printf(need->arena,
                                  "write Nodes=%s here, or NUMAMask= with all nodes of the instance "
@@ -279,10 +246,6 @@ static bool is_in_group(const Need *need, const Account *group) {
         return account_has_member(need->arena, group, unit->user);
 }
 
-static bool is_root(const char *user) {
-        return !*user || text_equals(user, "root") || text_equals(user, "0");
-}
-
 /* On older kernels a memlock limit as large as the segment would do. */
 static void judge_right(const Need *need, Diags *problems) {
         const LoadedUnit *unit = need->unit;
@@ -291,8 +254,10 @@ static void judge_right(const Need *need, Diags *problems) {
         bool is_by_limit = topology_kernel_lacks(need->input->topology, KERNEL_SHM_BY_GROUP);
         uint64_t bytes = mul_saturated(need->planned->pages_wanted, need->planned->page_size_bytes);
 
-        if (!limits_needs_group(need->instance) || unit->may_lock || is_root(unit->user) ||
-            !group || is_in_group(need, group) || (is_by_limit && unit->memory_lock_bytes >= bytes))
+        if (!instance_needs_group(need->instance) || unit->may_lock || !group)
+                return;
+        if (!*unit->user || text_equals(unit->user, "root") || text_equals(unit->user, "0") ||
+            is_in_group(need, group) || (is_by_limit && unit->memory_lock_bytes >= bytes))
                 return;
         const char *lacks = is_by_limit ? arena_printf(need->arena,
                                                        "with LimitMEMLOCK=%" PRIu64
@@ -305,7 +270,8 @@ static void judge_right(const Need *need, Diags *problems) {
                 arena_printf(need->arena,
                              "%s is loaded %s: the kernel refuses %s its System V segment of %s",
                              unit->name, lacks, need->instance->name,
-                             pages_text(need->arena, need->planned->pages_wanted, need->planned)),
+                             format_page_count(need->arena, need->planned->pages_wanted,
+                                               need->planned->page_size_bytes)),
                 arena_printf(need->arena,
                              "systemctl edit %s: [Service] SupplementaryGroups=" NAME_HUGETLB_GROUP,
                              unit->name),
@@ -331,29 +297,7 @@ static void judge_order(const Need *need, Diags *problems) {
                     problems);
 }
 
-static void judge_instance(Need *need, Diags *problems) {
-        need->planned = plan_find(need->input->plan, need->instance->name);
-        judge_order(need, problems);
-        if (need->instance->refusal || !need->planned)
-                return;
-        judge_nodes(need, problems);
-        judge_right(need, problems);
-}
-
 /* ---- units ---- */
-
-static const char *not_found_remedy(Arena *arena, const Config *config, const Sources *sources,
-                                    const InstanceConfig *instance) {
-        const char *nearest = sources ? unit_match_nearest(arena, config, sources, instance) : NULL;
-
-        return nearest ? arena_printf(
-                                 arena,
-                                 "did you mean %s? Correct the line, or install the unit; then "
-                                 "run 'systemctl daemon-reload'",
-                                 nearest)
-                       : "name the unit that there is, or install it; then run 'systemctl "
-                         "daemon-reload'";
-}
 
 static Diag not_loaded(Arena *arena, const Config *config, const Sources *sources,
                        const LoadedUnit *unit, const InstanceConfig *instance) {
@@ -363,7 +307,17 @@ static Diag not_loaded(Arena *arena, const Config *config, const Sources *source
                 diag.text = arena_printf(arena,
                                          "systemd knows no %s: nobody waits for the pages of %s",
                                          unit->name, instance->name);
-                diag.remedy = not_found_remedy(arena, config, sources, instance);
+                const char *nearest = sources ? unit_match_nearest(arena, config, sources, instance)
+                                              : NULL;
+
+                diag.remedy =
+                        nearest ? arena_printf(
+                                          arena,
+                                          "did you mean %s? Correct the line, or install the unit; "
+                                          "then run 'systemctl daemon-reload'",
+                                          nearest)
+                                : "name the unit that there is, or install it; then run 'systemctl "
+                                  "daemon-reload'";
         } else if (text_equals(unit->load_state, "masked")) {
                 diag.severity = SEVERITY_NOTICE;
                 diag.text = arena_printf(
@@ -402,53 +356,45 @@ void loaded_unit_judge_state(const Config *config, const Sources *sources, const
         }
 }
 
-static void judge_outdated(const LoadedUnit *unit, Diags *problems) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
+static void judge_needs(Arena *arena, const LoadedUnitInput *input, const LoadedUnit *unit,
+                        Diags *problems) {
+        for (size_t i = 0; i < input->config->n_instances; i++) {
+                Need need = {arena, input, unit, &input->config->instances[i], NULL};
 
-        diags_add(
-                problems,
-                &(Diag){.severity = SEVERITY_WARNING,
-                        .id = problem_id(PROBLEM_UNIT_CHANGED),
-                        .text = arena_printf(
-                                arena,
-                                "the files of %s were changed, and systemd goes by what it had read",
-                                unit->name),
-                        .remedy = reload_remedy});
-}
-
-static void judge_needs(const LoadedUnitInput *input, const LoadedUnit *unit, Diags *problems) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-
-        for (size_t i = 0; i < input->config->n_instances; i++)
-                if (text_equals(input->config->instances[i].unit, unit->name))
-                        judge_instance(&(Need){.arena = arena,
-                                               .input = input,
-                                               .unit = unit,
-                                               .instance = &input->config->instances[i]},
-                                       problems);
-}
-
-static void judge_match(const LoadedUnitInput *input, const LoadedUnits *units, Diags *problems) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-
-        if (input->sources)
-                unit_match_judge(arena,
-                                 &(UnitMatchInput){.config = input->config,
-                                                   .plan = input->plan,
-                                                   .sources = input->sources},
-                                 units, problems);
+                if (!text_equals(need.instance->unit, unit->name))
+                        continue;
+                need.planned = plan_find(input->plan, need.instance->name);
+                judge_order(&need, problems);
+                if (need.instance->refusal || !need.planned)
+                        continue;
+                judge_nodes(&need, problems);
+                judge_right(&need, problems);
+        }
 }
 
 void loaded_units_judge(const LoadedUnitInput *input, const LoadedUnits *units, Diags *problems) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const UnitMatchInput match = {
+                .config = input->config, .plan = input->plan, .sources = input->sources};
+
         VEC_FOREACH(unit, units) {
                 if (!text_equals(unit->load_state, "loaded")) {
                         loaded_unit_judge_state(input->config, input->sources, unit, problems);
                         continue;
                 }
                 if (unit->is_outdated)
-                        judge_outdated(unit, problems);
+                        diags_add(
+                                problems,
+                                &(Diag){.severity = SEVERITY_WARNING,
+                                        .id = problem_id(PROBLEM_UNIT_CHANGED),
+                                        .text = arena_printf(
+                                                arena,
+                                                "the files of %s were changed, and systemd goes by what it had read",
+                                                unit->name),
+                                        .remedy = reload_remedy});
                 loaded_unit_judge_gates(input->config, unit, problems);
-                judge_needs(input, unit, problems);
+                judge_needs(arena, input, unit, problems);
         }
-        judge_match(input, units, problems);
+        if (input->sources)
+                unit_match_judge(arena, &match, units, problems);
 }

@@ -25,15 +25,6 @@ bool memory_limits_count_huge_pages(Arena *arena, const Sources *sources) {
         return false;
 }
 
-/* "max" is none. */
-static bool read_bytes(Arena *arena, const Sources *sources, const char *path, uint64_t *ret) {
-        SourceText text = source_read_kernel(sources, arena, path);
-        SourceLines lines = source_lines(&text);
-        char *line = text.text ? source_line(arena, &lines) : NULL;
-
-        return line && parse_u64(text_strip(arena, line), ret) == 0;
-}
-
 MemoryLimits memory_limits_read(Arena *arena, const Sources *sources, const char *hierarchy,
                                 const char *group) {
         static const struct {
@@ -51,7 +42,12 @@ MemoryLimits memory_limits_read(Arena *arena, const Sources *sources, const char
                                 .key = files[i].key,
                         };
 
-                        if (read_bytes(arena, sources, limit.file, &limit.bytes))
+                        SourceText text = source_read_kernel(sources, arena, limit.file);
+                        SourceLines lines = source_lines(&text);
+                        char *line = text.text ? source_line(arena, &lines) : NULL;
+
+                        /* "max" is none. */
+                        if (line && parse_u64(text_strip(arena, line), &limit.bytes) == 0)
                                 *vec_push(arena, &limits) = limit;
                 }
         return limits;

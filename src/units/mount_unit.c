@@ -26,22 +26,16 @@ uint64_t mount_page_size(const InstanceConfig *instance, const Topology *topolog
 
 /* ---- the owner ---- */
 
-static const char *owner_user(const InstanceConfig *instance) {
-        if (instance->mount->user)
-                return instance->mount->user;
-        return instance->user ? instance->user : instance->engine->default_user;
-}
-
-/* NULL: the user's own. */
-static const char *owner_group(const InstanceConfig *instance) {
-        return instance->mount->user ? instance->mount->group : instance->group;
-}
-
 /* False where one of them does not exist; *ret_missing is its kind, and *ret_name its name. A mere
  * number needs a group beside it. */
 static bool find_owner(Arena *arena, const InstanceConfig *instance, const Accounts *accounts,
                        HugeMount *mount, const char **ret_missing, const char **ret_name) {
-        const char *user_name = owner_user(instance), *group_name = owner_group(instance);
+        bool is_named = instance->mount->user;
+        const char *user_name = is_named         ? instance->mount->user
+                                : instance->user ? instance->user
+                                                 : instance->engine->default_user;
+        /* NULL: the user's own. */
+        const char *group_name = is_named ? instance->mount->group : instance->group;
         const Account *user = account_find_user(arena, accounts, user_name);
         const Account *group = group_name ? account_find_group(arena, accounts, group_name) : NULL;
 
@@ -96,14 +90,6 @@ void mount_check_owners(Arena *arena, Config *config, const Accounts *accounts) 
 
 /* ---- the unit ---- */
 
-/* The reservation's, where the configuration says it; what is learned may be more tomorrow. */
-static uint64_t default_size(const InstanceConfig *instance, const DemandInstance *demand,
-                             uint64_t page_size_bytes) {
-        if (instance->memory_kind == MEMORY_AUTO || demand->n_options == 0)
-                return 0;
-        return mul_saturated(demand->options[0].pages, page_size_bytes);
-}
-
 static uint64_t whole_pages(uint64_t bytes, uint64_t page_size_bytes) {
         return mul_saturated(div_round_up(bytes, page_size_bytes), page_size_bytes);
 }
@@ -135,38 +121,37 @@ static char *make_text(Arena *arena, const MountUnit *unit) {
                 path, huge_mount_format(arena, &unit->wanted));
 }
 
-static bool make_unit(Arena *arena, const MountUnitInput *input, const DemandInstance *demand,
-                      MountUnit *ret) {
-        const InstanceConfig *instance = demand->config;
-        const MountConfig *mount = instance->mount;
-        uint64_t page_size = mount_page_size(instance, input->topology);
-        const char *missing, *name;
-        MountUnit unit = {.instance = instance, .wanted = {.page_size_bytes = page_size}};
-
-        if (page_size == 0 ||
-            !find_owner(arena, instance, input->accounts, &unit.wanted, &missing, &name))
-                return false;
-        unit.name = mount_unit_name(arena, mount->path);
-        unit.wanted.mode = mount->mode;
-        unit.wanted.size_bytes = mount->size_bytes > 0 ? whole_pages(mount->size_bytes, page_size)
-                                                       : default_size(instance, demand, page_size);
-        unit.wanted.min_size_bytes = whole_pages(mount->min_size_bytes, page_size);
-        unit.text = make_text(arena, &unit);
-        *ret = unit;
-        return true;
+/* As it is written, or what is reserved, where the configuration itself says it. */
+static uint64_t size_of(const InstanceConfig *instance, uint64_t page_size_bytes) {
+        if (instance->mount->size_bytes > 0)
+                return whole_pages(instance->mount->size_bytes, page_size_bytes);
+        if (instance->pages.n > 0)
+                return mul_saturated(page_counts_find(&instance->pages, page_size_bytes),
+                                     page_size_bytes);
+        if (instance->engine->memory_setting) /* other memory is added to it by a formula */
+                return 0;
+        return whole_pages(instance_memory_bytes(instance), page_size_bytes);
 }
 
 MountUnits mount_units_make(Arena *arena, const MountUnitInput *input) {
-        const Demand *demand = demand_compute(arena, input->config, input->topology, NULL);
         MountUnits units = {};
-        MountUnit unit;
+        const char *missing, *name;
 
-        for (size_t i = 0; i < demand->n_instances; i++) {
-                const InstanceConfig *instance = demand->instances[i].config;
+        for (size_t i = 0; i < input->config->n_instances; i++) {
+                const InstanceConfig *instance = &input->config->instances[i];
+                uint64_t page_size = mount_page_size(instance, input->topology);
+                MountUnit unit = {.instance = instance, .wanted = {.page_size_bytes = page_size}};
 
-                if (instance->mount && !instance->refusal &&
-                    make_unit(arena, input, &demand->instances[i], &unit))
-                        *vec_push(arena, &units) = unit;
+                if (!instance->mount || instance->refusal || page_size == 0 ||
+                    !find_owner(arena, instance, input->accounts, &unit.wanted, &missing, &name))
+                        continue;
+                unit.name = mount_unit_name(arena, instance->mount->path);
+                unit.wanted.mode = instance->mount->mode;
+                unit.wanted.size_bytes = size_of(instance, page_size);
+                unit.wanted.min_size_bytes =
+                        whole_pages(instance->mount->min_size_bytes, page_size);
+                unit.text = make_text(arena, &unit);
+                *vec_push(arena, &units) = unit;
         }
         return units;
 }

@@ -9,8 +9,9 @@
  * mount. Not before local-fs.target, as mounts usually are: one short instance must not hold up the
  * boot. */
 
+#include "config/config.h"
 #include "config/mount_config.h"
-#include "demand/demand.h"
+#include "model/topology.h"
 #include "read/accounts.h"
 #include "read/mount_table.h"
 

@@ -5,17 +5,11 @@
 #include "base/text.h"
 #include "demand/figures.h"
 #include "model/problem.h"
-#include "read/culprit.h"
 
+#include <fnmatch.h>
 #include <string.h>
 
 /* ---- programs ---- */
-
-static const char *base_name(const char *path) {
-        const char *slash = strrchr(path, '/');
-
-        return slash ? slash + 1 : path;
-}
 
 /* Whether NAME fits one of PATTERNS, and none of those behind "!". */
 static bool is_among(const char *name, const char *patterns) {
@@ -26,7 +20,7 @@ static bool is_among(const char *name, const char *patterns) {
         while ((pattern = text_next_word(arena, &patterns, " "))) {
                 bool is_negated = *pattern == '!';
 
-                if (!culprit_path_matches(pattern + is_negated, name))
+                if (fnmatch(pattern + is_negated, name, FNM_PATHNAME) != 0)
                         continue;
                 if (is_negated)
                         return false;
@@ -55,14 +49,6 @@ static bool is_distributed(const char *program) {
         return !strchr(program, '/');
 }
 
-static bool is_of_another(const Engine *engine, const char *name) {
-        for (size_t i = 0; i < n_engines; i++)
-                if (engines[i] != engine && engines[i]->programs &&
-                    is_among(name, engines[i]->programs))
-                        return true;
-        return false;
-}
-
 typedef enum Match { MATCH_ENGINE, MATCH_ANOTHER, MATCH_UNKNOWN } Match;
 
 /* Scripts on the command line are looked through as well. */
@@ -71,15 +57,20 @@ static Match match_command(Arena *arena, const Engine *engine, const char *comma
         const char *rest = command_line + strspn(command_line, " -@:+!|"), *program = NULL, *word;
 
         while ((word = text_next_word(arena, &rest, " \t'\"();&|$`<>={}"))) {
-                if (is_among(base_name(word), engine->programs))
+                if (is_among(text_base_name(word), engine->programs))
                         return MATCH_ENGINE;
                 program = program ? program : word;
         }
-        if (!program || is_among(base_name(program), wrappers))
+        if (!program || is_among(text_base_name(program), wrappers))
                 return MATCH_UNKNOWN;
         *ret_program = program;
-        return is_among(base_name(program), nothing) || is_of_another(engine, base_name(program)) ||
-                               (engine->is_started_by_name && is_distributed(program))
+        const char *name = text_base_name(program);
+        bool is_of_another = is_among(name, nothing);
+
+        for (size_t i = 0; i < n_engines; i++)
+                is_of_another = is_of_another || (engines[i] != engine && engines[i]->programs &&
+                                                  is_among(name, engines[i]->programs));
+        return is_of_another || (engine->is_started_by_name && is_distributed(program))
                        ? MATCH_ANOTHER
                        : MATCH_UNKNOWN;
 }
@@ -108,18 +99,12 @@ static Match match_unit(Arena *arena, const Engine *engine, const SourceNames *c
 
 enum { SLIP_MAX = 3 }; /* letters */
 
-static bool is_named(const Config *config, const char *unit) {
-        for (size_t i = 0; i < config->n_instances; i++)
-                if (text_equals(config->instances[i].unit, unit))
-                        return true;
-        return false;
-}
-
 /* Whether UNIT starts a server of ENGINE that exists. */
 static bool is_server(Arena *arena, const Sources *sources, const Engine *engine,
                       const char *unit) {
         const UnitFile *file = unit_file_read(arena, sources, unit);
         UnitAssignments starts = unit_file_list(arena, file, "Service", "ExecStart");
+        const EngineReader *reader = engine_reader(engine);
         const EngineTarget target = {.unit = unit};
         SourceNames lines = {};
         const char *program;
@@ -129,15 +114,15 @@ static bool is_server(Arena *arena, const Sources *sources, const Engine *engine
         if (!engine->programs)
                 return file->fragment_path && !file->is_masked;
         return !file->is_masked && match_unit(arena, engine, &lines, &program) == MATCH_ENGINE &&
-               (!engine->find_absent || !engine->find_absent(arena, &target, sources, false));
+               (!reader->find_absent || !reader->find_absent(arena, &target, sources, false));
 }
 
 static SourceNames list_candidates(Arena *arena, const Sources *sources, const Engine *engine) {
         const char *patterns = engine->units ? engine->units : "*.service", *pattern;
         SourceNames names = {};
 
-        if (engine->add_units)
-                engine->add_units(arena, sources, &names);
+        if (engine_reader(engine)->add_units)
+                engine_reader(engine)->add_units(arena, sources, &names);
         while ((pattern = text_next_word(arena, &patterns, " "))) {
                 SourceNames found = unit_file_names(arena, sources, pattern);
 
@@ -156,11 +141,15 @@ const char *unit_match_nearest(Arena *arena, const Config *config, const Sources
 
         VEC_FOREACH(name, &names) {
                 size_t distance = text_distance(instance->unit, *name);
+                bool is_named = false;
+
+                for (size_t i = 0; i < config->n_instances; i++)
+                        is_named = is_named || text_equals(config->instances[i].unit, *name);
 
                 /* Made of names of directories and groups, which may hold anything. */
                 if (!text_equals(text_printable(arena, *name), *name))
                         continue;
-                if (distance >= least || is_named(config, *name) ||
+                if (distance >= least || is_named ||
                     !is_server(arena, sources, instance->engine, *name))
                         continue;
                 nearest = *name;
@@ -190,26 +179,19 @@ static void add_problem(const Matcher *matcher, const InstanceConfig *instance, 
                                              .remedy = remedy});
 }
 
-/* What UNIT starts instead; NULL: nothing is wrong with it, or not known. */
-static const char *find_fault(const Matcher *matcher, const InstanceConfig *instance,
-                              const LoadedUnit *unit) {
-        const Engine *engine = instance->engine;
-        const EngineTarget target = figures_target(instance);
-        const char *program = NULL;
-
-        if (match_unit(matcher->arena, engine, &unit->starts, &program) == MATCH_ANOTHER)
-                return arena_printf(matcher->arena, "%s starts %s, which is no %s", unit->name,
-                                    program, engine->title);
-        return engine->find_absent
-                       ? engine->find_absent(matcher->arena, &target, matcher->input->sources,
-                                             matcher->input->has_disks)
-                       : NULL;
-}
-
 static void judge_instance(const Matcher *matcher, const InstanceConfig *instance,
                            const LoadedUnit *unit) {
-        const char *fault = find_fault(matcher, instance, unit);
+        const Engine *engine = instance->engine;
+        const EngineReader *reader = engine_reader(engine);
+        const EngineTarget target = figures_target(instance);
+        const char *program = NULL, *fault = NULL;
 
+        if (match_unit(matcher->arena, engine, &unit->starts, &program) == MATCH_ANOTHER)
+                fault = arena_printf(matcher->arena, "%s starts %s, which is no %s", unit->name,
+                                     program, engine->title);
+        else if (reader->find_absent)
+                fault = reader->find_absent(matcher->arena, &target, matcher->input->sources,
+                                            matcher->input->has_disks);
         if (!fault)
                 return;
         const char *nearest = unit_match_nearest(matcher->arena, matcher->input->config,
@@ -245,42 +227,29 @@ static bool is_told_apart(const UnitMatchInput *input, const InstanceConfig *fir
                (one && two && one->page_size_bytes != two->page_size_bytes);
 }
 
-static const char *pages_text(Arena *arena, const Plan *plan, const InstanceConfig *instance) {
+static const char *pages_of(Arena *arena, const Plan *plan, const InstanceConfig *instance) {
         const PlanInstance *planned = plan_find(plan, instance->name);
 
         return planned && planned->page_size_bytes > 0
-                       ? arena_printf(arena, "%s page%s of %s",
-                                      format_count(arena, planned->pages_wanted),
-                                      planned->pages_wanted == 1 ? "" : "s",
-                                      format_page_size(arena, planned->page_size_bytes))
+                       ? format_page_count(arena, planned->pages_wanted, planned->page_size_bytes)
                        : "its pages";
-}
-
-static const InstanceConfig *find_sharing(const Config *config, const InstanceConfig *instance) {
-        for (const InstanceConfig *other = config->instances; other < instance; other++)
-                if (!other->refusal && other->engine->reserves &&
-                    text_equals(other->unit, instance->unit))
-                        return other;
-        return NULL;
-}
-
-static bool is_silenced(const Config *config) {
-        VEC_FOREACH(silenced, &config->host.silenced)
-                if (text_equals(silenced->id, problem_id(PROBLEM_UNIT_SHARED)))
-                        return true;
-        return false;
 }
 
 static void judge_sharing(const Matcher *matcher, const InstanceConfig *instance) {
         const UnitMatchInput *input = matcher->input;
-        const InstanceConfig *first = find_sharing(input->config, instance);
+        const InstanceConfig *first = input->config->instances;
         Arena *arena = matcher->arena;
 
-        if (!first)
+        while (first < instance && (first->refusal || !first->engine->reserves ||
+                                    !text_equals(first->unit, instance->unit)))
+                first++;
+        if (first == instance)
                 return;
-        bool is_meant = is_told_apart(input, first, instance);
+        bool is_meant = is_told_apart(input, first, instance), is_quiet = is_meant;
 
-        if (!input->is_asked && (is_meant || is_silenced(input->config)))
+        VEC_FOREACH(silenced, &input->config->host.silenced)
+                is_quiet = is_quiet || text_equals(silenced->id, problem_id(PROBLEM_UNIT_SHARED));
+        if (is_quiet && !input->is_asked)
                 return;
         add_problem(matcher, instance, is_meant ? SEVERITY_NOTICE : SEVERITY_WARNING,
                     PROBLEM_UNIT_SHARED,
@@ -288,8 +257,8 @@ static void judge_sharing(const Matcher *matcher, const InstanceConfig *instance
                                  "%s names %s, and so does %s (%s): %s and %s are reserved, and "
                                  "both have to be there before it starts",
                                  instance->name, instance->unit, first->name, first->file,
-                                 pages_text(arena, input->plan, instance),
-                                 pages_text(arena, input->plan, first)),
+                                 pages_of(arena, input->plan, instance),
+                                 pages_of(arena, input->plan, first)),
                     is_meant ? NULL
                              : "take one of the files away; if both are meant, say so by "
                                "SilenceRules=unit-shared");
@@ -297,25 +266,19 @@ static void judge_sharing(const Matcher *matcher, const InstanceConfig *instance
 
 /* ---- all ---- */
 
-static const LoadedUnit *find_unit(const LoadedUnits *units, const char *name) {
-        VEC_FOREACH(unit, units)
-                if (text_equals(unit->name, name))
-                        return unit;
-        return NULL;
-}
-
 void unit_match_judge(Arena *arena, const UnitMatchInput *input, const LoadedUnits *units,
                       Diags *problems) {
         const Matcher matcher = {arena, input, problems};
 
         for (size_t i = 0; i < input->config->n_instances; i++) {
                 const InstanceConfig *instance = &input->config->instances[i];
-                const LoadedUnit *unit = instance->unit ? find_unit(units, instance->unit) : NULL;
 
                 if (instance->refusal || !instance->unit || !instance->engine->reserves)
                         continue;
-                if (unit && text_equals(unit->load_state, "loaded"))
-                        judge_instance(&matcher, instance, unit);
+                VEC_FOREACH(unit, units)
+                        if (text_equals(unit->name, instance->unit) &&
+                            text_equals(unit->load_state, "loaded"))
+                                judge_instance(&matcher, instance, unit);
                 judge_sharing(&matcher, instance);
         }
 }

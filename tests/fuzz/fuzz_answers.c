@@ -210,8 +210,8 @@ static void read_size(Arena *arena, const char *output) {
 
         for (size_t i = 0; i < ARRAY_LEN(page_sizes); i++) {
                 Sizing sizing = {};
-                const char *wrong =
-                        engine->answer(arena, &gathered, output, page_sizes[i], &sizing);
+                const char *wrong = engine_reader(engine)->answer(arena, &gathered, output,
+                                                                  page_sizes[i], &sizing);
 
                 require_printable(wrong);
                 require(wrong || (sizing.is_exact && sizing.page_size_bytes == page_sizes[i]));
@@ -222,9 +222,9 @@ static void read_versions(Arena *arena, const char *output) {
         for (size_t i = 0; i < n_engines; i++) {
                 const char *version = NULL, *wrong;
 
-                if (!engines[i]->answer_version)
+                if (!engine_reader(engines[i])->answer_version)
                         continue;
-                wrong = engines[i]->answer_version(arena, output, &version);
+                wrong = engine_reader(engines[i])->answer_version(arena, output, &version);
                 require(!wrong != !version);
                 require_printable(wrong);
                 require_printable(version);

@@ -49,10 +49,10 @@ static void find(Arena *arena, const Sources *sources, const EngineTarget *targe
         const Engine *jvm = engine_find("jvm");
         Sizing sizing;
 
-        if (jvm->gather(arena, target, sources, &gathered))
+        if (engine_reader(jvm)->gather(arena, target, sources, &gathered))
                 return;
         check_settings(&gathered.settings);
-        if (!jvm->size(arena, &gathered.settings, 2 << 20, &sizing))
+        if (!engine_size(jvm, arena, &gathered.settings, 2 << 20, &sizing))
                 require(sizing.pages > 0 && !sizing.is_exact);
 }
 

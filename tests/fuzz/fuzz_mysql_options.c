@@ -8,13 +8,13 @@
 
 #include "base/size.h"
 #include "base/text.h"
-#include "engines/engine.h"
+#include "engines/reader.h"
 #include "fuzz/fuzz.h"
 #include "support/sources.h"
 
 static void check_size(Arena *arena, const Engine *engine, const Gathered *gathered) {
         Sizing sizing;
-        const char *wrong = engine->size(arena, &gathered->settings, 2 * MIB, &sizing);
+        const char *wrong = engine_size(engine, arena, &gathered->settings, 2 * MIB, &sizing);
 
         if (wrong)
                 require(*wrong);
@@ -36,7 +36,7 @@ static void check(Arena *arena, const char *name, const EngineTarget *target,
                   const Sources *sources) {
         const Engine *engine = engine_find(name);
         Gathered gathered = {.problems = diags_in(arena)};
-        const char *wrong = engine->gather(arena, target, sources, &gathered);
+        const char *wrong = engine_reader(engine)->gather(arena, target, sources, &gathered);
 
         if (wrong)
                 require(*wrong);

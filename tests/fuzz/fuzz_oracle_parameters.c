@@ -8,8 +8,8 @@
  * Whatever they hold: it ends, and values are bounded and valid UTF-8. */
 
 #include "base/text.h"
-#include "engines/engine.h"
 #include "engines/oracle/oracle_parameters.h"
+#include "engines/reader.h"
 #include "fuzz/fuzz.h"
 #include "support/sources.h"
 #include "support/spfile.h"
@@ -56,11 +56,11 @@ static void find(Arena *arena, const Sources *sources, const EngineTarget *targe
         const Engine *oracle = engine_find("oracle");
         Sizing sizing;
 
-        if (oracle->gather(arena, target, sources, &gathered))
+        if (engine_reader(oracle)->gather(arena, target, sources, &gathered))
                 return;
         VEC_FOREACH(setting, &gathered.settings)
                 require(setting->name && setting->value && setting->origin);
-        if (!oracle->size(arena, &gathered.settings, 2 << 20, &sizing))
+        if (!engine_size(oracle, arena, &gathered.settings, 2 << 20, &sizing))
                 require(sizing.pages > 0 && !sizing.is_exact);
 }
 

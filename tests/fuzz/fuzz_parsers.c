@@ -55,7 +55,7 @@ static void check_set(Arena *arena, const char *string) {
         unsigned n = 0;
 
         ID_SET_FOREACH(id, &set)
-        n += id_set_has(&set, id);
+                n += id_set_has(&set, id);
         require(n == id_set_count(&set));
 }
 

@@ -8,7 +8,7 @@
 
 #include "base/size.h"
 #include "base/text.h"
-#include "engines/engine.h"
+#include "engines/reader.h"
 #include "fuzz/fuzz.h"
 #include "support/sources.h"
 
@@ -28,18 +28,20 @@ static void check_size(Arena *arena, const Engine *engine, const Gathered *gathe
                        uint64_t page_size_bytes) {
         Sizing sizing;
         Question question;
-        const char *wrong = engine->size(arena, &gathered->settings, page_size_bytes, &sizing);
+        const char *wrong =
+                engine_size(engine, arena, &gathered->settings, page_size_bytes, &sizing);
 
         if (wrong)
                 require_short(wrong, 64 << 10);
         else
                 require(sizing.pages > 0 && sizing.bytes / page_size_bytes <= sizing.pages);
-        if (!engine->ask(arena, gathered, page_size_bytes, &question))
+        if (!engine_reader(engine)->ask(arena, gathered, page_size_bytes, &question))
                 return;
         require(question.program.n > 0 && question.arguments.n > 6);
         VEC_FOREACH(word, &question.arguments)
                 require_short(*word, 8192);
-        wrong = engine->answer(arena, gathered, "1000000000\n", page_size_bytes, &sizing);
+        wrong = engine_reader(engine)->answer(arena, gathered, "1000000000\n", page_size_bytes,
+                                              &sizing);
         if (wrong)
                 require_short(wrong, 4096);
 }
@@ -47,7 +49,7 @@ static void check_size(Arena *arena, const Engine *engine, const Gathered *gathe
 static void check_target(Arena *arena, const Sources *sources, EngineTarget target) {
         const Engine *engine = engine_find("postgresql");
         Gathered gathered = {.problems = diags_in(arena)};
-        const char *wrong = engine->gather(arena, &target, sources, &gathered);
+        const char *wrong = engine_reader(engine)->gather(arena, &target, sources, &gathered);
 
         VEC_FOREACH(problem, &gathered.problems.list)
                 require_short(diag_format(arena, problem), 64 << 10);

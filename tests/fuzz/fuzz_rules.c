@@ -84,7 +84,7 @@ static Figures make_figures(Arena *arena, const Config *config, const Topology *
         Figures figures = {};
 
         for (size_t i = 0; i < config->n_instances; i++)
-                if (config->instances[i].engine->gather)
+                if (config->instances[i].engine->has_auto)
                         figures_add(arena, &config->instances[i], topology, &here.gatherer,
                                     &figures);
         return figures;
@@ -130,16 +130,18 @@ static const Overlay *make_after(Arena *arena, const Sources *sources, const Con
         return after;
 }
 
-static const Culprits *make_culprits(Arena *arena, const Sources *sources,
-                                     const Topology *topology) {
-        Culprits *culprits = culprits_new(arena, topology);
+static const SettingSources *make_setting_sources(Arena *arena, const Sources *sources,
+                                                  const Topology *topology) {
+        SettingSources *setting_sources = setting_sources_new(arena, topology);
         SourceText text = source_read(sources, arena, "/sysctl");
 
         if (text.text)
-                culprits_add_file(culprits, &(CulpritFile){CULPRIT_SYSCTL, "/etc/sysctl.d/99.conf",
-                                                           text.text, text.size});
-        culprits_finish(culprits);
-        return culprits;
+                setting_sources_add_file(setting_sources,
+                                         &(SettingSourceFile){SETTING_SOURCE_SYSCTL,
+                                                              "/etc/sysctl.d/99.conf", text.text,
+                                                              text.size});
+        setting_sources_finish(setting_sources);
+        return setting_sources;
 }
 
 static void judge_units(Arena *arena, const Sources *sources, const Config *config,
@@ -176,7 +178,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         Accounts accounts = accounts_read(arena, sources);
         const Overlay *after = make_after(arena, sources, config, plan, topology, &accounts);
         HostFacts *facts = host_facts_read(arena, &after->sources, config, topology, &figures);
-        const Culprits *culprits = make_culprits(arena, sources, topology);
+        const SettingSources *setting_sources = make_setting_sources(arena, sources, topology);
         SourceText alert = source_read(sources, arena, "/alert");
 
         if (alert.text)
@@ -187,7 +189,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                                          .topology = topology,
                                          .facts = facts,
                                          .accounts = &accounts,
-                                         .culprits = culprits},
+                                         .setting_sources = setting_sources},
                         &problems);
         const RuleInput input = {
                 .config = config,
@@ -196,8 +198,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                 .thp = &thp,
                 .figures = &figures,
                 .facts = facts,
-                .holders = &(Holders){.is_complete = true},
-                .culprits = culprits,
+                .page_users = &(PageUsers){.is_complete = true},
+                .setting_sources = setting_sources,
                 .boot_line = kernel_line_read(arena, "hugepages=9000", NULL, topology),
                 .problems = &problems,
         };

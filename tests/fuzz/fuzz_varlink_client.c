@@ -13,7 +13,7 @@
 #include "ipc/varlink_client.h"
 #include "render/render_status.h"
 #include "render/status_json.h"
-#include "status/holders.h"
+#include "status/page_users.h"
 
 #include <stdio.h>
 #include <sys/socket.h>
@@ -82,14 +82,14 @@ static void check_status(Arena *arena, const json_t *reply) {
 static void check_parts(Arena *arena, const json_t *reply) {
         const Diags problems = problems_from_json(arena, json_object_get(reply, "problems"));
         StatusInstance instance;
-        Holder holder;
+        PageUser page_user;
 
         VEC_FOREACH(problem, &problems.list)
                 require_printable(diag_format(arena, problem));
         if (status_instance_from_json(arena, json_object_get(reply, "instance"), &instance) == 0)
                 require_printable(render_verdict(arena, &instance));
-        if (holder_from_json(arena, json_object_get(reply, "holder"), &holder) == 0)
-                require_printable(holder_format(arena, &holder));
+        if (page_user_from_json(arena, json_object_get(reply, "page_user"), &page_user) == 0)
+                require_printable(page_user_format(arena, &page_user));
 }
 
 /* Frees both. */

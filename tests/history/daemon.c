@@ -28,7 +28,7 @@ static void check_write(History *history, const ApplyOperation *operation, const
                         uint64_t *found = &history->found[i][node];
 
                         /* What is split was free, and becomes pages of another size. */
-                        if (operation->move.action == LADDER_DEMOTE && is < was)
+                        if (operation->move.action == ESCALATION_DEMOTE && is < was)
                                 *found = *found > was - is ? *found - (was - is) : 0;
                         if (is < MIN(was, *found))
                                 break_off(history, "below found",
@@ -422,7 +422,7 @@ bool daemon_gate(History *history, Unit *unit, const char *instance) {
 
                         daemon_kill(history);
                         gate = fresh;
-                        /* A fence of its daemon before stays with this start, and that may have gone by
+                        /* A hugetlb limit of its daemon before stays with this start, and that may have gone by
                          * files that are others now. */
                         if (was_edited)
                                 return false;

@@ -37,7 +37,7 @@ def undescribed(directory: pathlib.Path) -> list[str]:
         if not default or specified.get(name) != default[1]:
             problems.append(f"meta/argument_specs.yml: {name} has another default, or none")
     problems += [f"defaults/main.yml: {name} is missing" for name in specified.keys() - set(names)]
-    return problems if len(names) > 5 else ["the pattern for variables must be mended"]
+    return problems if len(names) > 5 else ["the pattern for variables must be fixed"]
 
 
 def lint(linter: str, directory: pathlib.Path) -> subprocess.CompletedProcess[str]:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Every configuration key, verb, option and rule stands in its man page, and no rule stands there that
-the code does not have; verbs, options and engines stand in the completions, too.
+the code does not have; verbs and options stand in the completions, too.
 Skips (77) as long as a page is not written.
 
 usage: check_docs.py SOURCE-DIR
@@ -14,8 +14,9 @@ import re
 import sys
 
 KEY_ROW = re.compile(r'\{\s*SECTION_(HOST|INSTANCE),\s*"(\w+)",\s*\w+,\s*(?:"([^"]*)"|NULL)')
-# Verbs without a help text are for our own units.
-VERB_ROW = re.compile(r'^\s*\{"([a-z-]+)",(?![^{}]*\bNULL\},)\s*"', re.MULTILINE)
+VERB_ROW = re.compile(r'^\s*\{"([a-z-]+)",\s*"', re.MULTILINE)
+# Those without a help text are for our own units: nobody has them completed.
+SHOWN_VERB_ROW = re.compile(r'^\s*\{"([a-z-]+)",(?![^{}]*\bNULL\},)\s*"', re.MULTILINE)
 RULE_ROW = re.compile(r'\[RULE_\w+\] = \{\s*"([a-z0-9-]+)",\s*SEVERITY_(\w+),\s*(true|false)')
 RULE_ENTRY = re.compile(r"^([a-z0-9-]+) \(((?:error|warning|notice)(?:, hurts)?)\)$", re.MULTILINE)
 LONG_OPTION = re.compile(r'\{"([a-z-]+)",\s*(?:no|required|optional)_argument')
@@ -33,14 +34,14 @@ def keys(root: pathlib.Path) -> list[tuple[str, str, str | None]]:
             for section, name, default in KEY_ROW.findall(table(text, "config_keys[] = {"))]
 
 
-def verbs(root: pathlib.Path) -> list[str]:
+def verbs(root: pathlib.Path, row: re.Pattern[str]) -> list[str]:
     text = (root / "src/ctl/verbs.c").read_text(encoding="utf-8")
-    return VERB_ROW.findall(table(text, "const Verb verbs[] = {"))
+    return row.findall(table(text, "const Verb verbs[] = {"))
 
 
 def engines(root: pathlib.Path) -> list[str]:
-    text = (root / "src/engines/engine.c").read_text(encoding="utf-8")
-    return re.findall(r"&engine_(\w+)", table(text, "const Engine *const engines[] = {"))
+    return [name for path in sorted((root / "src/engines").glob("*/*_traits.c"))
+            for name in re.findall(r'\.name = "(\w+)"', path.read_text(encoding="utf-8"))]
 
 
 def options(path: pathlib.Path) -> list[str]:
@@ -55,16 +56,24 @@ def plain(page: str) -> str:
 def missing_keys(root: pathlib.Path, page: str) -> list[str]:
     rows = keys(root)
     if len(rows) < 20:
-        return [f"only {len(rows)} keys were found in config_keys.c; the pattern must be mended"]
+        return [f"only {len(rows)} keys were found in config_keys.c; the pattern must be fixed"]
     return [f"hugeplan.d(5): {name}= of [{section.title()}] is not documented"
             for section, name, _ in rows if not re.search(rf"\b{name}=", page)]
 
 
 def missing_words(page_name: str, page: str, what: str, words: list[str]) -> list[str]:
     if not words:
-        return [f"no {what} were found in the sources; the pattern must be mended"]
+        return [f"no {what} were found in the sources; the pattern must be fixed"]
     return [f"{page_name}: the {what[:-1]} '{word}' is not documented" for word in words
             if not re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", page)]
+
+
+def missing_verbs(page: str, words: list[str]) -> list[str]:
+    """An entry begins a line; a word of the text does not do."""
+    if len(words) < 10:
+        return [f"only {len(words)} verbs were found in verbs.c; the pattern must be fixed"]
+    return [f"hugeplanctl(1): the verb '{word}' has no entry" for word in words
+            if not re.search(rf"^{re.escape(word)}(?= |,|$)", page, re.MULTILINE)]
 
 
 def rules(root: pathlib.Path) -> dict[str, str]:
@@ -77,14 +86,15 @@ def rules(root: pathlib.Path) -> dict[str, str]:
 def wrong_rules(root: pathlib.Path, page: str) -> list[str]:
     rows, there = rules(root), dict(RULE_ENTRY.findall(page))
     families = "".join(path.read_text(encoding="utf-8")
-                       for path in sorted((root / "src/check").glob("rules_*.c")))
+                       for path in sorted([*(root / "src/check").glob("rules_*.c"),
+                                           *(root / "src/engines").glob("*/*_rules.c")]))
     problems = [f"hugeplan-rules(7): {name} has no entry '{name} ({what})'"
                 for name, what in rows.items() if there.get(name) != what]
     problems += [f"hugeplan-rules(7): there is no rule {name}" for name in there.keys() - rows]
-    problems += [f"{name}: {families.count(f'{{{name},')} rows in src/check/rules_*.c, not one"
+    problems += [f"{name}: {families.count(f'{{{name},')} rows in the families of rules, not one"
                  for name in (f"RULE_{rule.upper().replace('-', '_')}" for rule in rows)
                  if families.count(f"{{{name},") != 1]
-    return problems if len(rows) > 40 else ["the pattern for rules must be mended"]
+    return problems if len(rows) > 40 else ["the pattern for rules must be fixed"]
 
 
 def main() -> int:
@@ -96,15 +106,15 @@ def main() -> int:
     problems: list[str] = []
     if page := there.get("hugeplan.d.5.scd"):
         problems += missing_keys(root, page)
+        problems += missing_words("hugeplan.d(5)", page, "engines", engines(root))
     if page := there.get("hugeplanctl.1.scd"):
-        problems += missing_words("hugeplanctl(1)", page, "verbs", verbs(root))
+        problems += missing_verbs(page, verbs(root, VERB_ROW))
         problems += missing_words("hugeplanctl(1)", page, "options",
                                   [f"--{option}"
                                    for option in options(root / "src/ctl/hugeplanctl.c")])
     for path in sorted((root / "contrib/completion").glob("*hugeplanctl")):
         text, name = path.read_text(encoding="utf-8"), f"contrib/completion/{path.name}"
-        problems += missing_words(name, text, "verbs", verbs(root))
-        problems += missing_words(name, text, "engines", engines(root))
+        problems += missing_words(name, text, "verbs", verbs(root, SHOWN_VERB_ROW))
         problems += missing_words(name, text, "options",
                                   [f"--{option}"
                                    for option in options(root / "src/ctl/hugeplanctl.c")])

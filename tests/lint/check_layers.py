@@ -1,29 +1,34 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The order of the rooms: none includes what stands behind it, every include names its room, and paths
-of the kernel stand in one place.
+"""The order of the rooms: none includes what stands behind it, every include names its room, no file
+includes itself by way of others, and paths of the kernel stand in one place. And their size: a folder that
+has become too full, or a file that has become too long, wants to be two.
 
 usage: check_layers.py SRC-DIR
 """
 
 from __future__ import annotations
 
+import collections
 import pathlib
 import re
 import sys
 import tempfile
 
 # Each room may include itself and the rooms before it.
-PURE = ("base", "model", "read", "engines", "config", "demand", "promise", "plan", "status",
-        "units", "check", "render")
+PURE = ("base", "model", "read", "engines", "config", "demand", "promise", "escalation", "plan",
+        "status", "units", "check", "render")
 # Effects: what each of these may include besides itself.
 EFFECTS = {
+    "runtime": {"base"},
     "host": set(PURE) - {"check", "render"},
-    "apply": {"base", "model", "read", "engines", "config", "demand", "promise", "plan", "host"},
-    "inspect": set(PURE) - {"render"} | {"host"},
-    "keeper": set(PURE) - {"check", "render"} | {"host", "apply"},
-    "systemd": set(PURE) - {"check", "render"} | {"host"},
-    "ipc": {"base", "model"},
+    "state": {"base", "model", "promise", "plan", "host"},
+    "apply": {"base", "model", "read", "engines", "config", "demand", "promise", "escalation", "plan", "runtime",
+              "host"},
+    "inspect": set(PURE) - {"render"} | {"runtime", "host"},
+    "keeper": set(PURE) - {"check", "render"} | {"runtime", "host", "state", "apply"},
+    "systemd": set(PURE) - {"check", "render"} | {"runtime", "host"},
+    "ipc": {"base", "model", "runtime"},
 }
 PROGRAMS = ("daemon", "ctl", "generator")
 MAY_INCLUDE = {
@@ -31,7 +36,12 @@ MAY_INCLUDE = {
     **{room: others | {room} for room, others in EFFECTS.items()},
     **{room: {*PURE, *EFFECTS, room} for room in PROGRAMS},
 }
+# Of what is known of a product, the rules are of this room.
+PART_ROOMS = {"rules": "check"}
+FILES_MAX = 25  # .c and .h, in one folder
+LINES_MAX = 600
 NAMES = "model/names.h"
+GENERATED = {"engines/engine_rows.h"}  # in the build directory
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 # /proc/self/fd/N is no file of the host but a way to name a descriptor.
 KERNEL_PATH = re.compile(r'"/(sys|proc)/(?!self/fd/)')
@@ -45,7 +55,7 @@ def check_include(source: pathlib.Path, room: str, included: str, root: pathlib.
         return f'"{included}" does not name its room; write it from src/, as "plan/plan.h"'
     if included.split("/")[0] not in MAY_INCLUDE[room]:
         return f'{room}/ must not include "{included}"'
-    if not (root / included).is_file():
+    if included not in GENERATED and not (root / included).is_file():
         return f'"{included}" is not there'
     if source.suffix == ".c" and included.endswith(".c"):
         return f'"{included}" is no header'
@@ -54,7 +64,7 @@ def check_include(source: pathlib.Path, room: str, included: str, root: pathlib.
 
 def check_file(source: pathlib.Path, root: pathlib.Path) -> list[str]:
     name = source.relative_to(root)
-    room = name.parts[0]
+    room = PART_ROOMS.get(name.stem.rpartition("_")[2], name.parts[0]) if name.parts[0] == "engines" else name.parts[0]
     text = source.read_text(encoding="utf-8")
     problems = []
     if room not in MAY_INCLUDE:
@@ -75,9 +85,46 @@ def check_file(source: pathlib.Path, root: pathlib.Path) -> list[str]:
     return problems
 
 
+def check_sizes(sources: list[pathlib.Path], root: pathlib.Path) -> list[str]:
+    problems = []
+    for folder, n in sorted(collections.Counter(source.parent for source in sources).items()):
+        if n > FILES_MAX:
+            problems.append(f"{folder.relative_to(root)}/: {n} files; more than {FILES_MAX} want to be two folders")
+    for source in sources:
+        name = source.relative_to(root).as_posix()
+        n = source.read_text(encoding="utf-8").count("\n")
+        if n > LINES_MAX:
+            problems.append(f"{name}: {n} lines; more than {LINES_MAX} want to be two files")
+    return problems
+
+
+def includes_of(source: pathlib.Path) -> list[str]:
+    matches = (INCLUDE.match(line) for line in source.read_text(encoding="utf-8").splitlines())
+    return [match[1] for match in matches if match]
+
+
+def check_circles(sources: list[pathlib.Path], root: pathlib.Path) -> list[str]:
+    graph = {source.relative_to(root).as_posix(): includes_of(source) for source in sources}
+    done: set[str] = set()
+    problems = []
+
+    def follow(name: str, way: tuple[str, ...]) -> None:
+        if name in way:
+            problems.append(f"{' -> '.join([*way[way.index(name):], name])}: a circle of includes")
+        elif name not in done:
+            for included in graph.get(name, []):
+                follow(included, (*way, name))
+            done.add(name)
+
+    for name in graph:
+        follow(name, ())
+    return problems
+
+
 def check(root: pathlib.Path) -> list[str]:
     sources = sorted([*root.rglob("*.c"), *root.rglob("*.h")])
     problems = [problem for source in sources for problem in check_file(source, root)]
+    problems += check_sizes(sources, root) + check_circles(sources, root)
     return problems if sources else [f"{root}: no sources"]
 
 
@@ -96,9 +143,18 @@ def self_test() -> None:
         ("daemon/a.c", spdx + '#include "plan/c.h"\n#include "host/h.h"\n'): False,
         ("host/a.c", spdx + 'const char *p = "/sys/kernel";\n'): True,
         ("tools/a.c", spdx + "int x;\n"): True,
+        ("engines/x/x_rules.c", spdx + '#include "plan/c.h"\n'): False,
+        ("engines/x/x_reader.c", spdx + '#include "plan/c.h"\n'): True,
         ("plan/a.c", "int x;\n"): True,
         ("plan/a.h", spdx + "int x;\n"): True,
         ("plan/a.c", spdx + '#include "plan/none.h"\n'): True,
+        ("plan/a/b.c", spdx + '#include "plan/c.h"\n'): False,
+        ("plan/a/b.c", spdx + '#include "status/s.h"\n'): True,
+        ("plan/a.c", spdx + "\n" * (LINES_MAX - 1)): False,
+        ("plan/a.c", spdx + "\n" * LINES_MAX): True,
+        ("plan/e.h", spdx + '#pragma once\n#include "plan/c.h"\n'): False,
+        ("plan/d.h", spdx + '#pragma once\n#include "plan/c.h"\n'): True,
+        ("plan/e.h", spdx + '#pragma once\n#include "plan/e.h"\n'): True,
     }
     for (name, text), is_bad in cases.items():
         with tempfile.TemporaryDirectory() as directory:
@@ -106,10 +162,22 @@ def self_test() -> None:
             for header in ("base/b.h", "plan/c.h", "status/s.h", "host/h.h", "daemon/t.h"):
                 (root / header).parent.mkdir(exist_ok=True)
                 (root / header).write_text(spdx + "#pragma once\n")
-            (root / name).parent.mkdir(exist_ok=True)
+            (root / "plan/c.h").write_text(spdx + '#pragma once\n#include "plan/d.h"\n')
+            (root / "plan/d.h").write_text(spdx + "#pragma once\n")
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).write_text(text)
             if bool(check(root)) != is_bad:
                 sys.exit(f"self-test: {check(root)} for {name}:\n{text}")
+    for n in (FILES_MAX, FILES_MAX + 1):
+        with tempfile.TemporaryDirectory() as directory:
+            root = pathlib.Path(directory)
+            for folder in ("base", "base/more"):
+                (root / folder).mkdir()
+            (root / "base/more/a.c").write_text(spdx)
+            for i in range(n):
+                (root / "base" / f"{i}.c").write_text(spdx)
+            if bool(check(root)) != (n > FILES_MAX):
+                sys.exit(f"self-test: {check(root)} for a folder of {n} files")
 
 
 def main() -> int:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Ids of problems come from the tables only (src/model/reason.c, src/model/problem.c), every one of
 them stands in hugeplanctl(1), and journalctl takes the catalogue. That each has its paragraph in the
-catalogue is tested by unit/test_messages.c.
+catalogue is tested by unit/status/test_messages.c.
 
 usage: check_messages.py SOURCE-DIR
 """
@@ -38,7 +38,7 @@ def undocumented(root: pathlib.Path) -> list[str]:
     words = set(re.findall(r"\*([a-z-]+)\*", page[page.index("# REASONS"):page.index("# OUTPUT")]))
     rows = ids(root)
     if len(rows) < LEAST:
-        return [f"only {len(rows)} ids were found; the pattern must be mended"]
+        return [f"only {len(rows)} ids were found; the pattern must be fixed"]
     return [f"hugeplanctl(1): '{each}' stands neither under REASONS nor under PROBLEMS"
             for each in rows if each not in words]
 

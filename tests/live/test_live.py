@@ -146,7 +146,7 @@ def host_as_it_was() -> Iterator[None]:
             CONFIG.mkdir()
 
 
-class Holder:
+class PageUser:
     """A process that is none of ours: maps huge pages and touches them."""
 
     def __init__(self, pages: int) -> None:
@@ -270,19 +270,19 @@ def test_refuses_more_than_there_is(live: Live) -> None:
 
 def test_never_shrinks_what_is_held(live: Live) -> None:
     set_pool(20)
-    holder = Holder(10)
+    page_user = PageUser(10)
     try:
         live.config("20-a.conf", "[Instance]\nPages=40\nPageSize=2M\n")
         daemon = live.start()
         check(persistent() == 50,
-              f"found pages count towards the plan, others' do not: {persistent()}")
-        other = Holder(25)  # 35 of 50 are in use now
+              f"existing pages count towards the plan, others' do not: {persistent()}")
+        other = PageUser(25)  # 35 of 50 are in use now
         try:
             live.config("20-a.conf", None)
             check(live.ctl("reload").returncode == 0, "it can be reloaded")
             check(persistent() == 35, f"what is in use stays: {persistent()}")
             check(count("surplus_hugepages") == 0, "and is not turned into surplus pages")
-            check(holder.is_alive() and other.is_alive(), "nobody was killed")
+            check(page_user.is_alive() and other.is_alive(), "nobody was killed")
         finally:
             other.end()
         wait_until("the release", lambda: count("free_hugepages") == 25)
@@ -290,7 +290,7 @@ def test_never_shrinks_what_is_held(live: Live) -> None:
         check(persistent() == 20, f"what was found stays: {persistent()}")
         live.stop(daemon)
     finally:
-        holder.end()
+        page_user.end()
 
 
 def test_killed_or_stopped_while_it_writes(live: Live) -> None:
@@ -497,18 +497,18 @@ def maps_in(group: pathlib.Path, pages: int) -> bool:
     return done.returncode == 0
 
 
-def test_fence(live: Live) -> None:
-    """Pages of a neighbour lie free, and a fenced unit cannot take them."""
+def test_hugetlb_limit(live: Live) -> None:
+    """Pages of a neighbour lie free, and a limited unit cannot take them."""
     hierarchy = hugetlb_hierarchy()
     if not hierarchy:
-        print("     test_fence: no hugetlb controller in a unified hierarchy; nothing to test")
+        print("     test_hugetlb_limit: no hugetlb controller in a unified hierarchy; nothing to test")
         return
     live.config("20-a.conf", "[Instance]\nPages=10\nPageSize=2M\nUnit=a.service\n")
     live.config("30-b.conf", "[Instance]\nPages=30\nPageSize=2M\nUnit=b.service\n")
     daemon = live.start()
     check(persistent() == 40, f"{persistent()} pages are there")
     with unit_group(hierarchy, "a.service") as group:
-        check(maps_in(group, 40), "without a fence it may have all")
+        check(maps_in(group, 40), "without a hugetlb limit it may have all")
         done = run_in(group, str(live.hugeplanctl), "wait", "a")
         check(done.returncode == 0, done.stdout + done.stderr)
         check((group / "hugetlb.2MB.rsvd.max").read_text().strip() == str(10 * PAGE), "10 pages")

@@ -31,7 +31,7 @@ from test_live import (
     RUNTIME,
     SKIP,
     Failure,
-    Holder,
+    PageUser,
     check,
     chosen,
     host_as_it_was,
@@ -195,16 +195,16 @@ def test_pages_in_use(demonstration: Demonstration, draw: random.Random, n_runs:
     run = Run(demonstration.script)
     run.read_until("== The gate", BUILD_SEC)
     with run.frozen():
-        holder = Holder(10)
+        page_user = PageUser(10)
         run.press_ctrl_c()
     try:
         code = run.finish()
         check(code == 130 and "but 10 pages are in use by others" in run.output, run.output)
         check("as before" not in run.output, run.output)
         check(sum(int(path.read_text()) for path in surplus) == 10, "which is so")
-        check(holder.is_alive(), "and they have not been taken away")
+        check(page_user.is_alive(), "and they have not been taken away")
     finally:
-        holder.end()
+        page_user.end()
     check_as_before(demonstration.script, before, "pages in use", run.output)
 
 

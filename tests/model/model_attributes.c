@@ -26,7 +26,7 @@ static int parse_sysfs(const char *text, uint64_t *ret) {
         return parse_u64(arena_strndup(arena, text, length), ret);
 }
 
-/* proc_get_long(): blanks around, decimal, hexadecimal or octal; what follows the first number is left
+/* proc_get_long(): whitespace around, decimal, hexadecimal or octal; what follows the first number is left
  * over. */
 static int parse_sysctl(const char *text, uint64_t *ret, const char **ret_rest) {
         Number number;

@@ -580,9 +580,9 @@ int root_list(const Root *root, Arena *arena, const char *path, Names *ret) {
 /* ---- changing ---- */
 
 /* "always [madvise] never": another of its words is chosen. */
-static int choose(Root *root, Entry *entry, const char *wish) {
+static int choose(Root *root, Entry *entry, const char *preference) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        const char *rest = entry->text, *chosen = text_strip(arena, wish);
+        const char *rest = entry->text, *chosen = text_strip(arena, preference);
         Text text = text_in(arena);
         bool is_known = false;
         char *word;

@@ -147,13 +147,13 @@ static bool has_failed(const Line *line, unsigned process, unsigned mapping) {
 static int do_run(Line *line) {
         Script *script = line->script;
         const char *group = option(line, "group"), *text = option(line, "policy");
-        KernelPolicy wish = text ? policy(line, text) : (KernelPolicy){};
+        KernelPolicy preference = text ? policy(line, text) : (KernelPolicy){};
         unsigned cpu_node = (unsigned) number_option(line, "cpu", 0), process;
 
         process = ADD(line, &script->processes, word_at(line, 1), SCRIPT_PROCESSES_MAX);
         if (line->mistake)
                 return -EINVAL;
-        return script->backend->run(script->context, process, cpu_node, group, &wish);
+        return script->backend->run(script->context, process, cpu_node, group, &preference);
 }
 
 static int do_fork(Line *line) {
@@ -179,11 +179,11 @@ static int do_exit(Line *line) {
 
 static int do_policy(Line *line) {
         unsigned process = process_of(line, word_at(line, 1), NULL);
-        KernelPolicy wish = policy(line, word_at(line, 2));
+        KernelPolicy preference = policy(line, word_at(line, 2));
 
         if (line->mistake)
                 return -EINVAL;
-        return line->script->backend->set_policy(line->script->context, process, &wish);
+        return line->script->backend->set_policy(line->script->context, process, &preference);
 }
 
 static int do_move(Line *line) {
@@ -257,13 +257,13 @@ static int do_file(Line *line) {
 
 static int do_mbind(Line *line) {
         unsigned process, mapping = mapping_of(line, word_at(line, 1), &process);
-        KernelPolicy wish = policy(line, word_at(line, 2));
+        KernelPolicy preference = policy(line, word_at(line, 2));
 
         if (line->mistake)
                 return -EINVAL;
         if (has_failed(line, process, mapping))
                 return -EFAULT;
-        return line->script->backend->bind(line->script->context, process, mapping, &wish);
+        return line->script->backend->bind(line->script->context, process, mapping, &preference);
 }
 
 static int do_touch(Line *line) {

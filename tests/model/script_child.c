@@ -51,7 +51,7 @@ long child_run_on(unsigned node) {
         id_set_parse(text_strip(arena, host_read(arena, path)), &cpus);
         CPU_ZERO(&set);
         ID_SET_FOREACH(cpu, &cpus)
-        CPU_SET(cpu, &set);
+                CPU_SET(cpu, &set);
         return errno_of(sched_setaffinity(0, sizeof(set), &set));
 }
 

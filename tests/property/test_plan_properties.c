@@ -915,7 +915,7 @@ static bool option_fits(const World *world, Books *books, size_t n, const Demand
         if (option->n_split > 0)
                 return true;
         ID_SET_FOREACH(id, &world->plan->instances[n].demand->nodes)
-        sum += capacity_for(world, books, n, node_at(world, id), k);
+                sum += capacity_for(world, books, n, node_at(world, id), k);
         return sum >= option->pages;
 }
 
@@ -1203,7 +1203,7 @@ static Wrongs find_wrongs(const World *world, size_t k, const uint64_t *free) {
         const PlanInput input = input_of(world);
         const Promises *promises = &plan_promises(world->arena, &input)[k];
         Starter starters[INSTANCES_MAX];
-        Wrongs wrongs = {.unknown = world->promises[k].unknown};
+        Wrongs wrongs = {.unknown = world->promises[k].others_promised};
 
         wrongs.n_starters = find_starters(world, k, wrongs.starters);
         for (size_t s = 0; s < wrongs.n_starters; s++)
@@ -1487,8 +1487,8 @@ static bool rest_fits(const World *world, Books *books, const Parts *parts, size
                         return false;
         }
         ID_SET_FOREACH(id, &demand->nodes)
-        sum += parts->pages[n][node_at(world, id)] +
-               capacity_for(world, books, n, node_at(world, id), k);
+                sum += parts->pages[n][node_at(world, id)] +
+                       capacity_for(world, books, n, node_at(world, id), k);
         return option->n_split > 0 || sum >= option->pages;
 }
 
@@ -1549,8 +1549,8 @@ static void check_part(const World *world, Books *books, const Parts *parts, siz
         if (demand->options[0].n_split > 0 || planned->pages_granted == planned->pages_wanted)
                 return;
         ID_SET_FOREACH(id, &demand->nodes)
-        REQUIRE(world, !fits_for(world, books, n, node_at(world, id), k, 1), "%s, node %u",
-                demand->config->name, id);
+                REQUIRE(world, !fits_for(world, books, n, node_at(world, id), k, 1), "%s, node %u",
+                        demand->config->name, id);
 }
 
 /* Priorities: everyone is served who fits at his turn, and nobody else is. */
@@ -1634,7 +1634,7 @@ static void check_pack(const World *world, const PlanInstance *planned) {
         size_t n = 0, needed = 0;
 
         ID_SET_FOREACH(id, &planned->demand->nodes)
-        capacity[n++] = capacity_of(world, &nothing, node_at(world, id), k);
+                capacity[n++] = capacity_of(world, &nothing, node_at(world, id), k);
         while (sum < planned->pages_granted) { /* the largest first */
                 size_t best = 0;
 

@@ -2,7 +2,7 @@
 #include "support/play.h"
 
 #include "base/size.h"
-#include "host/state.h"
+#include "state/state.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -41,7 +41,7 @@ void show_host(const Play *play) {
 void react(Play *play, const ApplyOperation *operation) {
         PlayedPool *pool = &play->pools[operation->node];
 
-        if (operation->move.action != LADDER_WRITE)
+        if (operation->move.action != ESCALATION_WRITE)
                 return;
         text_printf(&play->writes, "%s%u:%" PRIu64, play->writes.length > 0 ? " " : "",
                     operation->node, operation->move.pages);

@@ -516,7 +516,7 @@ char *steps_text(Arena *arena, const Plan *plan) {
         VEC_FOREACH(step, &steps)
                 text_printf(&text, "%s%u:%s:%" PRIu64 "%s%" PRIu64, text.length > 0 ? " " : "",
                             step->pool->node, format_page_size(arena, step->pool->page_size_bytes),
-                            step->from_pages, step->split_into_bytes > 0 ? "=>" : "->",
+                            step->from_pages, step->demote_to_bytes > 0 ? "=>" : "->",
                             step->to_pages);
         return arena_strdup(arena, text.length > 0 ? text_string(&text) : "-");
 }

@@ -20,6 +20,11 @@
 
 #define RUN_TESTS(tests) cmocka_run_group_tests((tests), NULL, NULL)
 
+/* The main() of one of the files of which the program of a folder is made: see support/runner.c. */
+#define TEST_FILE(name)             \
+        int test_file_##name(void); \
+        int test_file_##name(void)
+
 /* Strings that may be NULL; both are shown when they differ. */
 #define assert_text(actual, expected) \
         testing_assert_text((actual), (expected), #actual, __FILE__, __LINE__)

@@ -83,7 +83,7 @@ static bool is_blank(char byte) {
         return byte != '\0' && strchr(" \t\r\n\f\v", byte);
 }
 
-static void skip_blanks(Words *words) {
+static void skip_whitespace(Words *words) {
         while (is_blank(*words->at) || *words->at == '#') {
                 if (*words->at == '#')
                         words->at += strcspn(words->at, "\n");
@@ -118,7 +118,7 @@ static bool take_quoted(Words *words, Text *word) {
 static const char *take_word(Words *words) {
         Text word = text_in(words->arena);
 
-        skip_blanks(words);
+        skip_whitespace(words);
         if (!*words->at)
                 return NULL;
         while (*words->at && !is_blank(*words->at)) {

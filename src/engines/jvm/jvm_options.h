@@ -8,7 +8,7 @@
  * takes the lines that begin with "-"; java(1), "java Command-Line Argument Files"; the comments in
  * the launcher's args.c. */
 
-#include "engines/engine.h"
+#include "engines/reader.h"
 
 typedef struct JvmOption {
         const char *text;   /* "-Xmx31g" */
@@ -23,11 +23,11 @@ typedef VEC(JvmOption) JvmOptions;
 void jvm_options_read_lines(Arena *arena, const SourceText *text, const char *path,
                             uint64_t java_major, JvmOptions *ret, Diags *problems);
 
-/* Words in quotes or between blanks, with comments. Does not follow "@" within, as java does not. */
+/* Words in quotes or separated by whitespace, with comments. Does not follow "@" within, as java does not. */
 void jvm_options_read_arguments(Arena *arena, const SourceText *text, const char *path,
                                 JvmOptions *ret);
 
-/* A variable such as JAVA_OPTS, which a shell or the virtual machine takes apart at blanks. */
+/* A variable such as JAVA_OPTS, which a shell or the virtual machine takes apart at whitespace. */
 void jvm_options_read_variable(Arena *arena, const char *value, const char *origin,
                                JvmOptions *ret);
 

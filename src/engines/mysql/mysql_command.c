@@ -53,15 +53,6 @@ static void add_byte(Script *script, char byte) {
         script->has_word = true;
 }
 
-/* A value outside quotes falls into words. */
-static void add_value(Script *script, const char *value, bool is_quoted) {
-        for (; *value; value++)
-                if (!is_quoted && strchr(" \t\n", *value))
-                        end_word(script);
-                else
-                        add_byte(script, *value);
-}
-
 /* $NAME or ${NAME} at AT, which stands on the "$": gives where it ends. What the script itself sets
  * is not known and counts as empty, for the scripts in use hold there what does not concern sizes
  * (--wsrep_start_position). */
@@ -79,8 +70,12 @@ static const char *add_variable(Script *script, const char *at, bool is_quoted) 
         }
         value = unit_file_environment(script->arena, script->unit, script->sources,
                                       arena_strndup(script->arena, name, length), NULL);
-        if (value)
-                add_value(script, value, is_quoted);
+        /* A value outside quotes falls into words. */
+        for (; value && *value; value++)
+                if (!is_quoted && strchr(" \t\n", *value))
+                        end_word(script);
+                else
+                        add_byte(script, *value);
         return name + length + (has_brace && name[length] == '}');
 }
 

@@ -14,7 +14,7 @@ enum { INCLUDE_DEPTH_MAX = 10 };
 enum { FILES_MAX = 512 };
 
 /* isspace() of latin1, which is what the servers ask. */
-static const char blanks[] = " \t\r\n\v\f";
+static const char whitespace[] = " \t\r\n\v\f";
 
 typedef struct Place {
         const char *path;
@@ -68,11 +68,8 @@ static const char *read_text(const Reader *reader, Place *place, const SourceTex
 
 /* Like the servers, which do not say where a relative path begins: a service begins at "/". */
 static char *included_path(const Reader *reader, const char *path) {
-        size_t length = strlen(path);
-
-        while (length > 1 && path[length - 1] == '/')
-                length--;
-        return arena_printf(reader->arena, "%s%.*s", *path == '/' ? "" : "/", (int) length, path);
+        return arena_printf(reader->arena, "%s%s", *path == '/' ? "" : "/",
+                            text_without_slashes(reader->arena, path));
 }
 
 static const char *check_include(const Reader *reader, const Place *place) {
@@ -135,7 +132,7 @@ static const char *include_directory(const Reader *reader, const Place *place, c
 static const char *directive_argument(Arena *arena, const char *line, const char *word) {
         size_t length = strlen(word);
 
-        if (!text_starts_with(line, word) || !line[length] || !strchr(blanks, line[length]))
+        if (!text_starts_with(line, word) || !line[length] || !strchr(whitespace, line[length]))
                 return NULL;
         return text_strip(arena, line + length);
 }
@@ -143,7 +140,7 @@ static const char *directive_argument(Arena *arena, const char *line, const char
 static const char *read_directive(const Reader *reader, const Place *place, const char *line) {
         const char *directory, *file;
 
-        line += 1 + strspn(line + 1, blanks);
+        line += 1 + strspn(line + 1, whitespace);
         directory = directive_argument(reader->arena, line, "includedir");
         file = directive_argument(reader->arena, line, "include");
         if ((directory && !*directory) || (file && !*file) || text_equals(line, "include") ||
@@ -217,7 +214,7 @@ static void read_option(const Reader *reader, const Place *place, const char *gr
 
 static const char *read_line(const Reader *reader, const Place *place, const char **group,
                              char *line) {
-        line += strspn(line, blanks);
+        line += strspn(line, whitespace);
         if (!*line || *line == '#' || *line == ';')
                 return NULL;
         if (*line == '!')
@@ -267,17 +264,11 @@ const char *mysql_files_read(Arena *arena, const Sources *sources, const char *p
 
 /* ---- settings ---- */
 
-static char fold(char c) {
-        if (c >= 'A' && c <= 'Z')
-                return (char) (c - 'A' + 'a');
-        return c == '-' ? '_' : c;
-}
-
 /* How many bytes of GIVEN and NAME are the same, by the rules for names. */
 static size_t common_length(const char *given, const char *name) {
         size_t n = 0;
 
-        while (given[n] && fold(given[n]) == name[n])
+        while (given[n] && setting_fold(given[n]) == name[n])
                 n++;
         return n;
 }
@@ -309,19 +300,12 @@ static Prefix take_prefix(const char **given) {
         for (size_t i = 0; i < ARRAY_LEN(prefixes); i++) {
                 size_t n = strlen(prefixes[i]);
 
-                if (common_length(*given, prefixes[i]) == n && fold((*given)[n]) == '_') {
+                if (common_length(*given, prefixes[i]) == n && setting_fold((*given)[n]) == '_') {
                         *given += n + 1;
                         return (Prefix) i;
                 }
         }
         return PREFIX_NONE;
-}
-
-static bool is_any_of(const char *value, const char *const *words, size_t n) {
-        for (size_t i = 0; i < n; i++)
-                if (strcasecmp(value, words[i]) == 0)
-                        return true;
-        return false;
 }
 
 /* --skip-X=0 is on again. */
@@ -339,7 +323,10 @@ static const char *switched_value(Prefix prefix, const char *value) {
 static const char *switch_value(const char *value) {
         static const char *const on[] = {"1", "on", "true"};
 
-        return !value || is_any_of(value, on, ARRAY_LEN(on)) ? "ON" : "OFF";
+        for (size_t i = 0; value && i < ARRAY_LEN(on); i++)
+                if (strcasecmp(value, on[i]) == 0)
+                        return "ON";
+        return value ? "OFF" : "ON";
 }
 
 /* "1GB" is 1G to the servers, "64M;x" is 64M, "" is 0. */

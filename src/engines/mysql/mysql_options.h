@@ -7,7 +7,7 @@
  * Source: my_default.c and my_getopt.c of both products; each rule was tried on mariadbd 10.11.19
  * (--print-defaults, --verbose --help). */
 
-#include "engines/engine.h"
+#include "engines/reader.h"
 
 typedef struct MysqlOption {
         const char *group;  /* "mysqld"; NULL: from a command line */

@@ -55,19 +55,6 @@ static const UnitFile *find_unit(const Server *server) {
         return unit;
 }
 
-static const char *unit_value(const Server *server, const char *section, const char *key) {
-        const UnitAssignment *assignment = server->unit ? unit_file_find(server->unit, section, key)
-                                                        : NULL;
-
-        return assignment ? assignment->value : NULL;
-}
-
-static const char *unit_variable(const Server *server, const char *name) {
-        if (!server->unit)
-                return NULL;
-        return unit_file_environment(server->arena, server->unit, server->sources, name, NULL);
-}
-
 static void learn_unit(Server *server) {
         const char *target_unit = server->target->unit;
 
@@ -87,7 +74,7 @@ static void learn_unit(Server *server) {
                      "the options it passes",
                      NULL);
         server->user = server->target->user ? server->target->user
-                                            : unit_value(server, "Service", "User");
+                                            : unit_file_value(server->unit, "Service", "User");
 }
 
 /* The value of the first --NAME= on the command line. */
@@ -98,12 +85,6 @@ static const char *argument(const Server *server, const char *name) {
                 if (text_starts_with(*word, prefix))
                         return *word + strlen(prefix);
         return NULL;
-}
-
-static bool has_no_defaults(const Server *server) {
-        const UnitWords *words = &server->command.arguments;
-
-        return words->n > 0 && text_equals(words->items[0], "--no-defaults");
 }
 
 /* ---- option files ---- */
@@ -141,7 +122,8 @@ static const char *user_home(const Server *server) {
 }
 
 static const char *read_default_files(Server *server) {
-        const char *mysql_home = unit_variable(server, "MYSQL_HOME");
+        const char *mysql_home = unit_file_environment(server->arena, server->unit, server->sources,
+                                                       "MYSQL_HOME", NULL);
         const char *extra = argument(server, "defaults-extra-file"), *home = user_home(server);
         const char *wrong = NULL;
 
@@ -161,7 +143,9 @@ static const char *read_files(Server *server) {
 
         if (server->target->config_file)
                 return read_named(server, server->target->config_file, "ConfigFile=");
-        if (has_no_defaults(server))
+        const UnitWords *words = &server->command.arguments;
+
+        if (words->n > 0 && text_equals(words->items[0], "--no-defaults"))
                 return NULL;
         if (only)
                 return read_named(server, only, argument_reason(server, "defaults-file"));
@@ -234,14 +218,6 @@ static GroupUse use_of_group(const Server *server, const char *group, const char
 
 /* ---- settings ---- */
 
-static void note_guess(const Server *server, const MysqlOption *option) {
-        note(server, NULL,
-             arena_printf(server->arena,
-                          "%s: the version of %s is not known, so that [%s] is taken for its own",
-                          option->origin, server->product->title, option->group),
-             NULL);
-}
-
 /* What files and command line set; of groups with a version those of VERSION only. Where that is
  * NULL, all of them, which is noted, if MAY_GUESS. */
 static Settings collect(const Server *server, const char *version, bool may_guess) {
@@ -258,7 +234,12 @@ static Settings collect(const Server *server, const char *version, bool may_gues
                         continue;
                 if (mysql_option_set(server->arena, option, names, &settings) &&
                     use == GROUP_GUESSED)
-                        note_guess(server, option);
+                        note(server, NULL,
+                             arena_printf(server->arena,
+                                          "%s: the version of %s is not known, so that [%s] is "
+                                          "taken for its own",
+                                          option->origin, server->product->title, option->group),
+                             NULL);
         }
         VEC_FOREACH(option, &options)
                 mysql_option_set(server->arena, option, names, &settings);
@@ -273,16 +254,12 @@ static const char *value_of(const Settings *settings, const char *name) {
 
 static const char *find_data_directory(const Server *server, const Settings *settings) {
         const char *path = value_of(settings, "datadir");
-        size_t length;
 
         if (server->target->data_directory)
                 return server->target->data_directory;
         if (!path || *path != '/')
                 return default_data_directory;
-        length = strlen(path);
-        while (length > 1 && path[length - 1] == '/')
-                length--;
-        return arena_strndup(server->arena, path, length);
+        return text_without_slashes(server->arena, path);
 }
 
 /* ---- the version ---- */
@@ -329,29 +306,13 @@ static const char *version_of_data(const Server *server, const char *data_direct
 
 /* "MariaDB 10.11.19 database server": the packages write their version into the unit. */
 static const char *version_of_unit(const Server *server, const char **ret_origin) {
-        const UnitAssignment *assignment =
-                server->unit ? unit_file_find(server->unit, "Unit", "Description") : NULL;
+        const UnitAssignment *assignment = unit_file_find(server->unit, "Unit", "Description");
         const char *prefix = arena_printf(server->arena, "%s ", server->product->title);
 
         if (!assignment || !text_starts_with(assignment->value, prefix))
                 return NULL;
         *ret_origin = source_origin(server->arena, assignment->file, assignment->line);
         return leading_version(server->arena, assignment->value + strlen(prefix));
-}
-
-/* Red Hat's units say "10.11": the patch level comes from the data directory, if that is of the same
- * series. */
-static void learn_version(Server *server, const char *of_unit, const char *origin) {
-        Gathered *ret = server->ret;
-        const char *data_origin = NULL;
-        const char *of_data = version_of_data(server, ret->data_directory, &data_origin);
-
-        ret->version = of_unit;
-        server->version_origin = origin;
-        if (of_data && (!of_unit || text_equals(of_unit, base_version(server->arena, of_data)))) {
-                ret->version = of_data;
-                server->version_origin = data_origin;
-        }
 }
 
 /* ---- persisted settings ---- */
@@ -447,7 +408,17 @@ static const char *learn_settings(Server *server) {
         Settings settings = collect(server, of_unit, false);
 
         ret->data_directory = find_data_directory(server, &settings);
-        learn_version(server, of_unit, origin);
+        /* Red Hat's units say "10.11": the patch level comes from the data directory, if that is of
+         * the same series. */
+        const char *data_origin = NULL;
+        const char *of_data = version_of_data(server, ret->data_directory, &data_origin);
+
+        ret->version = of_unit;
+        server->version_origin = origin;
+        if (of_data && (!of_unit || text_equals(of_unit, base_version(server->arena, of_data)))) {
+                ret->version = of_data;
+                server->version_origin = data_origin;
+        }
         if (!of_unit)
                 settings = collect(server, ret->version, true);
         if (server->product->persists &&
@@ -476,7 +447,8 @@ static Server make_server(Arena *arena, const MysqlProduct *product, const Engin
         learn_unit(&server);
         server.group_suffix = argument(&server, "defaults-group-suffix");
         if (!server.group_suffix)
-                server.group_suffix = unit_variable(&server, "MYSQL_GROUP_SUFFIX");
+                server.group_suffix = unit_file_environment(arena, server.unit, sources,
+                                                            "MYSQL_GROUP_SUFFIX", NULL);
         if (!server.group_suffix)
                 server.group_suffix = "";
         return server;

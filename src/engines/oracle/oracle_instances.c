@@ -17,21 +17,13 @@ bool oracle_sid_is_valid(const char *sid) {
 
 /* ---- oratab ---- */
 
-/* The text up to the next colon, without blanks around it. */
+/* The text up to the next colon, without whitespace around it. */
 static char *take_field(Arena *arena, const char **line) {
         size_t length = strcspn(*line, ":");
         char *field = text_strip(arena, arena_strndup(arena, *line, length));
 
         *line += length + ((*line)[length] == ':');
         return field;
-}
-
-static char *without_slashes(Arena *arena, const char *path) {
-        size_t length = strlen(path);
-
-        while (length > 1 && path[length - 1] == '/')
-                length--;
-        return arena_strndup(arena, path, length);
 }
 
 static bool is_home(const char *path) {
@@ -50,7 +42,7 @@ static void read_entry(Arena *arena, const char *line, const char *origin,
                 return;
         *vec_push(arena, instances) = (OracleInstance){
                 .sid = sid,
-                .home = without_slashes(arena, home),
+                .home = text_without_slashes(arena, home),
                 .origin = origin,
                 .is_started = *flag == 'Y' || *flag == 'W',
         };
@@ -113,14 +105,14 @@ static const char *read_base(Arena *arena, const Sources *sources, const char *h
 
         while ((line = source_line(arena, &lines))) {
                 const char *rest = line;
-                const char *entry = without_slashes(arena, take_field(arena, &rest));
+                const char *entry = text_without_slashes(arena, take_field(arena, &rest));
                 const char *base = take_field(arena, &rest);
 
                 if (!text_equals(entry, home) || !is_home(base))
                         continue;
                 take_field(arena, &rest);
                 *ret_is_read_only = *take_field(arena, &rest) == 'Y';
-                return without_slashes(arena, base);
+                return text_without_slashes(arena, base);
         }
         return NULL;
 }

@@ -107,8 +107,8 @@ static size_t continuation(const Scanner *scanner) {
         return scanner->end - at >= 3 && at[0] == '\\' && at[1] == '\r' && at[2] == '\n' ? 3 : 0;
 }
 
-/* The scanner goes over blanks, comments and ends of lines. */
-static void skip_blanks(Scanner *scanner) {
+/* The scanner goes over whitespace, comments and ends of lines. */
+static void skip_whitespace(Scanner *scanner) {
         for (; scanner->at < scanner->end; scanner->at++) {
                 size_t joined = continuation(scanner);
 
@@ -175,7 +175,7 @@ static Token scan(Scanner *scanner) {
         static const char marks[] = "=,()";
         static const TokenKind kinds[] = {TOKEN_EQUALS, TOKEN_COMMA, TOKEN_OPEN, TOKEN_CLOSE};
 
-        skip_blanks(scanner);
+        skip_whitespace(scanner);
         Token token = {.line = scanner->line, .begins_line = scanner->begins_line};
 
         scanner->begins_line = false;
@@ -204,13 +204,14 @@ static void note(Reader *reader, Scanner *scanner, unsigned line, const char *te
                 return;
         reader->n_notes++;
         scanner->noted_line = line;
-        diags_add(reader->problems, &(Diag){.severity = SEVERITY_WARNING,
-                                            .id = problem_id(PROBLEM_DATABASE_FILES),
-                                            .file = scanner->path,
-                                            .line = line,
-                                            .text = text,
-                                            .remedy = "write NAME=VALUE; a value with blanks or "
-                                                      "signs goes in quotes"});
+        diags_add(reader->problems,
+                  &(Diag){.severity = SEVERITY_WARNING,
+                          .id = problem_id(PROBLEM_DATABASE_FILES),
+                          .file = scanner->path,
+                          .line = line,
+                          .text = text,
+                          .remedy = "write NAME=VALUE; a value with whitespace or "
+                                    "signs goes in quotes"});
 }
 
 /* To the bracket that closes, with all that is nested. */

@@ -366,20 +366,6 @@ static const char *include(const File *file, const char *directive, const char *
         return include_file(file, path, strcasecmp(directive, "include_if_exists") == 0);
 }
 
-static const char *add_setting(const File *file, const char *name, const char *value) {
-        const char *fault = value ? postgresql_value_fault(value)
-                                  : "the value has a NUL; remove it";
-
-        if (!fault && ++file->reading->n_settings > SETTINGS_MAX)
-                fault = "so many lines set the server's size that this is no configuration; remove "
-                        "those that are repeated";
-        if (fault)
-                return refuse(file, arena_printf(file->reading->arena, "%s: %s", name, fault));
-        settings_add(file->reading->arena, file->reading->settings, name, value,
-                     source_origin(file->reading->arena, file->path, file->line));
-        return NULL;
-}
-
 static bool is_include(const char *name) {
         return strcasecmp(name, "include") == 0 || strcasecmp(name, "include_if_exists") == 0 ||
                strcasecmp(name, "include_dir") == 0;
@@ -395,7 +381,18 @@ static const char *use_line(const File *file, const Token *name_token, const Tok
                 return include(file, name, token_text(file->reading->arena, value_token));
         if (!file->reading->is_wanted(name))
                 return NULL;
-        return add_setting(file, name, token_text(file->reading->arena, value_token));
+        const char *value = token_text(file->reading->arena, value_token);
+        const char *fault = value ? postgresql_value_fault(value)
+                                  : "the value has a NUL; remove it";
+
+        if (!fault && ++file->reading->n_settings > SETTINGS_MAX)
+                fault = "so many lines set the server's size that this is no configuration; remove "
+                        "those that are repeated";
+        if (fault)
+                return refuse(file, arena_printf(file->reading->arena, "%s: %s", name, fault));
+        settings_add(file->reading->arena, file->reading->settings, name, value,
+                     source_origin(file->reading->arena, file->path, file->line));
+        return NULL;
 }
 
 /* NAME [=] VALUE, or nothing. */

@@ -9,7 +9,7 @@
  * the database writes these files and this runs as root: what stands in lines that are not of
  * interest goes nowhere, and neither does a value that could not be printed. */
 
-#include "engines/engine.h"
+#include "engines/reader.h"
 
 /* Whether the setting NAME is of interest. */
 typedef bool PostgresqlWanted(const char *name);

@@ -67,19 +67,11 @@ static const char *learn_unit(Server *server) {
                                           &server->start);
 }
 
-static const char *unit_variable(const Server *server, const char *name) {
-        if (!server->unit)
-                return NULL;
-        return unit_file_environment(server->arena, server->unit, server->sources, name, NULL);
-}
-
 static const char *find_user(const Server *server) {
-        const UnitAssignment *user = server->unit ? unit_file_find(server->unit, "Service", "User")
-                                                  : NULL;
+        const char *user = unit_file_value(server->unit, "Service", "User");
 
-        if (server->target->user || !user || postgresql_value_fault(user->value))
-                return server->target->user;
-        return user->value;
+        return server->target->user || !user || postgresql_value_fault(user) ? server->target->user
+                                                                             : user;
 }
 
 /* ---- where the files are ---- */
@@ -89,14 +81,6 @@ static const char *path_setting(const Settings *settings, const char *name) {
         const Setting *setting = settings_find(settings, name);
 
         return setting && *setting->value == '/' ? setting->value : NULL;
-}
-
-static const char *without_last_slash(Arena *arena, const char *path) {
-        size_t length = strlen(path);
-
-        while (length > 1 && path[length - 1] == '/')
-                length--;
-        return arena_strndup(arena, path, length);
 }
 
 /* Once for each directory. What is wrong with it is history, and no reason to stop. */
@@ -117,13 +101,15 @@ static void read_last_command(Server *server, const char *directory) {
 }
 
 static const char *find_directory(const Server *server) {
-        const char *pgdata = unit_variable(server, "PGDATA"), *found = server->start.directory;
+        const char *pgdata =
+                unit_file_environment(server->arena, server->unit, server->sources, "PGDATA", NULL);
+        const char *found = server->start.directory;
 
         if (!found && pgdata && *pgdata == '/' && !postgresql_value_fault(pgdata))
                 found = pgdata;
         if (server->target->data_directory)
                 found = server->target->data_directory;
-        return found ? without_last_slash(server->arena, found) : NULL;
+        return found ? text_without_slashes(server->arena, found) : NULL;
 }
 
 static const char *find_config_file(Server *server) {
@@ -200,7 +186,7 @@ static const char *find_data_directory(const Server *server) {
 
         for (size_t i = 0; i < ARRAY_LEN(candidates); i++)
                 if (candidates[i])
-                        return without_last_slash(server->arena, candidates[i]);
+                        return text_without_slashes(server->arena, candidates[i]);
         return arena_strndup(server->arena, config_file,
                              (size_t) (strrchr(config_file, '/') - config_file));
 }
@@ -219,7 +205,7 @@ static bool is_pg_ctl_options(const char *name) {
         return text_equals(name, "pg_ctl_options");
 }
 
-/* pg_ctl_options = '-o -cwork_mem=1MB': pg_ctlcluster cuts it at the blanks, quotes or not. */
+/* pg_ctl_options = '-o -cwork_mem=1MB': pg_ctlcluster cuts it at the whitespace, quotes or not. */
 static const char *read_pg_ctl_conf(Server *server, PostgresqlCommand *command) {
         Settings found = {};
         const char *path, *wrong, *rest, *word;

@@ -125,8 +125,8 @@ def told() -> None:
     lowered = [text for text in drifts if re.search(r"node \d has \d+ pages of 2M", text)]
     check(lowered, "the log names the drift", logged)
     for value, place in ((WRECKED, f"{WRECKER}:2"), (TUNED_WRECKED, f"{TUNED}:2")):
-        culprit = f"likely because of vm.nr_hugepages={value} in {place}"
-        check(any(culprit in text for text in lowered), f"and who did it: {place}", lowered)
+        setting_source = f"likely because of vm.nr_hugepages={value} in {place}"
+        check(any(setting_source in text for text in lowered), f"and who did it: {place}", lowered)
     blamed = [text for text in lowered if "likely because of" in text]
     named = [re.search(r"node \d has (\d+) pages.*vm.nr_hugepages=(\d+) ", text) for text in blamed]
     explained = [match and int(match[1]) <= int(match[2]) for match in named]

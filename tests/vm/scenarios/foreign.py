@@ -39,7 +39,7 @@ WantedBy=sysinit.target
 
 
 def beside_others() -> None:
-    check_equal(pools(), {0: FOUND, 1: FOUND}, "hugeplan leaves found pages where they are")
+    check_equal(pools(), {0: FOUND, 1: FOUND}, "hugeplan leaves existing pages where they are")
     check_equal(held(), {0: SQUATTED, 1: 0}, "another holds some of them")
     never_below_what_was_found()
     promised_pages_stay()

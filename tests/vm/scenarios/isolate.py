@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Fences: MariaDB and PostgreSQL share a pool, and both are served whoever comes first; a neighbour
-that takes more than its own gets ENOMEM; fences last, whatever systemd does and however a unit is
+"""Hugetlb limits: MariaDB and PostgreSQL share a pool, and both are served whoever comes first; a neighbour
+that takes more than its own gets ENOMEM; hugetlb limits last, whatever systemd does and however a unit is
 built."""
 
 from pathlib import Path
@@ -27,10 +27,10 @@ MARIADB = "mariadb.service"
 SHARED_BUFFERS = 128  # MiB
 LEAST = (128 + 2 * 16) * MIB // DEFAULT_PAGE_BYTES  # of MariaDB: the pool and two log buffers
 FOUND = 30  # pages that were there before hugeplan, and are left to others
-GREEDY = 20  # MariaDB is planned with so few that without a fence it takes PostgreSQL's
+GREEDY = 20  # MariaDB is planned with so few that without a hugetlb limit it takes PostgreSQL's
 
 
-def fences() -> None:
+def hugetlb_limits() -> None:
     configured()
     whoever_comes_first()
     kept_by_its_figure()
@@ -76,7 +76,7 @@ def told(name: str, *words: str) -> bool:
 
 def plan(name: str, text: str | None) -> None:
     configure(name, text)
-    sh("systemctl daemon-reload")  # for gate and fence
+    sh("systemctl daemon-reload")  # for gate and hugetlb limit
     reload()
 
 
@@ -94,7 +94,7 @@ def configured() -> None:
     plan("20-mariadb", f"[Instance]\nEngine=mariadb\nPages={GREEDY}\n")
     text = drop_in(MARIADB)
     check(text.count("hugeplanctl") == 1 and "hugeplanctl wait mariadb" in text,
-          "the gate alone runs in the unit: fences are hugepland's", text)
+          "the gate alone runs in the unit: hugetlb limits are hugepland's", text)
 
 
 # Both orders
@@ -117,12 +117,12 @@ def whoever_comes_first() -> None:
 
 
 def kept_by_its_figure() -> None:
-    """A fence by the figure that its gate has just learned is wide enough."""
+    """A hugetlb limit by the figure that its gate has just learned is wide enough."""
     plan("20-mariadb", "[Instance]\nEngine=mariadb\n")
     systemctl(f"start {MARIADB}", "MariaDB starts")
     taken = sum(one.sizes["Size"] for one in hugetlb_mappings(unit(MARIADB, "MainPID")))
     check(taken // DEFAULT_PAGE_BYTES >= LEAST, "all of it is huge", taken)
-    check_equal(limit(MARIADB), instance("mariadb")["pagesGranted"], "within its fence")
+    check_equal(limit(MARIADB), instance("mariadb")["pagesGranted"], "within its hugetlb limit")
 
 
 def the_neighbour_gets_none() -> None:
@@ -138,7 +138,7 @@ def the_neighbour_gets_none() -> None:
     service("neighbour", "hold 10")
     sh("systemctl daemon-reload")
     systemctl("start neighbour.service", "with its own it starts")
-    check_equal(limit("neighbour.service"), 10, "and has its fence")
+    check_equal(limit("neighbour.service"), 10, "and has its hugetlb limit")
 
 
 # What it has to endure
@@ -150,7 +150,7 @@ def whatever_systemd_does() -> None:
                     f"set-property --runtime {postgresql()} CPUWeight=200 MemoryHigh=1500M",
                     "restart hugeplan.service", f"restart {MARIADB}"):
         systemctl(command, f"systemctl {command}")
-        check_equal(limit(postgresql()), pages, "the fence stays as it was")
+        check_equal(limit(postgresql()), pages, "the hugetlb limit stays as it was")
     check_equal(unit(postgresql(), "MainPID"), pid, "and PostgreSQL runs on")
     check(limit(MARIADB) is not None, "MariaDB has its own again")
 
@@ -184,7 +184,7 @@ def however_a_unit_is_built() -> None:
     reload()
     for name in KINDS:
         systemctl(f"start {name}.service", f"{name}: it starts")
-        check_equal(limit(f"{name}.service"), 4, f"{name}: and is fenced")
+        check_equal(limit(f"{name}.service"), 4, f"{name}: and is limited")
         systemctl(f"stop {name}.service", f"{name}: it stops")
         configure(f"50-{name}", None)
     sh("systemctl daemon-reload")
@@ -199,17 +199,17 @@ def findings() -> set[str]:
 
 
 def checked() -> None:
-    ours = {"fence-missing", "fence-wrong", "unfenced"}
-    check_equal(findings() & ours, set(), "check has nothing to say of fences")
+    ours = {"hugetlb-limit-missing", "hugetlb-limit-wrong", "hugetlb-unlimited"}
+    check_equal(findings() & ours, set(), "check has nothing to say of hugetlb limits")
     file = group("neighbour.service") / "hugetlb.2MB.rsvd.max"
     file.write_text("max")
-    check_equal(findings() & ours, {"fence-missing"}, "one that was taken down is missed")
+    check_equal(findings() & ours, {"hugetlb-limit-missing"}, "one that was taken down is missed")
     file.write_text(str(15 * DEFAULT_PAGE_BYTES))
-    check_equal(findings() & ours, {"fence-wrong"}, "one that was moved is seen")
+    check_equal(findings() & ours, {"hugetlb-limit-wrong"}, "one that was moved is seen")
     systemctl("restart neighbour.service", "the neighbour is started again")
     check_equal(findings() & ours, set(), "and all is well")
     start_pages("stranger", "hold 20")
-    check_equal(findings() & ours, {"unfenced"}, "a stranger beside the instances is named")
+    check_equal(findings() & ours, {"hugetlb-unlimited"}, "a stranger beside the instances is named")
     stop_pages("stranger")
     systemctl("stop neighbour.service", "the neighbour stops")
     plan("40-neighbour", None)
@@ -238,5 +238,5 @@ key_buffer_size = 16M
 aria_pagecache_buffer_size = 16M
 """,
     },
-    boots=(Boot(fences, kernel_args=f"hugepages={FOUND}", limit_sec=900),),
+    boots=(Boot(hugetlb_limits, kernel_args=f"hugepages={FOUND}", limit_sec=900),),
 )

@@ -115,7 +115,7 @@ def learns() -> None:
     says_what_he_likes()
     learns_while_it_runs()
     keeps_its_last_figure()
-    another_version_has_another_wish()
+    another_version_has_another_preference()
 
 
 def grows(before: int) -> None:
@@ -196,7 +196,7 @@ def keeps_its_last_figure() -> None:
     counters_agree(pages, "mended")
 
 
-def another_version_has_another_wish() -> None:
+def another_version_has_another_preference() -> None:
     program = Path("/usr/bin/mongod")
     for version, policy in (("7.0.15", "never"), ("8.0.4", "always")):
         program.write_text(f"#!/bin/sh\necho 'db version v{version}'\n")
@@ -209,7 +209,7 @@ def another_version_has_another_wish() -> None:
         done = sh("systemctl restart mongod.service", timeout_sec=120)
         check(done.returncode == 0, f"MongoDB {version}: it starts", said(done))
         seen = Path("/run/mongod-saw").read_text()
-        check(f"[{policy}]" in seen, f"MongoDB {version}: its wish is met when it starts", seen)
+        check(f"[{policy}]" in seen, f"MongoDB {version}: its preference is met when it starts", seen)
     check("X-Version=8.0.4" in (CONFIG / "40-mongo.conf.d/90-learned.conf").read_text(),
           "MongoDB: the next boot knows its version")
     named = [one["text"] for one in status()["problems"] if one["id"] == "thp-conflict"]
@@ -218,7 +218,7 @@ def another_version_has_another_wish() -> None:
 
 
 def remembers() -> None:
-    check_equal(thp(), "always", "next boot: MongoDB's wish is met from the start")
+    check_equal(thp(), "always", "next boot: MongoDB's preference is met from the start")
     pages = learned()
     seen = sum(witnessed())
     check_equal(seen, pages, "next boot: what was learned stood there before sysinit.target")

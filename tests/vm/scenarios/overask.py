@@ -30,7 +30,7 @@ def host_lives() -> None:
         judged = instance(name)
         check_equal(judged["verdict"], verdict, f"{name} is {verdict}")
         check(judged["reason"], f"{name} is told why", judged)
-        check_equal(judged["pagesWanted"], PAGES, f"{name}'s wish is on record")
+        check_equal(judged["pagesWanted"], PAGES, f"{name}'s preference is on record")
         check_equal(unit(f"{name}.service"), state, f"{name}'s unit is {state}")
     check_equal(unit("hugeplan.service"), "active", "hugeplan runs")
     check_equal(status_pools(), pools(), "status knows the kernel's pools")

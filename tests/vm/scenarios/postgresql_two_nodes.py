@@ -133,12 +133,12 @@ def survives_service_changes() -> None:
 
 def reloads() -> None:
     original = output(f"cat {HOST_CONF}")
-    for wish in ("madvise", "never"):
+    for preference in ("madvise", "never"):
         with open(HOST_CONF, "w") as file:
-            file.write(original.replace("never", wish))
+            file.write(original.replace("never", preference))
         done = sh("systemctl reload hugeplan.service")
-        check(done.returncode == 0, f"reload succeeds ({wish})", said(done))
-        check_equal(thp(), wish, f"reload applies what has changed ({wish})")
+        check(done.returncode == 0, f"reload succeeds ({preference})", said(done))
+        check_equal(thp(), preference, f"reload applies what has changed ({preference})")
     check_equal(pools(), PLANNED, "reload leaves the pools alone")
 
 

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "check/rule_run.h"
+
+#include "base/text.h"
+#include "config/instance_limits.h"
+
+#include <string.h>
+
+/* A database needs some time to map its memory; before that its pages are free and all is well. */
+static const uint64_t settled_usec = 5 * 60 * USEC_PER_SEC;
+
+/* DEFAULT_RLIMIT_MEMLOCK of systemd. */
+static const uint64_t memlock_default_bytes = 8 * MIB;
+
+/* ---- findings ---- */
+
+static const SilencedRule *find_silenced(const Config *config, const char *id) {
+        VEC_FOREACH(silenced, &config->host.silenced)
+                if (text_equals(silenced->id, id))
+                        return silenced;
+        return NULL;
+}
+
+static Finding *add_finding(Arena *arena, const Config *config, const Diag *diag,
+                            Findings *findings) {
+        const Finding finding = {
+                .diag = *diag,
+                .hurts = diag->severity != SEVERITY_NOTICE && rule_hurts(diag->id),
+                .silenced_by = find_silenced(config, diag->id),
+        };
+
+        Finding *added =
+                vec_push(arena, finding.silenced_by ? &findings->silenced : &findings->list);
+
+        *added = finding;
+        return added;
+}
+
+/* One line to be corrected is one finding, however many instances read it. */
+static bool is_same(const RuleRun *run, const Finding *finding, const Diag *diag) {
+        const Diag *other = &finding->diag;
+
+        return finding->last_instance &&
+               !text_equals(finding->last_instance, run->instance->config->name) &&
+               diag->line > 0 && diag->line == other->line && diag->severity == other->severity &&
+               text_equals(diag->id, other->id) && text_equals(diag->file, other->file) &&
+               text_equals(diag->key, other->key) && text_equals(diag->remedy, other->remedy);
+}
+
+static Finding *find_same(const RuleRun *run, const Diag *diag) {
+        FindingList *const lists[] = {&run->findings->list, &run->findings->silenced};
+
+        for (size_t i = 0; run->instance && i < ARRAY_LEN(lists); i++)
+                VEC_FOREACH(finding, lists[i])
+                        if (is_same(run, finding, diag))
+                                return finding;
+        return NULL;
+}
+
+static char *printable(Arena *arena, const char *string) {
+        return string ? text_printable(arena, string) : NULL;
+}
+
+/* Evidence comes from files that others write, and goes to a terminal and into JSON. */
+static Diag printable_diag(Arena *arena, const Diag *diag) {
+        return (Diag){
+                .id = diag->id,
+                .severity = diag->severity,
+                .file = printable(arena, diag->file),
+                .line = diag->line,
+                .key = printable(arena, diag->key),
+                .text = printable(arena, diag->text),
+                .remedy = printable(arena, diag->remedy),
+        };
+}
+
+void rule_add_as(RuleRun *run, Severity severity, const Diag *diag) {
+        Diag found = printable_diag(run->arena, diag);
+
+        found.id = rules[run->row->kind].id;
+        found.severity = severity;
+        Finding *finding = find_same(run, &found);
+
+        if (!finding)
+                finding = add_finding(run->arena, run->input->config, &found, run->findings);
+        if (run->instance) {
+                const char *name = run->instance->config->name;
+
+                if (finding->n_instances > 0)
+                        finding->diag.text = arena_printf(
+                                run->arena, "%s%s%s", finding->diag.text,
+                                finding->n_instances == 1 ? "; the same holds for " : ", ", name);
+                finding->n_instances++;
+                finding->last_instance = name;
+        }
+}
+
+void rule_add(RuleRun *run, const Diag *diag) {
+        rule_add_as(run, rules[run->row->kind].severity, diag);
+}
+
+void rule_tell(RuleRun *run, Diag at, const char *remedy, const char *format, ...) {
+        va_list arguments;
+
+        va_start(arguments, format);
+        at.text = arena_vprintf(run->arena, format, arguments);
+        va_end(arguments);
+        at.remedy = remedy;
+        rule_add(run, &at);
+}
+
+void rule_add_problem(RuleRun *run, const Diag *problem) {
+        const Diag found = printable_diag(run->arena, problem);
+
+        add_finding(run->arena, run->input->config, &found, run->findings);
+}
+
+/* ---- places ---- */
+
+Diag rule_at_setting(RuleRun *run, const Setting *setting) {
+        const char *colon = setting->origin ? strrchr(setting->origin, ':') : NULL;
+        uint64_t line;
+
+        if (!colon || parse_u64(colon + 1, &line) < 0 || line > UINT32_MAX)
+                return (Diag){.file = setting->origin, .key = setting->name};
+        return (Diag){
+                .file = arena_strndup(run->arena, setting->origin,
+                                      (size_t) (colon - setting->origin)),
+                .line = (unsigned) line,
+                .key = setting->name,
+        };
+}
+
+Diag rule_at_size(const RuleInstance *instance) {
+        static const char *const keys[] = {"Pages", "Memory", "NodeMemory"};
+
+        for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+                VEC_FOREACH(origin, &instance->config->origins)
+                        if (text_equals(origin->key, keys[i]))
+                                return (Diag){.file = origin->file,
+                                              .line = origin->line,
+                                              .key = origin->key};
+        return (Diag){.file = instance->config->file};
+}
+
+Diag rule_at_unit(const UnitAssignment *assignment) {
+        return (Diag){.file = assignment->file, .line = assignment->line, .key = assignment->key};
+}
+
+/* ---- what is known of an instance ---- */
+
+const Setting *rule_setting(const RuleInstance *instance, const char *name) {
+        return instance->gathered ? settings_find(&instance->gathered->settings, name) : NULL;
+}
+
+bool rule_is_on(const RuleInstance *instance, const char *name, bool without) {
+        const Setting *setting = rule_setting(instance, name);
+        bool is_on;
+
+        if (!setting)
+                return without;
+        /* A switch that stands alone is on, as in option files. */
+        if (!setting->value || *setting->value == '\0')
+                return true;
+        return parse_boolean(setting->value, &is_on) == 0 ? is_on : without;
+}
+
+uint64_t rule_step_bytes(const RuleInstance *instance, const char *what) {
+        if (instance->sizing)
+                VEC_FOREACH(step, &instance->sizing->steps)
+                        if (text_equals(step->what, what))
+                                return step->bytes;
+        return 0;
+}
+
+bool rule_uses_sysv(const RuleInstance *instance) {
+        return instance_shared_memory(instance->config) == SHARED_MEMORY_SYSV;
+}
+
+uint64_t rule_host_memory_bytes(const RuleRun *run) {
+        uint64_t bytes = 0;
+
+        for (size_t i = 0; i < run->input->topology->n_nodes; i++)
+                bytes = add_saturated(bytes, run->input->topology->nodes[i].memory_bytes);
+        return bytes;
+}
+
+bool rule_has_engine(const RuleRun *run, const char *name) {
+        for (size_t i = 0; i < run->n_instances; i++)
+                if (text_equals(run->instances[i].config->engine->name, name))
+                        return true;
+        return false;
+}
+
+void rule_add_if_most(RuleRun *run, const char *why, const char *remedy) {
+        uint64_t planned = 0, memory = rule_host_memory_bytes(run);
+
+        for (size_t i = 0; i < run->n_instances; i++)
+                planned = add_saturated(planned, rule_planned_bytes(&run->instances[i]));
+        if (planned <= share_of(memory, 7000) || planned > memory)
+                return;
+        rule_tell(run, (Diag){}, remedy, "the instances want %s of %s, %" PRIu64 "%%; %s",
+                  format_size(run->arena, planned), format_size(run->arena, memory),
+                  planned / MAX(memory / 100, (uint64_t) 1), why);
+}
+
+bool rule_has_unit(const RuleInstance *instance) {
+        return instance->facts->unit && instance->facts->unit->file->fragment_path;
+}
+
+bool rule_is_reserved(const RuleRun *run, const RuleInstance *instance) {
+        const PlanInstance *planned = instance->planned;
+
+        for (size_t i = 0; i < planned->n_grants; i++) {
+                const PlanPool *pool = plan_pool(run->input->plan, planned->grants[i].node,
+                                                 planned->page_size_bytes);
+
+                if (!pool || pool->to_pages > pool->from_pages)
+                        return false;
+        }
+        return planned->n_grants > 0;
+}
+
+bool rule_runs_without_pages(const RuleRun *run, const RuleInstance *instance) {
+        const UnitFacts *unit = instance->facts->unit;
+        const PageUsers *page_users = run->input->page_users;
+
+        return rule_is_reserved(run, instance) && unit && unit->is_running &&
+               unit->age_usec >= settled_usec && page_users && page_users->is_complete &&
+               !instance->page_user;
+}
+
+/* "CAP_IPC_LOCK CAP_NICE", or with "~" in front what is taken away. */
+bool rule_may_lock(const RuleInstance *instance) {
+        const UnitFacts *unit = instance->facts->unit;
+        const OwnerFacts *owner = &instance->facts->owner;
+
+        if (owner->has_ids && owner->uid == 0)
+                return true;
+        const UnitAssignment *ambient =
+                unit ? unit_file_find(unit->file, "Service", "AmbientCapabilities") : NULL;
+
+        return ambient &&
+               (*ambient->value == '~') !=
+                       text_has_word(ambient->value + (*ambient->value == '~'), "CAP_IPC_LOCK");
+}
+
+uint64_t rule_memlock_bytes(RuleRun *run, const RuleInstance *instance,
+                            const UnitAssignment **ret_assignment) {
+        const UnitFacts *unit = instance->facts->unit;
+        const UnitAssignment *limit = unit ? unit_file_find(unit->file, "Service", "LimitMEMLOCK")
+                                           : NULL;
+        uint64_t bytes;
+
+        *ret_assignment = NULL;
+        if (!limit || unit_size_parse(run->arena, limit->value, &bytes) < 0)
+                return memlock_default_bytes;
+        *ret_assignment = limit;
+        return bytes;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "config/instance_limits.h"
+
+#include "base/text.h"
+#include "model/problem.h"
+
+SharedMemory instance_shared_memory(const InstanceConfig *instance) {
+        if (instance->shared_memory != SHARED_MEMORY_ENGINE)
+                return instance->shared_memory;
+        return instance->engine->uses_sysv ? SHARED_MEMORY_SYSV : SHARED_MEMORY_MMAP;
+}
+
+bool instance_needs_group(const InstanceConfig *instance) {
+        return !instance->refusal && instance->engine->reserves &&
+               instance_shared_memory(instance) == SHARED_MEMORY_SYSV;
+}
+
+/* "auto" gives no finite number: lowering what the vendor's unit has would be worse than nothing. */
+const char *instance_memory_lock(const InstanceConfig *instance) {
+        if (instance->refusal || text_equals(instance->memory_lock, "no"))
+                return NULL;
+        if (instance->memory_lock && !text_equals(instance->memory_lock, "auto"))
+                return instance->memory_lock;
+        return instance_needs_group(instance) ? "infinity" : NULL;
+}
+
+bool config_needs_group(const Config *config) {
+        for (size_t i = 0; i < config->n_instances; i++)
+                if (instance_needs_group(&config->instances[i]))
+                        return true;
+        return false;
+}
+
+static void refuse_account(Arena *arena, Config *config, InstanceConfig *instance, const char *key,
+                           const char *what, const char *name) {
+        const ConfigOrigin *origin = config_find_origin(instance, key);
+        Diag *refusal = ARENA_NEW(arena, Diag);
+
+        *refusal = (Diag){
+                .severity = SEVERITY_ERROR,
+                .id = problem_id(PROBLEM_CONFIG_BAD_VALUE),
+                .file = origin ? origin->file : instance->file,
+                .line = origin ? origin->line : 0,
+                .key = key,
+                .text = arena_printf(arena, "there is no %s '%s' on this host", what, name),
+                .remedy = arena_printf(arena, "create the %s, or name one that exists", what),
+        };
+        diags_add(&config->problems, refusal);
+        if (!instance->refusal)
+                instance->refusal = refusal;
+}
+
+void config_check_accounts(Arena *arena, Config *config, const Accounts *accounts) {
+        for (size_t i = 0; i < config->n_instances; i++) {
+                InstanceConfig *instance = &config->instances[i];
+
+                if (instance->user && !accounts->users_elsewhere &&
+                    !account_find_user(arena, accounts, instance->user))
+                        refuse_account(arena, config, instance, "User", "user", instance->user);
+                if (instance->group && !accounts->groups_elsewhere &&
+                    !account_find_group(arena, accounts, instance->group))
+                        refuse_account(arena, config, instance, "Group", "group", instance->group);
+        }
+}

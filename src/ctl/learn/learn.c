@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "ctl/learn/learn.h"
+
+#include "base/text.h"
+#include "ctl/daemon_call.h"
+#include "demand/figures.h"
+#include "demand/lesson_json.h"
+#include "host/host_sources.h"
+#include "host/probe.h"
+#include "host/unit_cgroup.h"
+#include "inspect/ask.h"
+#include "inspect/gather.h"
+#include "inspect/owner.h"
+#include "inspect/page_users.h"
+#include "inspect/reader.h"
+#include "ipc/manager_interface.h"
+#include "plan/thp_plan.h"
+#include "runtime/deadline.h"
+#include "runtime/log.h"
+#include "runtime/notify.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* On top of what asking takes, before systemd has to hear that a reload goes on. */
+static const uint64_t answer_margin_usec = 10 * USEC_PER_SEC;
+
+static bool is_automatic(const InstanceConfig *instance) {
+        return !instance->refusal && instance->memory_kind == MEMORY_AUTO;
+}
+
+/* As root; or below another root, where rights are those of files, and there are no programs. */
+static bool may_learn(const Command *command, const InstanceConfig *instance) {
+        if (!root_is_host(command->root))
+                return is_automatic(instance);
+        return geteuid() == 0 && instance_is_learning(instance);
+}
+
+static bool is_running(const Command *command, const InstanceConfig *instance) {
+        return instance->unit && unit_cgroup_is_populated(command->root, instance->unit) &&
+               !unit_cgroup_has_process(command->root, instance->unit, getpid());
+}
+
+/* ---- the server's own word ---- */
+
+typedef struct Asking {
+        Command *command;
+        const InstanceConfig *instance;
+        uint64_t deadline_usec; /* for all questions together */
+} Asking;
+
+static const char *run_question(const Asking *asking, const Question *question,
+                                const char *config_file, char **ret_output) {
+        uint64_t left = deadline_left_usec(asking->deadline_usec);
+
+        if (left == 0)
+                return "there was no time left to ask";
+        return ask(asking->command->root, asking->command->arena, question, config_file, left,
+                   ret_output);
+}
+
+/* Exact, in place of what the rule says; false: there is no such question. */
+static bool ask_size(const Asking *asking, Figure *figure, const char **ret_why) {
+        const EngineReader *reader = engine_reader(asking->instance->engine);
+        Arena *arena = asking->command->arena;
+        uint64_t page_size_bytes = figure->sizing.page_size_bytes;
+        Sizing answered = {.page_size_bytes = page_size_bytes};
+        Question question = {};
+        char *output = NULL;
+
+        if (!reader->ask || !reader->ask(arena, figure->gathered, page_size_bytes, &question))
+                return false;
+        *ret_why = run_question(asking, &question, figure->gathered->config_file, &output);
+        if (!*ret_why)
+                *ret_why =
+                        reader->answer(arena, figure->gathered, output, page_size_bytes, &answered);
+        if (!*ret_why)
+                figure->sizing = answered;
+        return true;
+}
+
+/* One that is not answered is answer enough: the others are not asked. */
+static void ask_sizes(const Asking *asking, Lesson *lesson) {
+        Figures asked = {};
+
+        VEC_FOREACH(figure, &lesson->figures) {
+                Figure exact = *figure;
+                const char *why = NULL;
+
+                if (!ask_size(asking, &exact, &why))
+                        return;
+                if (why) {
+                        lesson->unasked = why;
+                        return;
+                }
+                *vec_push(asking->command->arena, &asked) = exact;
+        }
+        lesson->figures = asked;
+}
+
+/* ---- what a running server has mapped ---- */
+
+/* It was started with the settings of then. Where the rule is far from it they were changed since,
+ * and the next start takes something else; the rule leaves out what libraries take, too. */
+static bool is_of_these_settings(const Sizing *sizing, uint64_t mapped_pages) {
+        uint64_t mapped_bytes = mul_saturated(mapped_pages, sizing->page_size_bytes);
+        uint64_t tolerance_bytes = add_saturated(mapped_bytes / 4, 32 * MIB);
+
+        return mapped_pages > 0 && sizing->bytes <= add_saturated(mapped_bytes, tolerance_bytes) &&
+               mapped_bytes <= add_saturated(sizing->bytes, tolerance_bytes);
+}
+
+static bool take_mapped(const PageUsers *page_users, const InstanceConfig *instance,
+                        Figure *figure) {
+        VEC_FOREACH(page_user, &page_users->list) {
+                Sizing *sizing = &figure->sizing;
+
+                if (!text_equals(page_user->unit, instance->unit) ||
+                    page_user->page_size_bytes != sizing->page_size_bytes ||
+                    !is_of_these_settings(sizing, page_user->mapped_pages))
+                        continue;
+                *sizing = (Sizing){
+                        .page_size_bytes = sizing->page_size_bytes,
+                        .pages = page_user->mapped_pages,
+                        .bytes = mul_saturated(page_user->mapped_pages, sizing->page_size_bytes),
+                        .is_exact = true,
+                };
+                return true;
+        }
+        return false;
+}
+
+static void look_at_mappings(Command *command, const Topology *topology, Lesson *lesson) {
+        const InstanceConfig *instance = lesson->instance;
+
+        /* Others may have got less than they wanted, and run all the same. */
+        if (!engine_reader(instance->engine)->ask)
+                return;
+        lesson->unasked = "a running server cannot be asked";
+        const Config *config = read_config(command);
+        size_t n = 0;
+
+        for (size_t i = 0; i < config->n_instances; i++)
+                n += text_equals(config->instances[i].unit, instance->unit);
+        if (n != 1) /* two databases on one unit cannot be told apart */
+                return;
+        const PageUsers *page_users = page_users_find(command->root, command->arena, topology);
+
+        /* It takes one of the sizes; the rule has to do for the others. */
+        VEC_FOREACH(figure, &lesson->figures)
+                if (take_mapped(page_users, instance, figure) && lesson->figures.n == 1) {
+                        lesson->is_mapped = true;
+                        lesson->unasked = NULL;
+                }
+}
+
+/* ---- lesson out ---- */
+
+/* By the rule, from the database's own files. */
+static void find_sizes(Command *command, const Topology *topology, Lesson *lesson) {
+        OwnerGatherer owner = gather_as_owner(command->root);
+
+        figures_add(command->arena, lesson->instance, topology, &owner.gatherer, &lesson->figures);
+        VEC_FOREACH(figure, &lesson->figures) {
+                lesson->gathered = figure->gathered;
+                lesson->version = figure->gathered->version;
+                if (figure->wrong)
+                        lesson->wrong = figure->wrong;
+                else
+                        *vec_push(command->arena, &lesson->by_rule) = *figure;
+        }
+        if (lesson->figures.n == 0)
+                lesson->wrong = "the host has none of its page sizes";
+}
+
+static bool are_exact(const Figures *figures) {
+        VEC_FOREACH(figure, figures)
+                if (!figure->sizing.is_exact)
+                        return false;
+        return figures->n > 0;
+}
+
+Lesson learn_find(Command *command, const InstanceConfig *instance, const Topology *topology) {
+        HostSources sources = host_sources(command->root);
+        const Asking asking = {command, instance, deadline_in(ASK_TIMEOUT_USEC)};
+        Lesson lesson = {.instance = instance};
+
+        if (!is_automatic(instance)) {
+                const EngineReader *reader = engine_reader(instance->engine);
+                const EngineTarget target = figures_target(instance);
+                Question question = {};
+                char *output = NULL;
+
+                reader->ask_version(command->arena, &target, &sources.sources, &question);
+                lesson.wrong = run_question(&asking, &question, NULL, &output);
+                if (!lesson.wrong)
+                        lesson.wrong =
+                                reader->answer_version(command->arena, output, &lesson.version);
+                return lesson;
+        }
+        find_sizes(command, topology, &lesson);
+        if (!lesson.wrong && is_running(command, instance))
+                look_at_mappings(command, topology, &lesson);
+        else if (!lesson.wrong)
+                ask_sizes(&asking, &lesson);
+        lesson.is_exact = !lesson.wrong && are_exact(&lesson.figures);
+        return lesson;
+}
+
+/* ---- keeping it ---- */
+
+static const char *time_now(Arena *arena) {
+        time_t now = time(NULL);
+        char text[32] = "";
+        struct tm parts;
+
+        if (gmtime_r(&now, &parts))
+                strftime(text, sizeof(text), "%Y-%m-%d %H:%M UTC", &parts);
+        return arena_strdup(arena, text);
+}
+
+static void say_learned(Arena *arena, const Lesson *lesson, const char *path) {
+        const Learned *before = &lesson->instance->learned;
+        PageCounts pages = lesson_pages(arena, lesson);
+
+        if (pages.n == 0)
+                log_line(LOG_NOTICE, "%s: learned that it is %s %s (%s)", lesson->instance->name,
+                         lesson->instance->engine->title, lesson->version, path);
+        else
+                log_line(LOG_NOTICE, "%s: learned that it takes %s%s%s%s (%s)",
+                         lesson->instance->name, page_counts_format(arena, &pages),
+                         lesson->is_exact ? "" : ", an estimate",
+                         before->pages.n > 0 ? "; before it was " : "",
+                         before->pages.n > 0 ? page_counts_format(arena, &before->pages) : "",
+                         path);
+}
+
+static void keep(Command *command, const Lesson *lesson) {
+        Arena *arena = command->arena;
+        const char *path = learned_path(arena, lesson->instance);
+        int r = root_store_file(command->root, path, learned_format(arena, lesson, time_now(arena)),
+                                0644);
+
+        if (r < 0)
+                log_line(
+                        LOG_WARNING,
+                        "%s: what was learned cannot be written to %s: %s; the next boot will not know it",
+                        lesson->instance->name, root_path(arena, command->root, path),
+                        strerror(-r));
+        say_learned(arena, lesson, r < 0 ? "not kept" : root_path(arena, command->root, path));
+}
+
+/* Says what was made of it, and keeps it where it is new. */
+static void conclude(Command *command, const Lesson *lesson) {
+        const char *name = lesson->instance->name;
+        const char *why = lesson->wrong ? lesson->wrong : lesson->unasked;
+        const Learned *last = &lesson->instance->learned;
+        LessonUse use = lesson_use(lesson);
+
+        if (use == LESSON_KEEP && last->pages.n > 0)
+                log_line(LOG_WARNING, "%s keeps its last figure, %s: %s", name,
+                         page_counts_format(command->arena, &last->pages), why);
+        else if (use == LESSON_KEEP)
+                log_line(LOG_WARNING, "%s is taken for version %s as before: %s", name,
+                         last->version, why);
+        else if (use == LESSON_UNKNOWN)
+                log_line(LOG_WARNING, "%s: its %s is not known: %s", name,
+                         is_automatic(lesson->instance) ? "size" : "version", why);
+        else if (why)
+                log_line(LOG_WARNING, "%s: an estimate has to do: %s", name, why);
+        if (use == LESSON_LEARN)
+                keep(command, lesson);
+}
+
+/* ---- making use of it ---- */
+
+/* What is left of COUNTS once page sizes that the instance no longer takes are gone. */
+static json_t *counts_to_json(const InstanceConfig *instance, const Topology *topology,
+                              const PageCounts *counts) {
+        json_t *list = json_array();
+
+        for (size_t i = 0; i < instance->n_page_sizes; i++) {
+                uint64_t bytes = instance->page_sizes[i] ? instance->page_sizes[i]
+                                                         : topology->default_page_size_bytes;
+                uint64_t pages = page_counts_find(counts, bytes);
+
+                if (pages > 0 && pages <= INT64_MAX)
+                        json_array_append_new(list, json_pack("{sI sI}", "pageSizeBytes",
+                                                              (json_int_t) bytes, "pages",
+                                                              (json_int_t) pages));
+        }
+        return list;
+}
+
+/* That the daemon is not there, or of a version before this, is not said: the verdict, which is asked
+ * for next, does. */
+static void grow(Command *command, const InstanceConfig *instance, const Topology *topology,
+                 const PageCounts *counts, uint64_t timeout_usec) {
+        json_t *list = counts_to_json(instance, topology, counts), *reply = NULL;
+        char *error_name = NULL;
+
+        if (json_array_size(list) == 0) {
+                json_decref(list);
+                return;
+        }
+        int r = daemon_call(command, MANAGER_GROW,
+                            json_pack("{ss so}", "instance", instance->name, "pages", list),
+                            timeout_usec, &reply, &error_name);
+
+        if (r == 0 && error_name)
+                log_line(LOG_WARNING, "%s: hugepland does not take what was learned: %s",
+                         instance->name, error_name);
+        free(error_name);
+        json_decref(reply);
+}
+
+/* A new preference for transparent huge pages concerns the whole host, so that it takes a reload. */
+static void adopt_preference(Command *command, const Lesson *lesson, uint64_t timeout_usec) {
+        const InstanceConfig *instance = lesson->instance;
+        ThpPolicy preference;
+        char *error_name = NULL;
+        json_t *reply = NULL;
+
+        if (lesson_use(lesson) != LESSON_LEARN || instance->thp != THP_AUTO ||
+            engine_thp_preference(instance->engine, lesson->version, &preference) < 0 ||
+            preference == thp_preference_of(instance))
+                return;
+        int r = daemon_call(command, MANAGER_RELOAD, NULL, timeout_usec, &reply, &error_name);
+
+        if (r == 0)
+                log_line(
+                        error_name ? LOG_WARNING : LOG_NOTICE,
+                        error_name
+                                ? "%s: its preference for transparent huge pages, '%s', cannot be met before the next reload: %s"
+                                : "%s: it wants transparent huge pages '%s' now, and hugeplan was reloaded",
+                        instance->name,
+                        preference == THP_AUTO ? "as they are" : thp_policy_name(preference),
+                        error_name);
+        free(error_name);
+        json_decref(reply);
+}
+
+static void make_use(Command *command, const Lesson *lesson, const Topology *topology,
+                     uint64_t deadline_usec) {
+        const PageCounts counts = lesson_pages(command->arena, lesson);
+
+        conclude(command, lesson);
+        grow(command, lesson->instance, topology, &counts, deadline_left_usec(deadline_usec));
+        adopt_preference(command, lesson, deadline_left_usec(deadline_usec));
+}
+
+/* NULL: there is nothing to learn. */
+static const InstanceConfig *find_learning(Command *command, const char *name) {
+        const InstanceConfig *instance = config_find(read_config(command), name);
+
+        return instance && may_learn(command, instance) ? instance : NULL;
+}
+
+bool learn_is_due(const Command *command, const InstanceConfig *instance) {
+        return !is_running(command, instance) || instance->learned.pages.n == 0;
+}
+
+void learn_now(Command *command, const char *name, uint64_t timeout_usec) {
+        uint64_t deadline_usec = deadline_in(timeout_usec);
+        const InstanceConfig *instance = find_learning(command, name);
+
+        if (!instance || !learn_is_due(command, instance))
+                return;
+        const Topology *topology = probe_topology(command->root, command->arena);
+        const Lesson lesson = learn_find(command, instance, topology);
+
+        make_use(command, &lesson, topology, deadline_usec);
+}
+
+/* ---- before a start: as the owner, and what he has said ---- */
+
+/* Whose it is depends on files and users that the generator cannot know, which has chosen us. */
+static const char *why_not_ours(Command *command, const InstanceConfig *instance,
+                                bool *ret_is_guess) {
+        const EngineTarget target = figures_target(instance);
+
+        *ret_is_guess = false;
+        if (!root_is_host(command->root) || !is_automatic(instance))
+                return NULL;
+        return owner_why_not_us(command->root, command->arena, instance->engine, &target,
+                                ret_is_guess);
+}
+
+Lesson learn_as_owner(Command *command, const InstanceConfig *instance) {
+        const Topology *topology = probe_topology(command->root, command->arena);
+        bool is_guess;
+        const char *wrong = why_not_ours(command, instance, &is_guess);
+
+        if (wrong)
+                return (Lesson){.instance = instance, .wrong = wrong};
+        Lesson lesson = learn_find(command, instance, topology);
+
+        if (is_guess && lesson.gathered)
+                wrong = gather_whose(command->arena, lesson.gathered);
+        if (wrong)
+                lesson.wrong = wrong;
+        return lesson;
+}
+
+static bool is_nothing(const char *answer, size_t size) {
+        return size == strlen(LEARN_NOTHING) && memcmp(answer, LEARN_NOTHING, size) == 0;
+}
+
+static Lesson take_answer(Command *command, const InstanceConfig *instance,
+                          const Topology *topology, const char *answer, size_t size) {
+        Lesson lesson = {.instance = instance};
+        const uint64_t *page_sizes;
+        size_t n = figures_page_sizes(command->arena, instance, topology, &page_sizes);
+        json_t *json = json_loadb(answer, size, JSON_REJECT_DUPLICATES, NULL);
+
+        if (!json || lesson_from_json(command->arena, json, instance, page_sizes, n, &lesson) < 0)
+                lesson.wrong = READER_NO_ANSWER;
+        json_decref(json);
+        return lesson;
+}
+
+void learn_answer(Command *command, const char *name, const char *answer, size_t size,
+                  const char *wrong, uint64_t timeout_usec) {
+        uint64_t deadline_usec = deadline_in(timeout_usec);
+        const InstanceConfig *instance = find_learning(command, name);
+
+        if (!instance || (!wrong && is_nothing(answer, size)))
+                return;
+        const Topology *topology = probe_topology(command->root, command->arena);
+        const Lesson lesson = wrong ? (Lesson){.instance = instance, .wrong = wrong}
+                                    : take_answer(command, instance, topology, answer, size);
+
+        make_use(command, &lesson, topology, deadline_usec);
+}
+
+/* ---- before a reload ---- */
+
+void learn_for_reload(Command *command) {
+        const Config *config = read_config(command);
+        const Topology *topology = probe_topology(command->root, command->arena);
+
+        for (size_t i = 0; i < config->n_instances; i++) {
+                const InstanceConfig *instance = &config->instances[i];
+
+                if (!may_learn(command, instance) || instance->learned.pages.n > 0)
+                        continue;
+                notify_extend_timeout(ASK_TIMEOUT_USEC + answer_margin_usec);
+                const Lesson lesson = learn_find(command, instance, topology);
+
+                conclude(command, &lesson);
+        }
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "engines/finder.h"
+
+#include "base/text.h"
+#include "engines/engine_rows.h"
+#include "model/name_check.h"
+#include "read/unit_file.h"
+
+#include <string.h>
+
+/* More than that on one host is not believed. */
+enum { CANDIDATES_MAX = 256 };
+
+/* Two traces of one database: its unit, or its data. */
+static bool is_same(const Candidate *a, const Candidate *b) {
+        if (a->target.unit && b->target.unit)
+                return text_equals(a->target.unit, b->target.unit);
+        if (a->target.data_directory && b->target.data_directory)
+                return text_equals(a->target.data_directory, b->target.data_directory);
+        return a->engine == b->engine && text_equals(a->name, b->name);
+}
+
+/* What was found first stands: packages tell more than processes do. */
+void finder_add(Finder *finder, const Candidate *candidate) {
+        if (finder->candidates.n >= CANDIDATES_MAX || name_check_instance(candidate->name) ||
+            (candidate->target.unit && name_check_unit(candidate->target.unit)))
+                return;
+        VEC_FOREACH(other, &finder->candidates)
+                if (is_same(other, candidate)) {
+                        other->peak_bytes = MAX(other->peak_bytes, candidate->peak_bytes);
+                        return;
+                }
+        *vec_push(finder->arena, &finder->candidates) = *candidate;
+}
+
+const char *finder_stem(const Finder *finder, const char *unit) {
+        return arena_strndup(finder->arena, unit, strlen(unit) - strlen(".service"));
+}
+
+const char *finder_user(const Finder *finder, const RunningProcess *process) {
+        return process->uid == UINT64_MAX ? NULL
+                                          : arena_printf(finder->arena, "%" PRIu64, process->uid);
+}
+
+static const EngineFinder *engine_finder(const Engine *engine) {
+        static const EngineFinder none = {};
+
+#define ROW(name)                     \
+        if (engine == &engine_##name) \
+                return &finder_##name;
+        ENGINE_FINDERS(ROW)
+#undef ROW
+        return &none;
+}
+
+static void find_services(Finder *finder, const Engine *engine) {
+        const char *patterns = engine->services, *pattern;
+
+        while (patterns && (pattern = text_next_word(finder->arena, &patterns, " "))) {
+                SourceNames units = unit_file_names(finder->arena, finder->sources, pattern);
+
+                VEC_FOREACH(name, &units) {
+                        const UnitFile *unit =
+                                unit_file_read(finder->arena, finder->sources, *name);
+
+                        /* An alias is found under its own name. */
+                        if (!unit->fragment_path || unit->is_masked ||
+                            !text_equals(unit->name, *name))
+                                continue;
+                        finder_add(finder, &(Candidate){
+                                                   .engine = engine,
+                                                   .name = finder_stem(finder, *name),
+                                                   .title = engine->title,
+                                                   .found = unit->fragment_path,
+                                                   .target = {.unit = *name},
+                                           });
+                }
+        }
+}
+
+void engines_find(Finder *finder) {
+        for (size_t i = 0; i < n_engines; i++) {
+                if (engine_finder(engines[i])->find_installed)
+                        engine_finder(engines[i])->find_installed(finder, engines[i]);
+                find_services(finder, engines[i]);
+        }
+        for (size_t i = 0; i < n_engines; i++)
+                if (engine_finder(engines[i])->find_running)
+                        engine_finder(engines[i])->find_running(finder, engines[i]);
+        for (size_t i = 0; i < n_engines; i++)
+                if (engine_finder(engines[i])->find_rest)
+                        engine_finder(engines[i])->find_rest(finder, engines[i]);
+}

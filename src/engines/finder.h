@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* An engine's finder: the product's databases on a host that no instance describes yet, by what its packages
+ * leave behind and by what runs. */
+
+#include "engines/reader.h"
+
+/* What is looked at of a process: who wrote it may lie, so names and arguments are only ever used to
+ * find files, and are checked before they are written down. */
+typedef struct RunningProcess {
+        uint64_t pid;
+        uint64_t uid;          /* who runs it; UINT64_MAX: not known */
+        const char *command;   /* the kernel's short name: "postgres" */
+        SourceNames arguments; /* as it was started; [0] is its own name for itself */
+        const char *unit;      /* of the host's manager; NULL: none */
+        uint64_t peak_bytes;   /* VmPeak; 0: not known */
+} RunningProcess;
+
+typedef VEC(RunningProcess) RunningProcesses;
+
+/* A database that was found, before it is known whether it needs anything. */
+typedef struct Candidate {
+        const Engine *engine;
+        const char *name; /* of the instance: "postgresql-15-main" */
+        const char *title;
+        const char *found;
+        EngineTarget target;
+        const char *note; /* what the administrator should know; NULL: nothing */
+        uint64_t peak_bytes;
+        uint64_t memory_bytes; /* for Memory=, where nothing can be asked; 0: none */
+} Candidate;
+
+/* What a finder looks at and adds to. */
+typedef struct Finder {
+        Arena *arena;
+        const Sources *sources;
+        const RunningProcesses *processes;
+        const char *sysv_segments; /* /proc/sysvipc/shm; NULL: not known */
+        VEC(Candidate) candidates;
+} Finder;
+
+/* All members may be NULL. ENGINE is the one whose finder it is. */
+typedef struct EngineFinder {
+        /* Besides the units that the engine's traits name. */
+        void (*find_installed)(Finder *finder, const Engine *engine);
+        void (*find_running)(Finder *finder, const Engine *engine);
+        /* What no other engine has found. */
+        void (*find_rest)(Finder *finder, const Engine *engine);
+} EngineFinder;
+
+/* Has all engines look: at what is installed, then at what runs. */
+void engines_find(Finder *finder);
+
+/* Adds CANDIDATE, unless it was found before. */
+void finder_add(Finder *finder, const Candidate *candidate);
+
+/* The name of a unit without its suffix: "mariadb@reports.service" -> "mariadb@reports". */
+const char *finder_stem(const Finder *finder, const char *unit);
+
+/* Its files are read as who runs it, whatever it says it is; NULL: not known. */
+const char *finder_user(const Finder *finder, const RunningProcess *process);

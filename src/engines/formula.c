@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "engines/formula.h"
+
+#include "base/text.h"
+#include "engines/engine_rows.h"
+
+static const char *size_nothing(Arena *arena, const Settings *settings, uint64_t page_size_bytes,
+                                Sizing *ret) {
+        (void) arena;
+        (void) settings;
+        (void) page_size_bytes;
+        (void) ret;
+        return "this engine takes no reserved huge pages, it has a preference for transparent ones only; "
+               "leave out Memory= and Pages=";
+}
+
+const EngineFormula *engine_formula(const Engine *engine) {
+        static const EngineFormula none = {size_nothing};
+
+#define ROW(name)                     \
+        if (engine == &engine_##name) \
+                return &formula_##name;
+        ENGINE_FORMULAS(ROW)
+#undef ROW
+        return &none;
+}
+
+const char *engine_size(const Engine *engine, Arena *arena, const Settings *settings,
+                        uint64_t page_size_bytes, Sizing *ret) {
+        return engine_formula(engine)->size(arena, settings, page_size_bytes, ret);
+}
+
+/* ---- settings ---- */
+
+char setting_fold(char c) {
+        if (c >= 'A' && c <= 'Z')
+                return (char) (c - 'A' + 'a');
+        return c == '-' ? '_' : c;
+}
+
+bool setting_is_named(const char *a, const char *b) {
+        for (; *a && setting_fold(*a) == setting_fold(*b); a++)
+                b++;
+        return setting_fold(*a) == setting_fold(*b);
+}
+
+const Setting *settings_find(const Settings *settings, const char *name) {
+        for (size_t i = settings->n; i > 0; i--)
+                if (setting_is_named(settings->items[i - 1].name, name))
+                        return &settings->items[i - 1];
+        return NULL;
+}
+
+void settings_add(Arena *arena, Settings *settings, const char *name, const char *value,
+                  const char *origin) {
+        *vec_push(arena, settings) = (Setting){
+                .name = arena_strdup(arena, name),
+                .value = arena_strdup(arena, value),
+                .origin = arena_strdup(arena, origin),
+        };
+}
+
+/* ---- sizing ---- */
+
+void sizing_add(Arena *arena, Sizing *sizing, const char *what, const char *formula,
+                uint64_t bytes) {
+        *vec_push(arena, &sizing->steps) = (SizingStep){what, formula, bytes};
+        sizing->bytes = add_saturated(sizing->bytes, bytes);
+}
+
+void sizing_finish(Sizing *sizing) {
+        sizing->pages = div_round_up(sizing->bytes, sizing->page_size_bytes);
+        sizing->bytes = mul_saturated(sizing->pages, sizing->page_size_bytes);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* An engine's formula: from the product's own settings the number of huge pages that its shared memory takes,
+ * and how it comes about. Pure: the settings come in as values. Sources stand beside each formula. */
+
+#include "base/size.h"
+#include "base/vec.h"
+#include "engines/engine.h"
+
+/* One setting under the product's own name, as it would stand in its configuration. */
+typedef struct Setting {
+        const char *name;   /* "shared_buffers" */
+        const char *value;  /* "128GB" */
+        const char *origin; /* "FILE:LINE", or what else it comes from; NULL: the caller's own */
+} Setting;
+
+typedef VEC(Setting) Settings;
+
+/* One line of a derivation, top to bottom. */
+typedef struct SizingStep {
+        const char *what;    /* "buffer descriptors and hash" */
+        const char *formula; /* "2.8 % of shared_buffers"; NULL where a value is taken as it is */
+        uint64_t bytes;      /* what the step adds */
+} SizingStep;
+
+typedef struct Sizing {
+        uint64_t page_size_bytes;
+        uint64_t pages;
+        uint64_t bytes; /* pages x page_size_bytes, UINT64_MAX where that overflows */
+        bool is_exact;  /* false: an upper bound or estimate; `caveat` says which */
+        const char *caveat;
+        VEC(SizingStep) steps;
+} Sizing;
+
+typedef struct EngineFormula {
+        /* The pages of PAGE_SIZE_BYTES (not 0) that SETTINGS need; what they leave out is the
+         * product's default. Fills *ret (allocated in ARENA) and returns NULL, or leaves it and returns
+         * a sentence that says which setting is wrong and what to write. A name the engine does not
+         * know is wrong where it is the caller's own, and skipped where it has an origin, for a
+         * product's own file holds much that does not matter here. */
+        const char *(*size)(Arena *arena, const Settings *settings, uint64_t page_size_bytes,
+                            Sizing *ret);
+} EngineFormula;
+
+/* Never NULL: that of an engine without one refuses all settings. */
+const EngineFormula *engine_formula(const Engine *engine);
+
+/* By the engine's formula. */
+const char *engine_size(const Engine *engine, Arena *arena, const Settings *settings,
+                        uint64_t page_size_bytes, Sizing *ret);
+
+/* A character of a setting's name as the products compare it: case does not count, "-" is "_". */
+char setting_fold(char c);
+
+bool setting_is_named(const char *a, const char *b);
+
+/* The last setting of that name (later wins), NULL where there is none. */
+const Setting *settings_find(const Settings *settings, const char *name);
+void settings_add(Arena *arena, Settings *settings, const char *name, const char *value,
+                  const char *origin);
+
+/* Adds a step and its bytes to *SIZING->bytes, stopping at UINT64_MAX. */
+void sizing_add(Arena *arena, Sizing *sizing, const char *what, const char *formula,
+                uint64_t bytes);
+
+/* Rounds SIZING->bytes up to pages of page_size_bytes and fills pages and bytes. */
+void sizing_finish(Sizing *sizing);

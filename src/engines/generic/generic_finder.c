@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Programs that are none of the other engines', by their System V segments. */
+
+#include "base/text.h"
+#include "engines/finder.h"
+#include "read/sysv_segments.h"
+
+/* What is smaller is not worth a reservation. */
+static const uint64_t segments_bytes_min = 64 * MIB;
+
+/* All of one process. */
+typedef struct Segments {
+        uint64_t pid;
+        uint64_t bytes;
+} Segments;
+
+typedef VEC(Segments) SegmentsList;
+
+static void add_segment(Arena *arena, SegmentsList *list, const SysvSegment *segment) {
+        VEC_FOREACH(known, list)
+                if (known->pid == segment->pid) {
+                        known->bytes = add_saturated(known->bytes, segment->size_bytes);
+                        return;
+                }
+        *vec_push(arena, list) = (Segments){segment->pid, segment->size_bytes};
+}
+
+static SegmentsList add_up_segments(Arena *arena, const char *text) {
+        const SysvSegments segments = sysv_segments_parse(arena, text);
+        SegmentsList list = {};
+
+        VEC_FOREACH(segment, &segments)
+                if (segment->size_bytes >= 2 * MIB)
+                        add_segment(arena, &list, segment);
+        return list;
+}
+
+static const RunningProcess *find_process(const Finder *finder, uint64_t pid) {
+        VEC_FOREACH(process, finder->processes)
+                if (process->pid == pid)
+                        return process;
+        return NULL;
+}
+
+static void find_rest(Finder *finder, const Engine *engine) {
+        Arena *arena = finder->arena;
+        SegmentsList segments = add_up_segments(arena, finder->sysv_segments);
+
+        VEC_FOREACH(segment, &segments) {
+                const RunningProcess *process = find_process(finder, segment->pid);
+
+                if (segment->bytes < segments_bytes_min || !process || !process->unit ||
+                    !text_ends_with(process->unit, ".service"))
+                        continue;
+                finder_add(
+                        finder,
+                        &(Candidate){
+                                .engine = engine,
+                                .name = finder_stem(finder, process->unit),
+                                .title = "A program with System V shared memory",
+                                .found = arena_printf(arena, "process %" PRIu64, process->pid),
+                                .target = {.unit = process->unit},
+                                .memory_bytes = segment->bytes,
+                                .note = "It must ask for huge pages itself (SHM_HUGETLB); see its manual",
+                        });
+        }
+}
+
+const EngineFinder finder_generic = {.find_rest = find_rest};

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "engines/engine.h"
+
+/* Transparent huge pages: madvise with -XX:+UseTransparentHugePages, instead of reserved ones; with
+ * those it has no preference. */
+const Engine engine_jvm = {
+        .name = "jvm",
+        .title = "Java",
+        .thp_preference = THP_AUTO,
+        .reserves = true,
+        .memory_setting = "Xmx",
+        .mebibyte_suffix = "m",
+        .has_auto = true,
+        .programs = "java javaw jsvc",
+};

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* MariaDB with large-pages: every cache is a mapping of its own, and the buffer pool, mapped behind
+ * the key caches, gets nothing at all where a few pages are missing, without a word in the log.
+ *
+ * Source: my_large_virtual_alloc() and buf_pool_t::create() of 10.11.18 and 11.8.6, and
+ * measurements of both; of 10.11.19 for odd sizes, minimums and key caches of other names, of 10.5.29
+ * and 10.11.7 for the pool in chunks. */
+
+#include "base/text.h"
+#include "engines/parameters.h"
+
+#include <string.h>
+
+enum {
+        SERVER_VERSION,
+        INNODB_BUFFER_POOL_SIZE,
+        INNODB_BUFFER_POOL_CHUNK_SIZE,
+        INNODB_LOG_BUFFER_SIZE,
+        KEY_BUFFER_SIZE,
+        KEY_CACHE_SEGMENTS,
+        ARIA_PAGECACHE_BUFFER_SIZE,
+        LARGE_PAGES,
+        SIZED_PARAMETERS,
+};
+
+/* The buffer pool consists of extents of this size, and is aligned to it within its mapping. */
+#define POOL_EXTENT_BYTES (8 * MIB)
+
+/* What is less is raised to these by the server. */
+#define LOG_BUFFER_MIN_BYTES (2 * MIB)
+#define ARIA_CACHE_MIN_BYTES (128 * KIB)
+
+static int parse_key_cache_segments(const char *value, uint64_t *ret) {
+        uint64_t segments;
+        int r = parse_u64(value, &segments);
+
+        if (r < 0)
+                return r;
+        if (segments > 64)
+                return -ERANGE;
+        *ret = segments;
+        return 0;
+}
+
+static const char expects_size[] = "write a size such as 12G (K, M, G, T; none: bytes)";
+static const char per_session[] = "private memory of the sessions";
+
+static const Parameter parameters[] = {
+        [SERVER_VERSION] = PARAMETER_SERVER_VERSION,
+        [INNODB_BUFFER_POOL_SIZE] = {"innodb_buffer_pool_size", parse_lettered_bytes, expects_size,
+                                     .initial = 128 * MIB, .minimum = 2 * MIB},
+        [INNODB_BUFFER_POOL_CHUNK_SIZE] = {"innodb_buffer_pool_chunk_size", parse_lettered_bytes,
+                                           expects_size},
+        [INNODB_LOG_BUFFER_SIZE] = {"innodb_log_buffer_size", parse_lettered_bytes, expects_size,
+                                    .initial = 16 * MIB},
+        [KEY_BUFFER_SIZE] = {"key_buffer_size", parse_lettered_bytes, expects_size,
+                             .initial = 128 * MIB},
+        [KEY_CACHE_SEGMENTS] = {"key_cache_segments", parse_key_cache_segments,
+                                "write a number from 0 to 64"},
+        [ARIA_PAGECACHE_BUFFER_SIZE] = {"aria_pagecache_buffer_size", parse_lettered_bytes,
+                                        expects_size, .initial = 128 * MIB},
+        [LARGE_PAGES] = {"large_pages", parse_switch, "write ON", .initial = 1},
+        {.name = "innodb_buffer_pool_size_max",
+         .takes_nothing = "large_pages sets it to innodb_buffer_pool_size"},
+        {.name = "innodb_buffer_pool_instances", .takes_nothing = "the pool is one mapping"},
+        {.name = "max_connections", .takes_nothing = per_session},
+        {.name = "sort_buffer_size", .takes_nothing = per_session},
+        {.name = "join_buffer_size", .takes_nothing = per_session},
+        {.name = "tmp_table_size", .takes_nothing = per_session},
+        {.name = "max_heap_table_size", .takes_nothing = per_session},
+        {.name = "query_cache_size", .takes_nothing = "ordinary memory"},
+};
+
+static const ParameterTable table = {&engine_mariadb, parameters, ARRAY_LEN(parameters)};
+
+/* ---- the pool ---- */
+
+/* "10.11.6-MariaDB" as a number that compares; what is left out counts as 0. */
+static uint64_t version_number(Arena *arena, const char *version) {
+        uint64_t number = 0;
+
+        for (unsigned i = 0; i < 3; i++) {
+                size_t n = strspn(version, "0123456789");
+                uint64_t part = 0;
+
+                parse_u64(arena_strndup(arena, version, n), &part);
+                number = number * 1000 + MIN(part, UINT64_C(999));
+                version += n + (version[n] == '.');
+        }
+        return number;
+}
+
+#define VERSION(major, minor, patch) (((major) *UINT64_C(1000) + (minor)) * 1000 + (patch))
+
+/* Up to MDEV-29445, which went into three series. Without a version: today's rule. */
+static bool has_chunks(uint64_t version) {
+        return version > 0 && (version < VERSION(10, 11, 12) ||
+                               (version >= VERSION(11, 0, 0) && version < VERSION(11, 4, 6)) ||
+                               (version >= VERSION(11, 5, 0) && version < VERSION(11, 8, 0)));
+}
+
+typedef struct Chunks {
+        uint64_t bytes;      /* 0: the pool is one mapping */
+        bool is_upper_bound; /* the server rounds down to the large pages it finds */
+} Chunks;
+
+static Chunks pool_chunks(Arena *arena, const ParameterValue *values) {
+        const Setting *setting = values[SERVER_VERSION].setting;
+        uint64_t version = setting ? version_number(arena, setting->value) : 0;
+        uint64_t pool_bytes = values[INNODB_BUFFER_POOL_SIZE].number;
+        uint64_t chunk_bytes = values[INNODB_BUFFER_POOL_CHUNK_SIZE].number;
+
+        if (!has_chunks(version))
+                return (Chunks){};
+        if (chunk_bytes > 0)
+                return (Chunks){MIN(chunk_bytes, pool_bytes), false};
+        if (version >= VERSION(10, 8, 0))
+                return (Chunks){pool_bytes / 64, true};
+        return (Chunks){MIN(128 * MIB, pool_bytes), false};
+}
+
+static const char *check(Arena *arena, const ParameterValue *values, uint64_t page_size_bytes) {
+        uint64_t pool_bytes = values[INNODB_BUFFER_POOL_SIZE].number;
+        Chunks chunks = pool_chunks(arena, values);
+
+        if (values[LARGE_PAGES].number == 0)
+                return setting_refuse(arena, values[LARGE_PAGES].setting,
+                                      "without it MariaDB takes no huge pages; write ON");
+        if (pool_bytes < page_size_bytes)
+                return arena_printf(arena,
+                                    "innodb_buffer_pool_size: %s is less than one page of %s, so "
+                                    "that MariaDB would take none; choose smaller pages",
+                                    format_size(arena, pool_bytes),
+                                    format_page_size(arena, page_size_bytes));
+        if (chunks.bytes > 0 && chunks.bytes < page_size_bytes)
+                return arena_printf(arena,
+                                    "innodb_buffer_pool_size: this version maps the pool in chunks "
+                                    "of %s, less than one page of %s, so that it would take none; "
+                                    "choose smaller pages, or set innodb_buffer_pool_chunk_size",
+                                    format_size(arena, chunks.bytes),
+                                    format_page_size(arena, page_size_bytes));
+        return NULL;
+}
+
+static void add_pool(Arena *arena, Sizing *sizing, const ParameterValue *values) {
+        Chunks chunks = pool_chunks(arena, values);
+        uint64_t pool_bytes = values[INNODB_BUFFER_POOL_SIZE].number;
+
+        if (chunks.bytes == 0) {
+                uint64_t extents_bytes = round_up_saturated(pool_bytes, POOL_EXTENT_BYTES);
+
+                sizing_add(arena, sizing, "InnoDB buffer pool",
+                           "rounded up to 8M and to whole pages",
+                           round_up_saturated(extents_bytes, sizing->page_size_bytes));
+                sizing_add_positive(arena, sizing, "alignment of the pool", "to 8M, at worst",
+                                    sub_floored(POOL_EXTENT_BYTES, sizing->page_size_bytes));
+                return;
+        }
+
+        uint64_t mapping_bytes = round_up_saturated(chunks.bytes, sizing->page_size_bytes);
+        uint64_t n = div_round_up(pool_bytes, chunks.bytes);
+
+        if (chunks.is_upper_bound) {
+                sizing_add(arena, sizing, "InnoDB buffer pool", "rounded up to whole pages",
+                           round_up_saturated(pool_bytes, sizing->page_size_bytes));
+                sizing_add(arena, sizing, "rounding to whole chunks", "1/64 of the pool, at worst",
+                           mapping_bytes);
+        } else {
+                sizing_add(arena, sizing, "InnoDB buffer pool",
+                           arena_printf(arena, "%" PRIu64 " chunks of %s, each in whole pages", n,
+                                        format_size(arena, chunks.bytes)),
+                           mul_saturated(n, mapping_bytes));
+        }
+}
+
+/* ---- key caches ---- */
+
+/* The key buffer, or one of another name, in parts that are mapped one by one. */
+static void add_key_cache(Arena *arena, Sizing *sizing, const char *what, uint64_t bytes,
+                          uint64_t segments) {
+        uint64_t part_bytes = div_round_up(bytes, MAX(segments, UINT64_C(1)));
+
+        if (segments <= 1)
+                sizing_add_mapping(arena, sizing, what, bytes, 1);
+        else if (part_bytes < sizing->page_size_bytes)
+                sizing_add_positive(arena, sizing, what, "its segments are too small", 0);
+        else
+                sizing_add(
+                        arena, sizing, what,
+                        arena_printf(arena, "%" PRIu64 " segments, each in whole pages", segments),
+                        mul_saturated(segments,
+                                      round_up_saturated(part_bytes, sizing->page_size_bytes)));
+}
+
+/* "hot.key_buffer_size": of the last setting of each name. */
+static const char *add_named_key_caches(Arena *arena, Sizing *sizing, const Settings *settings,
+                                        uint64_t segments) {
+        VEC_FOREACH(setting, settings) {
+                const char *point = strchr(setting->name, '.');
+                uint64_t bytes;
+
+                if (!point || !text_equals(point + 1, "key_buffer_size") ||
+                    settings_find(settings, setting->name) != setting)
+                        continue;
+                if (parse_lettered_bytes(setting->value, &bytes) < 0)
+                        return setting_refuse(arena, setting, "'%s' is not valid; %s",
+                                              setting->value, expects_size);
+                add_key_cache(arena, sizing,
+                              arena_printf(arena, "MyISAM key buffer '%.*s'",
+                                           (int) (point - setting->name), setting->name),
+                              bytes, segments);
+        }
+        return NULL;
+}
+
+static const char caveat_of_version[] =
+        "an upper bound, checked against 10.5, 10.11 and 11.8: the pool's alignment takes less by "
+        "chance, and Aria and MyISAM take up to a sixth less";
+static const char caveat_of_any[] =
+        "an upper bound for 10.11.12, 11.4.6, 11.8 and later, as the version is not known: the "
+        "pool's alignment takes less by chance, and Aria and MyISAM take up to a sixth less";
+
+static const char *size_mariadb(Arena *arena, const Settings *settings, uint64_t page_size_bytes,
+                                Sizing *ret) {
+        ParameterValue values[ARRAY_LEN(parameters)];
+        Sizing sizing = {.page_size_bytes = page_size_bytes};
+        const char *wrong = parameters_read(arena, &table, settings, values);
+
+        if (!wrong)
+                wrong = check(arena, values, page_size_bytes);
+        if (wrong)
+                return wrong;
+        uint64_t log_bytes = MAX(values[INNODB_LOG_BUFFER_SIZE].number, LOG_BUFFER_MIN_BYTES);
+
+        add_pool(arena, &sizing, values);
+        /* One is filled while the other is written out. */
+        sizing_add_mapping(arena, &sizing, "InnoDB log buffer", log_bytes, 1);
+        sizing_add_mapping(arena, &sizing, "InnoDB log buffer, the second", log_bytes, 1);
+        sizing_add_mapping(arena, &sizing, "Aria page cache",
+                           MAX(values[ARIA_PAGECACHE_BUFFER_SIZE].number, ARIA_CACHE_MIN_BYTES), 1);
+        add_key_cache(arena, &sizing, "MyISAM key buffer", values[KEY_BUFFER_SIZE].number,
+                      values[KEY_CACHE_SEGMENTS].number);
+        wrong = add_named_key_caches(arena, &sizing, settings, values[KEY_CACHE_SEGMENTS].number);
+        if (wrong)
+                return wrong;
+        sizing_add_idle(arena, &sizing, &table, settings);
+        sizing_finish(&sizing);
+        sizing.caveat = values[SERVER_VERSION].setting ? caveat_of_version : caveat_of_any;
+        *ret = sizing;
+        return NULL;
+}
+
+const EngineFormula formula_mariadb = {size_mariadb};

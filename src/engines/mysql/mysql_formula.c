@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* MySQL with large-pages: the InnoDB buffer pool in chunks, each a mapping of its own that also
+ * holds the descriptors of its blocks, so that 128M take 66 pages of 2M. The log buffer and the key
+ * buffer take none. MySQL takes pages of the host's default size only.
+ *
+ * Source: large_page_alloc-linux.h and buf_chunk_init() of MySQL, measurements of 9.7.4; the
+ * manual, "Configuring InnoDB Buffer Pool Size", for chunks and instances. */
+
+#include "engines/parameters.h"
+
+enum {
+        SERVER_VERSION,
+        INNODB_BUFFER_POOL_SIZE,
+        INNODB_BUFFER_POOL_CHUNK_SIZE,
+        INNODB_BUFFER_POOL_INSTANCES,
+        INNODB_PAGE_SIZE,
+        INNODB_DEDICATED_SERVER,
+        LARGE_PAGES,
+        SIZED_PARAMETERS,
+};
+
+/* sizeof(buf_block_t) is more than 256 and at most 384 by the pages measured. */
+#define DESCRIPTOR_BYTES UINT64_C(384)
+
+static int parse_innodb_page_size(const char *value, uint64_t *ret_bytes) {
+        uint64_t bytes;
+        int r = parse_lettered_bytes(value, &bytes);
+
+        if (r < 0)
+                return r;
+        if (bytes < 4 * KIB || bytes > 64 * KIB || (bytes & (bytes - 1)) != 0)
+                return -EINVAL;
+        *ret_bytes = bytes;
+        return 0;
+}
+
+static const char expects_size[] = "write a size such as 12G (K, M, G, T; none: bytes)";
+static const char not_large[] = "ordinary memory, also with large_pages";
+static const char per_session[] = "private memory of the sessions";
+
+static const Parameter parameters[] = {
+        [SERVER_VERSION] = PARAMETER_SERVER_VERSION,
+        [INNODB_BUFFER_POOL_SIZE] = {"innodb_buffer_pool_size", parse_lettered_bytes, expects_size,
+                                     .initial = 128 * MIB, .minimum = 5 * MIB},
+        [INNODB_BUFFER_POOL_CHUNK_SIZE] = {"innodb_buffer_pool_chunk_size", parse_lettered_bytes,
+                                           expects_size, .initial = 128 * MIB, .minimum = MIB},
+        [INNODB_BUFFER_POOL_INSTANCES] = {"innodb_buffer_pool_instances", parse_u64,
+                                          "write a number from 1 to 64", .minimum = 1},
+        [INNODB_PAGE_SIZE] = {"innodb_page_size", parse_innodb_page_size,
+                              "write 4K, 8K, 16K, 32K or 64K", .initial = 16 * KIB},
+        [INNODB_DEDICATED_SERVER] = {"innodb_dedicated_server", parse_switch, "write ON or OFF"},
+        [LARGE_PAGES] = {"large_pages", parse_switch, "write ON", .initial = 1},
+        {.name = "innodb_log_buffer_size", .takes_nothing = not_large},
+        {.name = "key_buffer_size", .takes_nothing = not_large},
+        {.name = "max_connections", .takes_nothing = per_session},
+        {.name = "sort_buffer_size", .takes_nothing = per_session},
+        {.name = "join_buffer_size", .takes_nothing = per_session},
+        {.name = "tmp_table_size", .takes_nothing = per_session},
+        {.name = "temptable_max_ram", .takes_nothing = per_session},
+};
+
+static const ParameterTable table = {&engine_mysql, parameters, ARRAY_LEN(parameters)};
+
+typedef struct Chunks {
+        uint64_t n;
+        uint64_t bytes; /* of buffer pool in each */
+} Chunks;
+
+/* Where the instances are not given: one below 1G, else the 8 of MySQL 5.7 and 8.0. From 8.4 on the
+ * number of CPUs decides, which this rule does not know: the caveat says so. */
+static uint64_t buffer_pool_instances(const ParameterValue *values) {
+        if (values[INNODB_BUFFER_POOL_INSTANCES].setting)
+                return values[INNODB_BUFFER_POOL_INSTANCES].number;
+        return values[INNODB_BUFFER_POOL_SIZE].number < GIB ? 1 : 8;
+}
+
+/* The pool is rounded up to whole chunks for each instance; where it is smaller than one chunk for
+ * each, the chunks are made smaller instead. */
+static Chunks buffer_pool_chunks(const ParameterValue *values) {
+        uint64_t pool_bytes = values[INNODB_BUFFER_POOL_SIZE].number;
+        uint64_t chunk_bytes =
+                round_up_saturated(values[INNODB_BUFFER_POOL_CHUNK_SIZE].number, MIB);
+        uint64_t instances = buffer_pool_instances(values);
+        uint64_t unit_bytes = mul_saturated(chunk_bytes, instances);
+
+        if (pool_bytes < unit_bytes)
+                return (Chunks){instances,
+                                round_up_saturated(div_round_up(pool_bytes, instances), MIB)};
+        return (Chunks){mul_saturated(div_round_up(pool_bytes, unit_bytes), instances),
+                        chunk_bytes};
+}
+
+/* One chunk with the descriptors of its blocks, in whole huge pages. */
+static uint64_t chunk_mapping_bytes(uint64_t chunk_bytes, uint64_t block_bytes,
+                                    uint64_t page_size_bytes) {
+        uint64_t descriptors_bytes =
+                mul_saturated(div_round_up(chunk_bytes, block_bytes), DESCRIPTOR_BYTES);
+
+        return round_up_saturated(add_saturated(chunk_bytes, descriptors_bytes), page_size_bytes);
+}
+
+static const char *check(Arena *arena, const ParameterValue *values) {
+        if (values[LARGE_PAGES].number == 0)
+                return setting_refuse(arena, values[LARGE_PAGES].setting,
+                                      "without it MySQL takes no huge pages; write ON");
+        if (values[INNODB_DEDICATED_SERVER].number == 1 && !values[INNODB_BUFFER_POOL_SIZE].setting)
+                return setting_refuse(arena, values[INNODB_DEDICATED_SERVER].setting,
+                                      "it sizes the pool by the host's memory at each start; set "
+                                      "innodb_buffer_pool_size beside it");
+        return NULL;
+}
+
+static const char *caveat(const ParameterValue *values) {
+        if (!values[INNODB_BUFFER_POOL_INSTANCES].setting &&
+            values[INNODB_BUFFER_POOL_SIZE].number >= GIB)
+                return "an estimate for pages of the host's default size; it assumes 8 buffer pool "
+                       "instances, but from 8.4 on the number of CPUs decides: give "
+                       "innodb_buffer_pool_instances";
+        return "an estimate for pages of the host's default size, checked against 9.7";
+}
+
+static const char *size_mysql(Arena *arena, const Settings *settings, uint64_t page_size_bytes,
+                              Sizing *ret) {
+        ParameterValue values[ARRAY_LEN(parameters)];
+        Sizing sizing = {.page_size_bytes = page_size_bytes};
+        const char *wrong = parameters_read(arena, &table, settings, values);
+
+        if (!wrong)
+                wrong = check(arena, values);
+        if (wrong)
+                return wrong;
+
+        Chunks chunks = buffer_pool_chunks(values);
+        uint64_t mapping_bytes =
+                chunk_mapping_bytes(chunks.bytes, values[INNODB_PAGE_SIZE].number, page_size_bytes);
+
+        sizing_add(arena, &sizing, "InnoDB buffer pool",
+                   arena_printf(arena, "%" PRIu64 " chunks of %s with their descriptors: %s each",
+                                chunks.n, format_size(arena, chunks.bytes),
+                                format_size(arena, mapping_bytes)),
+                   mul_saturated(chunks.n, mapping_bytes));
+        sizing_add_idle(arena, &sizing, &table, settings);
+        sizing_finish(&sizing);
+        sizing.caveat = caveat(values);
+        *ret = sizing;
+        return NULL;
+}
+
+const EngineFormula formula_mysql = {size_mysql};

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What goes wrong with MariaDB and MySQL. Sources: MariaDB's my_largepage.c and buf0buf.cc, MySQL's
+ * large_page_alloc-linux.h, the packages' units; figures were measured on MariaDB 10.11 and 11.8 and
+ * MySQL 9.7. Both map huge pages anonymously, for which no limit and no group counts. */
+
+#include "base/text.h"
+#include "check/rule_run.h"
+
+#include <string.h>
+
+static const uint64_t pool_default_bytes = 128 * MIB, chunk_default_bytes = 128 * MIB;
+
+static bool is_mariadb(const RuleInstance *instance) {
+        return text_equals(instance->config->engine->name, "mariadb");
+}
+
+static uint64_t setting_bytes(const RuleInstance *instance, const char *name, uint64_t initial) {
+        const Setting *setting = rule_setting(instance, name);
+        uint64_t bytes;
+
+        return setting && parse_size_bytes(setting->value, &bytes) == 0 ? bytes : initial;
+}
+
+static uint64_t buffer_pool_bytes(const RuleInstance *instance) {
+        return setting_bytes(instance, "innodb_buffer_pool_size", pool_default_bytes);
+}
+
+/* Both are off by default. */
+static bool is_large(const RuleInstance *instance) {
+        return instance->gathered && rule_is_on(instance, "large_pages", false);
+}
+
+static void find_off(RuleRun *run, const RuleInstance *instance) {
+        const Setting *setting = rule_setting(instance, "large_pages");
+
+        if (!instance->gathered || is_large(instance))
+                return;
+        rule_tell(
+                run,
+                setting ? rule_at_setting(run, setting)
+                        : (Diag){.file = instance->gathered->config_file, .key = "large_pages"},
+                "write large-pages = ON in the group [mysqld], or take the instance out of the "
+                "plan",
+                "%s has large-pages off%s: the %s reserved for it stay empty, and it takes as much again in small pages",
+                instance->config->name, setting ? "" : ", which is the default",
+                rule_planned_pages(run->arena, instance));
+}
+
+/* ---- how many ---- */
+
+static bool is_pool_only(const RuleInstance *instance) {
+        uint64_t page = instance->planned->page_size_bytes;
+
+        return is_large(instance) && page > 0 && instance->planned->pages_wanted > 0 &&
+               instance->config->memory_kind != MEMORY_AUTO &&
+               instance->planned->pages_wanted == div_round_up(buffer_pool_bytes(instance), page);
+}
+
+static const char *needed_text(RuleRun *run, const RuleInstance *instance) {
+        return instance->sizing ? arena_printf(run->arena, ", %s in all",
+                                               format_count(run->arena, instance->sizing->pages))
+                                : "";
+}
+
+static const char *size_remedy(RuleRun *run, const RuleInstance *instance) {
+        return instance->sizing ? arena_printf(run->arena, "write Memory=auto, or Pages=%" PRIu64,
+                                               instance->sizing->pages)
+                                : "write Memory=auto";
+}
+
+static void find_pool_only(RuleRun *run, const RuleInstance *instance) {
+        if (!is_pool_only(instance))
+                return;
+        rule_tell(
+                run, rule_at_size(instance), size_remedy(run, instance),
+                "%s plans %s, which is the buffer pool alone; %s%s: %s", instance->config->name,
+                rule_planned_pages(run->arena, instance),
+                is_mariadb(instance) ? "alignment, log buffers and key caches come on top"
+                                     : "every chunk of the pool takes descriptors on top",
+                needed_text(run, instance),
+                is_mariadb(instance)
+                        ? "the key caches come first, and then the buffer pool gets none at all, silently"
+                        : "the last chunks fall back to small pages");
+}
+
+/* Less than this does not do: for MariaDB without what alignment and key caches may leave. */
+static uint64_t least_pages(const RuleInstance *instance) {
+        static const uint64_t alignment_bytes = 8 * MIB;
+        const Sizing *sizing = instance->sizing;
+        uint64_t caches = add_saturated(rule_step_bytes(instance, "Aria page cache"),
+                                        rule_step_bytes(instance, "MyISAM key buffer"));
+
+        if (!is_mariadb(instance))
+                return sizing->pages;
+        return sub_floored(sizing->bytes, add_saturated(alignment_bytes, caches / 5)) /
+               sizing->page_size_bytes;
+}
+
+static void find_short(RuleRun *run, const RuleInstance *instance) {
+        uint64_t planned = instance->planned->pages_wanted;
+
+        if (!is_large(instance) || !instance->sizing || is_pool_only(instance) || planned == 0 ||
+            instance->config->memory_kind == MEMORY_AUTO || planned >= least_pages(instance))
+                return;
+        rule_tell(run, rule_at_size(instance), size_remedy(run, instance),
+                  "%s plans %s, and its settings take up to %s: %s", instance->config->name,
+                  rule_planned_pages(run->arena, instance),
+                  format_count(run->arena, instance->sizing->pages),
+                  is_mariadb(instance) ? "the buffer pool, one mapping, gets none at all, silently"
+                                       : "the last chunks of the pool fall back to small pages");
+}
+
+static void find_1g(RuleRun *run, const RuleInstance *instance) {
+        int i = topology_page_size_index(run->input->topology, GIB);
+        uint64_t pool = buffer_pool_bytes(instance), found;
+
+        if (!is_large(instance) || i < 0 || pool < GIB || instance->planned->page_size_bytes == GIB)
+                return;
+        found = run->input->topology->page_sizes[i].total_pages;
+        for (size_t k = 0; k < run->n_instances && found == 0; k++)
+                if (run->instances[k].planned->page_size_bytes == GIB)
+                        found = run->instances[k].planned->pages_wanted;
+        if (found == 0)
+                return;
+        rule_tell(
+                run, (Diag){.file = instance->config->file, .key = "PageSize"},
+                "give it PageSize=1G and pages of its own, or limit it: systemd "
+                "cannot, a hugetlb control group can (hugetlb.1GB.rsvd.max = 0)",
+                "%s takes the largest pages first, and this host has or plans %s pages of 1G: its pool of %s takes up to %s of those from whom they are for, and its own %s stay empty",
+                instance->config->name, format_count(run->arena, found),
+                format_size(run->arena, pool),
+                format_count(run->arena, MIN(found, div_round_up(pool, GIB))),
+                rule_planned_pages(run->arena, instance));
+}
+
+static void find_silent(RuleRun *run, const RuleInstance *instance) {
+        const UnitFacts *unit = instance->facts->unit;
+
+        if (!is_large(instance) || !rule_runs_without_pages(run, instance))
+                return;
+        rule_tell(run, (Diag){.file = instance->config->file, .key = "Unit"},
+                  "restart it when hugeplanctl status says ready, and look "
+                  "whether it holds pages then",
+                  "%s has large-pages on and runs without them: %s (pid %" PRIu64
+                  ", started %s ago) has mapped none of its %s, and its log need not say so",
+                  instance->config->name, unit->name, unit->pid,
+                  format_duration(run->arena, unit->age_usec),
+                  rule_planned_pages(run->arena, instance));
+}
+
+static void find_memlock(RuleRun *run, const RuleInstance *instance) {
+        const Setting *setting = rule_setting(instance, "memlock");
+        const UnitAssignment *limit;
+
+        if (!setting || !rule_is_on(instance, "memlock", false) || !instance->facts->unit ||
+            rule_may_lock(instance) || rule_memlock_bytes(run, instance, &limit) == UINT64_MAX)
+                return;
+        rule_tell(
+                run, rule_at_setting(run, setting),
+                arena_printf(
+                        run->arena,
+                        "take memlock out (huge pages are never swapped), or systemctl edit %s: [Service] AmbientCapabilities=CAP_IPC_LOCK",
+                        instance->config->unit),
+                "%s has memlock on, and %s gives neither CAP_IPC_LOCK nor LimitMEMLOCK=infinity: 'Failed to lock memory', errno 12",
+                instance->config->name, instance->config->unit);
+}
+
+static void find_chunk(RuleRun *run, const RuleInstance *instance) {
+        const Setting *setting = rule_setting(instance, "innodb_buffer_pool_chunk_size");
+        uint64_t chunk =
+                setting_bytes(instance, "innodb_buffer_pool_chunk_size", chunk_default_bytes);
+        uint64_t pool = buffer_pool_bytes(instance), lost;
+
+        if (!is_large(instance) || !instance->sizing || chunk > chunk_default_bytes ||
+            pool < 8 * GIB)
+                return;
+        lost = sub_floored(instance->sizing->bytes, pool);
+        rule_tell(
+                run,
+                setting ? rule_at_setting(run, setting)
+                        : (Diag){.file = instance->gathered->config_file,
+                                 .key = "innodb_buffer_pool_chunk_size"},
+                "write innodb_buffer_pool_chunk_size = 1G, where the pool is a multiple of it "
+                "times innodb_buffer_pool_instances",
+                "%s has its pool of %s in chunks of %s%s, each rounded up to whole pages: %s more than the pool",
+                instance->config->name, format_size(run->arena, pool),
+                format_size(run->arena, chunk), setting ? "" : " (the default)",
+                format_size(run->arena, lost));
+}
+
+/* Debian's mariadb.service has LimitMEMLOCK=524288, which is 512K and was meant to be 512M. */
+static void find_memlock_bytes(RuleRun *run, const RuleInstance *instance) {
+        const UnitFacts *unit = instance->facts->unit;
+        const UnitAssignment *limit = unit ? unit_file_find(unit->file, "Service", "LimitMEMLOCK")
+                                           : NULL;
+        uint64_t bytes;
+
+        if (!limit || limit->value[strspn(limit->value, "0123456789:")] != '\0' ||
+            unit_size_parse(run->arena, limit->value, &bytes) < 0 || bytes >= 64 * MIB)
+                return;
+        rule_tell(
+                run, rule_at_unit(limit),
+                arena_printf(run->arena,
+                             "systemctl edit %s: [Service] LimitMEMLOCK=%s, if that was meant",
+                             unit->name, format_size(run->arena, mul_saturated(bytes, KIB))),
+                "a bare number is bytes here, %s in all; in limits.conf it would be kB (%s). Huge pages do not need it, memlock and io_uring do",
+                format_size(run->arena, bytes), format_size(run->arena, mul_saturated(bytes, KIB)));
+}
+
+static void find_resize(RuleRun *run, const RuleInstance *instance) {
+        const Setting *setting = rule_setting(instance, "innodb_buffer_pool_size_max");
+        uint64_t bytes = setting_bytes(instance, "innodb_buffer_pool_size_max", 0);
+
+        if (!is_large(instance) || !setting || bytes <= buffer_pool_bytes(instance))
+                return;
+        rule_tell(
+                run, rule_at_setting(run, setting),
+                "change innodb_buffer_pool_size in the file, reload hugeplan and restart the "
+                "server",
+                "%s may grow its pool to %s online, but not with large-pages: MariaDB then refuses SET GLOBAL innodb_buffer_pool_size",
+                instance->config->name, format_size(run->arena, bytes));
+}
+
+static const RuleRow rows[] = {
+        {RULE_MY_OFF, "mariadb mysql", find_off, NULL},
+        {RULE_MY_POOL_ONLY, "mariadb mysql", find_pool_only, NULL},
+        {RULE_MY_SHORT, "mariadb mysql", find_short, NULL},
+        {RULE_MARIA_1G, "mariadb", find_1g, NULL},
+        {RULE_MARIA_SILENT, "mariadb mysql", find_silent, NULL},
+        {RULE_MARIA_MEMLOCK, "mariadb mysql", find_memlock, NULL},
+        {RULE_MYSQL_CHUNK, "mysql", find_chunk, NULL},
+        {RULE_MY_MEMLOCK_BYTES, "mariadb mysql", find_memlock_bytes, NULL},
+        {RULE_MY_RESIZE, "mariadb", find_resize, NULL},
+};
+
+const RuleFamily rules_mysql = {rows, ARRAY_LEN(rows)};

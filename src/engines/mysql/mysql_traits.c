@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "engines/engine.h"
+
+/* No vendor's word on transparent huge pages was found. */
+const Engine engine_mariadb = {
+        .name = "mariadb",
+        .title = "MariaDB",
+        .default_user = "mysql",
+        .default_unit = "mariadb.service",
+        .thp_preference = THP_AUTO,
+        .reserves = true,
+        .memory_setting = "innodb_buffer_pool_size",
+        .mebibyte_suffix = "M",
+        .has_auto = true,
+        .programs = "*mariadbd* *mysqld* galera_new_cluster !*export*",
+        .services = "mariadb.service mariadb@*.service",
+        .is_started_by_name = true,
+        .units = "*maria*.service *mysql*.service",
+};
+
+/* No vendor's word on transparent huge pages was found. Debian calls the unit mysql.service, Red
+ * Hat mysqld.service. */
+const Engine engine_mysql = {
+        .name = "mysql",
+        .title = "MySQL",
+        .default_user = "mysql",
+        .thp_preference = THP_AUTO,
+        .reserves = true,
+        .uses_default_size = true,
+        .memory_setting = "innodb_buffer_pool_size",
+        .mebibyte_suffix = "M",
+        .has_auto = true,
+        .programs = "*mysqld* mysql-systemd-start !*export*",
+        .services = "mysql.service mysqld.service mysqld@*.service",
+        .is_started_by_name = true,
+        .units = "*mysql*.service",
+};

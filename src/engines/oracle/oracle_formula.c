@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Oracle Database: the SGA of an instance, in SysV segments with SHM_HUGETLB. The PGA never takes
+ * huge pages, pluggable databases add nothing of their own.
+ *
+ * One unit often starts several instances (dbstart). Then settings are named as in a parameter file
+ * that instances share: SID.NAME for one of them, *.NAME or NAME for all, and the sizes are added up.
+ *
+ * Source: Oracle Database Reference (SGA_MAX_SIZE, SGA_TARGET, MEMORY_TARGET, USE_LARGE_PAGES) and
+ * public alert logs. The row "2048K" under EXPECTED_PAGES of the alert log is the exact answer once
+ * the instance has been started. */
+
+#include "engines/oracle/oracle_formula.h"
+#include "base/text.h"
+
+#include <strings.h>
+
+enum {
+        SERVER_VERSION,
+        MEMORY_TARGET,
+        MEMORY_MAX_TARGET,
+        SGA_MAX_SIZE,
+        SGA_TARGET,
+        USE_LARGE_PAGES,
+        SPFILE,
+        SIZED_PARAMETERS,
+};
+
+/* Small segments (fixed SGA, redo, the 24 KiB one) that round up to a page each: one or two were
+ * seen in alert logs; five is the customary allowance. */
+enum { SMALL_SEGMENTS = 5 };
+
+/* The documented lower end of SGA_TARGET; less is a forgotten unit. */
+#define SGA_MIN_BYTES (64 * MIB)
+
+enum { LARGE_PAGES_FALSE, LARGE_PAGES_TRUE, LARGE_PAGES_ONLY, LARGE_PAGES_AUTO };
+
+static int parse_use_large_pages(const char *value, uint64_t *ret) {
+        static const char *const words[] = {"false", "true", "only", "auto", "auto_only"};
+
+        return parse_word(value, words, ARRAY_LEN(words), ret);
+}
+
+static const char expects_size[] = "write a size such as 180G (K, M, G, T; none: bytes)";
+static const char within_sga[] = "part of the SGA";
+static const char in_pga[] = "private memory of the sessions";
+
+static const Parameter parameters[] = {
+        [SERVER_VERSION] = PARAMETER_SERVER_VERSION,
+        [MEMORY_TARGET] = {"memory_target", parse_lettered_bytes, expects_size},
+        [MEMORY_MAX_TARGET] = {"memory_max_target", parse_lettered_bytes, expects_size},
+        [SGA_MAX_SIZE] = {"sga_max_size", parse_lettered_bytes, expects_size},
+        [SGA_TARGET] = {"sga_target", parse_lettered_bytes, expects_size},
+        [USE_LARGE_PAGES] = {"use_large_pages", parse_use_large_pages,
+                             "write ONLY, TRUE, AUTO or AUTO_ONLY", LARGE_PAGES_TRUE},
+        [SPFILE] = {.name = "spfile", .takes_nothing = "where the parameters stand"},
+        {.name = "db_cache_size", .takes_nothing = within_sga},
+        {.name = "db_keep_cache_size", .takes_nothing = within_sga},
+        {.name = "shared_pool_size", .takes_nothing = within_sga},
+        {.name = "large_pool_size", .takes_nothing = within_sga},
+        {.name = "java_pool_size", .takes_nothing = within_sga},
+        {.name = "streams_pool_size", .takes_nothing = within_sga},
+        {.name = "inmemory_size", .takes_nothing = within_sga},
+        {.name = "log_buffer", .takes_nothing = within_sga},
+        {.name = "processes", .takes_nothing = within_sga},
+        {.name = "sessions", .takes_nothing = within_sga},
+        {.name = "pga_aggregate_target", .takes_nothing = in_pga},
+        {.name = "pga_aggregate_limit", .takes_nothing = in_pga},
+        {.name = "lock_sga", .takes_nothing = "huge pages are locked as they are"},
+};
+
+const ParameterTable oracle_parameter_table = {&engine_oracle, parameters, ARRAY_LEN(parameters)};
+
+/* Granules by the size of the SGA: Oracle Database 18c, Introduction to Automatic SGA management
+ * (ssdbi), "Granule Size". Each bound is a multiple of the next granule, so that a larger SGA never
+ * comes out smaller. */
+static uint64_t granule_bytes(uint64_t sga_bytes) {
+        static const struct {
+                uint64_t up_to_bytes, granule_bytes;
+        } granules[] = {
+                {1 * GIB, 4 * MIB},   {8 * GIB, 16 * MIB},   {16 * GIB, 32 * MIB},
+                {32 * GIB, 64 * MIB}, {64 * GIB, 128 * MIB}, {128 * GIB, 256 * MIB},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(granules); i++)
+                if (sga_bytes <= granules[i].up_to_bytes)
+                        return granules[i].granule_bytes;
+        return 512 * MIB;
+}
+
+/* Automatic memory management puts the SGA into /dev/shm (ORA-00845 when that is too small). */
+static const char *check_no_amm(Arena *arena, const ParameterValue *value) {
+        if (value->number == 0)
+                return NULL;
+        return setting_refuse(arena, value->setting,
+                              "automatic memory management cannot use huge pages; set it to 0, and "
+                              "sga_target and pga_aggregate_target instead");
+}
+
+static const char *check_sga(Arena *arena, const ParameterValue *value) {
+        if (value->number == 0 || value->number >= SGA_MIN_BYTES)
+                return NULL;
+        return setting_refuse(arena, value->setting, "'%s' is less than 64M; %s",
+                              value->setting->value, expects_size);
+}
+
+static const char *check(Arena *arena, const ParameterValue *values) {
+        const char *wrong = check_no_amm(arena, &values[MEMORY_TARGET]);
+
+        if (!wrong)
+                wrong = check_no_amm(arena, &values[MEMORY_MAX_TARGET]);
+        if (!wrong)
+                wrong = check_sga(arena, &values[SGA_MAX_SIZE]);
+        if (!wrong)
+                wrong = check_sga(arena, &values[SGA_TARGET]);
+        if (!wrong && values[SGA_MAX_SIZE].number == 0 && values[SGA_TARGET].number == 0)
+                wrong = "sga_max_size and sga_target are both missing or 0; write one of them, "
+                        "such as sga_max_size=180G";
+        if (!wrong && values[USE_LARGE_PAGES].number == LARGE_PAGES_FALSE)
+                wrong = setting_refuse(arena, values[USE_LARGE_PAGES].setting,
+                                       "with this Oracle takes no huge pages; write ONLY");
+        return wrong;
+}
+
+static const char *caveat(const ParameterValue *values) {
+        if (values[USE_LARGE_PAGES].number >= LARGE_PAGES_AUTO)
+                return "an estimate; with use_large_pages=AUTO or AUTO_ONLY Oracle changes the "
+                       "pools by itself: ONLY leaves them to hugeplan";
+        if (values[SPFILE].setting && values[SPFILE].setting->origin)
+                return "an estimate from a server parameter file, whose format Oracle does not "
+                       "document; to be sure, CREATE PFILE FROM SPFILE and name that by "
+                       "ConfigFile=, or compare with EXPECTED_PAGES in the alert log";
+        return "an estimate: five pages are allowed for small segments; EXPECTED_PAGES in the "
+               "alert log is exact";
+}
+
+/* ---- several instances ---- */
+
+/* The SID of "SID.NAME"; NULL: the setting is for all. */
+static const char *sid_of(Arena *arena, const Setting *setting) {
+        const char *dot = strchr(setting->name, '.');
+
+        if (!dot || (dot == setting->name + 1 && *setting->name == '*'))
+                return NULL;
+        return arena_strndup(arena, setting->name, (size_t) (dot - setting->name));
+}
+
+/* In the order in which they come; a single NULL where no setting names one. */
+static SourceNames sids_of(Arena *arena, const Settings *settings) {
+        SourceNames sids = {};
+
+        VEC_FOREACH(setting, settings) {
+                const char *sid = sid_of(arena, setting);
+
+                if (sid && !source_names_have(&sids, sid))
+                        *vec_push(arena, &sids) = sid;
+        }
+        if (sids.n == 0)
+                *vec_push(arena, &sids) = NULL;
+        return sids;
+}
+
+/* What counts for SID, under plain names: what is for all, then its own. */
+static Settings settings_for(Arena *arena, const Settings *settings, const char *sid) {
+        Settings plain = {};
+
+        for (int is_own = 0; is_own < 2; is_own++)
+                VEC_FOREACH(setting, settings) {
+                        const char *dot = strchr(setting->name, '.');
+                        const char *of = sid_of(arena, setting);
+
+                        if (is_own ? of && text_equals(of, sid) : !of)
+                                *vec_push(arena, &plain) = (Setting){dot ? dot + 1 : setting->name,
+                                                                     setting->value,
+                                                                     setting->origin};
+                }
+        return plain;
+}
+
+static const char *label(Arena *arena, const char *sid, const char *what) {
+        return sid ? arena_printf(arena, "%s: %s", sid, what) : what;
+}
+
+/* Adds one instance; SID is NULL where it is the only one. */
+static const char *add_sga(Arena *arena, const Settings *settings, const char *sid,
+                           Sizing *sizing) {
+        ParameterValue values[ARRAY_LEN(parameters)];
+        uint64_t page_size_bytes = sizing->page_size_bytes;
+        const char *wrong = parameters_read(arena, &oracle_parameter_table, settings, values);
+
+        if (!wrong)
+                wrong = check(arena, values);
+        if (wrong)
+                return label(arena, sid, wrong);
+
+        uint64_t sga_bytes = MAX(values[SGA_MAX_SIZE].number, values[SGA_TARGET].number);
+        uint64_t granule = granule_bytes(sga_bytes);
+        uint64_t rounded_bytes = round_up_saturated(sga_bytes, granule);
+
+        sizing_add(arena, sizing, label(arena, sid, "SGA"),
+                   "the larger of sga_max_size and sga_target", sga_bytes);
+        sizing_add_positive(
+                arena, sizing, label(arena, sid, "rounding to granules"),
+                arena_printf(arena, "whole granules of %s", format_page_size(arena, granule)),
+                rounded_bytes - sga_bytes);
+        if (sid)
+                sizing_add_positive(arena, sizing, label(arena, sid, "rounding to pages"),
+                                    "no page is shared between instances",
+                                    round_up_saturated(rounded_bytes, page_size_bytes) -
+                                            rounded_bytes);
+        sizing_add(arena, sizing, label(arena, sid, "small segments"), "5 pages",
+                   mul_saturated(SMALL_SEGMENTS, page_size_bytes));
+        sizing_add_idle(arena, sizing, &oracle_parameter_table, settings);
+        sizing->caveat = caveat(values);
+        return NULL;
+}
+
+static const char *size_oracle(Arena *arena, const Settings *settings, uint64_t page_size_bytes,
+                               Sizing *ret) {
+        Sizing sizing = {.page_size_bytes = page_size_bytes};
+        SourceNames sids = sids_of(arena, settings);
+
+        VEC_FOREACH(sid, &sids) {
+                Settings own = settings_for(arena, settings, *sid);
+                const char *wrong = add_sga(arena, &own, sids.n > 1 ? *sid : NULL, &sizing);
+
+                if (wrong)
+                        return wrong;
+        }
+        sizing_finish(&sizing);
+        *ret = sizing;
+        return NULL;
+}
+
+const EngineFormula formula_oracle = {size_oracle};

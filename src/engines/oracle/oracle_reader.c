@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Which instances a unit starts, and where their parameters stand. */
+
+#include "base/text.h"
+#include "engines/oracle/oracle_formula.h"
+#include "engines/oracle/oracle_instances.h"
+#include "engines/oracle/oracle_parameters.h"
+#include "engines/reader.h"
+#include "read/unit_file.h"
+
+#include <string.h>
+#include <strings.h>
+
+typedef struct Search {
+        Arena *arena;
+        const EngineTarget *target;
+        const Sources *sources;
+        const UnitFile *unit; /* NULL: not known */
+        OracleInstances all;  /* of this host */
+        Gathered *ret;
+} Search;
+
+static const char *environment(const Search *search, const char *variable) {
+        const char *value =
+                unit_file_environment(search->arena, search->unit, search->sources, variable, NULL);
+
+        return value && *value ? value : NULL;
+}
+
+/* DataDirectory= is ORACLE_HOME, or its "dbs". NULL: not known. */
+static const char *find_home(const Search *search) {
+        const char *home = search->target->data_directory;
+
+        if (!home)
+                home = environment(search, "ORACLE_HOME");
+        if (!home || *home != '/')
+                return NULL;
+        home = text_without_slashes(search->arena, home);
+        return text_ends_with(home, "/dbs")
+                       ? arena_strndup(search->arena, home, strlen(home) - strlen("/dbs"))
+                       : home;
+}
+
+/* ".../product/19.0.0/dbhome_1" -> "19.0.0": the layout that Oracle's own installers make. */
+static const char *version_of(Arena *arena, const char *home) {
+        const char *product = home ? strstr(home, "/product/") : NULL;
+        const char *version = product ? product + strlen("/product/") : "";
+        uint64_t major;
+
+        version = arena_strndup(arena, version, strcspn(version, "/"));
+        return *version >= '0' && *version <= '9' && parse_major_version(version, &major) == 0
+                       ? version
+                       : NULL;
+}
+
+static const char missing_remedy[] =
+        "have SQL*Plus CREATE PFILE='/etc/oracle/initSID.ora' FROM SPFILE and name that file by "
+        "ConfigFile=, or give the size by Memory=";
+
+/* The SID whose own parameters are in the file; NULL: none. False: of several. */
+static bool infer_sid(const OracleParameters *read, const char **ret_sid) {
+        *ret_sid = NULL;
+        for (size_t i = 1; i < oracle_parameter_table.n; i++)
+                VEC_FOREACH(parameter, &read->list) {
+                        if (!parameter->sid ||
+                            strcasecmp(parameter->name, oracle_parameter_table.rows[i].name) != 0)
+                                continue;
+                        if (*ret_sid && !text_equals(*ret_sid, parameter->sid))
+                                return false;
+                        *ret_sid = parameter->sid;
+                }
+        return true;
+}
+
+/* Without any of them Oracle adds up its pools, whose defaults hang on the host. */
+static const char *check_has_size(Arena *arena, const OracleParameters *read, const char *sid,
+                                  const char *path) {
+        static const char *const names[] = {"memory_target", "memory_max_target", "sga_max_size",
+                                            "sga_target"};
+
+        for (size_t i = 0; i < ARRAY_LEN(names); i++)
+                if (oracle_parameter_find(read, sid, names[i]))
+                        return NULL;
+        return arena_printf(arena,
+                            "%s: neither sga_max_size nor sga_target is set; set one of them, or "
+                            "give the size by Memory=",
+                            path);
+}
+
+static void add_setting(const Search *search, const char *sid, const char *name, const char *value,
+                        const char *origin) {
+        settings_add(search->arena, &search->ret->settings,
+                     sid ? arena_printf(search->arena, "%s.%s", sid, name) : name, value, origin);
+}
+
+/* Adds the settings of one instance that matter here, as SID.NAME where IS_ONE_OF_SEVERAL. */
+static const char *add_file(const Search *search, const OracleFile *file, bool is_one_of_several) {
+        Arena *arena = search->arena;
+        const char *sid = file->sid;
+        OracleParameters read;
+        const char *wrong =
+                oracle_parameters_read(arena, search->sources, file, &read, &search->ret->problems);
+
+        if (!wrong && !sid && !infer_sid(&read, &sid))
+                wrong = arena_printf(arena,
+                                     "%s: this is for several instances; say which by "
+                                     "Environment=ORACLE_SID= in the unit, or by a file that is "
+                                     "called initSID.ora",
+                                     file->path);
+        if (!wrong)
+                wrong = check_has_size(arena, &read, sid, file->path);
+        if (wrong)
+                return wrong;
+        const char *prefix = is_one_of_several ? sid : NULL;
+
+        for (size_t i = 1; i < oracle_parameter_table.n; i++) {
+                const char *name = oracle_parameter_table.rows[i].name;
+                const OracleParameter *parameter = oracle_parameter_find(&read, sid, name);
+
+                if (parameter && strcmp(name, "spfile") != 0)
+                        add_setting(search, prefix, name, parameter->value, parameter->origin);
+        }
+        if (read.spfile)
+                add_setting(search, prefix, "spfile", read.spfile, read.spfile);
+        return NULL;
+}
+
+static const char *find_file(const Search *search, const OracleInstance *instance) {
+        SourceNames directories = oracle_parameter_directories(
+                search->arena, search->sources, instance->home, environment(search, "ORACLE_BASE"));
+
+        return oracle_parameter_file(search->arena, search->sources, &directories, instance->sid);
+}
+
+static const char *add_instance(const Search *search, const OracleInstance *instance,
+                                bool is_one_of_several) {
+        Arena *arena = search->arena;
+        const char *path = find_file(search, instance);
+
+        if (!path)
+                return arena_printf(arena, "%s%s%s%s: it has no parameter file in %s/dbs; %s",
+                                    instance->sid, instance->origin ? " (" : "",
+                                    instance->origin ? instance->origin : "",
+                                    instance->origin ? ")" : "", instance->home, missing_remedy);
+        search->ret->config_file = is_one_of_several ? NULL : path;
+        search->ret->version = version_of(arena, instance->home);
+        return add_file(search, &(OracleFile){path, instance->home, instance->sid},
+                        is_one_of_several);
+}
+
+/* ---- which instances ---- */
+
+/* By default ASM manages its memory automatically and takes no huge pages; MEMORY_TARGET=0 ends
+ * that. Where its file is not to be had, the default is assumed. */
+static bool asm_takes_pages(const Search *search, const OracleInstance *instance) {
+        const char *path = find_file(search, instance);
+        Diags unused = diags_in(search->arena);
+        OracleParameters read;
+        uint64_t bytes;
+
+        if (!path || oracle_parameters_read(search->arena, search->sources,
+                                            &(OracleFile){path, instance->home, instance->sid},
+                                            &read, &unused))
+                return false;
+        const OracleParameter *target =
+                oracle_parameter_find(&read, instance->sid, "memory_target");
+
+        return target && parse_lettered_bytes(target->value, &bytes) == 0 && bytes == 0;
+}
+
+/* Whether WORD calls dbstart, be it within a line for a shell. */
+static bool calls_dbstart(const char *word) {
+        static const char name[] = "dbstart";
+
+        for (const char *at = word; (at = strstr(at, name)); at++) {
+                bool begins = at == word || strchr("/ \t;&", at[-1]);
+
+                if (begins && strchr(" \t;&'\"", at[strlen(name)]))
+                        return true;
+        }
+        return false;
+}
+
+static bool unit_calls_dbstart(const Search *search) {
+        if (!search->unit)
+                return false;
+        UnitAssignments commands =
+                unit_file_list(search->arena, search->unit, "Service", "ExecStart");
+
+        VEC_FOREACH(command, &commands) {
+                UnitWords words = unit_file_command(search->arena, search->unit, search->sources,
+                                                    (*command)->value);
+
+                VEC_FOREACH(word, &words)
+                        if (calls_dbstart(*word))
+                                return true;
+        }
+        return false;
+}
+
+static bool has_started(const OracleInstances *instances) {
+        VEC_FOREACH(instance, instances)
+                if (instance->is_started && !oracle_is_asm(instance->sid))
+                        return true;
+        return false;
+}
+
+/* "orcl" of "oracle@orcl.service"; NULL. */
+static const char *unit_instance(Arena *arena, const char *unit) {
+        const char *at = unit ? strchr(unit, '@') : NULL;
+        const char *dot = at ? strrchr(at, '.') : NULL;
+
+        return dot ? arena_strndup(arena, at + 1, (size_t) (dot - at - 1)) : NULL;
+}
+
+/* The one instance that is meant; NULL: those of oratab. dbstart looks at oratab only, whatever its
+ * environment says. */
+static const char *find_sid(const Search *search) {
+        const char *sid = environment(search, "ORACLE_SID");
+        const char *named = search->target->unit
+                                    ? unit_instance(search->arena, search->target->unit)
+                                    : search->target->instance;
+
+        if (sid && !(unit_calls_dbstart(search) && has_started(&search->all)))
+                return sid;
+        return named && oracle_instances_find(&search->all, named) ? named : NULL;
+}
+
+static const char *choose_sid(const Search *search, const char *sid, const char *home,
+                              OracleInstances *chosen) {
+        const OracleInstance *known = oracle_instances_find(&search->all, sid);
+
+        if (!oracle_sid_is_valid(sid))
+                return "ORACLE_SID in the unit is none: letters, digits and _ $ # + - are expected";
+        if (!home && !known)
+                return arena_printf(search->arena,
+                                    "%s is not in /etc/oratab, so that its ORACLE_HOME is not "
+                                    "known; add it there, or write ConfigFile= or DataDirectory= "
+                                    "(ORACLE_HOME)",
+                                    sid);
+        *vec_push(search->arena, chosen) = (OracleInstance){
+                .sid = sid,
+                .home = home ? home : known->home,
+                .origin = known ? known->origin : NULL,
+        };
+        return NULL;
+}
+
+/* Those of HOME (NULL: all) that dbstart starts; else the only one there is. */
+static void choose_started(const Search *search, const char *home, OracleInstances *chosen) {
+        const OracleInstance *only = NULL;
+        size_t n = 0;
+
+        VEC_FOREACH(instance, &search->all) {
+                if (oracle_is_asm(instance->sid) || (home && !text_equals(instance->home, home)))
+                        continue;
+                only = instance;
+                n++;
+                if (instance->is_started)
+                        *vec_push(search->arena, chosen) = *instance;
+        }
+        if (chosen->n == 0 && n == 1)
+                *vec_push(search->arena, chosen) = *only;
+}
+
+static const char *choose(const Search *search, OracleInstances *chosen) {
+        Arena *arena = search->arena;
+        const char *home = find_home(search), *sid = find_sid(search);
+
+        if (sid)
+                return choose_sid(search, sid, home, chosen);
+        choose_started(search, search->target->data_directory ? home : NULL, chosen);
+        if (chosen->n > 0) {
+                /* ASM is started by the cluster software, with whatever flag. */
+                VEC_FOREACH(instance, &search->all)
+                        if (!search->target->data_directory && oracle_is_asm(instance->sid) &&
+                            asm_takes_pages(search, instance))
+                                *vec_push(search->arena, chosen) = *instance;
+                return NULL;
+        }
+        if (home) {
+                SourceNames directories = oracle_parameter_directories(
+                        arena, search->sources, home, environment(search, "ORACLE_BASE"));
+
+                sid = oracle_only_sid(arena, search->sources, &directories);
+                if (sid)
+                        return choose_sid(search, sid, home, chosen);
+        }
+        return search->all.n > 0
+                       ? "no instance in /etc/oratab has the flag Y, by which dbstart goes; set it, "
+                         "or say which one it is by Environment=ORACLE_SID= in the unit or by "
+                         "ConfigFile="
+                       : "nothing says which instance it is: there is no /etc/oratab; write "
+                         "ConfigFile= (initSID.ora), or Environment=ORACLE_SID= and ORACLE_HOME= in "
+                         "the unit";
+}
+
+static const char *gather_file(const Search *search) {
+        const char *path = search->target->config_file;
+        const char *sid = oracle_sid_of_file(search->arena, path);
+        const char *home = find_home(search);
+
+        search->ret->config_file = path;
+        search->ret->version = version_of(search->arena, home ? home : path);
+        return add_file(search,
+                        &(OracleFile){path, home, sid ? sid : environment(search, "ORACLE_SID")},
+                        false);
+}
+
+static const char *gather_oracle(Arena *arena, const EngineTarget *target, const Sources *sources,
+                                 Gathered *ret) {
+        const char *unit = target->unit;
+        Search search = {
+                .arena = arena,
+                .target = target,
+                .sources = sources,
+                .unit = unit ? unit_file_read(arena, sources, unit) : NULL,
+                .all = oracle_instances_read(arena, sources),
+                .ret = ret,
+        };
+        OracleInstances chosen = {};
+
+        ret->problems = diags_in(arena);
+        ret->user = target->user ? target->user : unit_file_value(search.unit, "Service", "User");
+        if (target->config_file)
+                return gather_file(&search);
+        const char *wrong = choose(&search, &chosen);
+
+        for (size_t i = 0; i < chosen.n && !wrong; i++)
+                wrong = add_instance(&search, &chosen.items[i], chosen.n > 1);
+        return wrong;
+}
+
+const EngineReader reader_oracle = {.gather = gather_oracle};

@@ -1,0 +1,538 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What goes wrong with Oracle, and with others that use System V shared memory. Sources: Oracle's
+ * Database Reference (USE_LARGE_PAGES, MEMORY_TARGET) and Linux installation guides, as quoted beside
+ * the engine; fs/hugetlbfs/inode.c hugetlb_file_setup(), ipc/shm.c newseg(). */
+
+#include "base/text.h"
+#include "check/rule_run.h"
+#include "model/names.h"
+
+#include <string.h>
+
+/* ---- parameters ---- */
+
+/* One SGA behind a unit. Where there are several, their settings are called SID.NAME. */
+typedef struct Sga {
+        const char *name; /* "orders", "dbs (ORCL)" */
+        const char *sid;  /* NULL: it is the only one */
+} Sga;
+
+static const Setting *sga_setting(RuleRun *run, const RuleInstance *instance, const Sga *sga,
+                                  const char *name) {
+        const Setting *own =
+                sga->sid ? rule_setting(instance, arena_printf(run->arena, "%s.%s", sga->sid, name))
+                         : NULL;
+
+        return own ? own : rule_setting(instance, name);
+}
+
+static SourceNames find_sids(Arena *arena, const RuleInstance *instance) {
+        SourceNames sids = {};
+
+        VEC_FOREACH(setting, &instance->gathered->settings) {
+                const char *dot = strchr(setting->name, '.');
+                const char *sid =
+                        dot ? arena_strndup(arena, setting->name, (size_t) (dot - setting->name))
+                            : NULL;
+
+                if (sid && !text_equals(sid, "*") && !source_names_have(&sids, sid))
+                        *vec_push(arena, &sids) = sid;
+        }
+        return sids;
+}
+
+static void each_sga(RuleRun *run, const RuleInstance *instance,
+                     void (*find)(RuleRun *run, const RuleInstance *instance, const Sga *sga)) {
+        const char *name = instance->config->name;
+
+        if (!instance->gathered)
+                return;
+        SourceNames sids = find_sids(run->arena, instance);
+
+        VEC_FOREACH(sid, &sids)
+                find(run, instance, &(Sga){arena_printf(run->arena, "%s (%s)", name, *sid), *sid});
+        if (sids.n == 0)
+                find(run, instance, &(Sga){name, NULL});
+}
+
+static bool is_zero(const char *value) {
+        return *value != '\0' && value[strspn(value, "0")] == '\0';
+}
+
+static void find_amm_of(RuleRun *run, const RuleInstance *instance, const Sga *sga) {
+        static const char *const names[] = {"memory_target", "memory_max_target"};
+
+        for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+                const Setting *setting = sga_setting(run, instance, sga, names[i]);
+
+                if (!setting || is_zero(setting->value))
+                        continue;
+                rule_tell(
+                        run, rule_at_setting(run, setting),
+                        "ALTER SYSTEM RESET memory_target and memory_max_target, and set sga_target and pga_aggregate_target instead",
+                        "%s has %s=%s: automatic memory management lives in /dev/shm and takes no huge pages; with use_large_pages=only the instance does not start (ORA-00845)",
+                        sga->name, names[i], setting->value);
+                return;
+        }
+}
+
+static void find_amm(RuleRun *run, const RuleInstance *instance) {
+        each_sga(run, instance, find_amm_of);
+}
+
+static const Setting *large_pages(RuleRun *run, const RuleInstance *instance, const Sga *sga) {
+        return sga_setting(run, instance, sga, "use_large_pages");
+}
+
+static bool is_large_pages(const Setting *setting, const char *value) {
+        return setting && strcasecmp(setting->value, value) == 0;
+}
+
+static Diag at_large_pages(RuleRun *run, const RuleInstance *instance, const Setting *setting) {
+        return setting ? rule_at_setting(run, setting)
+                       : (Diag){.file = instance->gathered->config_file, .key = "use_large_pages"};
+}
+
+static const char write_only[] =
+        "ALTER SYSTEM SET use_large_pages=ONLY SCOPE=SPFILE (without an spfile: write it into the "
+        "file), then restart the instance";
+
+static void find_false_of(RuleRun *run, const RuleInstance *instance, const Sga *sga) {
+        const Setting *setting = large_pages(run, instance, sga);
+
+        if (!is_large_pages(setting, "false"))
+                return;
+        rule_tell(
+                run, at_large_pages(run, instance, setting), write_only,
+                "%s has use_large_pages=FALSE: what is reserved for it of %s stays empty, and the SGA takes as much again in small pages",
+                sga->name, rule_planned_pages(run->arena, instance));
+}
+
+static void find_false(RuleRun *run, const RuleInstance *instance) {
+        each_sga(run, instance, find_false_of);
+}
+
+static void find_true_of(RuleRun *run, const RuleInstance *instance, const Sga *sga) {
+        const Setting *setting = large_pages(run, instance, sga);
+
+        if (setting && !is_large_pages(setting, "true"))
+                return;
+        rule_tell(
+                run, at_large_pages(run, instance, setting), write_only,
+                "%s has use_large_pages=TRUE%s: when some of %s are missing it starts with a mixed SGA and page tables to match",
+                sga->name, setting ? "" : ", which is the default",
+                rule_planned_pages(run->arena, instance));
+}
+
+static void find_true(RuleRun *run, const RuleInstance *instance) {
+        each_sga(run, instance, find_true_of);
+}
+
+static void find_auto_of(RuleRun *run, const RuleInstance *instance, const Sga *sga) {
+        const Setting *setting = large_pages(run, instance, sga);
+        bool is_auto_only = is_large_pages(setting, "auto_only");
+
+        if (!is_auto_only && !is_large_pages(setting, "auto"))
+                return;
+        rule_tell(
+                run, at_large_pages(run, instance, setting), write_only,
+                "%s has use_large_pages=%s: Oracle writes vm.nr_hugepages itself at every start, beside the plan, and takes pages from other nodes and instances",
+                sga->name, is_auto_only ? "AUTO_ONLY" : "AUTO");
+}
+
+static void find_auto(RuleRun *run, const RuleInstance *instance) {
+        each_sga(run, instance, find_auto_of);
+}
+
+/* What is allowed for small segments is a margin. */
+static uint64_t least_pages(const Sizing *sizing) {
+        uint64_t bytes = sizing->bytes;
+
+        VEC_FOREACH(step, &sizing->steps)
+                if (text_ends_with(step->what, "small segments"))
+                        bytes = sub_floored(bytes, step->bytes);
+        return div_round_up(bytes, sizing->page_size_bytes);
+}
+
+static void find_short(RuleRun *run, const RuleInstance *instance) {
+        const Sizing *sizing = instance->sizing;
+
+        if (instance->config->memory_kind == MEMORY_AUTO || !sizing ||
+            instance->planned->pages_wanted == 0 ||
+            least_pages(sizing) <= instance->planned->pages_wanted)
+                return;
+        rule_tell(
+                run, rule_at_size(instance),
+                arena_printf(run->arena, "write Memory=auto, or Pages=%" PRIu64, sizing->pages),
+                "%s plans %s, and its SGA needs %s: with use_large_pages=only it does not start (ORA-27102), else it is mixed",
+                instance->config->name, rule_planned_pages(run->arena, instance),
+                format_count(run->arena, sizing->pages));
+}
+
+/* ---- who may ---- */
+
+static bool is_in_group(const RuleRun *run, const OwnerFacts *owner) {
+        VEC_FOREACH(gid, &owner->gids)
+                if (*gid == run->input->facts->shm_group)
+                        return true;
+        return false;
+}
+
+/* A memlock limit as large as the segment would do. */
+static bool has_old_rule(const RuleRun *run) {
+        return topology_kernel_lacks(run->input->topology, KERNEL_SHM_BY_GROUP);
+}
+
+static bool may_use_sysv(const RuleRun *run, const RuleInstance *instance) {
+        return rule_may_lock(instance) ||
+               (run->input->facts->has_shm_group && is_in_group(run, &instance->facts->owner));
+}
+
+static const char *memlock_remedy(RuleRun *run, const RuleInstance *instance) {
+        if (text_equals(instance->config->memory_lock, "no"))
+                return arena_printf(run->arena, "write MemoryLock=auto in %s",
+                                    instance->config->file);
+        return arena_printf(run->arena, "systemctl edit %s: [Service] LimitMEMLOCK=infinity",
+                            instance->config->unit);
+}
+
+static void find_memlock(RuleRun *run, const RuleInstance *instance) {
+        const UnitAssignment *assignment;
+
+        if (!rule_uses_sysv(instance) || !rule_has_unit(instance) || !has_old_rule(run) ||
+            may_use_sysv(run, instance))
+                return;
+        uint64_t bytes = rule_memlock_bytes(run, instance, &assignment);
+
+        if (bytes >= rule_planned_bytes(instance))
+                return;
+        Diag diag = assignment ? rule_at_unit(assignment)
+                               : (Diag){.file = instance->facts->unit->file->fragment_path,
+                                        .key = "LimitMEMLOCK"};
+        bool is_bare = assignment &&
+                       strspn(assignment->value, "0123456789") == strcspn(assignment->value, ":");
+
+        rule_tell(
+                run, diag, memlock_remedy(run, instance),
+                "%s needs %s, and %s may lock %s%s: the kernel (%s) goes by that limit and refuses its shared memory (ORA-27102)",
+                instance->config->name, rule_planned_pages(run->arena, instance),
+                instance->config->unit, format_size(run->arena, bytes),
+                !assignment ? ", systemd's default"
+                : is_bare   ? " (the figure is bytes, not kB as in limits.conf)"
+                            : "",
+                run->input->topology->kernel_release);
+}
+
+/* The last line that takes groups away from the unit again; NULL: none does. */
+static const UnitAssignment *find_group_reset(const RuleInstance *instance) {
+        const UnitAssignment *last = NULL;
+
+        VEC_FOREACH(assignment, &instance->facts->unit->file->assignments)
+                if (text_equals(assignment->section, "Service") &&
+                    text_equals(assignment->key, "SupplementaryGroups") && !*assignment->value)
+                        last = assignment;
+        return last;
+}
+
+/* Our drop-in adds the unit to the group, unless an administrator has another view of that. */
+static void find_group(RuleRun *run, const RuleInstance *instance) {
+        const OwnerFacts *owner = &instance->facts->owner;
+        bool has_unit = rule_has_unit(instance);
+
+        if (!rule_uses_sysv(instance) || has_old_rule(run) || !owner->has_ids ||
+            !run->input->facts->has_shm_group || !run->input->facts->has_own_group ||
+            may_use_sysv(run, instance) || (instance->config->unit && !has_unit))
+                return;
+        const UnitAssignment *reset = has_unit ? find_group_reset(instance) : NULL;
+        rule_tell(
+                run, reset ? rule_at_unit(reset) : (Diag){.file = instance->config->file},
+                has_unit
+                        ? arena_printf(
+                                  run->arena,
+                                  "systemctl edit %s: [Service] SupplementaryGroups=" NAME_HUGETLB_GROUP,
+                                  instance->config->unit)
+                        : arena_printf(run->arena,
+                                       "usermod -aG " NAME_HUGETLB_GROUP
+                                       " %s, or write the service that starts it into Unit=",
+                                       owner->name),
+                "%s: user %s is not in the group that may use System V huge pages (" NAME_HUGETLB_GROUP
+                ", vm.hugetlb_shm_group=%" PRIu64
+                ")%s, and since Linux 5.16 a memlock limit no longer grants them: shmget() fails with EPERM (ORA-27125)",
+                instance->config->name, owner->name, run->input->facts->shm_group,
+                has_unit ? arena_printf(run->arena, ", nor does %s add it", instance->config->unit)
+                         : "");
+}
+
+static bool is_for_owner(const LoginLimit *limit, const OwnerFacts *owner) {
+        return owner->name && text_equals(limit->domain, owner->name);
+}
+
+static void find_memlock_unit(RuleRun *run, const RuleInstance *instance) {
+        const UnitAssignment *assignment;
+
+        if (!rule_uses_sysv(instance) || !rule_has_unit(instance) || !has_old_rule(run) ||
+            may_use_sysv(run, instance))
+                return;
+        rule_memlock_bytes(run, instance, &assignment);
+        VEC_FOREACH(limit, &run->input->facts->login_limits) {
+                if (assignment || !is_for_owner(limit, &instance->facts->owner))
+                        continue;
+                rule_tell(
+                        run,
+                        (Diag){.file = limit->origin.file,
+                               .line = limit->origin.line,
+                               .key = "memlock"},
+                        memlock_remedy(run, instance),
+                        "the limit for %s counts when somebody logs in, not for %s, which has systemd's default of 8M",
+                        instance->facts->owner.name, instance->config->unit);
+                return;
+        }
+}
+
+/* "unlimited" and "-1" are fine, numbers are kB. */
+static bool is_login_value(const char *value, uint64_t *ret_kib) {
+        *ret_kib = UINT64_MAX;
+        return text_equals(value, "unlimited") || text_equals(value, "infinity") ||
+               text_equals(value, "-1") || parse_u64(value, ret_kib) == 0;
+}
+
+/* Whether another line for the owner, read after LIMIT, has the last word; hugeplan's own among them.
+ * pam_limits passes over lines that make no sense. */
+static bool is_overruled(const RuleRun *run, const LoginLimit *limit, const OwnerFacts *owner) {
+        const LoginLimit *end = run->input->facts->login_limits.items +
+                                run->input->facts->login_limits.n;
+        uint64_t kib;
+
+        for (const LoginLimit *later = limit + 1; later < end; later++)
+                if (is_for_owner(later, owner) && is_login_value(later->value, &kib) &&
+                    (text_equals(later->type, limit->type) || text_equals(later->type, "-")))
+                        return true;
+        return false;
+}
+
+static void find_login_limits(RuleRun *run, const RuleInstance *instance) {
+        VEC_FOREACH(limit, &run->input->facts->login_limits) {
+                uint64_t kib;
+                bool is_value = is_login_value(limit->value, &kib);
+
+                if (!rule_uses_sysv(instance) || !is_for_owner(limit, &instance->facts->owner) ||
+                    is_overruled(run, limit, &instance->facts->owner) ||
+                    (is_value && (mul_saturated(kib, KIB) >= rule_planned_bytes(instance) ||
+                                  !has_old_rule(run))))
+                        continue;
+                Diag diag = {
+                        .file = limit->origin.file, .line = limit->origin.line, .key = "memlock"};
+
+                diag.text =
+                        is_value
+                                ? arena_printf(
+                                          run->arena,
+                                          "%s started by hand as %s may lock %s (the number is kB), and needs %s",
+                                          instance->config->name, limit->domain,
+                                          format_size(run->arena, mul_saturated(kib, KIB)),
+                                          format_size(run->arena, rule_planned_bytes(instance)))
+                                : arena_printf(run->arena,
+                                               "'%s' is no number: pam_limits passes over the line",
+                                               limit->value);
+                diag.remedy = "write unlimited, or a number of kB";
+                rule_add(run, &diag);
+        }
+}
+
+/* ---- limits of the kernel ---- */
+
+/* The plan raises them, unless it is told not to. */
+static void add_shm(RuleRun *run, const char *file, const char *key, const char *text,
+                    uint64_t needed, uint64_t now) {
+        const SettingSource *setting_source =
+                run->input->setting_sources
+                        ? setting_source_for_path(run->input->setting_sources, file,
+                                                  arena_printf(run->arena, "%" PRIu64, now))
+                        : NULL;
+        const char *line = setting_source
+                                   ? arena_printf(run->arena, ", and take out %s",
+                                                  setting_source_format(run->arena, setting_source))
+                                   : "";
+
+        rule_add(run,
+                 &(Diag){.file = file,
+                         .key = key,
+                         .text = text,
+                         .remedy = arena_printf(
+                                 run->arena,
+                                 "write SharedMemoryLimits=auto in [Host], or sysctl -w %s=%" PRIu64
+                                 "%s: the kernel's default is no limit",
+                                 key, needed, line)});
+}
+
+static void find_shm(RuleRun *run) {
+        const HostFacts *facts = run->input->facts;
+        uint64_t page = MAX(run->input->topology->base_page_bytes, (uint64_t) 1);
+        uint64_t sum = 0, largest = 0;
+        const char *name = NULL;
+
+        for (size_t i = 0; i < run->n_instances; i++) {
+                uint64_t bytes = rule_planned_bytes(&run->instances[i]);
+
+                if (!rule_uses_sysv(&run->instances[i]))
+                        continue;
+                name = bytes > largest ? run->instances[i].config->name : name;
+                largest = MAX(largest, bytes);
+                sum = add_saturated(sum, bytes);
+        }
+        if (facts->has_shmmax && facts->shmmax_bytes < largest)
+                add_shm(run, PATH_SHMMAX, "kernel.shmmax",
+                        arena_printf(run->arena,
+                                     "one segment may have %" PRIu64
+                                     " bytes (%s), and %s needs up to %" PRIu64
+                                     " (%s): shmget() fails with EINVAL",
+                                     facts->shmmax_bytes,
+                                     format_size(run->arena, facts->shmmax_bytes), name, largest,
+                                     format_size(run->arena, largest)),
+                        largest, facts->shmmax_bytes);
+        if (facts->has_shmall && facts->shmall_pages < div_round_up(sum, page))
+                add_shm(run, PATH_SHMALL, "kernel.shmall",
+                        arena_printf(
+                                run->arena,
+                                "all segments together may have %s pages of %s (%s), and the instances need %s: shmget() fails with ENOSPC (ORA-27102, error 28)",
+                                format_count(run->arena, facts->shmall_pages),
+                                format_page_size(run->arena, page),
+                                format_size(run->arena, mul_saturated(facts->shmall_pages, page)),
+                                format_size(run->arena, sum)),
+                        div_round_up(sum, page), facts->shmall_pages);
+}
+
+/* ---- the host's other instances ---- */
+
+/* "spfileORCL.ora", "initORCL.ora" -> "ORCL"; else the instance's own name. */
+static const char *sid_of(Arena *arena, const RuleInstance *instance) {
+        static const char *const prefixes[] = {"spfile", "init"};
+        const char *file = instance->config->config_file ? instance->config->config_file
+                           : instance->gathered          ? instance->gathered->config_file
+                                                         : NULL;
+        const char *slash = file ? strrchr(file, '/') : NULL, *base = slash ? slash + 1 : "";
+
+        for (size_t i = 0; i < ARRAY_LEN(prefixes); i++)
+                if (text_starts_with(base, prefixes[i]) && text_ends_with(base, ".ora") &&
+                    strlen(base) > strlen(prefixes[i]) + strlen(".ora"))
+                        return arena_strndup(arena, base + strlen(prefixes[i]),
+                                             strlen(base) - strlen(prefixes[i]) - strlen(".ora"));
+        return instance->config->name;
+}
+
+/* Whether an Oracle instance of the plan is, or has among its own, the one called SID. */
+static bool is_of_sid(const RuleRun *run, const RuleInstance *instance, const char *sid) {
+        if (!text_equals(instance->config->engine->name, "oracle"))
+                return false;
+        if (strcasecmp(sid_of(run->arena, instance), sid) == 0 ||
+            strcasecmp(instance->config->name, sid + strspn(sid, "+-")) == 0)
+                return true;
+        if (instance->gathered) {
+                SourceNames sids = find_sids(run->arena, instance);
+
+                VEC_FOREACH(own, &sids)
+                        if (strcasecmp(*own, sid) == 0)
+                                return true;
+        }
+        return false;
+}
+
+static bool is_planned(const RuleRun *run, const char *sid) {
+        for (size_t i = 0; i < run->n_instances; i++)
+                if (is_of_sid(run, &run->instances[i], sid))
+                        return true;
+        return false;
+}
+
+static void find_asm(RuleRun *run) {
+        VEC_FOREACH(sid, &run->input->facts->sids) {
+                bool is_asm = text_starts_with(sid->sid, "+");
+
+                if (!rule_has_engine(run, "oracle") || is_planned(run, sid->sid) ||
+                    !(is_asm || text_equals(sid->sid, "-MGMTDB")))
+                        continue;
+                rule_tell(
+                        run, (Diag){.file = sid->origin.file, .line = sid->origin.line},
+                        is_asm ? "describe it in /etc/hugeplan.d if SHOW PARAMETER "
+                                 "memory_target says 0, else silence this rule"
+                               : "describe it in /etc/hugeplan.d, or silence this rule",
+                        is_asm ? "%s is not planned for: with MEMORY_TARGET=0 an ASM instance takes huge pages as well, which another instance then misses"
+                               : "%s, the Grid Infrastructure repository, is not planned for: it may take up to 1G of huge pages, which another instance then misses",
+                        sid->sid);
+        }
+}
+
+static void find_thp(RuleRun *run, const RuleInstance *instance) {
+        const char *version = instance->gathered ? instance->gathered->version : NULL;
+        const char *release = run->input->topology->kernel_release;
+        uint64_t major;
+
+        if (!version)
+                version = instance->config->learned.version;
+        if (!version || !release || !strstr(release, "uek") ||
+            topology_kernel_is_older(run->input->topology, 5, 15) ||
+            parse_u64(arena_strndup(run->arena, version, strspn(version, "0123456789")), &major) <
+                    0 ||
+            major < 21 || run->input->thp->policy != THP_NEVER)
+                return;
+        rule_tell(
+                run, (Diag){.file = instance->config->file, .key = "TransparentHugePages"},
+                "write TransparentHugePages=madvise in its file",
+                "%s is Oracle %s on UEK (%s): from 21c on Oracle's guides want transparent huge pages 'madvise' there, and the host gets 'never'",
+                instance->config->name, version, release);
+}
+
+static void find_70(RuleRun *run) {
+        if (rule_has_engine(run, "oracle"))
+                rule_add_if_most(
+                        run,
+                        "Oracle advises at most 70%, for PGA, processes and page cache need the rest",
+                        "lower sga_max_size somewhere, or add memory");
+}
+
+/* Where the plan has enough, the next start finds it. */
+static void find_alert(RuleRun *run, const RuleInstance *instance) {
+        VEC_FOREACH(alert, &run->input->facts->alerts) {
+                bool is_enough = alert->expected_pages <= instance->planned->pages_wanted;
+
+                if (!is_of_sid(run, instance, alert->sid) ||
+                    alert->available_pages >= alert->expected_pages)
+                        continue;
+                Diag diag = {.file = alert->file};
+
+                diag.text = arena_printf(
+                        run->arena,
+                        "at its last start %s expected %s pages of %s and found %s%s; the plan has %s",
+                        instance->config->name, format_count(run->arena, alert->expected_pages),
+                        format_page_size(run->arena, alert->page_size_bytes),
+                        format_count(run->arena, alert->available_pages),
+                        alert->error ? arena_printf(run->arena, " (%s)", alert->error) : "",
+                        format_count(run->arena, instance->planned->pages_wanted));
+                diag.remedy = is_enough
+                                      ? "the plan has enough for it: restart it when hugeplanctl "
+                                        "status says ready, and look again"
+                                      : arena_printf(run->arena, "write Pages=%" PRIu64 " in %s",
+                                                     alert->expected_pages, instance->config->file);
+                rule_add_as(run, is_enough ? SEVERITY_NOTICE : SEVERITY_WARNING, &diag);
+        }
+}
+
+static const RuleRow rows[] = {
+        {RULE_ORA_AMM, "oracle", find_amm, NULL},
+        {RULE_ORA_FALSE, "oracle", find_false, NULL},
+        {RULE_ORA_TRUE, "oracle", find_true, NULL},
+        {RULE_ORA_AUTO, "oracle", find_auto, NULL},
+        {RULE_ORA_SHORT, "oracle", find_short, NULL},
+        {RULE_ORA_MEMLOCK, NULL, find_memlock, NULL},
+        {RULE_ORA_MEMLOCK_UNIT, NULL, find_memlock_unit, NULL},
+        {RULE_ORA_GROUP, NULL, find_group, NULL},
+        {RULE_ORA_SHM, NULL, NULL, find_shm},
+        {RULE_ORA_ASM, NULL, NULL, find_asm},
+        {RULE_ORA_THP, "oracle", find_thp, NULL},
+        {RULE_ORA_70, NULL, NULL, find_70},
+        {RULE_ORA_ALERT, "oracle", find_alert, NULL},
+        {RULE_LIMITS_MEMLOCK, NULL, find_login_limits, NULL},
+};
+
+const RuleFamily rules_oracle = {rows, ARRAY_LEN(rows)};

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "engines/parameters.h"
+
+#include "base/text.h"
+
+#include <string.h>
+#include <strings.h>
+
+const char *setting_refuse(Arena *arena, const Setting *setting, const char *format, ...) {
+        va_list arguments;
+
+        va_start(arguments, format);
+        const char *text = arena_vprintf(arena, format, arguments);
+
+        va_end(arguments);
+        if (!setting->origin)
+                return arena_printf(arena, "%s: %s", setting->name, text);
+        return arena_printf(arena, "%s (%s): %s", setting->name, setting->origin, text);
+}
+
+/* ---- names that are nearly right ---- */
+
+enum { NAME_DISTANCE_MAX = 3, NAME_PART_MIN = 4 };
+
+static char *folded(Arena *arena, const char *name) {
+        char *copy = arena_strdup(arena, name);
+
+        for (char *c = copy; *c; c++)
+                *c = setting_fold(*c);
+        return copy;
+}
+
+/* A part of the whole name is near too: "buffer_pool_size". */
+static bool is_part_of_name(const char *part, const char *name) {
+        return strlen(part) >= NAME_PART_MIN && strstr(name, part);
+}
+
+static const Parameter *nearest_parameter(Arena *arena, const ParameterTable *table,
+                                          const char *name) {
+        const Parameter *nearest = NULL;
+        size_t least = NAME_DISTANCE_MAX + 1;
+
+        name = folded(arena, name);
+        for (const Parameter *row = table->rows; row < table->rows + table->n; row++) {
+                const char *known = folded(arena, row->name);
+                bool is_part = !row->takes_nothing && is_part_of_name(name, known);
+                size_t distance = is_part ? NAME_DISTANCE_MAX : text_distance(name, known);
+
+                /* Short names are all near to each other. */
+                if (distance < least && distance < strlen(row->name) - 1) {
+                        nearest = row;
+                        least = distance;
+                }
+        }
+        return nearest;
+}
+
+static const char *refuse_unknown(Arena *arena, const ParameterTable *table,
+                                  const Setting *setting) {
+        const Parameter *nearest = nearest_parameter(arena, table, setting->name);
+        Text names = text_in(arena);
+
+        if (nearest)
+                return setting_refuse(arena, setting,
+                                      "not a setting that %s is sized by; did you mean %s?",
+                                      table->engine->title, nearest->name);
+        for (size_t i = 0; i < table->n; i++)
+                if (!table->rows[i].takes_nothing)
+                        text_add_item(&names, table->rows[i].name);
+        return setting_refuse(arena, setting, "not a setting that %s is sized by; write one of %s",
+                              table->engine->title, names.string);
+}
+
+/* ---- parameters ---- */
+
+static const Parameter *parameter_find(const ParameterTable *table, const char *name) {
+        for (size_t i = 0; i < table->n; i++)
+                if (setting_is_named(table->rows[i].name, name))
+                        return &table->rows[i];
+        return NULL;
+}
+
+bool parameters_have(const ParameterTable *table, const char *name) {
+        return parameter_find(table, name) != NULL;
+}
+
+static const char *read_given(Arena *arena, const ParameterTable *table, const Parameter *row,
+                              uint64_t major_version, ParameterValue *value) {
+        const Setting *setting = value->setting;
+
+        if (major_version > 0 && major_version < row->since)
+                return setting_refuse(arena, setting,
+                                      "this setting is new in %s %" PRIu64
+                                      "; leave it out or correct server_version",
+                                      table->engine->title, row->since);
+        int r = row->parse(setting->value, &value->number);
+
+        if (r < 0)
+                return setting_refuse(arena, setting, "'%s' is %s; %s", setting->value,
+                                      r == -ERANGE ? "out of range" : "not valid", row->expects);
+        if (value->number < row->minimum)
+                return setting_refuse(arena, setting, "'%s' is too small; %s", setting->value,
+                                      row->expects);
+        return NULL;
+}
+
+static const char *read_row(Arena *arena, const ParameterTable *table, const Parameter *row,
+                            const Settings *settings, ParameterValue *values) {
+        ParameterValue *value = &values[row - table->rows];
+
+        *value = (ParameterValue){row->initial, settings_find(settings, row->name)};
+        if (row->takes_nothing)
+                return NULL;
+        if (value->setting)
+                return read_given(arena, table, row, values[0].number, value);
+        if (row->is_required)
+                return arena_printf(arena, "%s is missing; %s", row->name, row->expects);
+        return NULL;
+}
+
+const char *parameters_read(Arena *arena, const ParameterTable *table, const Settings *settings,
+                            ParameterValue *ret_values) {
+        for (size_t i = 0; i < settings->n; i++) {
+                const Setting *setting = &settings->items[i];
+
+                if (!setting->origin && !parameter_find(table, setting->name))
+                        return refuse_unknown(arena, table, setting);
+        }
+        for (size_t i = 0; i < table->n; i++) {
+                const char *wrong = read_row(arena, table, &table->rows[i], settings, ret_values);
+
+                if (wrong)
+                        return wrong;
+        }
+        return NULL;
+}
+
+/* ---- values ---- */
+
+int parse_suffixed_bytes(const char *value, const char *suffixes, uint64_t *ret_bytes) {
+        const char *suffix = value + strspn(value, "0123456789");
+
+        if (*suffix && (suffix[1] || (*suffix != 'B' && !strchr(suffixes, *suffix))))
+                return -EINVAL;
+        return parse_size_bytes(value, ret_bytes);
+}
+
+int parse_lettered_bytes(const char *value, uint64_t *ret_bytes) {
+        return parse_suffixed_bytes(value, "KkMmGgTtPpEe", ret_bytes);
+}
+
+int parse_switch(const char *value, uint64_t *ret) {
+        bool is_on;
+        int r = parse_boolean(value, &is_on);
+
+        if (r >= 0)
+                *ret = is_on;
+        return r;
+}
+
+int parse_as_text(const char *value, uint64_t *ret) {
+        (void) value;
+        *ret = 0;
+        return 0;
+}
+
+int parse_word(const char *value, const char *const *words, size_t n, uint64_t *ret) {
+        for (size_t i = 0; i < n; i++)
+                if (strcasecmp(words[i], value) == 0) {
+                        *ret = i;
+                        return 0;
+                }
+        return -EINVAL;
+}
+
+/* ---- sizing ---- */
+
+void sizing_add_positive(Arena *arena, Sizing *sizing, const char *what, const char *formula,
+                         uint64_t bytes) {
+        if (bytes > 0)
+                sizing_add(arena, sizing, what, formula, bytes);
+}
+
+void sizing_add_mapping(Arena *arena, Sizing *sizing, const char *what, uint64_t bytes,
+                        uint64_t min_pages) {
+        uint64_t page_size_bytes = sizing->page_size_bytes;
+
+        if (bytes == 0)
+                return;
+        if (bytes / page_size_bytes >= min_pages)
+                sizing_add(arena, sizing, what, "rounded up to whole pages",
+                           round_up_saturated(bytes, page_size_bytes));
+        else
+                sizing_add(arena, sizing, what, "too small for this page size", 0);
+}
+
+void sizing_add_idle(Arena *arena, Sizing *sizing, const ParameterTable *table,
+                     const Settings *settings) {
+        for (const Parameter *row = table->rows; row < table->rows + table->n; row++) {
+                const Setting *setting = settings_find(settings, row->name);
+
+                if (row->takes_nothing && setting && !setting->origin)
+                        sizing_add(arena, sizing, row->name, row->takes_nothing, 0);
+        }
+}

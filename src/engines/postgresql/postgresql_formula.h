@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* What PostgreSQL's formula and the reader of its files share. */
+
+#include "engines/parameters.h"
+
+extern const ParameterTable postgresql_parameters;
+
+/* False: with SETTINGS the server would take no pages of this size. Where one of them is wrong, that is not
+ * known. */
+bool postgresql_takes_pages(Arena *arena, const Settings *settings, uint64_t page_size_bytes);
+
+/* As shared_buffers is written: "128GB", or a number of blocks. */
+int postgresql_parse_blocks(const char *value, uint64_t *ret_bytes);

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What goes wrong with PostgreSQL and huge pages. Sources: src/backend/port/sysv_shmem.c and
+ * storage/ipc/ipci.c (InitializeShmemGUCs), documentation of huge_pages; figures were measured on
+ * 15, 17 and 18. */
+
+#include "base/text.h"
+#include "check/rule_run.h"
+
+#include <string.h>
+
+static const char postgres_asks[] =
+        "the exact number: postgres -C shared_memory_size_in_huge_pages, with the server stopped";
+
+static bool is_value(const RuleInstance *instance, const char *name, const char *value) {
+        const Setting *setting = rule_setting(instance, name);
+
+        return setting && setting->value && strcasecmp(setting->value, value) == 0;
+}
+
+static bool takes_none(const RuleInstance *instance) {
+        const Setting *setting = rule_setting(instance, "huge_pages");
+        bool is_on;
+
+        return setting && parse_boolean(setting->value, &is_on) == 0 && !is_on;
+}
+
+/* The line of the setting, or the file that should have it. */
+static Diag at_setting_or_file(RuleRun *run, const RuleInstance *instance, const char *name) {
+        const Setting *setting = rule_setting(instance, name);
+
+        if (setting)
+                return rule_at_setting(run, setting);
+        return (Diag){.file = instance->gathered ? instance->gathered->config_file : NULL,
+                      .key = name};
+}
+
+static void find_try(RuleRun *run, const RuleInstance *instance) {
+        if (!instance->gathered ||
+            (rule_setting(instance, "huge_pages") && !is_value(instance, "huge_pages", "try")))
+                return;
+        rule_tell(
+                run, at_setting_or_file(run, instance, "huge_pages"),
+                "write huge_pages = on, so that the server refuses instead",
+                "%s has huge_pages=try%s: when its %s cannot be had it starts with small pages, and its log says nothing at the default level",
+                instance->config->name,
+                rule_setting(instance, "huge_pages") ? "" : ", which is the default",
+                rule_planned_pages(run->arena, instance));
+}
+
+static void find_off(RuleRun *run, const RuleInstance *instance) {
+        if (!takes_none(instance))
+                return;
+        rule_tell(
+                run, at_setting_or_file(run, instance, "huge_pages"),
+                "write huge_pages = on, or take the instance out of the plan",
+                "%s has huge_pages=off: the %s reserved for it stay empty, and it takes as much again in small pages",
+                instance->config->name, rule_planned_pages(run->arena, instance));
+}
+
+/* ---- how many ---- */
+
+/* Pages that shared_buffers alone takes: what the server needs is more, always. 0: not known. */
+static uint64_t naive_pages(const RuleInstance *instance) {
+        uint64_t bytes = rule_step_bytes(instance, "shared_buffers");
+
+        return bytes > 0 ? div_round_up(bytes, instance->planned->page_size_bytes) : 0;
+}
+
+static bool is_naive(const RuleInstance *instance) {
+        return naive_pages(instance) > 0 &&
+               instance->planned->pages_wanted == naive_pages(instance);
+}
+
+static void find_naive(RuleRun *run, const RuleInstance *instance) {
+        if (!is_naive(instance))
+                return;
+        rule_tell(
+                run, rule_at_size(instance),
+                arena_printf(run->arena, "write Memory=auto, or Pages=%" PRIu64 "; %s",
+                             instance->sizing->pages, postgres_asks),
+                "%s plans %s, which is shared_buffers divided by the page size; descriptors, WAL buffers and locks come on top, %s pages by hugeplan's upper bound: it would not start with huge_pages=on",
+                instance->config->name, rule_planned_pages(run->arena, instance),
+                format_count(run->arena, instance->sizing->pages));
+}
+
+/* What a running server has mapped was right for its settings at its start. That is asked of nobody:
+ * postgres -C makes a postmaster.pid of its own, and a server that starts at that moment would fail. */
+static uint64_t mapped_pages(const RuleInstance *instance) {
+        return instance->page_user && instance->page_user->page_size_bytes > 0
+                       ? instance->page_user->mapped_pages
+                       : 0;
+}
+
+static void add_short(RuleRun *run, const RuleInstance *instance, uint64_t needed,
+                      const char *evidence) {
+        rule_tell(run, rule_at_size(instance),
+                  arena_printf(run->arena, "write Memory=auto, or Pages=%" PRIu64 "; %s", needed,
+                               postgres_asks),
+                  "%s plans %s, but %s: it would not start", instance->config->name,
+                  rule_planned_pages(run->arena, instance), evidence);
+}
+
+static void find_short(RuleRun *run, const RuleInstance *instance) {
+        const Sizing *sizing = instance->sizing;
+        uint64_t planned = instance->planned->pages_wanted, naive = naive_pages(instance);
+        Arena *arena = run->arena;
+
+        if (instance->config->memory_kind == MEMORY_AUTO || planned == 0 || is_naive(instance))
+                return;
+        if (mapped_pages(instance) > planned)
+                add_short(run, instance, mapped_pages(instance),
+                          arena_printf(arena, "its server has mapped %s since it was started",
+                                       format_count(arena, mapped_pages(instance))));
+        else if (sizing && naive > planned)
+                add_short(run, instance, sizing->pages,
+                          arena_printf(arena, "shared_buffers alone take %s",
+                                       format_count(arena, naive)));
+}
+
+static void find_tight(RuleRun *run, const RuleInstance *instance) {
+        const Sizing *sizing = instance->sizing;
+        uint64_t planned = instance->planned->pages_wanted;
+
+        /* A server that runs on what is planned has shown that it suffices. */
+        if (instance->config->memory_kind == MEMORY_AUTO || !sizing ||
+            planned <= naive_pages(instance) || planned >= sizing->pages ||
+            mapped_pages(instance) > 0)
+                return;
+        rule_tell(run, rule_at_size(instance),
+                  arena_printf(run->arena, "compare with %s", postgres_asks),
+                  "%s plans %s; its settings may take up to %s, by hugeplan's upper bound",
+                  instance->config->name, rule_planned_pages(run->arena, instance),
+                  format_count(run->arena, sizing->pages));
+}
+
+/* ---- where the settings come from ---- */
+
+/* Neither a configuration file nor nothing: postmaster.opts, or the unit. */
+static bool is_from_command_line(const Setting *setting) {
+        return setting->origin &&
+               (strstr(setting->origin, "postmaster.opts") || strstr(setting->origin, ".service") ||
+                strstr(setting->origin, "pg_ctl.conf"));
+}
+
+static bool changes_size(const RuleInstance *instance, const char *name) {
+        static const char *const always[] = {
+                "shared_buffers",        "max_connections",           "max_worker_processes",
+                "max_wal_senders",       "max_prepared_transactions", "max_locks_per_transaction",
+                "max_replication_slots", "autovacuum_max_workers",    "wal_buffers",
+                "huge_page_size",        "min_dynamic_shared_memory"};
+
+        for (size_t i = 0; i < ARRAY_LEN(always); i++)
+                if (text_equals(name, always[i]))
+                        return true;
+        return rule_step_bytes(instance, name) > 0;
+}
+
+static void find_cmdline(RuleRun *run, const RuleInstance *instance) {
+        Text names = text_in(run->arena);
+        const Setting *first = NULL;
+
+        if (!instance->gathered)
+                return;
+        VEC_FOREACH(setting, &instance->gathered->settings)
+                if (is_from_command_line(setting) && changes_size(instance, setting->name)) {
+                        text_printf(&names, "%s%s=%s", first ? ", " : "", setting->name,
+                                    setting->value);
+                        first = first ? first : setting;
+                }
+        if (!first)
+                return;
+        rule_tell(
+                run, rule_at_setting(run, first),
+                "give the same options to postgres -C, or write them into postgresql.conf; "
+                "hugeplan counts them",
+                "%s gets %s on its command line, as Patroni does; postgres -C does not see that, so its answer is wrong for this server",
+                instance->config->name, text_string(&names));
+}
+
+static void find_sysv(RuleRun *run, const RuleInstance *instance) {
+        if (!is_value(instance, "shared_memory_type", "sysv") || takes_none(instance))
+                return;
+        rule_tell(run, at_setting_or_file(run, instance, "shared_memory_type"),
+                  "write shared_memory_type = mmap, which is the default",
+                  "%s has shared_memory_type=sysv, for which PostgreSQL knows no huge pages: %s",
+                  instance->config->name,
+                  is_value(instance, "huge_pages", "on") ? "with huge_pages=on it does not start"
+                                                         : "it takes small ones, silently");
+}
+
+/* ---- as it runs ---- */
+
+static void find_status(RuleRun *run, const RuleInstance *instance) {
+        if (!rule_runs_without_pages(run, instance) || takes_none(instance))
+                return;
+        const UnitFacts *unit = instance->facts->unit;
+        rule_tell(run, (Diag){.file = instance->config->file, .key = "Unit"},
+                  "write huge_pages = on, then restart it: it refuses if there is anything "
+                  "wrong (from 17 on: SHOW huge_pages_status)",
+                  "%s runs without huge pages: %s (pid %" PRIu64
+                  ", started %s ago) has mapped none of its %s",
+                  instance->config->name, unit->name, unit->pid,
+                  format_duration(run->arena, unit->age_usec),
+                  rule_planned_pages(run->arena, instance));
+}
+
+/* ---- of which size ---- */
+
+/* huge_page_size: kB without a unit; 0 is the kernel's default size. */
+static bool parse_page_size(Arena *arena, const char *value, uint64_t *ret_bytes) {
+        const char *size = text_strip(arena, value);
+        bool is_number = *size && size[strspn(size, "0123456789")] == '\0';
+
+        return parse_size_bytes(is_number ? arena_printf(arena, "%sK", size) : size, ret_bytes) ==
+               0;
+}
+
+static void find_pagesize(RuleRun *run, const RuleInstance *instance) {
+        const Setting *setting = rule_setting(instance, "huge_page_size");
+        uint64_t planned = instance->planned->page_size_bytes, bytes = 0;
+
+        if (!instance->gathered || planned == 0 || takes_none(instance) ||
+            (setting && !parse_page_size(run->arena, setting->value, &bytes)))
+                return;
+        if (bytes == 0)
+                bytes = run->input->topology->default_page_size_bytes;
+        if (bytes == planned)
+                return;
+        rule_tell(run, at_setting_or_file(run, instance, "huge_page_size"),
+                  arena_printf(run->arena,
+                               "write PageSize=%s in %s, or huge_page_size = %" PRIu64
+                               "MB (from 14 on)",
+                               format_page_size(run->arena, bytes), instance->config->file,
+                               planned / MIB),
+                  "%s will ask for pages of %s%s, and the plan has pages of %s for it",
+                  instance->config->name, format_page_size(run->arena, bytes),
+                  setting ? "" : ", the kernel's default", format_page_size(run->arena, planned));
+}
+
+/* ---- the unit ---- */
+
+static void find_dash(RuleRun *run, const RuleInstance *instance) {
+        const UnitFacts *unit = instance->facts->unit;
+
+        if (!unit)
+                return;
+        UnitAssignments commands = unit_file_list(run->arena, unit->file, "Service", "ExecStart");
+
+        VEC_FOREACH(item, &commands) {
+                if ((*item)->value[strspn((*item)->value, "@:+!|")] != '-')
+                        continue;
+                rule_tell(
+                        run, rule_at_unit(*item),
+                        "look at the server's own log and at pg_lsclusters, not at systemctl "
+                        "alone; the gate is not concerned, a refusal is shown",
+                        "'-' before the command: systemd takes %s for started even when %s could not map its huge pages",
+                        unit->name, instance->config->name);
+        }
+}
+
+/* ---- the version ---- */
+
+/* "9.6.24" -> "9.6"; "15.18" -> "15". */
+static char *major_of(Arena *arena, const char *version) {
+        size_t n = strspn(version, "0123456789");
+
+        if (n == 1 && version[n] == '.')
+                n += 1 + strspn(version + n + 1, "0123456789");
+        return arena_strndup(arena, version, n);
+}
+
+static void find_version(RuleRun *run, const RuleInstance *instance) {
+        const char *learned = instance->config->learned.version;
+        const char *now = instance->gathered ? instance->gathered->version : NULL;
+
+        if (instance->config->memory_kind != MEMORY_AUTO || !learned || !now ||
+            text_equals(major_of(run->arena, learned), major_of(run->arena, now)))
+                return;
+        rule_tell(
+                run, (Diag){.file = instance->config->file},
+                "start it once before the next reboot: its gate finds the new size and keeps "
+                "it",
+                "%s: the %s it gets at boot were learned from version %s, and version %s is installed for it now, which needs more or less for the same settings",
+                instance->config->name, rule_planned_pages(run->arena, instance), learned, now);
+}
+
+static void find_io(RuleRun *run, const RuleInstance *instance) {
+        static const char *const names[] = {"io_max_concurrency", "io_method",
+                                            "io_max_combine_limit"};
+        const char *version = instance->gathered ? instance->gathered->version : NULL;
+        uint64_t major = 0;
+
+        if (!version ||
+            parse_u64(arena_strndup(run->arena, version, strspn(version, "0123456789")), &major) <
+                    0 ||
+            major < 18 || instance->config->memory_kind == MEMORY_AUTO)
+                return;
+        for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+                const Setting *setting = rule_setting(instance, names[i]);
+
+                if (!setting)
+                        continue;
+                rule_tell(
+                        run, rule_at_setting(run, setting),
+                        "write Memory=auto, which follows the settings",
+                        "%s has %s=%s: from 18 on this changes how many pages it needs, and its size is fixed in %s",
+                        instance->config->name, names[i], setting->value, instance->config->file);
+                return;
+        }
+}
+
+static const RuleRow rows[] = {
+        {RULE_PG_TRY, "postgresql", find_try, NULL},
+        {RULE_PG_OFF, "postgresql", find_off, NULL},
+        {RULE_PG_NAIVE, "postgresql", find_naive, NULL},
+        {RULE_PG_SHORT, "postgresql", find_short, NULL},
+        {RULE_PG_TIGHT, "postgresql", find_tight, NULL},
+        {RULE_PG_CMDLINE, "postgresql", find_cmdline, NULL},
+        {RULE_PG_SYSV, "postgresql", find_sysv, NULL},
+        {RULE_PG_STATUS, "postgresql", find_status, NULL},
+        {RULE_PG_PAGESIZE, "postgresql", find_pagesize, NULL},
+        {RULE_PG_DASH, "postgresql", find_dash, NULL},
+        {RULE_PG_VERSION, "postgresql", find_version, NULL},
+        {RULE_PG_IO, "postgresql", find_io, NULL},
+};
+
+const RuleFamily rules_postgresql = {rows, ARRAY_LEN(rows)};

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* An engine's reader: finds the product's own files below a host and takes its settings from them, and knows
+ * what to ask its programs. */
+
+#include "base/diag.h"
+#include "engines/formula.h"
+#include "read/source.h"
+
+/* Whose size is to be found: what an [Instance] says of where its database is. */
+typedef struct EngineTarget {
+        const char *instance;       /* its name; NULL where there is none yet */
+        const char *unit;           /* NULL: not known */
+        const char *config_file;    /* ConfigFile=; NULL: where the engine has it by default */
+        const char *data_directory; /* DataDirectory=; likewise */
+        const char *user; /* User=; NULL: the owner of the data directory, or of the unit */
+} EngineTarget;
+
+/* What a product's own configuration says. */
+typedef struct Gathered {
+        Settings settings; /* with origins, in the order in which the product takes them */
+        /* Worth knowing, and no reason to stop: an included file that is missing, a unit that passes
+         * options. Errors are returned by the function instead. */
+        Diags problems;
+        const char *version;        /* "15.18", or as much of it as the files tell; NULL: nothing */
+        const char *data_directory; /* as found; NULL: not found */
+        const char *config_file;    /* the main file; NULL: there is none */
+        const char *user;           /* who runs the server; NULL: not known */
+        /* Those of the settings that a command line gives: a program that is asked must be told. */
+        Settings options;
+        const char *program;   /* the server's, where the unit names it; NULL: not known */
+        const char *untrusted; /* why no program is to be asked with these options; NULL: it may be */
+} Gathered;
+
+/* Asked as whom it does not matter: it needs no rights. */
+#define QUESTION_ANYBODY "nobody"
+
+/* A program that knows the size exactly: run by our own unit before a start and by the administrator's
+ * programs, never by the daemon, as QUESTION.user, without a shell. */
+typedef struct Question {
+        SourceNames program;        /* absolute paths, the first that exists counts */
+        SourceNames arguments;      /* without the program's own name */
+        const char *user;           /* NULL: the owner of data_directory */
+        const char *data_directory; /* NULL: none is needed; user is set then */
+        const char *untrusted;      /* why it is not to be asked at all; NULL: it may be */
+} Question;
+
+typedef struct EngineReader {
+        /* Memory=auto: finds and reads the product's own configuration. NULL where the engine has none.
+         * Returns NULL, or a sentence (with file and line) on what keeps it from knowing. The
+         * text of a file is never quoted beyond the values of known settings: strangers wrote it. */
+        const char *(*gather)(Arena *arena, const EngineTarget *target, const Sources *sources,
+                              Gathered *ret);
+        /* The question whose answer is exact; false: there is none, and the formula is all that is to
+         * be had. NULL likewise. */
+        bool (*ask)(Arena *arena, const Gathered *gathered, uint64_t page_size_bytes,
+                    Question *ret);
+        /* What the program has printed, as a figure. NULL, or a sentence on why it is none. */
+        const char *(*answer)(Arena *arena, const Gathered *gathered, const char *output,
+                              uint64_t page_size_bytes, Sizing *ret);
+        /* The question for the version, of engines with asks_version. Works without a gather, since
+         * there are no settings to read. */
+        void (*ask_version)(Arena *arena, const EngineTarget *target, const Sources *sources,
+                            Question *ret);
+        /* The version ("8.0.4", in ARENA) in what the program has printed. NULL, or a sentence. */
+        const char *(*answer_version)(Arena *arena, const char *output, const char **ret_version);
+        /* The units of servers that exist, also where only their template has a file; NULL: none such. */
+        void (*add_units)(Arena *arena, const Sources *sources, SourceNames *units);
+        /* Why the server that TARGET's unit starts does not exist, as a sentence; NULL: it does, or that
+         * is not known. HAS_DISKS: its data's file systems are mounted by now. NULL likewise. */
+        const char *(*find_absent)(Arena *arena, const EngineTarget *target, const Sources *sources,
+                                   bool has_disks);
+} EngineReader;
+
+/* Never NULL: of an engine without one all members are. */
+const EngineReader *engine_reader(const Engine *engine);

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Databases that take no reserved huge pages, and yet are the better or worse for transparent ones.
+ * Each row gives what the vendor's documentation says. Where that changed with a version, the
+ * installed program is asked for it. */
+
+#include "engines/engine.h"
+
+/* ---- MongoDB ---- */
+
+static ThpPolicy mongodb_thp_by_version(uint64_t major, uint64_t minor) {
+        (void) minor;
+        return major >= 8 ? THP_ALWAYS : THP_NEVER;
+}
+
+/* mongodb.com/docs/manual/tutorial/disable-transparent-huge-pages: off up to 7.0. From 8.0 on
+ * (x86_64 and arm64) its allocator wants "always" (.../administration/tcmalloc-performance). */
+const Engine engine_mongodb = {
+        .name = "mongodb",
+        .title = "MongoDB",
+        .default_unit = "mongod.service",
+        .thp_preference = THP_NEVER,
+        .is_thp_dense = true, /* the same page: khugepaged/max_ptes_none 0 */
+        .asks_version = true,
+        .thp_by_version = mongodb_thp_by_version,
+        .programs = "mongod",
+        .services = "mongod.service",
+};
+
+/* ---- Redis ---- */
+
+static ThpPolicy redis_thp_by_version(uint64_t major, uint64_t minor) {
+        return major > 6 || (major == 6 && minor >= 2) ? THP_AUTO : THP_NEVER;
+}
+
+/* redis.io, latency: off. From 6.2 on `disable-thp yes`, the default, sees to that by itself, so
+ * that nothing is wanted of the host. Debian calls the unit redis-server.service, Red Hat
+ * redis.service. */
+const Engine engine_redis = {
+        .name = "redis",
+        .title = "Redis",
+        .thp_preference = THP_NEVER,
+        .asks_version = true,
+        .thp_by_version = redis_thp_by_version,
+        .programs = "redis-server",
+        .services = "redis-server.service redis.service",
+};
+
+/* ---- one preference for all versions ---- */
+
+/* Performance best practices for SQL Server on Linux: leave it on. */
+const Engine engine_mssql = {
+        .name = "mssql",
+        .title = "SQL Server",
+        .default_unit = "mssql-server.service",
+        .programs = "sqlservr",
+        .services = "mssql-server.service",
+        .thp_preference = THP_ALWAYS,
+};
+
+/* clickhouse.com/docs/operations/tips: madvise; reserved pages "do not need to be allocated". */
+const Engine engine_clickhouse = {
+        .name = "clickhouse",
+        .title = "ClickHouse",
+        .default_unit = "clickhouse-server.service",
+        .programs = "clickhouse clickhouse-server",
+        .services = "clickhouse-server.service",
+        .thp_preference = THP_MADVISE,
+};
+
+/* memcached -L calls madvise(2) for its slabs and takes nothing from hugetlb pools (measured). */
+const Engine engine_memcached = {
+        .name = "memcached",
+        .title = "memcached",
+        .default_unit = "memcached.service",
+        .programs = "memcached",
+        .services = "memcached.service",
+        .thp_preference = THP_MADVISE,
+};

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "engines/engine.h"
+
+/* The fork of Redis 7.2: it takes no reserved pages, and all of its versions turn transparent ones off for
+ * themselves (`disable-thp yes`, the default; valkey.conf), so nothing is wanted of the host. Debian calls the
+ * unit valkey-server.service, Fedora valkey.service. */
+const Engine engine_valkey = {
+        .name = "valkey",
+        .title = "Valkey",
+        .default_user = "valkey",
+        .thp_preference = THP_AUTO,
+        .programs = "valkey-server",
+        .services = "valkey-server.service valkey-server@*.service valkey.service valkey@*.service",
+        .units = "*valkey*.service",
+};

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "engines/version.h"
+
+#include "base/text.h"
+#include "read/unit_file.h"
+
+#include <string.h>
+
+enum { VERSION_LENGTH_MAX = 32 };
+
+/* The program that the unit starts, where it is called NAME. */
+static void add_program_of_unit(Arena *arena, const char *unit_name, const Sources *sources,
+                                const char *name, SourceNames *programs) {
+        const UnitFile *unit = unit_file_read(arena, sources, unit_name);
+        const UnitAssignment *start = unit_file_find(unit, "Service", "ExecStart");
+
+        if (!start)
+                return;
+        UnitWords words = unit_file_command(arena, unit, sources, start->value);
+
+        if (words.n > 0 && *words.items[0] == '/' &&
+            text_ends_with(words.items[0], arena_printf(arena, "/%s", name)))
+                *vec_push(arena, programs) = words.items[0];
+}
+
+void version_ask(Arena *arena, const EngineTarget *target, const Sources *sources, const char *name,
+                 Question *ret) {
+        *ret = (Question){.user = QUESTION_ANYBODY};
+        if (target->unit)
+                add_program_of_unit(arena, target->unit, sources, name, &ret->program);
+        *vec_push(arena, &ret->program) = arena_printf(arena, "/usr/bin/%s", name);
+        *vec_push(arena, &ret->program) = arena_printf(arena, "/usr/local/bin/%s", name);
+        *vec_push(arena, &ret->arguments) = "--version";
+}
+
+const char *version_answer(Arena *arena, const char *output, const char *mark,
+                           const char **ret_version) {
+        const char *at = strstr(output, mark);
+        const char *version = at ? at + strlen(mark) : "";
+        size_t length = strspn(version, "0123456789."), n = strspn(version, "0123456789");
+        const char *found = arena_strndup(arena, version, length);
+        uint64_t major, minor;
+
+        if (length >= VERSION_LENGTH_MAX || length < n + 2 ||
+            parse_version(found, &major, &minor) < 0)
+                return arena_printf(arena, "its answer holds no version ('%sX.Y' is expected)",
+                                    mark);
+        *ret_version = found;
+        return NULL;
+}

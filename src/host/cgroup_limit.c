@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "host/cgroup_limit.h"
+
+#include "base/size.h"
+#include "base/text.h"
+#include "host/unit_cgroup.h"
+#include "model/names.h"
+#include "units/hugetlb_limit.h"
+
+#include <string.h>
+
+#define CONTROLLER "hugetlb"
+
+static bool has_controller(const Root *root, const char *group, const char *attribute) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        char *text;
+
+        return root_read_attribute(root, arena, arena_printf(arena, "%s/%s", group, attribute),
+                                   &text) == 0 &&
+               text_has_word(text, CONTROLLER);
+}
+
+/* Whether the host can at all. Systemd makes no groups for units in a hierarchy of a controller that
+ * it does not know. */
+Reason cgroup_limit_judge(const Root *root) {
+        const char *hierarchy = unit_cgroup_hierarchy(root);
+
+        if (hierarchy && has_controller(root, hierarchy, "cgroup.controllers"))
+                return (Reason){};
+        if (root_is_directory(root, PATH_CGROUP "/" CONTROLLER))
+                return (Reason){
+                        REASON_NO_HUGETLB_LIMIT,
+                        "the hugetlb controller is in the legacy hierarchy (cgroup v1), where units have no groups",
+                        "boot with systemd.unified_cgroup_hierarchy=1, or take Isolate=yes off"};
+        if (hierarchy)
+                return (Reason){
+                        REASON_NO_HUGETLB_LIMIT,
+                        "the kernel offers no hugetlb controller for control groups",
+                        "boot one with CONFIG_CGROUP_HUGETLB and without cgroup_disable=hugetlb, or take Isolate=yes off"};
+        return (Reason){};
+}
+
+static Reason failed(Arena *arena, const char *path, int error, const char *remedy) {
+        return (Reason){REASON_NO_HUGETLB_LIMIT,
+                        arena_printf(arena, "%s: %s", path, strerror(-error)), remedy};
+}
+
+/* In its sandbox the daemon has another way to the same files. */
+static int write_attribute(const Root *root, Arena *arena, const char *path, const char *text) {
+        int r = root_write_attribute(root, path, text);
+
+        if (r != -EROFS || !text_starts_with(path, PATH_CGROUP))
+                return r;
+        return root_write_attribute(
+                root, arena_printf(arena, "%s%s", PATH_CGROUP_WRITABLE, path + strlen(PATH_CGROUP)),
+                text);
+}
+
+/* Lets the groups below GROUP have the controller. */
+static Reason turn_on(const Root *root, Arena *arena, const char *group) {
+        const char *path = arena_printf(arena, "%s/cgroup.subtree_control", group);
+        int r;
+
+        if (has_controller(root, group, "cgroup.subtree_control"))
+                return (Reason){};
+        r = write_attribute(root, arena, path, "+" CONTROLLER);
+        if (r == 0 && !has_controller(root, group, "cgroup.subtree_control"))
+                r = -EIO;
+        /* A group with processes of its own has no controllers for those below. */
+        return r == 0 ? (Reason){}
+                      : failed(arena, path, r,
+                               "look for processes in that very group (systemd-cgls)");
+}
+
+static Reason turn_on_above(const Root *root, Arena *arena, const char *group) {
+        const char *hierarchy = unit_cgroup_hierarchy(root);
+        Reason reason = {};
+
+        if (!hierarchy || !text_starts_with(group, hierarchy))
+                return failed(arena, group, -ENOENT, NULL);
+        for (const char *slash = group + strlen(hierarchy); slash && reason.kind == REASON_NONE;
+             slash = strchr(slash + 1, '/'))
+                reason =
+                        turn_on(root, arena, arena_strndup(arena, group, (size_t) (slash - group)));
+        return reason;
+}
+
+Reason cgroup_limit_count(const Root *root, Arena *arena, const char *group) {
+        return turn_on_above(root, arena, group);
+}
+
+static Reason limit(const Root *root, Arena *arena, const char *group, const PageCount *count) {
+        const char *path = hugetlb_limit_path(arena, group, count->page_size_bytes);
+        uint64_t bytes = mul_saturated(count->pages, count->page_size_bytes), now;
+        int r = write_attribute(root, arena, path, arena_printf(arena, "%" PRIu64 "\n", bytes));
+
+        if (r == -ENOENT)
+                return failed(arena, path, r, "kernels have it from 5.7 on");
+        if (r == -EBUSY)
+                return failed(arena, path, r, "the unit's processes hold more already; stop them");
+        if (r == 0)
+                r = root_read_u64(root, path, &now);
+        if (r < 0)
+                return failed(arena, path, r, NULL);
+        if (now != bytes)
+                return (Reason){REASON_NO_HUGETLB_LIMIT,
+                                arena_printf(arena, "%s: wrote %" PRIu64 ", and read %" PRIu64,
+                                             path, bytes, now),
+                                NULL};
+        return (Reason){};
+}
+
+Reason cgroup_limit_set(const Root *root, Arena *arena, const char *group,
+                        const PageCounts *limits) {
+        Reason reason = turn_on_above(root, arena, group);
+
+        VEC_FOREACH(count, limits) {
+                if (reason.kind != REASON_NONE)
+                        return reason;
+                reason = limit(root, arena, group, count);
+        }
+        return reason;
+}
+
+void cgroup_limit_widen(const Root *root, Arena *arena, const char *group,
+                        const PageCounts *limits) {
+        VEC_FOREACH(count, limits) {
+                const char *path = hugetlb_limit_path(arena, group, count->page_size_bytes);
+                uint64_t now;
+
+                /* Where there is no limit, it says "max". */
+                if (root_read_u64(root, path, &now) == 0 &&
+                    now < mul_saturated(count->pages, count->page_size_bytes))
+                        write_attribute(root, arena, path, "max");
+        }
+}

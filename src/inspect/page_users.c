@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "inspect/page_users.h"
+
+#include "base/size.h"
+#include "base/text.h"
+#include "model/names.h"
+#include "units/hugetlb_limit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+        PROCESSES_MAX = 65536,    /* whose status is read */
+        UNIT_DETAILS_MAX = 16,    /* looked into, of one unit: those that have touched most */
+        DETAILS_MAX = 512,        /* looked into, in all */
+        MAPS_BYTES_MAX = 8 << 20, /* of maps and numa_maps, some 80,000 mappings */
+};
+
+typedef struct Search {
+        const Root *root;
+        Arena *arena; /* the caller's, for what stays */
+        const Topology *topology;
+        VEC(Process) processes;
+        VEC(PageUserCharge) charges;
+        char *segments;
+        size_t n_detailed;
+        bool is_complete;
+} Search;
+
+/* ---- one process ---- */
+
+/* NULL where it has gone or may not be read; the latter leaves the search incomplete. */
+static char *read_process_file(Search *search, Arena *scratch, uint64_t pid, const char *name,
+                               int *ret_error) {
+        const char *path = arena_printf(scratch, PATH_PROC "/%" PRIu64 "/%s", pid, name);
+        char *text = NULL;
+        int r = root_read_kernel_file(search->root, scratch, path, MAPS_BYTES_MAX, &text, NULL);
+
+        if (ret_error)
+                *ret_error = r;
+        /* Some hosts guard init even against root; what it does not show everyone it does not have. */
+        if (r < 0 && r != -ENOENT && r != -ESRCH && pid != 1)
+                search->is_complete = false;
+        return r < 0 ? NULL : text;
+}
+
+static void read_unit(Search *search, Process *process) {
+        CLEANUP(arena_freep) Arena *scratch = arena_new();
+        char *text = read_process_file(search, scratch, process->pid, "cgroup", NULL);
+        Process found = {};
+
+        if (text)
+                process_parse_cgroup(scratch, text, &found);
+        process->unit = arena_strdup(search->arena, found.unit);
+        process->unit_group = arena_strdup(search->arena, found.unit_group);
+}
+
+/* Kernels without NUMA have no numa_maps. */
+static void read_rollup(Search *search, Arena *scratch, Process *process) {
+        char *text = read_process_file(search, scratch, process->pid, "smaps_rollup", NULL);
+        uint64_t bytes;
+
+        if (!text || process_parse_smaps_rollup(scratch, text, &bytes) < 0)
+                return;
+        process->huge_bytes = MAX(process->huge_bytes, bytes);
+        search->is_complete = false; /* not what is promised to it */
+}
+
+static void read_mappings(Search *search, Process *process) {
+        CLEANUP(arena_freep) Arena *scratch = arena_new();
+        HugeMappings mappings;
+        int error;
+        char *text = read_process_file(search, scratch, process->pid, "numa_maps", &error);
+
+        search->n_detailed++;
+        if (!text && error == -ENOENT)
+                read_rollup(search, scratch, process);
+        if (!text)
+                return;
+        mappings = process_parse_numa_maps(scratch, text);
+        text = mappings.n > 0 ? read_process_file(search, scratch, process->pid, "maps", NULL)
+                              : NULL;
+        if (text)
+                process_add_maps(scratch, text, &mappings);
+        VEC_FOREACH(mapping, &mappings) {
+                HugeMapping *kept = vec_push(search->arena, &process->mappings);
+
+                *kept = *mapping;
+                kept->nodes = arena_memdup(search->arena, mapping->nodes,
+                                           mapping->n_nodes * sizeof(NodePages));
+        }
+        process->is_detailed = true;
+}
+
+/* ---- which processes ---- */
+
+static bool read_status(Search *search, uint64_t pid, Process *ret) {
+        CLEANUP(arena_freep) Arena *scratch = arena_new();
+        char *text = read_process_file(search, scratch, pid, "status", NULL);
+
+        *ret = (Process){.pid = pid};
+        if (!text || process_parse_status(scratch, text, ret) < 0)
+                return false;
+        ret->command = arena_strdup(search->arena, ret->command);
+        return true;
+}
+
+typedef struct Candidate {
+        uint64_t pid;
+        bool is_known; /* among the processes of the search */
+} Candidate;
+
+typedef VEC(Candidate) Candidates;
+
+static Candidates list_processes(Search *search) {
+        Candidates candidates = {};
+        Names names = {};
+        uint64_t pid;
+
+        root_list(search->root, search->arena, PATH_PROC, &names);
+        VEC_FOREACH(name, &names) {
+                if (parse_u64(*name, &pid) < 0 || pid == 0)
+                        continue;
+                if (candidates.n == PROCESSES_MAX) {
+                        search->is_complete = false;
+                        break;
+                }
+                *vec_push(search->arena, &candidates) = (Candidate){pid, false};
+        }
+        return candidates;
+}
+
+static bool may_hold(Search *search, uint64_t pid, const Devices *devices) {
+        CLEANUP(arena_freep) Arena *scratch = arena_new();
+        char *text = read_process_file(search, scratch, pid, "maps", NULL);
+
+        return text && process_maps_may_be_huge(scratch, text, devices);
+}
+
+/* Those that have mapped pages without touching them, or touched only what others had before. */
+static void find_mappers(Search *search, const Candidates *candidates) {
+        CLEANUP(arena_freep) Arena *scratch = arena_new();
+        Devices devices = {};
+        char *text;
+
+        if (root_read_kernel_file(search->root, scratch, PATH_SELF_MOUNTINFO, MAPS_BYTES_MAX, &text,
+                                  NULL) == 0)
+                devices = process_parse_hugetlbfs(scratch, text);
+        VEC_FOREACH(candidate, candidates) {
+                Process process;
+
+                if (candidate->is_known || !may_hold(search, candidate->pid, &devices) ||
+                    !read_status(search, candidate->pid, &process))
+                        continue;
+                if (search->n_detailed == DETAILS_MAX) {
+                        search->is_complete = false;
+                        break;
+                }
+                read_mappings(search, &process);
+                if (process.mappings.n == 0)
+                        continue;
+                read_unit(search, &process);
+                *vec_push(search->arena, &search->processes) = process;
+        }
+}
+
+static int compare_by_unit_and_use(const void *a, const void *b) {
+        const Process *first = a, *second = b;
+
+        int r = process_compare_units(first, second);
+
+        if (r != 0)
+                return r;
+        return first->huge_bytes > second->huge_bytes ? -1 : first->huge_bytes < second->huge_bytes;
+}
+
+static void sort_by_unit(Search *search) {
+        if (search->processes.n > 0)
+                qsort(search->processes.items, search->processes.n, sizeof(Process),
+                      compare_by_unit_and_use);
+}
+
+static void look_into_touchers(Search *search) {
+        const char *unit = NULL;
+        size_t n_of_unit = 0;
+
+        sort_by_unit(search);
+        VEC_FOREACH(process, &search->processes) {
+                if (!process->unit || !text_equals(process->unit, unit))
+                        n_of_unit = 0;
+                unit = process->unit;
+                if (n_of_unit++ < UNIT_DETAILS_MAX && search->n_detailed < DETAILS_MAX)
+                        read_mappings(search, process);
+                else
+                        search->is_complete = false;
+        }
+}
+
+/* ---- control groups ---- */
+
+/* Unified hierarchy only: its root has no such file. */
+static bool is_limited(Search *search, const char *group, uint64_t page_size_bytes) {
+        CLEANUP(arena_freep) Arena *scratch = arena_new();
+        char *above = arena_strdup(scratch, group), *slash;
+        uint64_t bytes;
+
+        while ((slash = strrchr(above, '/')) && slash != above) {
+                if (root_read_u64(search->root, hugetlb_limit_path(scratch, above, page_size_bytes),
+                                  &bytes) == 0 &&
+                    hugetlb_limit_is_limit(bytes))
+                        return true;
+                *slash = '\0';
+        }
+        return false;
+}
+
+static bool read_charge(Search *search, const char *group, uint64_t page_size_bytes,
+                        PageUserCharge *ret) {
+        CLEANUP(arena_freep) Arena *scratch = arena_new();
+        const char *prefix = arena_printf(scratch, "%s/hugetlb.%s.", group,
+                                          hugetlb_limit_size_name(scratch, page_size_bytes));
+        PageUserCharge charge = {.page_size_bytes = page_size_bytes};
+        uint64_t reserved_bytes;
+        char *text;
+
+        if (root_read_attribute(search->root, scratch, arena_printf(scratch, "%snuma_stat", prefix),
+                                &text) < 0 ||
+            process_parse_numa_stat(search->arena, text, page_size_bytes, &charge.pages,
+                                    &charge.nodes, &charge.n_nodes) < 0)
+                return false;
+        if (root_read_u64(search->root, arena_printf(scratch, "%srsvd.current", prefix),
+                          &reserved_bytes) == 0)
+                charge.reserved_pages = reserved_bytes / page_size_bytes;
+        charge.is_limited = is_limited(search, group, page_size_bytes);
+        *ret = charge;
+        return true;
+}
+
+/* The unified hierarchy, which is mounted below the others on a hybrid host. */
+static void read_charges(Search *search, const Process *process) {
+        static const char *const mounts[] = {PATH_CGROUP, PATH_CGROUP "/unified"};
+        PageUserCharge charge;
+
+        for (size_t i = 0; process->unit_group && i < ARRAY_LEN(mounts); i++) {
+                const char *group =
+                        arena_printf(search->arena, "%s%s", mounts[i], process->unit_group);
+
+                for (size_t k = 0; k < search->topology->n_page_sizes; k++)
+                        if (read_charge(search, group, search->topology->page_sizes[k].bytes,
+                                        &charge)) {
+                                charge.unit = process->unit;
+                                *vec_push(search->arena, &search->charges) = charge;
+                        }
+        }
+}
+
+/* ---- all ---- */
+
+static PageUsers *make(Search *search, bool is_complete) {
+        const PageUsersInput input = {
+                .topology = search->topology,
+                .processes = search->processes.items,
+                .n_processes = search->processes.n,
+                .charges = search->charges.items,
+                .n_charges = search->charges.n,
+                .segments = search->segments,
+                .is_complete = is_complete,
+        };
+
+        return page_users_make(search->arena, &input);
+}
+
+static bool is_explained(Search *search) {
+        const PageUsers *page_users = make(search, false);
+
+        for (size_t i = 0; i < search->topology->n_page_sizes; i++)
+                if (page_users_unseen_pages(page_users, search->topology,
+                                            search->topology->page_sizes[i].bytes) > 0)
+                        return false;
+        return true;
+}
+
+PageUsers *page_users_find(const Root *root, Arena *arena, const Topology *topology) {
+        Search search = {.root = root, .arena = arena, .topology = topology, .is_complete = true};
+        Candidates candidates = list_processes(&search);
+        const char *unit = NULL;
+
+        /* Those that show huge pages in what everyone may read. */
+        VEC_FOREACH(candidate, &candidates) {
+                Process process;
+
+                if (!read_status(&search, candidate->pid, &process) || process.huge_bytes == 0)
+                        continue;
+                candidate->is_known = true;
+                read_unit(&search, &process);
+                *vec_push(search.arena, &search.processes) = process;
+        }
+        look_into_touchers(&search);
+        /* The sweep through all processes only where there is something left to find. */
+        if (!is_explained(&search))
+                find_mappers(&search, &candidates);
+        sort_by_unit(&search);
+        VEC_FOREACH(process, &search.processes) {
+                if (process->unit && !text_equals(process->unit, unit))
+                        read_charges(&search, process);
+                unit = process->unit;
+        }
+        if (root_read_kernel_file(root, arena, PATH_SYSV_SHM, MAPS_BYTES_MAX, &search.segments,
+                                  NULL) < 0)
+                search.segments = NULL;
+        return make(&search, search.is_complete);
+}

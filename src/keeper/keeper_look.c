@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* How the keeper looks at the host: at first by what is on disk, then whenever something may be another. */
+#include "base/memory.h"
+#include "base/text.h"
+#include "host/config_load.h"
+#include "keeper/keeper_inside.h"
+#include "state/boot_guard_file.h"
+
+#include <syslog.h>
+
+enum { STARTS_MAX = 4 };
+
+LookInput keeper_look_input(const Keeper *keeper) {
+        return (LookInput){
+                .root = keeper->root,
+                .config = keeper->asked.config,
+                .ledger = keeper->look ? keeper->look->ledger : NULL,
+                .found = &keeper->asked.found,
+                .limits = &keeper->limits,
+                .starting = &keeper->starting,
+        };
+}
+
+/* Once, for as long as it is so. */
+void keeper_note_fault(Keeper *keeper, const ReadFault *fault) {
+        if (fault->error == keeper->fault.error && text_equals(fault->path, keeper->fault.path))
+                return;
+        Arena *arena = arena_new();
+        const ReadFault noted = {fault->error, arena_strdup(arena, fault->path)};
+
+        if (fault->error < 0) {
+                const Diag diag = look_fault_diag(arena, fault);
+
+                keeper_tell_diag(keeper, &diag);
+        } else {
+                keeper_tell(keeper, LOG_NOTICE, NULL,
+                            keeper->fault.path ? arena_printf(arena, "%s can be read again",
+                                                              keeper->fault.path)
+                                               : "there is memory again");
+        }
+        arena_free(keeper->fault_arena);
+        keeper->fault_arena = arena;
+        keeper->fault = noted;
+}
+
+static void replace_look(Keeper *keeper, Arena *arena, Look *look) {
+        arena_free(keeper->look_arena);
+        keeper->look_arena = arena;
+        keeper->look = look;
+}
+
+bool keeper_adopt(Keeper *keeper, Arena *arena, Look *look) {
+        keeper_note_fault(keeper, &look->fault);
+        if (look->fault.error < 0) {
+                arena_free(arena);
+                return false;
+        }
+        replace_look(keeper, arena, look);
+        return true;
+}
+
+Look *keeper_make_look(const Keeper *keeper, Arena *arena) {
+        unsigned n_shortages = memory_shortages();
+        LookInput input = keeper_look_input(keeper);
+        Look *look = look_make(arena, &input);
+
+        if (look->fault.error == 0 && memory_shortages() != n_shortages)
+                look->fault = (ReadFault){.error = -ENOMEM};
+        return look;
+}
+
+bool keeper_look_anew(Keeper *keeper) {
+        Arena *arena = arena_new();
+
+        return keeper_adopt(keeper, arena, keeper_make_look(keeper, arena));
+}
+
+/* ---- the first look ---- */
+
+/* After boots that failed in a row, this one gets only what is proven; a reload opens the guard. Negative
+ * errno: nothing is decided, for what was counted cannot be read. */
+static int decide_boot_guard(const Keeper *keeper, Ledger *ledger) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        bool was_undecided = ledger->guard == LEDGER_GUARD_UNDECIDED;
+        BootGuard *guard;
+
+        int r = boot_guard_try_load(keeper->root, arena, &guard);
+
+        if (r < 0)
+                return r;
+        bool is_closed = boot_guard_is_closed(guard, ledger);
+
+        ledger->guard = is_closed ? LEDGER_GUARD_CLOSED : LEDGER_GUARD_OPEN;
+        if (is_closed && was_undecided)
+                keeper_tell(keeper, LOG_ALERT, reason_id(REASON_BOOT_GUARD),
+                            arena_printf(arena,
+                                         "%d boots in a row have failed: only what the last good "
+                                         "boot reserved is planned; 'hugeplanctl reload' plans "
+                                         "everything again",
+                                         BOOT_GUARD_FAILURES));
+        return 0;
+}
+
+/* A first look, by what is on disk. The guard is decided before a plan is made. A look that has a fault
+ * is taken for want of a better one; nothing is done by it. */
+static void look_first(Keeper *keeper) {
+        CLEANUP(arena_freep) Arena *scratch = arena_new();
+        LookInput input = keeper_look_input(keeper);
+
+        const Config *config = keeper->asked.config;
+
+        input.ledger = NULL; /* as it is on disk */
+        Look *first = look_at_host(scratch, &input);
+        ReadFault fault = {};
+
+        /* Which of it may pass, and is waited for. A file that cannot be read for long is a mistake of its
+         * instance, for which the others do not wait. */
+        keeper->n_starts++;
+        if (keeper->n_starts < STARTS_MAX || config->is_unlisted)
+                fault = config->fault;
+        if (fault.error == 0)
+                fault = first->fault;
+        if (first->state && first->fault.error == 0)
+                keeper_tell(keeper, LOG_WARNING, NULL, first->state);
+        if (fault.error == 0 && decide_boot_guard(keeper, first->ledger) < 0)
+                fault = root_fault(keeper->root, scratch);
+        /* What an instance has of which nothing is known, because a file cannot be read: until a reload. */
+        if (fault.error == 0 && config->is_incomplete)
+                VEC_FOREACH(instance, &first->ledger->instances)
+                        if (!config_find(config, instance->name) && instance->grants.n > 0)
+                                *vec_push(scratch, &first->ledger->holds) =
+                                        (LedgerHold){.unit = "",
+                                                     .run = "",
+                                                     .is_tentative = true,
+                                                     .granted = *instance};
+        input.ledger = first->ledger;
+        Arena *arena = arena_new();
+        Look *look = look_make(arena, &input);
+
+        if (fault.error == 0)
+                fault = look->fault;
+        keeper->has_started = fault.error == 0;
+        replace_look(keeper, arena, look);
+        keeper_note_fault(keeper, &fault);
+}
+
+void keeper_start(Keeper *keeper) {
+        keeper->asked.arena = arena_new();
+        keeper->asked.config = config_load(keeper->root, keeper->asked.arena, NULL);
+        VEC_FOREACH(problem, &keeper->asked.config->problems.list)
+                keeper_tell_diag(keeper, problem);
+        look_first(keeper);
+}
+
+bool keeper_finish_start(Keeper *keeper) {
+        if (keeper->has_started)
+                return true;
+        Arena *before = keeper->asked.arena;
+        Arena *arena = arena_new();
+        Config *config = config_load(keeper->root, arena, NULL);
+
+        keeper->asked.arena = arena;
+        keeper->asked.config = config;
+        look_first(keeper);
+        arena_free(before); /* the look of before, which referred to it, is gone */
+        if (keeper->has_started)
+                VEC_FOREACH(problem, &config->problems.list)
+                        keeper_tell_diag(keeper, problem);
+        return keeper->has_started;
+}

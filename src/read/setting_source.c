@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "read/setting_source_inside.h"
+
+#include "base/size.h"
+#include "base/text.h"
+#include "model/names.h"
+#include "read/source.h"
+#include "read/unit_file.h"
+
+#include <string.h>
+
+enum {
+        SHOWN_MAX = 160,    /* bytes of a key or value that are kept for messages */
+        ENTRIES_MAX = 2048, /* of all files */
+};
+
+/* Files of the kernel that do not depend on the host. */
+static const struct {
+        const char *path;
+        SettingSourceKind what;
+} fixed_targets[] = {
+        {PATH_PROC_SYS "vm/nr_hugepages", SETTING_SOURCE_NR_HUGEPAGES},
+        {PATH_PROC_SYS "vm/nr_hugepages_mempolicy", SETTING_SOURCE_NR_HUGEPAGES_MEMPOLICY},
+        {PATH_NR_OVERCOMMIT, SETTING_SOURCE_NR_OVERCOMMIT_HUGEPAGES},
+        {PATH_PROC_SYS "vm/hugetlb_shm_group", SETTING_SOURCE_HUGETLB_SHM_GROUP},
+        {PATH_PROC_SYS "kernel/shmmax", SETTING_SOURCE_SHMMAX},
+        {PATH_PROC_SYS "kernel/shmall", SETTING_SOURCE_SHMALL},
+        {PATH_THP_ENABLED, SETTING_SOURCE_THP},
+        {PATH_THP "/defrag", SETTING_SOURCE_THP_OTHER},
+        {PATH_THP "/shmem_enabled", SETTING_SOURCE_THP_OTHER},
+        {PATH_THP "/use_zero_page", SETTING_SOURCE_THP_OTHER},
+        {PATH_THP "/khugepaged/defrag", SETTING_SOURCE_THP_OTHER},
+        {PATH_THP "/khugepaged/scan_sleep_millisecs", SETTING_SOURCE_THP_OTHER},
+        {PATH_THP "/khugepaged/alloc_sleep_millisecs", SETTING_SOURCE_THP_OTHER},
+        {PATH_THP "/khugepaged/pages_to_scan", SETTING_SOURCE_THP_OTHER},
+        {PATH_THP "/khugepaged/max_ptes_none", SETTING_SOURCE_THP_OTHER},
+};
+
+/* The search of one file; ARENA lives as long as that. */
+typedef struct Search {
+        Arena *arena;
+        SettingSources *setting_sources;
+        const SettingSourceFile *file;
+        unsigned line;
+        size_t n_before;     /* entries of earlier files */
+        const char *section; /* of a tuned profile */
+        const char *plugin;  /* what the section is for */
+        bool is_off;         /* the section says enabled=no */
+        bool is_appending;   /* the line says w+ */
+} Search;
+
+/* ---- what there is to be set ---- */
+
+static void add_target(SettingSources *setting_sources, const char *path, SettingSourceKind what) {
+        *vec_push(setting_sources->arena, &setting_sources->targets) = (Target){path, what};
+}
+
+static void add_size_targets(SettingSources *setting_sources, const char *directory,
+                             uint64_t page_size_bytes, SettingSourceKind what) {
+        Arena *arena = setting_sources->arena;
+        char *pool = arena_printf(arena, "%s/" NAME_HUGEPAGES_DIR "%" PRIu64 "kB", directory,
+                                  page_size_bytes / KIB);
+
+        add_target(setting_sources, arena_printf(arena, "%s/nr_hugepages", pool), what);
+        if (what == SETTING_SOURCE_NODE_POOL)
+                return;
+        add_target(setting_sources, arena_printf(arena, "%s/nr_hugepages_mempolicy", pool),
+                   SETTING_SOURCE_NR_HUGEPAGES_MEMPOLICY);
+        add_target(setting_sources, arena_printf(arena, "%s/nr_overcommit_hugepages", pool),
+                   SETTING_SOURCE_NR_OVERCOMMIT_HUGEPAGES);
+}
+
+static void add_pool_targets(SettingSources *setting_sources) {
+        const Topology *topology = setting_sources->topology;
+
+        for (size_t k = 0; k < topology->n_page_sizes; k++) {
+                uint64_t bytes = topology->page_sizes[k].bytes;
+
+                add_size_targets(setting_sources, PATH_HUGEPAGES, bytes,
+                                 bytes == topology->default_page_size_bytes
+                                         ? SETTING_SOURCE_NR_HUGEPAGES
+                                         : SETTING_SOURCE_SIZE_POOL);
+                for (size_t i = 0; topology->is_numa && i < topology->n_nodes; i++)
+                        add_size_targets(setting_sources,
+                                         arena_printf(setting_sources->arena,
+                                                      PATH_NODES "/node%u/hugepages",
+                                                      topology->nodes[i].id),
+                                         bytes, SETTING_SOURCE_NODE_POOL);
+        }
+}
+
+SettingSources *setting_sources_new(Arena *arena, const Topology *topology) {
+        SettingSources *setting_sources = ARENA_NEW(arena, SettingSources);
+
+        *setting_sources = (SettingSources){.arena = arena, .topology = topology};
+        for (size_t i = 0; i < ARRAY_LEN(fixed_targets); i++)
+                add_target(setting_sources, fixed_targets[i].path, fixed_targets[i].what);
+        add_pool_targets(setting_sources);
+        VEC_FOREACH(size, &topology->thp_sizes)
+                add_target(setting_sources,
+                           arena_printf(arena,
+                                        PATH_THP "/" NAME_HUGEPAGES_DIR "%" PRIu64 "kB/enabled",
+                                        size->bytes / KIB),
+                           SETTING_SOURCE_THP_SIZE);
+        return setting_sources;
+}
+
+size_t setting_sources_count(const SettingSources *setting_sources) {
+        return setting_sources->list.n;
+}
+
+const SettingSource *setting_sources_get(const SettingSources *setting_sources, size_t i) {
+        return &setting_sources->list.items[i];
+}
+
+/* ---- adding entries ---- */
+
+static void add_entry(const Search *search, SettingSourceKind what, const char *key,
+                      const char *value, const char *path) {
+        SettingSources *setting_sources = search->setting_sources;
+        Arena *arena = setting_sources->arena;
+
+        if (setting_sources->list.n >= ENTRIES_MAX)
+                return;
+        *vec_push(arena, &setting_sources->list) = (SettingSource){
+                .what = what,
+                .source = search->file->source,
+                .key = text_excerpt(arena, key, SHOWN_MAX),
+                .value = value ? text_excerpt(arena, value, SHOWN_MAX) : NULL,
+                .file = text_excerpt(arena, search->file->path, SHOWN_MAX),
+                .line = search->line,
+                .is_effective = true,
+                .is_appending = search->is_appending,
+                .path = arena_strdup(arena, path),
+                .section = arena_strdup(arena, search->section),
+        };
+}
+
+/* One entry for each kind of thing that PATH, which may be a pattern, sets on this host. */
+static void add_setting(const Search *search, const char *key, const char *value,
+                        const char *path) {
+        SettingSources *setting_sources = search->setting_sources;
+        unsigned kinds = 0;
+
+        if (!value && setting_source_is_pattern(path))
+                return;
+        VEC_FOREACH(target, &setting_sources->targets) {
+                if (kinds & 1U << target->what || !setting_source_sets_path(path, target->path))
+                        continue;
+                kinds |= 1U << target->what;
+                add_entry(search, target->what, key, value, path);
+        }
+}
+
+static SourceLines file_lines(const char *text, size_t size) {
+        return source_lines(&(SourceText){.text = text, .size = size});
+}
+
+/* ---- sysctl.d ---- */
+
+/* Dots become slashes and the other way round, unless a slash is the first of them; sysctl.d(5). */
+static char *normalize_key(Arena *arena, const char *key) {
+        char *path = arena_strdup(arena, key);
+        char *separator = strpbrk(path, "/.");
+
+        if (!separator || *separator == '/')
+                return path;
+        for (; separator; separator = strpbrk(separator + 1, "/."))
+                *separator = *separator == '.' ? '/' : '.';
+        return path;
+}
+
+static void take_sysctl(Search *search, const char *key, const char *value) {
+        char *path = normalize_key(search->arena, key);
+
+        add_setting(search, key, value,
+                    arena_printf(search->arena, PATH_PROC_SYS "%s", path + strspn(path, "/")));
+}
+
+/* "-key" without a value takes the key out: an entry without a value, until all is read. */
+static void search_sysctl_line(Search *search, char *line) {
+        char *text = text_strip(search->arena, line), *value = strchr(text, '=');
+        bool has_dash = *text == '-';
+
+        if (!*text || *text == '#' || *text == ';' || (!value && !has_dash))
+                return;
+        if (value)
+                *value++ = '\0';
+        take_sysctl(search, text_strip(search->arena, text + has_dash),
+                    value ? text_strip(search->arena, value) : NULL);
+}
+
+/* ---- tmpfiles.d ---- */
+
+/* "w", "w+", "f+" and "F" write into a file that exists; modifiers do not matter here. */
+static bool is_writing_type(const char *type) {
+        return *type == 'w' || *type == 'F' || (*type == 'f' && strchr(type, '+'));
+}
+
+static void search_tmpfiles_line(Search *search, char *line) {
+        const char *at = line + strspn(line, " \t"), *type, *path;
+        bool is_bare;
+
+        if (!*at || *at == '#' || !(type = unit_word_take(search->arena, &at, &is_bare)) ||
+            !(path = unit_word_take(search->arena, &at, &is_bare)) || !is_writing_type(type))
+                return;
+        for (int i = 0; i < 4; i++) /* mode, user, group, age */
+                unit_word_take(search->arena, &at, &is_bare);
+        const char *value = text_strip(search->arena, at);
+
+        if (!*value)
+                return;
+        search->is_appending = *type == 'w' && strchr(type, '+');
+        add_setting(search, path, value, path);
+        search->is_appending = false;
+}
+
+/* ---- tuned ---- */
+
+static bool is_true(const char *value) {
+        bool is = false;
+
+        return value && parse_boolean(value, &is) == 0 && is;
+}
+
+/* [bootloader] cmdline_x=+transparent_hugepage=never */
+static void take_command_line(Search *search, const char *value);
+
+static void take_tuned(Search *search, const char *key, const char *value) {
+        if (search->is_off)
+                return;
+        if (text_equals(search->plugin, "sysctl"))
+                take_sysctl(search, key, value);
+        else if (text_equals(search->plugin, "sysfs"))
+                add_setting(search, key, value, key);
+        else if (text_equals(search->plugin, "vm") && (text_equals(key, "transparent_hugepages") ||
+                                                       text_equals(key, "transparent_hugepage")))
+                add_entry(search, SETTING_SOURCE_THP, key, value, PATH_THP_ENABLED);
+        else if (text_equals(search->plugin, "vm") &&
+                 text_equals(key, "transparent_hugepage.defrag"))
+                add_entry(search, SETTING_SOURCE_THP_OTHER, key, value, PATH_THP "/defrag");
+        else if (text_equals(search->plugin, "bootloader") && text_starts_with(key, "cmdline"))
+                take_command_line(search, value + strspn(value, "+- "));
+}
+
+/* One option of the section; options that say what the section is come first or last alike, so that
+ * each section is gone through twice. */
+static void take_option(Search *search, const char *key, const char *value, bool is_about) {
+        if (!is_about) {
+                take_tuned(search, key, value);
+        } else if (text_equals(key, "type")) {
+                search->plugin = value;
+        } else if (text_equals(key, "enabled")) {
+                search->is_off = !is_true(value);
+        } else if (text_equals(key, "replace") && is_true(value)) {
+                /* It drops what the profiles before it said in the section of that name. */
+                for (size_t i = 0; i < search->n_before; i++) {
+                        SettingSource *setting_source = &search->setting_sources->list.items[i];
+
+                        if (setting_source->source == SETTING_SOURCE_TUNED &&
+                            setting_source->section &&
+                            text_equals(setting_source->section, search->section))
+                                setting_source->is_effective = false;
+                }
+        }
+}
+
+/* Takes "key=value" of a line; false when it is none. */
+static bool split_option(Search *search, const char *line, char **ret_key, char **ret_value) {
+        const char *equals = strchr(line, '=');
+
+        if (!equals || *line == '#' || *line == ';')
+                return false;
+        *ret_key = text_strip(search->arena,
+                              arena_strndup(search->arena, line, (size_t) (equals - line)));
+        /* A comment may follow a value, after a blank. */
+        const char *value = equals + 1, *end = value;
+
+        while ((end = strchr(end, '#')) && end > value && end[-1] != ' ' && end[-1] != '\t')
+                end++;
+        *ret_value = text_strip(search->arena,
+                                end ? arena_strndup(search->arena, value, (size_t) (end - value))
+                                    : value);
+        return **ret_key != '\0';
+}
+
+typedef struct TunedLine {
+        char *key, *value;
+        unsigned line;
+} TunedLine;
+
+typedef VEC(TunedLine) TunedLines;
+
+static void end_section(Search *search, TunedLines *lines) {
+        search->plugin = search->section;
+        search->is_off = false;
+        for (int is_about = 1; search->section && is_about >= 0; is_about--)
+                VEC_FOREACH(option, lines) {
+                        search->line = option->line;
+                        take_option(search, option->key, option->value, is_about);
+                }
+        lines->n = 0;
+}
+
+/* Python's ConfigParser: a line that is indented more than the option before continues it. */
+static void search_tuned(Search *search) {
+        SourceLines source = file_lines(search->file->text, search->file->size);
+        TunedLines lines = {};
+        size_t indent = SIZE_MAX;
+
+        for (char *line; (line = source_line(search->arena, &source));) {
+                size_t width = strspn(line, " \t");
+                char *text = text_strip(search->arena, line), *close = strchr(text, ']');
+                TunedLine option = {.line = source.number};
+
+                if (!*text || *text == '#' || *text == ';' || width > indent)
+                        continue;
+                if (*text == '[' && close) {
+                        end_section(search, &lines);
+                        search->section =
+                                arena_strndup(search->arena, text + 1, (size_t) (close - text - 1));
+                        indent = SIZE_MAX;
+                } else if (split_option(search, text, &option.key, &option.value)) {
+                        *vec_push(search->arena, &lines) = option;
+                        indent = width;
+                }
+        }
+        end_section(search, &lines);
+}
+
+SettingSourceNames setting_source_tuned_includes(Arena *arena, const char *text, size_t size) {
+        Search search = {.arena = arena};
+        SourceLines lines = file_lines(text, size);
+        SettingSourceNames names = {};
+        bool is_main = false;
+
+        for (char *line; (line = source_line(arena, &lines));) {
+                char *key, *value, *name;
+
+                line = text_strip(arena, line);
+                if (*line == '[')
+                        is_main = text_starts_with(line, "[main]");
+                else if (is_main && split_option(&search, line, &key, &value) &&
+                         text_equals(key, "include"))
+                        for (const char *rest = value;
+                             (name = text_next_word(arena, &rest, " \t,;"));)
+                                *vec_push(arena, &names) = name + (*name == '-');
+        }
+        return names;
+}
+
+/* ---- the kernel command line ---- */
+
+/* sysctl.vm.nr_hugepages=20 is set by the kernel itself just before init. */
+static void take_kernel_argument(Search *search, const KernelArgument *argument) {
+        static const char prefix[] = "sysctl";
+        const char *name = argument->word + (*argument->word == '"');
+
+        if (!argument->value)
+                return;
+        if (text_equals(argument->name, "transparent_hugepage"))
+                add_entry(search, SETTING_SOURCE_THP, argument->name, argument->value,
+                          PATH_THP_ENABLED);
+        else if (text_starts_with(name, prefix) &&
+                 (name[strlen(prefix)] == '.' || name[strlen(prefix)] == '/')) {
+                char *key = arena_strndup(search->arena, name, strcspn(name, "="));
+
+                add_setting(search, key, argument->value,
+                            arena_printf(search->arena, PATH_PROC_SYS "%s",
+                                         normalize_key(search->arena, key + sizeof(prefix))));
+        }
+}
+
+static void take_command_line(Search *search, const char *value) {
+        const KernelLine *line = kernel_line_read(search->arena, value, search->file->path,
+                                                  search->setting_sources->topology);
+
+        VEC_FOREACH(argument, &line->arguments)
+                take_kernel_argument(search, argument);
+        VEC_FOREACH(pages, &line->pages) {
+                SettingSourceKind what =
+                        pages->is_per_node ? SETTING_SOURCE_NODE_POOL
+                        : pages->page_size_bytes ==
+                                        search->setting_sources->topology->default_page_size_bytes
+                                ? SETTING_SOURCE_NR_HUGEPAGES
+                                : SETTING_SOURCE_SIZE_POOL;
+                const char *nodes = what == SETTING_SOURCE_NODE_POOL ? PATH_NODES "/node*/hugepages"
+                                                                     : PATH_HUGEPAGES;
+                const char *equals = strrchr(pages->words, '=');
+
+                add_entry(search, what,
+                          arena_strndup(search->arena, pages->words,
+                                        (size_t) (equals - pages->words)),
+                          equals + 1,
+                          arena_printf(search->arena,
+                                       "%s/" NAME_HUGEPAGES_DIR "%" PRIu64 "kB/nr_hugepages", nodes,
+                                       pages->page_size_bytes / KIB));
+        }
+}
+
+/* ---- files ---- */
+
+static void search_lines(Search *search, void (*search_line)(Search *search, char *line)) {
+        SourceLines lines = file_lines(search->file->text, search->file->size);
+
+        for (char *line; (line = source_line(search->arena, &lines));) {
+                search->line = lines.number;
+                search_line(search, line);
+        }
+}
+
+void setting_sources_add_file(SettingSources *setting_sources, const SettingSourceFile *file) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        Search search = {.arena = arena,
+                         .setting_sources = setting_sources,
+                         .file = file,
+                         .n_before = setting_sources->list.n};
+
+        switch (file->source) {
+        case SETTING_SOURCE_KERNEL_COMMAND_LINE:
+                take_command_line(&search, arena_strndup(arena, file->text, file->size));
+                return;
+        case SETTING_SOURCE_SYSCTL:
+                search_lines(&search, search_sysctl_line);
+                return;
+        case SETTING_SOURCE_TMPFILES:
+                search_lines(&search, search_tmpfiles_line);
+                return;
+        case SETTING_SOURCE_TUNED:
+                search_tuned(&search);
+                return;
+        }
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* SettingSources: the entries in other programs' configuration that set what hugeplan manages.
+ *
+ * Sources of the formats: sysctl.d(5) with systemd's src/sysctl/sysctl.c (the last value of a key
+ * wins; a key named by itself is out of every glob; "-key" alone takes it out), tmpfiles.d(5) with
+ * src/tmpfiles/tmpfiles.c (the first line of a path wins), tuned-profiles(7) with tuned's
+ * profiles/loader.py and merger.py (later profiles win option by option), and the kernel's
+ * Documentation/admin-guide/kernel-parameters.txt. */
+
+#include "read/kernel_line.h"
+
+typedef enum SettingSourceKind {
+        SETTING_SOURCE_NR_HUGEPAGES,            /* the pool of the default size, over all nodes */
+        SETTING_SOURCE_NR_HUGEPAGES_MEMPOLICY,  /* likewise, by the writer's memory policy */
+        SETTING_SOURCE_SIZE_POOL,               /* the pool of another size, over all nodes */
+        SETTING_SOURCE_NODE_POOL,               /* the pool of one or more nodes */
+        SETTING_SOURCE_NR_OVERCOMMIT_HUGEPAGES, /* of any size */
+        SETTING_SOURCE_HUGETLB_SHM_GROUP,
+        SETTING_SOURCE_SHMMAX,
+        SETTING_SOURCE_SHMALL,
+        SETTING_SOURCE_THP,       /* transparent_hugepage/enabled */
+        SETTING_SOURCE_THP_SIZE,  /* transparent_hugepage/hugepages-*kB/enabled */
+        SETTING_SOURCE_THP_OTHER, /* defrag, shmem_enabled, khugepaged/... */
+} SettingSourceKind;
+
+/* Who reads the entry, in the order in which they act in a boot. */
+typedef enum SettingSourceSource {
+        SETTING_SOURCE_KERNEL_COMMAND_LINE,
+        SETTING_SOURCE_SYSCTL,
+        SETTING_SOURCE_TMPFILES,
+        SETTING_SOURCE_TUNED,
+} SettingSourceSource;
+
+typedef struct SettingSource {
+        SettingSourceKind what;
+        SettingSourceSource source;
+        const char *key;     /* as written: "vm.nr_hugepages", "/sys/kernel/mm/..." */
+        const char *value;   /* as written, at most a few dozen bytes of it */
+        const char *file;    /* where people find it: "/etc/sysctl.d/99-db.conf" */
+        unsigned line;       /* 0: the file has but one */
+        bool is_effective;   /* false: another entry that the same program reads overrules it */
+        bool is_appending;   /* "w+" of tmpfiles.d: is written besides other lines for its path */
+        const char *path;    /* the file below /proc or /sys that it sets; may be a pattern */
+        const char *section; /* of a tuned profile; else NULL */
+} SettingSource;
+
+typedef struct SettingSources SettingSources;
+
+/* A file to be searched. */
+typedef struct SettingSourceFile {
+        SettingSourceSource source;
+        const char *path;
+        const char *text; /* may hold NULs and anything else */
+        size_t size;
+} SettingSourceFile;
+
+/* None yet. TOPOLOGY says which pools there are to be set; it must outlive the setting_sources. */
+SettingSources *setting_sources_new(Arena *arena, const Topology *topology);
+
+/* Adds the entries of FILE. Files are to be added in the order in which their reader takes them: by
+ * name for sysctl.d and tmpfiles.d, included profiles before the including one for tuned. The work
+ * is bounded, whatever the files hold. */
+void setting_sources_add_file(SettingSources *setting_sources, const SettingSourceFile *file);
+
+/* To be called once, when all files were added: settles which entries are effective. */
+void setting_sources_finish(SettingSources *setting_sources);
+
+size_t setting_sources_count(const SettingSources *setting_sources);
+const SettingSource *setting_sources_get(const SettingSources *setting_sources,
+                                         size_t i); /* in the order of reading */
+
+/* Whether the entry's value explains what the kernel's file SHOWS now: numbers as that file takes them
+ * (decimal in /sys, also octal and hexadecimal in /proc/sys), of several words the one in brackets. */
+bool setting_source_explains(const SettingSource *setting_source, const char *shown);
+
+/* Who has set a file of the kernel, below /sys or /proc, to what it SHOWS now: of the entries that
+ * explain it one that is effective before one that another overrules, then the one that acts last in
+ * a boot. NULL where none does, or SHOWN is NULL: who asks for something else is not to blame. */
+const SettingSource *setting_source_for_path(const SettingSources *setting_sources,
+                                             const char *path, const char *shown);
+
+/* Likewise for a pool as NOW shows it, without surplus pages: who sets that pool of the node to what
+ * the node has, or the pool of its size over all nodes to what all of them have together. */
+const SettingSource *setting_source_for_pool(const SettingSources *setting_sources,
+                                             const Topology *now, unsigned node,
+                                             uint64_t page_size_bytes);
+
+/* "vm.nr_hugepages=20 in /etc/sysctl.d/99-db.conf:3" */
+char *setting_source_format(Arena *arena, const SettingSource *setting_source);
+
+/* "sysctl", "tmpfiles", "tuned", "command-line". */
+const char *setting_source_source_name(SettingSourceSource source);
+
+/* The names of the profiles that a tuned profile includes, in their order. */
+typedef VEC(char *) SettingSourceNames;
+SettingSourceNames setting_source_tuned_includes(Arena *arena, const char *text, size_t size);
+
+/* The text of our own sysctl.d file: it comes last, and setting the sum that the pools hold already
+ * changes nothing (measured), so that systemd-sysctl no longer redistributes pages whenever it is
+ * started again. */
+char *setting_source_guard_text(Arena *arena, uint64_t pages);

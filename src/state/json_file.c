@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "state/json_file.h"
+
+#include "base/memory.h"
+
+enum { JSON_BYTES_MAX = 4 * 1024 * 1024 };
+
+int json_file_read(const Root *root, Arena *arena, const char *path, json_t **ret) {
+        size_t size;
+        char *text;
+        int r = root_read_file(root, arena, path, JSON_BYTES_MAX, &text, &size);
+
+        if (r < 0)
+                return r;
+        json_t *json = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
+
+        if (!json)
+                return -EBADMSG;
+        *ret = json;
+        return 0;
+}
+
+static int write_with(const Root *root, const char *path, json_t *json, unsigned mode,
+                      int (*write)(const Root *, const char *, const char *, unsigned)) {
+        char *text = json_dumps(json, JSON_INDENT(1) | JSON_PRESERVE_ORDER);
+        int r = text ? write(root, path, text, mode) : -ENOMEM;
+
+        memory_free(text);
+        json_decref(json);
+        return r;
+}
+
+int json_file_write(const Root *root, const char *path, json_t *json, unsigned mode) {
+        return write_with(root, path, json, mode, root_write_file);
+}
+
+int json_file_store(const Root *root, const char *path, json_t *json, unsigned mode) {
+        return write_with(root, path, json, mode, root_store_file);
+}

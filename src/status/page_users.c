@@ -1,0 +1,522 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "status/page_users.h"
+
+#include "base/text.h"
+#include "read/sysv_segments.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The kernel has a file system of its own for each page size, and so has each mount. */
+typedef struct DeviceSize {
+        uint64_t device;
+        uint64_t page_size_bytes;
+} DeviceSize;
+
+enum { FAMILY_DEPTH_MAX = 64 };
+
+typedef struct Maker {
+        Arena *arena;
+        const PageUsersInput *input;
+        PageUsers *page_users;
+        VEC(DeviceSize) devices;
+} Maker;
+
+/* A mapping, and which process of its group it is of. */
+typedef struct Piece {
+        const HugeMapping *mapping;
+        uint64_t page_size_bytes;
+        size_t process;
+} Piece;
+
+typedef VEC(Piece) Pieces;
+
+/* Pages in use and mapped, of a part, a segment or a row. */
+typedef struct Count {
+        uint64_t pages;
+        uint64_t mapped_pages;
+        VEC(NodePages) nodes;
+        bool is_lower_bound;
+} Count;
+
+/* ---- page sizes ---- */
+
+/* The only page size that has pages at all; 0 where there are several. */
+static uint64_t only_page_size(const Topology *topology) {
+        uint64_t bytes = 0;
+
+        for (size_t i = 0; i < topology->n_page_sizes; i++) {
+                if (topology->page_sizes[i].total_pages == 0)
+                        continue;
+                if (bytes > 0)
+                        return 0;
+                bytes = topology->page_sizes[i].bytes;
+        }
+        return bytes;
+}
+
+static uint64_t device_page_size(const Maker *maker, uint64_t device) {
+        VEC_FOREACH(known, &maker->devices)
+                if (known->device == device)
+                        return known->page_size_bytes;
+        return 0;
+}
+
+static void learn_devices(Maker *maker) {
+        for (size_t i = 0; i < maker->input->n_processes; i++)
+                VEC_FOREACH(mapping, &maker->input->processes[i].mappings)
+                        if (mapping->device > 0 && mapping->page_size_bytes > 0 &&
+                            device_page_size(maker, mapping->device) == 0)
+                                *vec_push(maker->arena, &maker->devices) =
+                                        (DeviceSize){mapping->device, mapping->page_size_bytes};
+}
+
+/* Untouched mappings do not tell their page size, but others on the same device may. */
+static uint64_t mapping_page_size(const Maker *maker, const HugeMapping *mapping) {
+        const Topology *topology = maker->input->topology;
+        uint64_t bytes = mapping->page_size_bytes;
+
+        if (bytes == 0)
+                bytes = device_page_size(maker, mapping->device);
+        if (bytes == 0)
+                bytes = only_page_size(topology);
+        return bytes > 0 ? bytes : topology->default_page_size_bytes;
+}
+
+/* ---- counting ---- */
+
+static void add_nodes(Arena *arena, Count *count, const NodePages *nodes, size_t n) {
+        for (size_t i = 0; i < n; i++) {
+                NodePages *here = NULL;
+
+                VEC_FOREACH(known, &count->nodes)
+                        if (known->node == nodes[i].node)
+                                here = known;
+                if (!here) {
+                        here = vec_push(arena, &count->nodes);
+                        here->node = nodes[i].node;
+                }
+                here->pages = add_saturated(here->pages, nodes[i].pages);
+        }
+}
+
+static void add_mapping(Arena *arena, Count *count, const HugeMapping *mapping) {
+        count->pages = add_saturated(count->pages, mapping->pages);
+        add_nodes(arena, count, mapping->nodes, mapping->n_nodes);
+}
+
+static bool is_same_segment(const Piece *a, const Piece *b) {
+        return a->page_size_bytes == b->page_size_bytes &&
+               a->mapping->device == b->mapping->device && a->mapping->inode == b->mapping->inode;
+}
+
+/* All that one process has of a segment, from *AT on. Where mappings overlap (some JVMs map their
+ * heap several times over) pages would be counted twice, so that the largest stands for all. */
+static Count count_process(Arena *arena, const Pieces *pieces, size_t *at) {
+        const Piece *first = &pieces->items[*at], *piece;
+        const HugeMapping *largest = first->mapping;
+        uint64_t end = largest->offset_bytes, mapped_bytes = 0;
+        Count count = {};
+
+        for (; *at < pieces->n; ++*at) {
+                piece = &pieces->items[*at];
+                const HugeMapping *mapping = piece->mapping;
+                uint64_t stop = add_saturated(mapping->offset_bytes, mapping->length_bytes);
+
+                if (piece->process != first->process || !is_same_segment(piece, first))
+                        break;
+                if (piece != first && mapping->offset_bytes >= end) {
+                        add_mapping(arena, &count, largest);
+                        largest = mapping;
+                } else if (mapping->pages > largest->pages)
+                        largest = mapping;
+                mapped_bytes += sub_floored(stop, MAX(end, mapping->offset_bytes));
+                end = MAX(end, stop);
+        }
+        add_mapping(arena, &count, largest);
+        count.mapped_pages = mapped_bytes / first->page_size_bytes;
+        return count;
+}
+
+/* A segment of a group: its processes show overlapping parts of it, the largest counts. */
+static Count count_segment(Arena *arena, const Pieces *pieces, size_t *at) {
+        const Piece *first = &pieces->items[*at];
+        uint64_t mapped_pages = 0;
+        size_t n_processes = 0;
+        Count most = {};
+
+        for (; *at < pieces->n && is_same_segment(first, &pieces->items[*at]); n_processes++) {
+                Count count = count_process(arena, pieces, at);
+
+                mapped_pages = MAX(mapped_pages, count.mapped_pages);
+                if (n_processes == 0 || count.pages > most.pages)
+                        most = count;
+        }
+        most.mapped_pages = mapped_pages;
+        most.is_lower_bound = (!first->mapping->is_private || n_processes > 1) &&
+                              most.pages != most.mapped_pages;
+        return most;
+}
+
+static int compare_u64(uint64_t a, uint64_t b) {
+        return a < b ? -1 : a > b;
+}
+
+/* By page size, segment, process and offset. */
+static int compare_pieces(const void *a, const void *b) {
+        const Piece *first = a, *second = b;
+        const HugeMapping *one = first->mapping, *other = second->mapping;
+        const uint64_t keys[][2] = {
+                {first->page_size_bytes, second->page_size_bytes},
+                {one->device, other->device},
+                {one->inode, other->inode},
+                {first->process, second->process},
+                {one->offset_bytes, other->offset_bytes},
+                {one->address, other->address},
+        };
+        int r = 0;
+
+        for (size_t i = 0; r == 0 && i < ARRAY_LEN(keys); i++)
+                r = compare_u64(keys[i][0], keys[i][1]);
+        return r;
+}
+
+/* ---- groups ---- */
+
+/* The processes of one unit, or a family without one; by pid. */
+typedef struct Group {
+        const Process **processes;
+        size_t n;
+} Group;
+
+/* A process and, where it has no unit, its eldest ancestor among those that have none either. */
+typedef struct Member {
+        const Process *process;
+        uint64_t family;
+} Member;
+
+static int compare_members(const void *a, const void *b) {
+        const Member *first = a, *second = b;
+        int r = process_compare_units(first->process, second->process);
+
+        if (r == 0)
+                r = compare_u64(first->family, second->family);
+        return r != 0 ? r : compare_u64(first->process->pid, second->process->pid);
+}
+
+static uint64_t eldest_ancestor(const Member *members, size_t n, const Process *process) {
+        const Process *parent = process;
+
+        for (int depth = 0; parent && depth < FAMILY_DEPTH_MAX; depth++) {
+                const Process wanted = {.pid = parent->parent_pid};
+                const Member key = {&wanted, 0}, *found;
+
+                process = parent;
+                found = bsearch(&key, members, n, sizeof(Member), compare_members);
+                parent = found ? found->process : NULL;
+        }
+        return process->pid;
+}
+
+/* All processes in the order of their groups. */
+static Member *sort_members(const Maker *maker) {
+        const PageUsersInput *input = maker->input;
+        Member *members = ARENA_ARRAY(maker->arena, Member, input->n_processes);
+        uint64_t *families = ARENA_ARRAY(maker->arena, uint64_t, input->n_processes);
+
+        for (size_t i = 0; i < input->n_processes; i++)
+                members[i].process = &input->processes[i];
+        if (input->n_processes > 0)
+                qsort(members, input->n_processes, sizeof(Member), compare_members);
+        for (size_t i = 0; i < input->n_processes && !members[i].process->unit; i++)
+                families[i] = eldest_ancestor(members, input->n_processes, members[i].process);
+        for (size_t i = 0; i < input->n_processes; i++)
+                members[i].family = families[i];
+        if (input->n_processes > 0)
+                qsort(members, input->n_processes, sizeof(Member), compare_members);
+        return members;
+}
+
+static int compare_pids(const void *a, const void *b) {
+        const Process *first = *(const Process *const *) a, *second = *(const Process *const *) b;
+
+        return compare_u64(first->pid, second->pid);
+}
+
+/* The first process: no child of another, and of several such the one with the most pages. */
+static const Process *group_leader(const Group *group) {
+        const Process *leader = NULL;
+
+        for (size_t i = 0; i < group->n; i++) {
+                const Process *process = group->processes[i];
+                const Process wanted = {.pid = process->parent_pid}, *key = &wanted;
+
+                if (bsearch(&key, group->processes, group->n, sizeof(*group->processes),
+                            compare_pids))
+                        continue;
+                if (!leader || process->huge_bytes > leader->huge_bytes)
+                        leader = process;
+        }
+        return leader ? leader : group->processes[0];
+}
+
+static Pieces group_pieces(const Maker *maker, const Group *group) {
+        Pieces pieces = {};
+
+        for (size_t i = 0; i < group->n; i++)
+                VEC_FOREACH(mapping, &group->processes[i]->mappings) {
+                        uint64_t bytes = mapping_page_size(maker, mapping);
+
+                        if (bytes > 0)
+                                *vec_push(maker->arena, &pieces) = (Piece){mapping, bytes, i};
+                }
+        if (pieces.n > 0)
+                qsort(pieces.items, pieces.n, sizeof(Piece), compare_pieces);
+        return pieces;
+}
+
+/* ---- rows ---- */
+
+static int compare_nodes(const void *a, const void *b) {
+        return compare_u64(((const NodePages *) a)->node, ((const NodePages *) b)->node);
+}
+
+static void set_nodes(PageUser *page_user, NodePages *nodes, size_t n) {
+        if (n > 0)
+                qsort(nodes, n, sizeof(NodePages), compare_nodes);
+        page_user->nodes = nodes;
+        page_user->n_nodes = n;
+}
+
+static PageUser *add_row(Maker *maker, const Process *leader, uint64_t page_size_bytes) {
+        PageUser *page_user = vec_push(maker->arena, &maker->page_users->list);
+
+        *page_user = (PageUser){.unit = leader->unit,
+                                .pid = leader->pid,
+                                .command = leader->command,
+                                .page_size_bytes = page_size_bytes};
+        return page_user;
+}
+
+static void add_held(Maker *maker, uint64_t page_size_bytes, uint64_t pages) {
+        VEC_FOREACH(held, &maker->page_users->held)
+                if (held->page_size_bytes == page_size_bytes) {
+                        held->pages = add_saturated(held->pages, pages);
+                        return;
+                }
+        *vec_push(maker->arena, &maker->page_users->held) = (HeldPages){page_size_bytes, pages};
+}
+
+/* A group whose processes show no mappings: all that is known is what each has touched first. */
+static void add_plain_row(Maker *maker, const Group *group, const Process *leader) {
+        uint64_t page_size_bytes = only_page_size(maker->input->topology), bytes = 0;
+        PageUser *page_user;
+
+        for (size_t i = 0; i < group->n; i++)
+                bytes = MAX(bytes, group->processes[i]->huge_bytes);
+        if (bytes == 0)
+                return;
+        page_user = add_row(maker, leader, page_size_bytes);
+        page_user->bytes = bytes;
+        page_user->pages = page_size_bytes > 0 ? bytes / page_size_bytes : 0;
+        page_user->is_lower_bound = true;
+        add_held(maker, page_size_bytes, page_user->pages);
+}
+
+/* A row for each page size among PIECES. */
+static void add_rows(Maker *maker, const Group *group, const Process *leader,
+                     const Pieces *pieces) {
+        bool has_hidden = false;
+
+        for (size_t i = 0; i < group->n; i++)
+                has_hidden = has_hidden || !group->processes[i]->is_detailed;
+        for (size_t at = 0; at < pieces->n;) {
+                uint64_t page_size_bytes = pieces->items[at].page_size_bytes;
+                Count sum = {};
+
+                while (at < pieces->n && pieces->items[at].page_size_bytes == page_size_bytes) {
+                        const Count count = count_segment(maker->arena, pieces, &at);
+
+                        sum.pages = add_saturated(sum.pages, count.pages);
+                        sum.mapped_pages = add_saturated(sum.mapped_pages, count.mapped_pages);
+                        sum.is_lower_bound = sum.is_lower_bound || count.is_lower_bound;
+                        add_nodes(maker->arena, &sum, count.nodes.items, count.nodes.n);
+                }
+                if (sum.pages == 0 && sum.mapped_pages == 0)
+                        continue;
+                PageUser *page_user = add_row(maker, leader, page_size_bytes);
+
+                page_user->pages = sum.pages;
+                page_user->mapped_pages = sum.mapped_pages;
+                page_user->bytes = mul_saturated(sum.pages, page_size_bytes);
+                page_user->is_lower_bound = sum.is_lower_bound || has_hidden;
+                set_nodes(page_user, sum.nodes.items, sum.nodes.n);
+        }
+}
+
+static void add_groups(Maker *maker) {
+        size_t n = maker->input->n_processes;
+        const Member *members = sort_members(maker);
+        const Process **order = ARENA_ARRAY(maker->arena, const Process *, n);
+        Group group = {order, 0};
+
+        for (size_t i = 0; i < n; i++) {
+                order[i] = members[i].process;
+                group.n++;
+                if (i + 1 < n && members[i].family == members[i + 1].family &&
+                    process_compare_units(members[i].process, members[i + 1].process) == 0)
+                        continue;
+                const Process *leader = group_leader(&group);
+                Pieces pieces = group_pieces(maker, &group);
+
+                if (pieces.n > 0)
+                        add_rows(maker, &group, leader, &pieces);
+                else
+                        add_plain_row(maker, &group, leader);
+                group = (Group){order + i + 1, 0};
+        }
+        /* All processes as one group, so that a segment counts once. */
+        Pieces pieces = group_pieces(maker, &(Group){order, n});
+
+        for (size_t at = 0; at < pieces.n;) {
+                uint64_t page_size_bytes = pieces.items[at].page_size_bytes;
+                Count count = count_segment(maker->arena, &pieces, &at);
+
+                add_held(maker, page_size_bytes, MAX(count.pages, count.mapped_pages));
+        }
+}
+
+/* ---- control groups ---- */
+
+/* PAGE_SIZE_BYTES: 0 for any. */
+static PageUser *find_row(Maker *maker, const char *unit, uint64_t page_size_bytes) {
+        VEC_FOREACH(page_user, &maker->page_users->list)
+                if (text_equals(page_user->unit, unit) &&
+                    (page_size_bytes == 0 || page_user->page_size_bytes == page_size_bytes))
+                        return page_user;
+        return NULL;
+}
+
+static void add_charge(Maker *maker, const PageUserCharge *charge) {
+        PageUser *row = find_row(maker, charge->unit, charge->page_size_bytes);
+        PageUser *other = find_row(maker, charge->unit, 0);
+        uint64_t kept_pages;
+
+        if (charge->pages == 0 && charge->reserved_pages == 0)
+                return;
+        if (!row && other && other->page_size_bytes == 0) {
+                row = other; /* its page size was not known, now it is */
+                row->page_size_bytes = charge->page_size_bytes;
+        } else if (!row) {
+                const Process leader = {.unit = charge->unit,
+                                        .pid = other ? other->pid : 0,
+                                        .command = other ? other->command : NULL};
+
+                row = add_row(maker, &leader, charge->page_size_bytes);
+        }
+        kept_pages = page_user_kept_pages(row);
+        row->mapped_pages = MAX(row->mapped_pages, charge->reserved_pages);
+        row->is_limited = charge->is_limited;
+        /* Exact, unless something was charged elsewhere before its process came into this unit. */
+        if (charge->pages >= row->pages) {
+                row->pages = charge->pages;
+                row->bytes = mul_saturated(charge->pages, charge->page_size_bytes);
+                row->is_lower_bound = false;
+                if (charge->n_nodes > 0)
+                        set_nodes(row, charge->nodes, charge->n_nodes);
+        }
+        add_held(maker, row->page_size_bytes, page_user_kept_pages(row) - kept_pages);
+}
+
+/* ---- what no process holds ---- */
+
+uint64_t page_users_unseen_pages(const PageUsers *page_users, const Topology *topology,
+                                 uint64_t page_size_bytes) {
+        int i = topology_page_size_index(topology, page_size_bytes);
+        uint64_t unseen;
+
+        if (i < 0)
+                return 0;
+        unseen = add_saturated(sub_floored(topology->page_sizes[i].total_pages,
+                                           topology->page_sizes[i].free_pages),
+                               topology->page_sizes[i].reserved_pages);
+        VEC_FOREACH(held, &page_users->held)
+                if (held->page_size_bytes == page_size_bytes)
+                        unseen = sub_floored(unseen, held->pages);
+        return unseen;
+}
+
+static void add_ownerless(Maker *maker, const char *what, uint64_t page_size_bytes,
+                          uint64_t pages) {
+        const Process nobody = {.command = what};
+        PageUser *page_user = add_row(maker, &nobody, page_size_bytes);
+
+        page_user->pages = pages;
+        page_user->mapped_pages = pages;
+        page_user->bytes = mul_saturated(pages, page_size_bytes);
+        add_held(maker, page_size_bytes, pages);
+}
+
+/* Segments that outlived their processes. The list does not tell which are of huge pages: those that
+ * are resident in whole huge pages, where as many are held by nobody. */
+static void add_segments(Maker *maker, uint64_t page_size_bytes) {
+        const SysvSegments segments = sysv_segments_parse(maker->arena, maker->input->segments);
+
+        VEC_FOREACH(segment, &segments) {
+                uint64_t unseen = page_users_unseen_pages(maker->page_users, maker->input->topology,
+                                                          page_size_bytes);
+                uint64_t pages = div_round_up(segment->size_bytes, page_size_bytes);
+
+                if (segment->n_attached > 0 || segment->resident_bytes == 0 ||
+                    segment->resident_bytes % page_size_bytes != 0)
+                        continue;
+                if (pages > 0 && pages <= unseen)
+                        add_ownerless(maker,
+                                      arena_printf(maker->arena,
+                                                   PAGE_USER_SEGMENT "%" PRIu64 ", nobody attached",
+                                                   segment->id),
+                                      page_size_bytes, pages);
+        }
+}
+
+static void add_unseen(Maker *maker) {
+        const Topology *topology = maker->input->topology;
+
+        for (size_t i = 0; i < topology->n_page_sizes; i++) {
+                uint64_t bytes = topology->page_sizes[i].bytes, unseen;
+
+                add_segments(maker, bytes);
+                unseen = page_users_unseen_pages(maker->page_users, topology, bytes);
+                if (unseen > 0)
+                        add_ownerless(maker, "no process: a file, a mount or a segment", bytes,
+                                      unseen);
+        }
+}
+
+/* ---- all ---- */
+
+static int compare_page_users(const void *a, const void *b) {
+        const PageUser *first = a, *second = b;
+        int r = compare_u64(page_user_kept_bytes(second), page_user_kept_bytes(first));
+
+        if (r == 0)
+                r = strcmp(first->unit ? first->unit : "", second->unit ? second->unit : "");
+        return r != 0 ? r : compare_u64(first->pid, second->pid);
+}
+
+PageUsers *page_users_make(Arena *arena, const PageUsersInput *input) {
+        PageUsers *page_users = ARENA_NEW(arena, PageUsers);
+        Maker maker = {.arena = arena, .input = input, .page_users = page_users};
+
+        page_users->is_complete = input->is_complete;
+        learn_devices(&maker);
+        add_groups(&maker);
+        for (size_t i = 0; i < input->n_charges; i++)
+                add_charge(&maker, &input->charges[i]);
+        if (input->is_complete)
+                add_unseen(&maker);
+        if (page_users->list.n > 0)
+                qsort(page_users->list.items, page_users->list.n, sizeof(PageUser),
+                      compare_page_users);
+        return page_users;
+}

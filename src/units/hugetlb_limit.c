@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "units/hugetlb_limit.h"
+
+#include "base/size.h"
+#include "base/text.h"
+#include "demand/unit_policy.h"
+
+/* ---- whose ---- */
+
+/* A neighbour whose file is broken keeps what it had: a slip in one file takes no hugetlb limit off. */
+static bool has_neighbour(const Config *config, const InstanceConfig *instance) {
+        if (!instance->engine->reserves)
+                return false;
+        for (size_t i = 0; i < config->n_instances; i++) {
+                const InstanceConfig *other = &config->instances[i];
+
+                if (text_equals(other->unit, instance->unit))
+                        continue;
+                if (other->refusal ||
+                    (other->engine->reserves && instances_share_page_size(instance, other)))
+                        return true;
+        }
+        return false;
+}
+
+TriState hugetlb_limit_preference(const Config *config, const char *unit) {
+        bool is_left_open = false, is_sharing = false;
+
+        for (size_t i = 0; i < config->n_instances; i++) {
+                const InstanceConfig *instance = &config->instances[i];
+
+                if (instance->refusal || !text_equals(instance->unit, unit))
+                        continue;
+                if (instance->isolate == TRI_YES)
+                        return TRI_YES;
+                is_left_open = is_left_open || instance->isolate == TRI_NO;
+                is_sharing = is_sharing || has_neighbour(config, instance);
+        }
+        return is_sharing && !is_left_open ? TRI_AUTO : TRI_NO;
+}
+
+/* ---- how many ---- */
+
+PageCounts hugetlb_limit_counts(Arena *arena, const Topology *topology, const Status *status,
+                                const char *unit, bool is_by_preference) {
+        PageCounts limits = {};
+
+        if (!status_find_unit(status, unit))
+                return limits;
+        for (size_t i = 0; i < topology->n_page_sizes; i++) {
+                PageCount limit = {.page_size_bytes = topology->page_sizes[i].bytes};
+
+                for (size_t k = 0; k < status->n_instances; k++) {
+                        const StatusInstance *instance = &status->instances[k];
+
+                        if (text_equals(instance->unit, unit) &&
+                            instance->page_size_bytes == limit.page_size_bytes)
+                                limit.pages = add_saturated(
+                                        limit.pages, is_by_preference ? instance->pages_wanted
+                                                                      : instance->pages_granted);
+                }
+                *vec_push(arena, &limits) = limit;
+        }
+        return limits;
+}
+
+/* ---- where ---- */
+
+char *hugetlb_limit_size_name(Arena *arena, uint64_t page_size_bytes) {
+        if (page_size_bytes >= GIB)
+                return arena_printf(arena, "%" PRIu64 "GB", page_size_bytes / GIB);
+        if (page_size_bytes >= MIB)
+                return arena_printf(arena, "%" PRIu64 "MB", page_size_bytes / MIB);
+        return arena_printf(arena, "%" PRIu64 "KB", page_size_bytes / KIB);
+}
+
+char *hugetlb_limit_path(Arena *arena, const char *group, uint64_t page_size_bytes) {
+        return arena_printf(arena, "%s/hugetlb.%s.rsvd.max", group,
+                            hugetlb_limit_size_name(arena, page_size_bytes));
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What processes may write into the kernel's texts about them: read, counted, printed. The input is
+ * a list of texts separated by NULs, five for each process: status, cgroup, numa_maps, maps,
+ * smaps_rollup; what comes last is the list of System V segments.
+ *
+ * Whatever they say, all text is printable, nodes are in order, and JSON gives back what it was made
+ * from. */
+
+#include "base/text.h"
+#include "fuzz/fuzz.h"
+#include "status/page_users.h"
+
+enum { TEXTS_MAX = 5 * 16 };
+
+static Process read_process(Arena *arena, uint64_t pid, char *const *texts) {
+        Process process = {.pid = pid};
+        const Devices devices = process_parse_hugetlbfs(arena, texts[1]);
+        uint64_t bytes;
+
+        if (process_parse_status(arena, texts[0], &process) < 0)
+                process.command = "x";
+        process_parse_cgroup(arena, texts[1], &process);
+        process.mappings = process_parse_numa_maps(arena, texts[2]);
+        process_add_maps(arena, texts[3], &process.mappings);
+        process_maps_may_be_huge(arena, texts[3], &devices);
+        if (process_parse_smaps_rollup(arena, texts[4], &bytes) == 0)
+                process.huge_bytes = MAX(process.huge_bytes, bytes);
+        process.is_detailed = process.mappings.n > 0;
+        return process;
+}
+
+static bool read_charge(Arena *arena, const char *text, const char *unit, PageUserCharge *ret) {
+        *ret = (PageUserCharge){.unit = unit, .page_size_bytes = 2 * MIB};
+        return unit && process_parse_numa_stat(arena, text, ret->page_size_bytes, &ret->pages,
+                                               &ret->nodes, &ret->n_nodes) == 0;
+}
+
+static void check_round_trip(Arena *arena, const PageUser *page_user) {
+        json_t *json = page_user_to_json(page_user, NULL), *again;
+        PageUser back;
+
+        require(json && page_user_from_json(arena, json, &back) == 0);
+        again = page_user_to_json(&back, NULL);
+        require(json_equal(json, again));
+        json_decref(json);
+        json_decref(again);
+}
+
+static void check_row(Arena *arena, const PageUser *page_user) {
+        require(page_user->unit || page_user->command);
+        require_printable(page_user_format(arena, page_user));
+        require_printable(page_user_format_use(arena, page_user));
+        for (size_t i = 0; i < page_user->n_nodes; i++) {
+                require(page_user->nodes[i].node < ID_SET_MAX);
+                require(i == 0 || page_user->nodes[i].node >= page_user->nodes[i - 1].node);
+        }
+        check_round_trip(arena, page_user);
+}
+
+static size_t split(Arena *arena, const uint8_t *data, size_t size, char **texts) {
+        const char *rest = (const char *) data;
+        size_t n = 0;
+
+        while (n < TEXTS_MAX) {
+                size_t length = strnlen(rest, size);
+
+                texts[n++] = arena_strndup(arena, rest, length);
+                if (length == size)
+                        break;
+                rest += length + 1;
+                size -= length + 1;
+        }
+        return n;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        Pool pools[] = {{.page_size_bytes = GIB}, {2 * MIB, true, 40, 30, 0}};
+        Node node = {.id = 0, .pools = pools};
+        PageSize sizes[] = {{GIB}, {2 * MIB, 40, 30, 0, 4}};
+        const Topology topology = {
+                .nodes = &node,
+                .n_nodes = 1,
+                .page_sizes = sizes,
+                .n_page_sizes = 2,
+                .default_page_size_bytes = 2 * MIB,
+        };
+        char *texts[TEXTS_MAX];
+        Process processes[TEXTS_MAX / 5];
+        PageUsersInput input = {.topology = &topology, .processes = processes, .is_complete = true};
+        size_t n = split(arena, data, size, texts);
+        PageUserCharge charge;
+
+        for (size_t i = 0; i + 5 <= n; i += 5, input.n_processes++)
+                processes[input.n_processes] =
+                        read_process(arena, 1 + input.n_processes, &texts[i]);
+        input.segments = texts[n - 1];
+        if (input.n_processes > 0 && read_charge(arena, texts[n - 1], processes[0].unit, &charge)) {
+                input.charges = &charge;
+                input.n_charges = 1;
+        }
+        const PageUsers *page_users = page_users_make(arena, &input);
+
+        VEC_FOREACH(page_user, &page_users->list)
+                check_row(arena, page_user);
+        return 0;
+}

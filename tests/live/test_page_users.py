@@ -1,0 +1,295 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Who holds huge pages, asked of this kernel: hugeplanctl has to name those that this test starts.
+
+    test_page_users.py HUGEPLANCTL
+
+Needs root and room for some pages of 2M; gives back what it took. Skips (exit 77) with a reason.
+Every other figure on the host may change meanwhile: only what is ours is looked at.
+"""
+
+import ctypes
+import json
+import mmap
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+from public import public_copy
+
+PAGE = 2 << 20
+POOL = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages"
+MAP_HUGETLB = 0x40000
+SHM_HUGETLB = 0o4000
+IPC_CREAT = 0o1000
+PAGES = 40
+UNIT = "hugeplan-test-page_users.service"
+NOBODY = 65534
+
+hugeplanctl = None
+libc = ctypes.CDLL(None, use_errno=True)
+libc.shmat.restype = ctypes.c_void_p
+libc.shmat.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_int]
+libc.shmdt.argtypes = [ctypes.c_void_p]
+
+
+def read(path):
+    with open(path, encoding="ascii") as file:
+        return file.read().strip()
+
+
+def write(path, text):
+    with open(path, "w", encoding="ascii") as file:
+        file.write(str(text))
+
+
+def map_pages(n, flags):
+    return mmap.mmap(-1, n * PAGE, flags=flags | mmap.MAP_ANONYMOUS | MAP_HUGETLB)
+
+
+def touch(memory, pages):
+    for page in pages:
+        memory[page * PAGE] = 1
+
+
+class Child:
+    """A process that runs WORK and then waits until the block is left."""
+
+    def __init__(self, work):
+        ready, done = os.pipe()
+        self.pid = os.fork()
+        if self.pid == 0:
+            try:
+                os.close(ready)
+                keep = work()  # what is mapped lives as long as it is referred to
+                os.write(done, b"x" if keep is not None else b"?")
+                while True:
+                    signal.pause()
+            finally:
+                os._exit(1)
+        os.close(done)
+        self.ok = os.read(ready, 1) == b"x"
+        os.close(ready)
+
+    def __enter__(self):
+        if not self.ok:
+            self.end()
+            raise AssertionError("the child could not map its pages")
+        return self
+
+    def end(self):
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+
+    def __exit__(self, *_):
+        self.end()
+
+
+def run(*arguments, root="/", user=None, **options):
+    command = [hugeplanctl, "--root=" + root, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, user=user, group=user,
+                          extra_groups=[] if user else None, timeout=60, check=False, **options)
+
+
+def page_users(**options):
+    return json.loads(run("status", "--json=short", **options).stdout)["pageUsers"]
+
+
+def held_by(pid, **options):
+    return [row for row in page_users(**options) if row["pid"] == pid]
+
+
+def systemd_hierarchy():
+    """Where a control group makes a unit of a process, on unified, hybrid and legacy hosts."""
+    for path in ("/sys/fs/cgroup/systemd", "/sys/fs/cgroup"):
+        if os.path.exists(path + "/cgroup.procs"):
+            return path
+    return None
+
+
+class PageUsers(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        before = int(read(POOL))
+        write(POOL, before + PAGES)
+        cls.gained = int(read(POOL)) - before
+        if cls.gained < PAGES:
+            cls.tearDownClass()
+            raise unittest.SkipTest(f"only {cls.gained} of {PAGES} pages could be had")
+
+    @classmethod
+    def tearDownClass(cls):
+        # By difference: others may have changed the pool meanwhile.
+        write(POOL, max(0, int(read(POOL)) - cls.gained))
+
+    def test_private(self):
+        def work():
+            memory = map_pages(6, mmap.MAP_PRIVATE)
+            touch(memory, range(4))
+            return memory
+
+        with Child(work) as child:
+            (row,) = held_by(child.pid)
+            self.assertEqual((row["pages"], row["mappedPages"], row["lowerBound"]), (4, 6, False))
+            self.assertEqual(row["pageSizeBytes"], PAGE)
+            self.assertEqual(sum(node["pages"] for node in row["nodes"]), 4)
+            self.assertIsNone(row["unit"])
+            self.assertIn(str(child.pid), run("status").stdout)
+        self.assertEqual(held_by(child.pid), [])
+
+    def test_family_counts_once(self):
+        def work():
+            memory = map_pages(8, mmap.MAP_SHARED)
+            touch(memory, range(3))
+            parent = os.getpid()
+            if os.fork() == 0:
+                touch(memory, range(2, 7))
+                while os.getppid() == parent:
+                    time.sleep(0.01)
+                os._exit(0)
+            while memory[6 * PAGE] == 0:  # reading touches it, too
+                pass
+            return memory
+
+        with Child(work) as child:
+            (row,) = held_by(child.pid)
+            self.assertEqual((row["mappedPages"], row["lowerBound"]), (8, True))
+            self.assertGreaterEqual(row["pages"], 4)
+            self.assertLessEqual(row["pages"], 7)
+        time.sleep(0.2)  # until its own child has seen it go
+
+    def test_mapped_but_never_touched(self):
+        with Child(lambda: map_pages(5, mmap.MAP_SHARED)) as child:
+            self.assertNotIn("HugetlbPages:\t    1", read(f"/proc/{child.pid}/status"))
+            (row,) = held_by(child.pid)
+            self.assertEqual((row["pages"], row["mappedPages"]), (0, 5))
+
+    def test_name_of_a_stranger(self):
+        def work():
+            with open("/proc/self/comm", "wb") as file:
+                file.write(b"a\x1b[2J\xff\nb")
+            memory = map_pages(1, mmap.MAP_PRIVATE)
+            touch(memory, [0])
+            return memory
+
+        with Child(work) as child:
+            (row,) = held_by(child.pid)
+            self.assertEqual(row["command"], "a?[2J?\\nb")
+            self.assertNotIn("\x1b", run("status").stdout)
+
+    def test_without_rights(self):
+        def work():
+            memory = map_pages(6, mmap.MAP_PRIVATE)
+            touch(memory, range(4))
+            return memory
+
+        with Child(work) as child:
+            (row,) = held_by(child.pid, user=NOBODY)
+            self.assertEqual((row["bytes"], row["lowerBound"]), (4 * PAGE, True))
+
+    def test_segment_that_was_left_behind(self):
+        # Of 5M, so that it takes three pages.
+        segment = libc.shmget(0, ctypes.c_size_t(5 << 20), SHM_HUGETLB | IPC_CREAT | 0o600)
+        self.assertGreaterEqual(segment, 0, os.strerror(ctypes.get_errno()))
+        try:
+            address = libc.shmat(segment, None, 0)
+            ctypes.memset(address, 1, 1)
+            libc.shmdt(address)
+            (row,) = [row for row in page_users() if f"segment {segment}," in row["command"]]
+            self.assertEqual((row["pages"], row["pid"]), (3, None))
+        finally:
+            libc.shmctl(segment, 0, None)
+
+    def make_unit(self):
+        """The control group of UNIT; to be entered by writing a pid to its cgroup.procs."""
+        hierarchy = systemd_hierarchy()
+        group = f"{hierarchy}/system.slice/{UNIT}"
+        made_slice = hierarchy and not os.path.exists(os.path.dirname(group))
+        try:
+            os.makedirs(group)
+        except OSError as error:
+            self.skipTest(f"no control group can be made: {error}")
+        if made_slice:
+            self.addCleanup(os.rmdir, os.path.dirname(group))
+        self.addCleanup(os.rmdir, group)
+        return group + "/cgroup.procs"
+
+    def write_instance(self, root, unit, pages):
+        os.makedirs(root + "/etc/hugeplan.d", exist_ok=True)
+        with open(root + "/etc/hugeplan.d/shop.conf", "w", encoding="utf-8") as file:
+            file.write(f"[Instance]\nEngine=generic\nUnit={unit}\nPages={pages}\nPageSize=2M\n")
+
+    def captured_root(self):
+        """A root that shows this kernel, but a configuration of our own."""
+        root = tempfile.mkdtemp(prefix="hugeplan-page_users-")
+        self.addCleanup(subprocess.run, ["rm", "-rf", "--one-file-system", root], check=True)
+        for name in ("proc", "sys"):
+            os.mkdir(f"{root}/{name}")
+            subprocess.run(["mount", "--rbind", "--make-rslave", "/" + name, f"{root}/{name}"],
+                           check=True)
+            self.addCleanup(subprocess.run, ["umount", "-lR", f"{root}/{name}"], check=True)
+        return root
+
+    def test_unit_and_instance(self):
+        procs = self.make_unit()
+
+        def work():
+            write(procs, os.getpid())
+            memory = map_pages(6, mmap.MAP_PRIVATE)
+            touch(memory, range(4))
+            return memory
+
+        root = self.captured_root()
+        self.write_instance(root, UNIT, 6)
+        self.assertIn("Used by: not mapped yet", run("status", "shop", root=root).stdout)
+        with Child(work) as child:
+            (row,) = [row for row in page_users(root=root) if row["unit"] == UNIT]
+            self.assertEqual((row["pid"], row["instance"], row["pages"]), (child.pid, "shop", 4))
+            self.assertIn(f"Used by: pid {child.pid}, ", run("status", "shop", root=root).stdout)
+
+    def test_gate_names_the_thief(self):
+        """As a process of the unit, which finds that its pages are not free."""
+        procs = self.make_unit()
+
+        def steal():
+            memory = map_pages(PAGES - 4, mmap.MAP_PRIVATE)
+            touch(memory, [0])
+            return memory
+
+        root = self.captured_root()
+        self.write_instance(root, UNIT, int(read(POOL)))
+        with Child(steal) as thief:
+            result = run("wait", "shop", root=root,
+                         preexec_fn=lambda: write(procs, os.getpid()))
+            self.assertEqual(result.returncode, 1, result.stderr)
+            self.assertIn(f"held by pid {thief.pid} (", result.stderr)
+            self.assertIn(f": {PAGES - 4} pages of 2M", result.stderr)
+
+
+def main():
+    global hugeplanctl
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    hugeplanctl = os.path.abspath(sys.argv.pop(1))
+    if os.geteuid() != 0:
+        print("skipped: only root may change the pool")
+        sys.exit(77)
+    if os.environ.get("HUGEPLAN_LIVE") != "1":
+        print("skipped: it changes this host's pool for a while; set HUGEPLAN_LIVE=1 to allow it")
+        sys.exit(77)
+    if not os.path.exists(POOL):
+        print("skipped: this kernel has no huge pages of 2M")
+        sys.exit(77)
+    with public_copy(hugeplanctl) as hugeplanctl:
+        result = unittest.main(verbosity=2, exit=False).result
+    if result.wasSuccessful() and result.testsRun == len(result.skipped):
+        sys.exit(77)
+    sys.exit(not result.wasSuccessful())
+
+
+if __name__ == "__main__":
+    main()

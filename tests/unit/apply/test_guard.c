@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The guard against systemd-sysctl on disk. */
+
+#include "apply/guard.h"
+#include "support/testing.h"
+
+#include "model/names.h"
+#include "support/tree.h"
+
+#include <sys/stat.h>
+
+static void test_written_and_removed(void **state) {
+        const Tree *tree = *state;
+
+        assert_int_equal(guard_write(tree->root, 300), 0);
+        assert_contains(tree_read(tree, PATH_SYSCTL_GUARD), "300");
+        assert_int_equal(guard_write(tree->root, 400), 0);
+        assert_null(strstr(tree_read(tree, PATH_SYSCTL_GUARD), "300"));
+        assert_int_equal(guard_remove(tree->root), 0);
+        assert_null(tree_read(tree, PATH_SYSCTL_GUARD));
+        assert_int_equal(guard_remove(tree->root), 0); /* there is none to remove */
+}
+
+/* Everybody may read what systemd-sysctl does, and nobody else change it. */
+static void test_mode(void **state) {
+        const Tree *tree = *state;
+        struct stat st;
+
+        assert_int_equal(guard_write(tree->root, 300), 0);
+        assert_int_equal(stat(tree_path(tree, PATH_SYSCTL_GUARD), &st), 0);
+        assert_int_equal(st.st_mode & 07777, 0644);
+}
+
+/* As it is already: its time says since when. */
+static void test_not_written_again(void **state) {
+        const Tree *tree = *state;
+
+        guard_write(tree->root, 300);
+        const char *before = root_identity(tree->root, tree->arena, PATH_SYSCTL_GUARD);
+
+        assert_int_equal(guard_write(tree->root, 300), 0);
+        assert_text(root_identity(tree->root, tree->arena, PATH_SYSCTL_GUARD), before);
+}
+
+/* What stands in its way is told: the file would count at the next boot of systemd-sysctl. */
+static void test_not_removed(void **state) {
+        const Tree *tree = *state;
+
+        tree_mkdir(tree, PATH_SYSCTL_GUARD);
+        assert_int_equal(guard_remove(tree->root), -EISDIR);
+}
+
+TEST_FILE(guard) {
+        const struct CMUnitTest tests[] = {
+                TREE_TEST(test_written_and_removed),
+                TREE_TEST(test_mode),
+                TREE_TEST(test_not_written_again),
+                TREE_TEST(test_not_removed),
+        };
+
+        return RUN_TESTS(tests);
+}

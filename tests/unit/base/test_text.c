@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include "support/testing.h"
+
+#define UTF8(literal) text_is_utf8((literal), sizeof(literal) - 1)
+
+static void test_utf8_well_formed(void **state) {
+        (void) state;
+        assert_true(UTF8(""));
+        assert_true(UTF8("plain\n\t\x7f"));
+        assert_true(UTF8("\xC2\x80"));         /* the least of two bytes */
+        assert_true(UTF8("\xDF\xBF"));         /* the greatest */
+        assert_true(UTF8("\xE0\xA0\x80"));     /* the least of three */
+        assert_true(UTF8("\xED\x9F\xBF"));     /* the last before the surrogates */
+        assert_true(UTF8("\xEE\x80\x80"));     /* the first after them */
+        assert_true(UTF8("\xEF\xBF\xBF"));     /* U+FFFF */
+        assert_true(UTF8("\xF0\x90\x80\x80")); /* the least of four */
+        assert_true(UTF8("\xF4\x8F\xBF\xBF")); /* U+10FFFF */
+}
+
+static void test_utf8_malformed(void **state) {
+        (void) state;
+        assert_false(UTF8("\0"));
+        assert_false(UTF8("a\0b"));
+        assert_false(UTF8("\x80"));             /* a continuation alone */
+        assert_false(UTF8("\xC0\x80"));         /* overlong NUL */
+        assert_false(UTF8("\xC1\xBF"));         /* overlong */
+        assert_false(UTF8("\xE0\x9F\xBF"));     /* overlong */
+        assert_false(UTF8("\xED\xA0\x80"));     /* a surrogate */
+        assert_false(UTF8("\xED\xBF\xBF"));     /* a surrogate */
+        assert_false(UTF8("\xF0\x8F\xBF\xBF")); /* overlong */
+        assert_false(UTF8("\xF4\x90\x80\x80")); /* beyond U+10FFFF */
+        assert_false(UTF8("\xF5\x80\x80\x80"));
+        assert_false(UTF8("\xFF"));
+        assert_false(UTF8("\xC3"));         /* cut off */
+        assert_false(UTF8("\xE2\x82"));     /* cut off */
+        assert_false(UTF8("\xF0\x90\x80")); /* cut off */
+        assert_false(UTF8("\xC3("));        /* no continuation */
+        assert_false(UTF8("\xE2\x82("));
+        assert_false(UTF8("\xF0\x90\x80("));
+}
+
+/* A sequence at the very end of an allocation is not read beyond (a sanitizer watches). */
+static void test_utf8_bounds(void **state) {
+        static const char sequence[] = "\xF4\x8F\xBF\xBF";
+
+        (void) state;
+        for (size_t n = 1; n <= 4; n++) {
+                char *exact = malloc(n);
+
+                memcpy(exact, sequence, n);
+                assert_int_equal(text_is_utf8(exact, n), n == 4);
+                free(exact);
+        }
+}
+
+static void test_width(void **state) {
+        (void) state;
+        assert_int_equal(text_width(""), 0);
+        assert_int_equal(text_width("abc"), 3);
+        assert_int_equal(text_width("\xC3\xA4\xE2\x97\x8F\xF0\x9F\x98\x80"), 3);
+}
+
+static void test_growing(void **state) {
+        Text text = text_in(*state);
+
+        assert_text(text_string(&text), "");
+        for (int i = 0; i < 1000; i++)
+                text_printf(&text, "%d,", i % 10);
+        assert_int_equal(text.length, 2000);
+        assert_int_equal(strlen(text.string), 2000);
+        for (int i = 0; i < 1000; i++)
+                assert_int_equal(text.string[2 * i], '0' + i % 10);
+        text_add_n(&text, "abcdef", 3);
+        text_repeat(&text, '-', 2);
+        text_repeat(&text, '-', 0);
+        assert_text(text.string + 2000, "abc--");
+}
+
+static char *wrap(Arena *arena, const char *paragraph, size_t width) {
+        Text text = text_in(arena);
+
+        text_add_wrapped(&text, "* ", "  ", paragraph, width);
+        return text.string;
+}
+
+static void test_wrap(void **state) {
+        assert_text(wrap(*state, "one two three", 80), "* one two three\n");
+        assert_text(wrap(*state, "one two three", 9), "* one two\n  three\n");
+        assert_text(wrap(*state, "one two three", 8), "* one\n  two\n  three\n");
+        assert_text(wrap(*state, "one  two", 80), "* one two\n");
+        assert_text(wrap(*state, "", 80), "* \n");
+        /* A word that is too long stands alone and is never cut. */
+        assert_text(wrap(*state, "a incomprehensibilities b", 8),
+                    "* a\n  incomprehensibilities\n  b\n");
+        assert_text(wrap(*state, "incomprehensibilities b", 8), "* incomprehensibilities\n  b\n");
+        /* Columns are counted, not bytes. */
+        assert_text(wrap(*state, "\xC3\xA4\xC3\xA4\xC3\xA4 \xC3\xB6\xC3\xB6", 8),
+                    "* \xC3\xA4\xC3\xA4\xC3\xA4 \xC3\xB6\xC3\xB6\n");
+}
+
+static void test_questions(void **state) {
+        (void) state;
+        assert_true(text_equals("a", "a"));
+        assert_false(text_equals("a", "b"));
+        assert_true(text_equals(NULL, NULL));
+        assert_false(text_equals(NULL, ""));
+        assert_false(text_equals("", NULL));
+        assert_true(text_starts_with("abc", "ab"));
+        assert_true(text_starts_with("abc", ""));
+        assert_false(text_starts_with("ab", "abc"));
+        assert_true(text_ends_with("a.conf", ".conf"));
+        assert_true(text_ends_with(".conf", ".conf"));
+        assert_false(text_ends_with("conf", ".conf"));
+        assert_false(text_ends_with("a.conf~", ".conf"));
+}
+
+static void test_printable(void **state) {
+        assert_string_equal(text_printable(*state, "a\tb\nc\033[2J\177"), "a?b?c?[2J?");
+        assert_string_equal(text_printable(*state, "Größe"), "Größe");
+        assert_string_equal(text_printable(*state, "\xC2\x9B"
+                                                   "2J"),
+                            "??2J"); /* CSI as one character */
+        assert_string_equal(text_printable(*state, "ab\xFF\xC3\xA4"), "ab???");
+}
+
+static void test_excerpt(void **state) {
+        assert_string_equal(text_excerpt(*state, "12345678", 8), "12345678");
+        assert_string_equal(text_excerpt(*state, "123456789", 8), "12345...");
+        assert_string_equal(text_excerpt(*state, "1234ä6789", 8), "1234...");
+        assert_string_equal(text_excerpt(*state, "1\n3456789", 8), "1?345...");
+}
+
+static void test_strip(void **state) {
+        assert_text(text_strip(*state, "  a b\t\r\n"), "a b");
+        assert_text(text_strip(*state, " \t"), "");
+        assert_text(text_strip(*state, ""), "");
+}
+
+static void test_words(void **state) {
+        const char *rest = ", a ,b,,c ";
+
+        assert_text(text_next_word(*state, &rest, ", "), "a");
+        assert_text(text_next_word(*state, &rest, ", "), "b");
+        assert_text(text_next_word(*state, &rest, ", "), "c");
+        assert_null(text_next_word(*state, &rest, ", "));
+        assert_null(text_next_word(*state, &rest, ", "));
+}
+
+static void test_base_name(void **state) {
+        (void) state;
+        assert_text(text_base_name("/usr/bin/postgres"), "postgres");
+        assert_text(text_base_name("postgres"), "postgres");
+        assert_text(text_base_name("/usr/bin/"), "");
+        assert_text(text_base_name(""), "");
+}
+
+static void test_distance(void **state) {
+        assert_int_equal(text_distance("", ""), 0);
+        assert_int_equal(text_distance("main", "main"), 0);
+        assert_int_equal(text_distance("man", "main"), 1);
+        assert_int_equal(text_distance("es01", "es10"), 2);
+        assert_int_equal(text_distance("", "abc"), 3);
+        assert_int_equal(text_distance("abc", ""), 3);
+        char *longest = arena_alloc(*state, 257);
+
+        memset(longest, 'x', 255);
+        assert_int_equal(text_distance(longest, "x"), 254);
+        assert_int_equal(text_distance("x", longest), 254);
+        longest[255] = 'x';
+        assert_true(text_distance(longest, "x") == SIZE_MAX);
+        assert_true(text_distance("x", longest) == SIZE_MAX);
+}
+
+TEST_FILE(text) {
+        const struct CMUnitTest tests[] = {
+                TEST(test_base_name),      TEST(test_distance),    TEST(test_utf8_well_formed),
+                TEST(test_utf8_malformed), TEST(test_utf8_bounds), TEST(test_width),
+                TEST(test_growing),        TEST(test_wrap),        TEST(test_questions),
+                TEST(test_printable),      TEST(test_excerpt),     TEST(test_strip),
+                TEST(test_words),
+        };
+
+        return RUN_TESTS(tests);
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "check/suggest.h"
+
+#include "base/size.h"
+#include "support/sources.h"
+#include "support/testing.h"
+
+static const char host_text[] = "sizes 2M\nnode 0 total=16G free=15G\n";
+
+static Suggestions suggest_for(Arena *arena, const Config *config, const Sources *sources,
+                               const RunningProcesses *processes, const char *segments) {
+        const SourcesGatherer here = figures_gatherer(sources);
+        static const RunningProcesses nobody;
+        const SuggestInput input = {
+                .config = config ? config : config_make(arena, NULL),
+                .topology = host_make(arena, host_text),
+                .sources = sources,
+                .gatherer = &here.gatherer,
+                .processes = processes ? processes : &nobody,
+                .sysv_segments = segments,
+        };
+
+        return suggest(arena, &input);
+}
+
+static const Suggestion *only(const Suggestions *suggestions) {
+        assert_int_equal(suggestions->n, 1);
+        return &suggestions->items[0];
+}
+
+static RunningProcess process_of(Arena *arena, const char *command, const char *unit,
+                                 const char *line) {
+        RunningProcess process = {.pid = 4711, .command = command, .unit = unit};
+        char *word;
+
+        while ((word = text_next_word(arena, &line, " ")))
+                *vec_push(arena, &process.arguments) = word;
+        return process;
+}
+
+static const TestFile debian[] = {
+        {"/etc/postgresql/15/main/postgresql.conf",
+         "data_directory = '/var/lib/postgresql/15/main'\nshared_buffers = 2GB\n"
+         "max_connections = 1000\n"},
+        {"/etc/postgresql/15/main/start.conf", "# x\nauto\n"},
+        {"/var/lib/postgresql/15/main/PG_VERSION", "15\n"},
+};
+
+/* The drop-in is one that hugeplan itself takes without a word. */
+static void assert_accepted(Arena *arena, const Suggestion *suggestion) {
+        const Config *config =
+                config_make(arena, strrchr(suggestion->path, '/') + 1, suggestion->text, NULL);
+
+        assert_text(problems_text(arena, &config->problems), "");
+        assert_int_equal(config->n_instances, 1);
+        assert_text(config->instances[0].unit, suggestion->unit);
+        assert_ptr_equal(config->instances[0].engine, suggestion->engine);
+}
+
+static void test_debian_cluster(void **state) {
+        Suggestions found = suggest_for(
+                *state, NULL, test_sources(*state, debian, ARRAY_LEN(debian)), NULL, NULL);
+        const Suggestion *one = only(&found);
+
+        assert_text(one->title, "PostgreSQL 15, cluster main");
+        assert_text(one->path, "/etc/hugeplan.d/20-postgresql-15-main.conf");
+        assert_text(one->unit, "postgresql@15-main.service");
+        assert_true(one->pages >= 1081 && one->pages < 1200);
+        assert_contains(one->text,
+                        "shared_buffers = 2GB in /etc/postgresql/15/main/postgresql.conf:2");
+        assert_contains(one->text, "\nMemory=auto\n");
+        assert_accepted(*state, one);
+}
+
+static void test_described_already(void **state) {
+        const Config *config = config_make(*state, "20-pg.conf",
+                                           "[Instance]\nEngine=postgresql\nMemory=2G\n"
+                                           "Unit=postgresql@15-main.service\n",
+                                           NULL);
+        Suggestions found = suggest_for(
+                *state, config, test_sources(*state, debian, ARRAY_LEN(debian)), NULL, NULL);
+        const Suggestion *one = only(&found);
+
+        assert_null(one->path);
+        assert_text(one->described, "/etc/hugeplan.d/20-pg.conf");
+}
+
+/* A running postmaster of a cluster that was found is the same database. */
+static void test_running(void **state) {
+        RunningProcesses processes = {};
+        Arena *arena = *state;
+
+        *vec_push(arena, &processes) =
+                process_of(arena, "postgres", "postgresql@15-main.service",
+                           "/usr/lib/postgresql/15/bin/postgres -D /var/lib/postgresql/15/main");
+        Suggestions found = suggest_for(arena, NULL, test_sources(arena, debian, ARRAY_LEN(debian)),
+                                        &processes, NULL);
+
+        only(&found);
+
+        /* By itself it is one, too. */
+        const TestFile data[] = {
+                {"/srv/pg/postgresql.conf", "shared_buffers = 1GB\n"},
+                {"/srv/pg/PG_VERSION", "15\n"},
+        };
+        processes = (RunningProcesses){};
+        *vec_push(arena, &processes) =
+                process_of(arena, "postgres", "pg.service", "postgres -D /srv/pg");
+        found = suggest_for(arena, NULL, test_sources(arena, data, ARRAY_LEN(data)), &processes,
+                            NULL);
+        assert_text(only(&found)->unit, "pg.service");
+        assert_contains(only(&found)->text, "DataDirectory=/srv/pg\n");
+        assert_accepted(arena, only(&found));
+}
+
+/* Nobody is made to write what would break the file, or its meaning. */
+static void test_hostile_processes(void **state) {
+        static const char *const lines[] = {
+                "postgres -D /srv/p\ng",   "postgres -D relative", "postgres -D", "postgres",
+                "java -XX:+UseLargePages",
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(lines); i++) {
+                RunningProcesses processes = {};
+                RunningProcess process = process_of(*state, *lines[i] == 'j' ? "java" : "postgres",
+                                                    "a\nb.service", lines[i]);
+
+                *vec_push((Arena *) *state, &processes) = process;
+                Suggestions found = suggest_for(*state, NULL, TEST_SOURCES(*state, {"/x", ""}),
+                                                &processes, NULL);
+
+                assert_int_equal(found.n, 0);
+        }
+}
+
+/* Its gate would refuse it, so it is not proposed. */
+static void test_unknown_size(void **state) {
+        const TestFile broken[] = {
+                {"/etc/postgresql/15/main/postgresql.conf", "shared_buffers = many\n"},
+        };
+        Suggestions found = suggest_for(
+                *state, NULL, test_sources(*state, broken, ARRAY_LEN(broken)), NULL, NULL);
+
+        assert_null(only(&found)->path);
+        assert_contains(only(&found)->why_not, "shared_buffers");
+}
+
+static void test_transparent_only(void **state) {
+        const TestFile files[] = {
+                {"/usr/lib/systemd/system/mongod.service",
+                 "[Service]\nExecStart=/usr/bin/mongod\n"},
+        };
+        Suggestions found = suggest_for(*state, NULL, test_sources(*state, files, ARRAY_LEN(files)),
+                                        NULL, NULL);
+        const Suggestion *one = only(&found);
+
+        assert_text(one->unit, "mongod.service");
+        assert_null(strstr(one->text, "Memory="));
+        assert_accepted(*state, one);
+}
+
+/* It is said that it was found, and why there is nothing to do. */
+static void test_nothing_wanted(void **state) {
+        const TestFile files[] = {
+                {"/usr/lib/systemd/system/valkey-server.service",
+                 "[Service]\nExecStart=/usr/bin/valkey-server\n"},
+        };
+        Suggestions found = suggest_for(*state, NULL, test_sources(*state, files, ARRAY_LEN(files)),
+                                        NULL, NULL);
+        const Suggestion *one = only(&found);
+
+        assert_text(one->title, "Valkey");
+        assert_null(one->path);
+        assert_contains(one->why_not, "it needs none");
+}
+
+static void test_segments(void **state) {
+        static const char segments[] =
+                "key shmid perms size cpid lpid nattch uid gid cuid cgid atime dtime ctime rss swap\n"
+                "0 1 1600 536870912 4711 4711 3 1000 1000 1000 1000 9 9 9 0 0\n"
+                "0 2 1600 2097152 4711 4711 3 1000 1000 1000 1000 9 9 9 0 0\n"
+                "0 3 1600 536870912 99 99 3 1000 1000 1000 1000 9 9 9 0 0\n";
+        RunningProcesses processes = {};
+
+        *vec_push((Arena *) *state, &processes) =
+                process_of(*state, "informix", "informix.service", "oninit -v");
+        Suggestions found =
+                suggest_for(*state, NULL, TEST_SOURCES(*state, {"/x", ""}), &processes, segments);
+        const Suggestion *one = only(&found);
+
+        assert_contains(one->text, "\nEngine=generic\n");
+        assert_contains(one->text, "\nMemory=514M\n");
+        assert_accepted(*state, one);
+}
+
+TEST_FILE(suggest) {
+        const struct CMUnitTest tests[] = {
+                TEST(test_debian_cluster), TEST(test_described_already),
+                TEST(test_running),        TEST(test_hostile_processes),
+                TEST(test_unknown_size),   TEST(test_transparent_only),
+                TEST(test_nothing_wanted), TEST(test_segments),
+        };
+
+        return RUN_TESTS(tests);
+}

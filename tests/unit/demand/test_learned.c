@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What is made of a lesson, and what is written of it: the file that is written is read back as a
+ * drop-in, whatever strangers have put into their settings. */
+
+#include "demand/figures.h"
+#include "demand/learned.h"
+#include "support/sources.h"
+#include "support/testing.h"
+
+static const uint64_t page_bytes = 2 * MIB;
+
+/* An instance with what its 90-learned.conf holds (NULL: none). */
+static const InstanceConfig *instance_of(Arena *arena, const char *learned) {
+        const char *text = "[Instance]\nEngine=mariadb\nMemory=auto\n";
+        const Config *config =
+                learned ? config_make(arena, "20-db.conf", text, "20-db.conf.d/90-learned.conf",
+                                      arena_printf(arena, "[Instance]\n%s", learned), NULL)
+                        : config_make(arena, "20-db.conf", text, NULL);
+
+        assert_text(problems_text(arena, &config->problems), "");
+        return config_find(config, "db");
+}
+
+static Figure figure_of(uint64_t size_bytes, uint64_t pages) {
+        return (Figure){.instance = "db",
+                        .sizing = {.page_size_bytes = size_bytes,
+                                   .pages = pages,
+                                   .bytes = size_bytes * pages}};
+}
+
+/* As the rule says; and as the server does, where that is not 0. */
+static Lesson lesson_of(Arena *arena, const InstanceConfig *instance, uint64_t by_rule,
+                        uint64_t pages) {
+        Lesson lesson = {.instance = instance, .version = "15.18", .is_exact = pages > 0};
+
+        *vec_push(arena, &lesson.by_rule) = figure_of(page_bytes, by_rule);
+        *vec_push(arena, &lesson.figures) = figure_of(page_bytes, pages ? pages : by_rule);
+        return lesson;
+}
+
+static LessonUse use_of(Arena *arena, const char *learned, uint64_t by_rule, uint64_t pages,
+                        const char *unasked) {
+        Lesson lesson = lesson_of(arena, instance_of(arena, learned), by_rule, pages);
+
+        lesson.unasked = unasked;
+        return lesson_use(&lesson);
+}
+
+static const char exact[] = "Pages=2M:1081\nX-Version=15.18\nX-Exact=yes\nX-Rule=2M:1113\n";
+
+static void test_asked(void **state) {
+        assert_int_equal(use_of(*state, NULL, 1113, 1081, NULL), LESSON_LEARN);
+        assert_int_equal(use_of(*state, exact, 1113, 1081, NULL), LESSON_SAME);
+        /* More, less, by another rule, of another version. */
+        assert_int_equal(use_of(*state, exact, 1200, 1180, NULL), LESSON_LEARN);
+        assert_int_equal(use_of(*state, exact, 600, 537, NULL), LESSON_LEARN);
+        assert_int_equal(use_of(*state, exact, 1114, 1081, NULL), LESSON_LEARN);
+        assert_int_equal(use_of(*state,
+                                "Pages=2M:1081\nX-Version=15.17\nX-Exact=yes\nX-Rule=2M:1113\n",
+                                1113, 1081, NULL),
+                         LESSON_LEARN);
+        /* By hand, or for another page size. */
+        assert_int_equal(use_of(*state, "Pages=2M:1081\n", 1113, 1081, NULL), LESSON_LEARN);
+        assert_int_equal(use_of(*state, "Pages=1G:3\nX-Version=15.18\nX-Exact=yes\nX-Rule=1G:3\n",
+                                1113, 1081, NULL),
+                         LESSON_LEARN);
+}
+
+/* A server that cannot be asked, and files that can be read. */
+static void test_not_asked(void **state) {
+        assert_int_equal(use_of(*state, exact, 1113, 0, "it hangs"), LESSON_KEEP);
+        /* No last figure, or settings that have changed: the estimate. */
+        assert_int_equal(use_of(*state, NULL, 1113, 0, "it hangs"), LESSON_LEARN);
+        assert_int_equal(use_of(*state, exact, 2200, 0, "it hangs"), LESSON_LEARN);
+        assert_int_equal(use_of(*state, exact, 600, 0, "it hangs"), LESSON_LEARN);
+        /* An upgrade: the same settings take more in another version. */
+        Lesson lesson = lesson_of(*state, instance_of(*state, exact), 1113, 0);
+
+        lesson.unasked = "it hangs";
+        lesson.version = "17.11";
+        assert_int_equal(lesson_use(&lesson), LESSON_LEARN);
+        /* The estimate was learned before. */
+        assert_int_equal(use_of(*state,
+                                "Pages=2M:1113\nX-Version=15.18\nX-Exact=no\nX-Rule=2M:1113\n",
+                                1113, 0, "it hangs"),
+                         LESSON_SAME);
+        /* An engine without a question: the rule is all there is. */
+        assert_int_equal(use_of(*state, exact, 1113, 0, NULL), LESSON_LEARN);
+}
+
+static void test_nothing_found(void **state) {
+        Lesson lesson = {.instance = instance_of(*state, exact), .wrong = "not mounted"};
+        PageCounts pages = lesson_pages(*state, &lesson);
+
+        assert_int_equal(lesson_use(&lesson), LESSON_KEEP);
+        assert_text(page_counts_format(*state, &pages), "1,081 pages of 2M");
+        lesson.instance = instance_of(*state, NULL);
+        assert_int_equal(lesson_use(&lesson), LESSON_UNKNOWN);
+        assert_int_equal(lesson_pages(*state, &lesson).n, 0);
+}
+
+static void test_counts(void **state) {
+        Lesson lesson = lesson_of(*state, instance_of(*state, NULL), 1113, 1081);
+
+        *vec_push(*state, &lesson.figures) = figure_of(GIB, 1);
+        PageCounts pages = lesson_pages(*state, &lesson);
+
+        assert_text(page_counts_format(*state, &pages), "1,081 pages of 2M, 1 page of 1G");
+        assert_text(page_counts_format(*state, &(PageCounts){}), "");
+}
+
+static void test_path(void **state) {
+        InstanceConfig instance = {.name = "x", .file = "/usr/lib/hugeplan.d/20-pg.conf"};
+
+        assert_text(learned_path(*state, &instance),
+                    "/etc/hugeplan.d/20-pg.conf.d/90-learned.conf");
+}
+
+static void test_text(void **state) {
+        Gathered gathered = {};
+        Lesson lesson = lesson_of(*state, instance_of(*state, NULL), 1113, 1081);
+
+        settings_add(*state, &gathered.settings, "shared_buffers", "1GB", "/etc/pg.conf:3");
+        settings_add(*state, &gathered.settings, "shared_buffers", "2GB", "/etc/pg.conf:127");
+        settings_add(*state, &gathered.settings, "max_connections", "1000", "/etc/pg.d/9.conf:1");
+        lesson.gathered = &gathered;
+        assert_text(
+                learned_format(*state, &lesson, "2026-01-02 03:04 UTC"),
+                "# db takes 1,081 pages of 2M: exact, MariaDB 15.18 says so.\n"
+                "#\n"
+                "# Learned by hugeplanctl " HUGEPLAN_VERSION
+                " on 2026-01-02 03:04 UTC, found out anew before each start\n"
+                "# of the database, and written anew when it has changed. Early boot reserves what\n"
+                "# stands here. To forget it, remove this file; to give a size of your own, write\n"
+                "# Memory= or Pages= in /etc/hugeplan.d/20-db.conf.\n"
+                "#\n"
+                "#   Setting          Value  From\n"
+                "#   shared_buffers   2GB    /etc/pg.conf:127\n"
+                "#   max_connections  1000   /etc/pg.d/9.conf:1\n"
+                "\n"
+                "[Instance]\n"
+                "Pages=2M:1081\n"
+                "X-Version=15.18\n"
+                "X-Exact=yes\n"
+                "X-Rule=2M:1113\n");
+}
+
+/* What is written is what is known after the next boot. */
+static void assert_read_back(Arena *arena, const Lesson *lesson) {
+        const char *text = learned_format(arena, lesson, "now");
+        const Config *config = config_make(arena, "20-db.conf", "[Instance]\nEngine=mariadb\n",
+                                           "20-db.conf.d/90-learned.conf", text, NULL);
+        Lesson again = *lesson;
+
+        assert_text(problems_text(arena, &config->problems), "");
+        again.instance = config_find(config, "db");
+        again.unasked = NULL;
+        assert_int_equal(lesson_use(&again), LESSON_SAME);
+        /* Comments, one section, five keys at most, and nothing else. */
+        for (const char *rest = text, *line; (line = text_next_word(arena, &rest, "\n"));)
+                assert_true(*line == '#' || text_equals(line, "[Instance]") ||
+                            text_starts_with(line, "Pages=2M:") ||
+                            text_starts_with(line, "X-Version=") ||
+                            text_starts_with(line, "X-Exact=") ||
+                            text_starts_with(line, "X-Rule="));
+}
+
+static void test_read_back(void **state) {
+        static const char *const hostile[] = {
+                "a\nPages=1G:9999", "a\r[Host]\rKeepFree=0", "\033[2J\a",
+                "\xFF\xFE\xC2\x9B", "]]\v[Instance]",        "",
+        };
+        Lesson lesson = lesson_of(*state, instance_of(*state, NULL), 1113, 1081);
+
+        assert_read_back(*state, &lesson);
+        lesson.version = NULL;
+        assert_read_back(*state, &lesson);
+        for (size_t i = 0; i < ARRAY_LEN(hostile); i++) {
+                Gathered gathered = {};
+                char *lengthy = arena_alloc(*state, 5001);
+
+                settings_add(*state, &gathered.settings, "shared_buffers", hostile[i], hostile[i]);
+                settings_add(*state, &gathered.settings, hostile[i], "1",
+                             memset(lengthy, 'x', 5000));
+                lesson.gathered = &gathered;
+                lesson.version = *hostile[i] ? hostile[i] : NULL;
+                lesson.figures.items[0].sizing.caveat = hostile[i];
+                assert_read_back(*state, &lesson);
+        }
+}
+
+/* Of an engine that reserves nothing, the version and what it wants. */
+static void test_version_only(void **state) {
+        const Config *config = config_make(*state, "m.conf", "[Instance]\nEngine=mongodb\n", NULL);
+        Lesson lesson = {.instance = config_find(config, "m"), .version = "8.0.4"};
+
+        assert_true(instance_is_learning(lesson.instance));
+        assert_int_equal(lesson_use(&lesson), LESSON_LEARN);
+        const char *text = learned_format(*state, &lesson, "now");
+
+        assert_contains(text, "# m is MongoDB 8.0.4.\n");
+        assert_contains(text, "\n[Instance]\nTransparentHugePages=always\nX-Version=8.0.4\n");
+        config = config_make(*state, "m.conf", "[Instance]\nEngine=mongodb\n",
+                             "m.conf.d/90-learned.conf", text, NULL);
+        assert_text(problems_text(*state, &config->problems), "");
+        lesson.instance = config_find(config, "m");
+        assert_int_equal(lesson_use(&lesson), LESSON_SAME);
+        lesson.version = "7.0.1";
+        assert_int_equal(lesson_use(&lesson), LESSON_LEARN);
+        assert_null(strstr(learned_format(*state, &lesson, "now"), "TransparentHugePages="));
+        lesson.wrong = "it is gone";
+        assert_int_equal(lesson_use(&lesson), LESSON_KEEP);
+}
+
+/* What was learned for one page size is no reason to derive the other one's anew. */
+static void test_partly_learned(void **state) {
+        const Sources *sources =
+                TEST_SOURCES(*state, {"/etc/my.cnf", "[mysqld]\nlarge_pages\n"
+                                                     "innodb_buffer_pool_size=1G\n"});
+        const SourcesGatherer here = figures_gatherer(sources);
+        const Gatherer *gatherer = &here.gatherer;
+        const Topology *topology = host_make(*state, "sizes 1G 2M\nnode 0 total=16G free=15G\n");
+        const char *file = "[Instance]\nEngine=mariadb\nPageSize=1G 2M\n";
+        const char *learned = "20-db.conf.d/90-learned.conf";
+        const Config *config = config_make(*state, "20-db.conf", file, learned,
+                                           "[Instance]\nPages=2M:700\n", NULL);
+        Figures figures = figures_derive(*state, config, topology, gatherer, FIGURES_UNLEARNED);
+
+        assert_int_equal(figures.n, 1);
+        assert_null(figures.items[0].wrong);
+        assert_int_equal(figures.items[0].sizing.page_size_bytes, GIB);
+        config = config_make(*state, "20-db.conf", file, learned, "[Instance]\nPages=2M:700 1G:2\n",
+                             NULL);
+        assert_int_equal(figures_derive(*state, config, topology, gatherer, FIGURES_UNLEARNED).n,
+                         0);
+        assert_int_equal(figures_derive(*state, config, topology, gatherer, FIGURES_ALL).n, 2);
+        /* A size that this host does not have cannot be learned. */
+        topology = host_make(*state, "sizes 2M\nnode 0 total=16G free=15G\n");
+        config = config_make(*state, "20-db.conf", file, learned, "[Instance]\nPages=2M:700\n",
+                             NULL);
+        assert_int_equal(figures_derive(*state, config, topology, gatherer, FIGURES_UNLEARNED).n,
+                         0);
+}
+
+TEST_FILE(learned) {
+        const struct CMUnitTest tests[] = {
+                TEST(test_asked),     TEST(test_not_asked),    TEST(test_nothing_found),
+                TEST(test_counts),    TEST(test_path),         TEST(test_text),
+                TEST(test_read_back), TEST(test_version_only), TEST(test_partly_learned),
+        };
+
+        return RUN_TESTS(tests);
+}

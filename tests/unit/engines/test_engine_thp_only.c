@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Engines that reserve nothing: their preferences by version, and what their programs answer. */
+
+#include "engines/reader.h"
+#include "plan/thp_plan.h"
+#include "support/sources.h"
+#include "support/testing.h"
+
+static void test_preference_by_version(void **state) {
+        static const struct {
+                const char *engine, *version;
+                ThpPolicy preference;
+        } preferences[] = {
+                {"mongodb", NULL, THP_NEVER},        {"mongodb", "", THP_NEVER},
+                {"mongodb", "4.4.29", THP_NEVER},    {"mongodb", "7.0.14", THP_NEVER},
+                {"mongodb", "8.0", THP_ALWAYS},      {"mongodb", "8", THP_ALWAYS},
+                {"mongodb", "8.2.1", THP_ALWAYS},    {"mongodb", "10.0.0", THP_ALWAYS},
+                {"redis", NULL, THP_NEVER},          {"redis", "6.0.16", THP_NEVER},
+                {"redis", "6", THP_NEVER},           {"redis", "6.2.0", THP_AUTO},
+                {"redis", "7.0.15", THP_AUTO},       {"mssql", "16.0", THP_ALWAYS},
+                {"clickhouse", "24.8", THP_MADVISE}, {"memcached", "1.6.18", THP_MADVISE},
+                {"postgresql", "17.4", THP_NEVER},
+        };
+        ThpPolicy preference;
+
+        (void) state;
+        for (size_t i = 0; i < ARRAY_LEN(preferences); i++) {
+                const Engine *engine = engine_find(preferences[i].engine);
+
+                assert_int_equal(engine_thp_preference(engine, preferences[i].version, &preference),
+                                 0);
+                if (preference != preferences[i].preference)
+                        fail_msg("%s %s: %s", preferences[i].engine, preferences[i].version,
+                                 thp_policy_name(preference));
+        }
+        /* What is no version changes nothing. */
+        assert_int_equal(engine_thp_preference(engine_find("mongodb"), "eight", &preference),
+                         -EINVAL);
+        assert_int_equal(preference, THP_NEVER);
+}
+
+static void test_answers(void **state) {
+        static const struct {
+                const char *engine, *output, *version;
+        } answers[] = {
+                {"mongodb", "db version v8.0.4\nBuild Info: {\n    \"version\": \"8.0.4\",\n",
+                 "8.0.4"},
+                {"mongodb", "db version v7.0.14-8\n", "7.0.14"},
+                {"mongodb", "db version v3.6\n", "3.6"},
+                {"mongodb", "", NULL},
+                {"mongodb", "mongod: command not found\n", NULL},
+                {"mongodb", "db version v\n", NULL},
+                {"mongodb", "db version v8\n", NULL},
+                {"mongodb", "db version v8.\n", NULL},
+                {"mongodb", "db version v.5\n", NULL},
+                {"mongodb", "db version v99999999999999999999.1\n", NULL},
+                {"mongodb", "db version v1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1\n", NULL},
+                {"redis", "Redis server v=7.0.15 sha=00000000:0 malloc=jemalloc-5.3.0 bits=64\n",
+                 "7.0.15"},
+                {"redis", "Valkey server v=8.0.1 sha=00000000:0 malloc=jemalloc-5.3.0\n", "8.0.1"},
+                {"redis", "db version v8.0.4\n", NULL},
+        };
+        Arena *arena = *state;
+
+        for (size_t i = 0; i < ARRAY_LEN(answers); i++) {
+                const char *version = NULL;
+                const char *wrong = engine_reader(engine_find(answers[i].engine))
+                                            ->answer_version(arena, answers[i].output, &version);
+
+                assert_text(version, answers[i].version);
+                assert_int_equal(wrong == NULL, version != NULL);
+        }
+}
+
+/* A version that a program cannot be asked for would never be known. */
+static void test_questions(void **state) {
+        Arena *arena = *state;
+        const EngineTarget target = {.unit = "x.service"};
+
+        for (size_t i = 0; i < n_engines; i++) {
+                const Engine *engine = engines[i];
+                Question question = {};
+
+                assert_int_equal(engine->thp_by_version != NULL, engine->asks_version);
+                assert_int_equal(engine_reader(engine)->ask_version != NULL, engine->asks_version);
+                assert_int_equal(engine_reader(engine)->answer_version != NULL,
+                                 engine->asks_version);
+                if (!engine->asks_version)
+                        continue;
+                assert_false(engine->reserves);
+                engine_reader(engine)->ask_version(arena, &target, TEST_SOURCES(arena, {"/x", ""}),
+                                                   &question);
+                assert_true(question.program.n > 0);
+                VEC_FOREACH(program, &question.program)
+                        assert_true(text_starts_with(*program, "/"));
+                assert_int_equal(question.arguments.n, 1);
+                assert_text(question.user, "nobody");
+                assert_null(question.data_directory);
+        }
+}
+
+/* The program of the unit goes first, unless the unit starts something else. */
+static void test_program_of_the_unit(void **state) {
+        static const struct {
+                const char *start, *first;
+        } rows[] = {
+                {"/opt/mongodb-8/bin/mongod --config /etc/mongod.conf",
+                 "/opt/mongodb-8/bin/mongod"},
+                {"/usr/bin/numactl --interleave=all /opt/mongod", "/usr/bin/mongod"},
+                {"mongod", "/usr/bin/mongod"},
+                {"/opt/notmongod", "/usr/bin/mongod"},
+        };
+        Arena *arena = *state;
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                const Sources *sources = TEST_SOURCES(
+                        arena, {"/etc/systemd/system/mongod.service",
+                                arena_printf(arena, "[Service]\nExecStart=%s\n", rows[i].start)});
+                Question question;
+
+                engine_reader(engine_find("mongodb"))
+                        ->ask_version(arena, &(EngineTarget){.unit = "mongod.service"}, sources,
+                                      &question);
+                assert_text(question.program.items[0], rows[i].first);
+        }
+}
+
+/* What was learned decides, and the administrator's word before it. */
+static void test_learned_version(void **state) {
+        Arena *arena = *state;
+        const Config *config = config_make(
+                arena, "10-a.conf", "[Instance]\nEngine=mongodb\n", "10-a.conf.d/90-learned.conf",
+                "[Instance]\nX-Version=8.0.4\n", "20-b.conf",
+                "[Instance]\nEngine=mongodb\nTransparentHugePages=madvise\n",
+                "20-b.conf.d/90-learned.conf", "[Instance]\nX-Version=8.0.4\n", "30-c.conf",
+                "[Instance]\nEngine=mongodb\n", "30-c.conf.d/90-learned.conf",
+                "[Instance]\nX-Version=7.0.4\nTransparentHugePages=always\n", "40-d.conf",
+                "[Instance]\nEngine=redis\n", "40-d.conf.d/90-learned.conf",
+                "[Instance]\nX-Version=7.0.15\n", "50-e.conf", "[Instance]\nEngine=mongodb\n",
+                NULL);
+        static const ThpPolicy preferences[] = {THP_ALWAYS, THP_MADVISE, THP_ALWAYS, THP_AUTO,
+                                                THP_NEVER};
+
+        assert_int_equal(config->n_instances, ARRAY_LEN(preferences));
+        for (size_t i = 0; i < ARRAY_LEN(preferences); i++)
+                assert_int_equal(thp_preference_of(&config->instances[i]), preferences[i]);
+}
+
+TEST_FILE(engine_thp_only) {
+        const struct CMUnitTest tests[] = {
+                TEST(test_preference_by_version), TEST(test_answers),         TEST(test_questions),
+                TEST(test_program_of_the_unit),   TEST(test_learned_version),
+        };
+
+        return RUN_TESTS(tests);
+}

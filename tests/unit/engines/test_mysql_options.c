@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Option files as mariadbd 10.11.19 read them when the same bytes were given to it (--print-defaults
+ * for files, --verbose --help for values), and files that nobody should have written. */
+
+#include "engines/mysql/mysql_options.h"
+#include "support/sources.h"
+#include "support/testing.h"
+
+typedef struct Reading {
+        MysqlFiles files;
+        const char *wrong;
+        const char *options; /* "--name=value --name", those of [mysqld] */
+} Reading;
+
+static Reading read_from(Arena *arena, const Sources *sources, const char *path) {
+        Reading reading = {.files = {.problems = diags_in(arena)}};
+        Text text = text_in(arena);
+        bool exists;
+
+        reading.wrong = mysql_files_read(arena, sources, path, &reading.files, &exists);
+        assert_true(exists);
+        VEC_FOREACH(option, &reading.files.options) {
+                assert_non_null(option->origin);
+                if (!text_equals(option->group, "mysqld"))
+                        continue;
+                text_printf(&text, "%s--%s", text.length > 0 ? " " : "", option->name);
+                if (option->value)
+                        text_printf(&text, "=%s", option->value);
+        }
+        reading.options = text_string(&text);
+        return reading;
+}
+
+static const char *options_of(Arena *arena, const char *text) {
+        Reading reading = read_from(arena, TEST_SOURCES(arena, {"/a.cnf", text}), "/a.cnf");
+
+        assert_text(reading.wrong, NULL);
+        return reading.options;
+}
+
+static const char *wrong_of(Arena *arena, const char *text) {
+        return read_from(arena, TEST_SOURCES(arena, {"/a.cnf", text}), "/a.cnf").wrong;
+}
+
+/* ---- lines ---- */
+
+static void test_lines(void **state) {
+        static const struct {
+                const char *text, *options;
+        } cases[] = {
+                {"port = \"a b\" \nport=\\s\\t\\n|", "--port=a b --port= \t\n|"},
+                {"port=\"x\\\"y\"\nport=a\\\n-port=4", "--port=x\"y --port=a\\ ---port=4"},
+                {"--port=3\nport\n = 5\nport = ", "----port=3 --port --=5 --port="},
+                {"   port=6   \n   [mysqld]  \n port=7\r\n", "--port=6 --port=7"},
+                {"port=\"\nport=\"\"\n", "--port=\" --port="},
+                {"port = \"a#b\" # c\nport = a'b#c' # d\nport=a\\#b",
+                 "--port=a#b --port=a'b#c' --port=a\\"},
+                {" ; c\n# d\n\nport =\"a\"b\"\n", "--port=a\"b"},
+                {"a # x = y\nb=1 # x = y", "--a --b=1"},
+                {"key='64M' ; x", "--key='64M' ; x"},
+                {"[other]\na=1\n[mysqld ] junk\nb=2\n[ mysqld]\nc=3", "--b=2 --c=3"},
+                {"!includex\n!\n! unknown /x\na=1", "--a=1"},
+                {"a=\\x\\\\\\'\\\"\\b", "--a=\\x\\'\"\b"},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+                assert_text(options_of(*state, arena_printf(*state, "[mysqld]\n%s", cases[i].text)),
+                            cases[i].options);
+}
+
+static void test_origins(void **state) {
+        const Sources *sources = TEST_SOURCES(*state, {"/a.cnf", "[mysqld]\n!include /b.cnf\nx=1"},
+                                              {"/b.cnf", "\n[mysqld]\n\ny=2\n"});
+        Reading reading = read_from(*state, sources, "/a.cnf");
+
+        assert_text(reading.wrong, NULL);
+        assert_text(reading.options, "--y=2 --x=1");
+        assert_text(reading.files.options.items[0].origin, "/b.cnf:4");
+        assert_text(reading.files.options.items[1].origin, "/a.cnf:3");
+        assert_int_equal(reading.files.paths.n, 2);
+}
+
+/* ---- includes ---- */
+
+/* In the order of bytes; only names that end in ".cnf"; the group of the outer file goes on behind. */
+static void test_include_directory(void **state) {
+        const Sources *sources = TEST_SOURCES(
+                *state, {"/a.cnf", "[mysqld]\n!includedir /d/\t \nend=1"},
+                {"/d/10.cnf", "[mysqld]\na=1"}, {"/d/9.cnf", "[mysqld]\na=2"},
+                {"/d/.h.cnf", "[mysqld]\na=3"}, {"/d/x.CNF", "[mysqld]\na=4"},
+                {"/d/x.cnf.bak", "[mysqld]\na=5"}, {"/d/a.b.cnf", "[client]\n[mysqld]\na=6"},
+                {"/d/Z.cnf", "[mysqld]\na=7"});
+        Reading reading = read_from(*state, sources, "/a.cnf");
+
+        assert_text(reading.wrong, NULL);
+        assert_text(reading.options, "--a=3 --a=1 --a=2 --a=7 --a=6 --end=1");
+        assert_text(reading.files.options.items[0].origin, "/d/.h.cnf:2");
+}
+
+/* The servers begin at their working directory, which for a service is "/". */
+static void test_relative_include(void **state) {
+        const Sources *sources =
+                TEST_SOURCES(*state, {"/etc/a.cnf", "!include b.cnf\n!include etc/c.cnf"},
+                             {"/b.cnf", "[mysqld]\nb"}, {"/etc/c.cnf", "[mysqld]\nc"});
+
+        assert_text(read_from(*state, sources, "/etc/a.cnf").options, "--b --c");
+}
+
+static void test_missing_include(void **state) {
+        const Sources *sources =
+                TEST_SOURCES(*state, {"/a.cnf", "[mysqld]\n!include /none.cnf\nlarge-pages"});
+        Reading reading = read_from(*state, sources, "/a.cnf");
+
+        assert_text(reading.wrong, NULL);
+        assert_text(reading.options, "--large-pages");
+        assert_contains(problems_text(*state, &reading.files.problems), "/a.cnf:2: ");
+        assert_contains(problems_text(*state, &reading.files.problems), "/none.cnf");
+}
+
+static void test_file_is_not_there(void **state) {
+        MysqlFiles files = {.problems = diags_in(*state)};
+        bool exists = true;
+
+        assert_text(mysql_files_read(*state, TEST_SOURCES(*state, {"/a", ""}), "/b.cnf", &files,
+                                     &exists),
+                    NULL);
+        assert_false(exists);
+        assert_int_equal(files.paths.n, 0);
+}
+
+/* ---- what is refused ---- */
+
+static void test_refused(void **state) {
+        static const struct {
+                const char *text, *sentence;
+        } cases[] = {
+                {"large-pages\n", "/a.cnf:1: an option before any [group]"},
+                {"\n\n[mysqld\nx", "/a.cnf:3: a group without"},
+                {"\xef\xbb\xbf[mysqld]\nx", "/a.cnf:1: an option before any [group]"},
+                {"[mysqld]\n!include\n", "/a.cnf:2: there must be a path"},
+                {"[mysqld]\n!include   \n", "/a.cnf:2: there must be a path"},
+                {"!includedir /none.d\n", "/a.cnf:1: the included directory /none.d"},
+                {"[mysqld]\nx\n!include /a.cnf\n", "/a.cnf:3: /a.cnf is included by itself"},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+                assert_contains(wrong_of(*state, cases[i].text), cases[i].sentence);
+}
+
+static void test_secrets_are_not_quoted(void **state) {
+        assert_null(strstr(wrong_of(*state, "password=hunter2\n"), "hunter2"));
+        assert_null(strstr(wrong_of(*state, "[hunter2\n"), "hunter2"));
+}
+
+static void test_unreadable_include(void **state) {
+        const Sources *sources =
+                TEST_SOURCES(*state, {"/a.cnf", "[mysqld]\n!include /b.cnf"}, {"/b.cnf", NULL});
+
+        assert_text(read_from(*state, sources, "/a.cnf").wrong,
+                    "/a.cnf:2: the included /b.cnf cannot be read: Permission denied");
+        assert_text(read_from(*state, sources, "/b.cnf").wrong,
+                    "/b.cnf: cannot be read: Permission denied");
+}
+
+static void test_binary(void **state) {
+        static const char bytes[] = "[mysqld]\nx=1\n\0\1\2\n";
+        const Sources *sources = TEST_SOURCES(*state, {"/a.cnf", bytes, .size = sizeof(bytes) - 1});
+
+        assert_contains(read_from(*state, sources, "/a.cnf").wrong, "/a.cnf:3: a NUL byte");
+}
+
+static void test_circle_of_two(void **state) {
+        const Sources *sources = TEST_SOURCES(*state,
+                                              {"/d/a.cnf", "[mysqld]\na\n!include /d/b.cnf"},
+                                              {"/d/b.cnf", "\n!includedir /d"});
+
+        assert_contains(read_from(*state, sources, "/d/a.cnf").wrong,
+                        "/d/b.cnf:2: /d/a.cnf is included by itself");
+}
+
+/* Each of N files includes the next. */
+static const char *wrong_of_chain(Arena *arena, unsigned n) {
+        TestFile files[16];
+
+        for (unsigned i = 0; i < n; i++)
+                files[i] = (TestFile){arena_printf(arena, "/%u.cnf", i),
+                                      i + 1 < n ? arena_printf(arena, "!include /%u.cnf", i + 1)
+                                                : "[mysqld]\nx",
+                                      0};
+        return read_from(arena, test_sources(arena, files, n), "/0.cnf").wrong;
+}
+
+static void test_depth(void **state) {
+        assert_text(wrong_of_chain(*state, 11), NULL);
+        assert_contains(wrong_of_chain(*state, 12), "/10.cnf:1: more than 10 levels");
+}
+
+/* Every file under /d is included by every line of /a.cnf. */
+static void test_too_many_files(void **state) {
+        Text text = text_in(*state);
+        TestFile files[33] = {};
+
+        for (unsigned i = 0; i < 32; i++) {
+                text_add(&text, "!includedir /d\n");
+                files[i + 1] = (TestFile){arena_printf(*state, "/d/%u.cnf", i), "", 0};
+        }
+        files[0] = (TestFile){"/a.cnf", text.string, 0};
+        assert_contains(
+                read_from(*state, test_sources(*state, files, ARRAY_LEN(files)), "/a.cnf").wrong,
+                "too many");
+}
+
+/* ---- names and values ---- */
+
+static const MysqlName name_rows[] = {
+        {.name = "key_buffer_size", .shortest = "key_b", .of_key_cache = true},
+        {.name = "innodb_buffer_pool_size"},
+        {.name = "large_pages", .shortest = "lar", .kind = MYSQL_SWITCH},
+        {.name = "datadir", .shortest = "data", .kind = MYSQL_TEXT, .letter = 'h'},
+};
+
+static const MysqlNames names = {name_rows, ARRAY_LEN(name_rows)};
+
+/* "NAME=VALUE", "-" where the option is none of ours. */
+static const char *setting_of(Arena *arena, const char *name, const char *value) {
+        const MysqlOption option = {.name = name, .value = value, .origin = "x:1"};
+        Settings settings = {};
+
+        if (!mysql_option_set(arena, &option, &names, &settings))
+                return "-";
+        assert_int_equal(settings.n, 1);
+        assert_text(settings.items[0].origin, "x:1");
+        return arena_printf(arena, "%s=%s", settings.items[0].name, settings.items[0].value);
+}
+
+static void test_settings(void **state) {
+        static const struct {
+                const char *name, *value, *setting;
+        } cases[] = {
+                {"Key-Buffer_SIZE", "16M", "key_buffer_size=16M"},
+                {"key_buffer", "16M", "key_buffer_size=16M"},
+                {"key_", "16M", "-"},
+                {"key_buffer_size_", "16M", "-"},
+                {"innodb_buffer_pool_siz", "16M", "-"},
+                {"loose-innodb_buffer_pool_size", "1GB", "innodb_buffer_pool_size=1G"},
+                {"maximum-innodb-buffer-pool-size", "16M", "innodb_buffer_pool_size=16M"},
+                {"hot.key_buffer_size", "16M", "hot.key_buffer_size=16M"},
+                {"default.key_buffer_size", "16M", "key_buffer_size=16M"},
+                {"hot.large_pages", "1", "-"},
+                {"key_buffer_size", "64M;x", "key_buffer_size=64M"},
+                {"key_buffer_size", "+20m", "key_buffer_size=20m"},
+                {"key_buffer_size", "1e7", "key_buffer_size=1e"},
+                {"key_buffer_size", "", "key_buffer_size=0"},
+                {"key_buffer_size", NULL, "key_buffer_size="},
+                {"key_buffer_size", "1.5G", "key_buffer_size=1.5G"},
+                {"key_buffer_size", "-5", "key_buffer_size=-5"},
+                {"key_buffer_size", "0x10", "key_buffer_size=0x10"},
+                {"large-pages", NULL, "large_pages=ON"},
+                {"large", "1", "large_pages=ON"},
+                {"large_pages", "True", "large_pages=ON"},
+                {"large_pages", "yes", "large_pages=OFF"},
+                {"large_pages", "2", "large_pages=OFF"},
+                {"skip-large-pages", NULL, "large_pages=OFF"},
+                {"skip-large-pages", "0", "large_pages=ON"},
+                {"disable_large_pages", "1", "large_pages=OFF"},
+                {"enable-large-pages", NULL, "large_pages=ON"},
+                {"enable-large-pages", "0", "large_pages=OFF"},
+                {"loose-skip-large-pages", NULL, "large_pages=OFF"},
+                {"skip-loose-large_pages", NULL, "large_pages=ON"},
+                {"super-large-pages", NULL, "-"},
+                {"datadir", "/srv/my", "datadir=/srv/my"},
+                {"", "x", "-"},
+                {"skip-", "x", "-"},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+                assert_text(setting_of(*state, cases[i].name, cases[i].value), cases[i].setting);
+}
+
+static void test_words(void **state) {
+        static const char *const words[] = {"--key_buffer_size",
+                                            "16M",
+                                            "word",
+                                            "-h/srv/my",
+                                            "-h",
+                                            "/srv/other",
+                                            "--large-pages",
+                                            "--skip-networking",
+                                            "--datadir=/x",
+                                            "--innodb_buffer_pool_size",
+                                            "--large-pages=0",
+                                            "-x",
+                                            "--",
+                                            "--key_buffer_size=1M"};
+        MysqlOptions options =
+                mysql_options_of_words(*state, words, ARRAY_LEN(words), &names, "u:1");
+        Text text = text_in(*state);
+
+        VEC_FOREACH(option, &options)
+                text_printf(&text, "%s=%s ", option->name, option->value ? option->value : "-");
+        assert_text(text.string,
+                    "key_buffer_size=16M datadir=/srv/my datadir=/srv/other large-pages=- "
+                    "skip-networking=- datadir=/x innodb_buffer_pool_size=- large-pages=0 ");
+}
+
+TEST_FILE(mysql_options) {
+        const struct CMUnitTest tests[] = {
+                TEST(test_lines),
+                TEST(test_origins),
+                TEST(test_include_directory),
+                TEST(test_relative_include),
+                TEST(test_missing_include),
+                TEST(test_file_is_not_there),
+                TEST(test_refused),
+                TEST(test_secrets_are_not_quoted),
+                TEST(test_unreadable_include),
+                TEST(test_binary),
+                TEST(test_circle_of_two),
+                TEST(test_depth),
+                TEST(test_too_many_files),
+                TEST(test_settings),
+                TEST(test_words),
+        };
+
+        return RUN_TESTS(tests);
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Oracle's parameter files: the grammar of the text form, includes, and the server parameter file,
+ * whose lines run across its blocks. */
+
+#include "engines/oracle/oracle_parameters.h"
+#include "support/sources.h"
+#include "support/spfile.h"
+#include "support/testing.h"
+
+#define DBS "/u01/app/oracle/product/19.0.0/dbhome_1/dbs/"
+
+static const char *read_with(Arena *arena, const Sources *sources, const OracleFile *file,
+                             OracleParameters *ret, Diags *problems) {
+        *problems = diags_in(arena);
+        return oracle_parameters_read(arena, sources, file, ret, problems);
+}
+
+/* "SID.name=value" of each, with bars between; or the sentence. */
+static const char *read_text(Arena *arena, const char *text, const char *sid) {
+        const Sources *sources = TEST_SOURCES(arena, {"/p.ora", text});
+        OracleParameters read;
+        Diags problems;
+        const char *wrong = read_with(arena, sources, &(OracleFile){.path = "/p.ora", .sid = sid},
+                                      &read, &problems);
+        Text found = text_in(arena);
+
+        if (wrong)
+                return wrong;
+        VEC_FOREACH(parameter, &read.list)
+                text_printf(&found, "%s%s%s%s=%s", found.length > 0 ? "|" : "",
+                            parameter->sid ? parameter->sid : "", parameter->sid ? "." : "",
+                            parameter->name, parameter->value);
+        VEC_FOREACH(problem, &problems.list)
+                text_printf(&found, "!%u", problem->line);
+        return text_string(&found);
+}
+
+static void test_grammar(void **state) {
+        static const struct {
+                const char *text, *found;
+        } rows[] = {
+                {"", ""},
+                {"# only a comment", ""},
+                {"sga_target=2560M\n", "sga_target=2560M"},
+                {"SGA_TARGET = 2560M", "SGA_TARGET=2560M"},
+                {"*.sga_target=2560M#internally adjusted\n", "sga_target=2560M"},
+                {"orcl.__sga_target=4G\n*.sga_target=2G\n", "orcl.__sga_target=4G|sga_target=2G"},
+                {"processes=100 cpu_count=1 open_cursors=10\n",
+                 "processes=100|cpu_count=1|open_cursors=10"},
+                {"a='x y' b=\"it's\" c='it''s'\n", "a=x y|b=it's|c=it's"},
+                {"control_files=('/a','/b')\nb=1", "control_files=/a|b=1"},
+                {"control_files=/a, /b,\n  /c\nb=1", "control_files=/a|b=1"},
+                {"control_files=\n ('/a', # first\n '/b')\nb=1", "control_files=/a|b=1"},
+                {"local_listener=(ADDRESS=(PROTOCOL=tcp)(PORT=1521))\nb=1",
+                 "local_listener=ADDRESS|b=1"},
+                {"sga_target=25\\\n60M\nb=1", "sga_target=2560M|b=1"},
+                {"sga_target=25\\\r\n60M\r\nb=1\r\n", "sga_target=2560M|b=1"},
+                {"sga_target= \\\n 2G\nb=1", "sga_target=2G|b=1"},
+                {"a='one \\\ntwo'\nb=1", "a=one two|b=1"},
+                {"sga_target=\nb=1", "sga_target=|b=1"},
+                {"sga_target=", "sga_target="},
+                {"sga_target=''\n", "sga_target="},
+                {"a=1 # b=2\nc=3", "a=1|c=3"},
+                /* No assignments: passed over by name of the line, once for each. */
+                {"sga_target 80G\nb=1", "b=1!1"},
+                {"x=LOCATION=/arch\nb=1", "x=LOCATION|b=1!1"},
+                {"b=1\n) ) )\n", "b=1!2"},
+                /* What cannot be made sense of. */
+                {"b=1\na='x\nc=2", "/p.ora:2: a quote is not closed in its line"},
+                {"a=(1,\n2\n", "/p.ora:1: a bracket is not closed"},
+                {"a=1\nb=\x01\n",
+                 "/p.ora:2: this is neither a text file nor a server parameter file"},
+        };
+        Arena *arena = *state;
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+                assert_text(read_text(arena, rows[i].text, NULL), rows[i].found);
+        /* What is another instance's is not looked at, not even its includes. */
+        assert_text(read_text(arena, "b.ifile=/none\na.x=1\n*.y=2\nx=3", "a"), "a.x=1|y=2|x=3");
+}
+
+static const char *value_of(const OracleParameters *read, const char *sid, const char *name) {
+        const OracleParameter *found = oracle_parameter_find(read, sid, name);
+
+        return found ? found->value : NULL;
+}
+
+/* SID.NAME beats what is for all, in whatever order; among equals the last counts. */
+static void test_precedence(void **state) {
+        Arena *arena = *state;
+        const Sources *sources = TEST_SOURCES(
+                arena, {"/p.ora", "orcl1.sga_target=4G\n*.SGA_Target=2G\nsga_target=3G\n"
+                                  "orcl2.sga_target=5G\norcl2.sga_target=6G\n"
+                                  "orcl1.__sga_target=9G\n"});
+        OracleParameters read;
+        Diags problems;
+
+        assert_null(read_with(arena, sources, &(OracleFile){.path = "/p.ora"}, &read, &problems));
+        assert_text(value_of(&read, "orcl1", "sga_target"), "4G");
+        assert_text(value_of(&read, "orcl2", "sga_target"), "6G");
+        assert_text(value_of(&read, "orcl3", "sga_target"), "3G");
+        assert_text(value_of(&read, NULL, "sga_target"), "3G");
+        assert_null(oracle_parameter_find(&read, "orcl1", "sga_max_size"));
+        assert_text(oracle_parameter_find(&read, "orcl2", "sga_target")->origin, "/p.ora:5");
+}
+
+/* ---- includes ---- */
+
+static void test_includes(void **state) {
+        Arena *arena = *state;
+        const Sources *sources = TEST_SOURCES(
+                arena,
+                {DBS "initorcl.ora", "sga_target=1G\nifile='?/dbs/site@.ora'\nprocesses=100\n"},
+                {DBS "siteorcl.ora", "sga_target=2G\nprocesses=50\nIFILE=more.ora"},
+                {DBS "more.ora", "sga_max_size=3G"});
+        OracleParameters read;
+        Diags problems;
+
+        assert_null(read_with(arena, sources, &(OracleFile){DBS "initorcl.ora", NULL, "orcl"},
+                              &read, &problems));
+        assert_text(value_of(&read, "orcl", "sga_target"), "2G");
+        assert_text(value_of(&read, "orcl", "processes"), "100");
+        assert_text(value_of(&read, "orcl", "sga_max_size"), "3G");
+        assert_text(oracle_parameter_find(&read, "orcl", "sga_max_size")->origin, DBS "more.ora:1");
+        assert_null(read.spfile);
+}
+
+static void test_bad_includes(void **state) {
+        Arena *arena = *state;
+        const Sources *sources = TEST_SOURCES(
+                arena, {"/self.ora", "x=1\nifile=/self.ora\n"}, {"/gone.ora", "ifile=/none.ora\n"},
+                {"/locked.ora", "ifile=secret.ora"}, {"/secret.ora", NULL},
+                {"/asm.ora", "SPFILE='+DATA/ORCL/PARAMETERFILE/spfile.269.1002'\n"},
+                {"/home.ora", "x=1\nspfile=?/dbs/spfile.ora\n"},
+                {"/many.ora", "ifile=/x ifile=/x ifile=/x ifile=/x ifile=/x ifile=/x ifile=/x "
+                              "ifile=/x ifile=/x"},
+                {"/x", ""});
+        static const struct {
+                const char *path, *sentence[3];
+        } rows[] = {
+                {"/self.ora", {"/self.ora:2: ", "in a circle"}},
+                {"/many.ora", {"/many.ora:1: ", "in a circle"}},
+                {"/gone.ora", {"/gone.ora:1: ", "/none.ora", "No such file"}},
+                {"/locked.ora", {"/locked.ora:1: ", "/secret.ora", "Permission denied"}},
+                {"/asm.ora", {"/asm.ora:1: ", "in ASM", "CREATE PFILE"}},
+                {"/home.ora", {"/home.ora:2: ", "ORACLE_HOME", "whole path"}},
+                {"/none", {"/none cannot be read: No such file"}},
+        };
+        OracleParameters read;
+        Diags problems;
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                const char *wrong = read_with(arena, sources, &(OracleFile){.path = rows[i].path},
+                                              &read, &problems);
+
+                assert_non_null(wrong);
+                for (size_t j = 0; j < 3 && rows[i].sentence[j]; j++)
+                        assert_contains(wrong, rows[i].sentence[j]);
+        }
+}
+
+static void test_hostile(void **state) {
+        Arena *arena = *state;
+        size_t size = 200000;
+        char *many = arena_alloc(arena, size + 1), *quoted = arena_alloc(arena, size + 1);
+        const Sources *sources = test_sources(
+                arena, (const TestFile[]){{"/many.ora", many}, {"/quoted.ora", quoted}}, 2);
+        OracleParameters read;
+        Diags problems;
+
+        memset(many, 'x', size);
+        assert_contains(
+                read_with(arena, sources, &(OracleFile){.path = "/many.ora"}, &read, &problems),
+                "/many.ora: this is too large");
+        /* As many lines that are no assignments as there can be: a few are named. */
+        for (size_t i = 0; i < 100000; i++)
+                quoted[i] = i % 2 ? '\n' : 'x';
+        quoted[100000] = '\0';
+        assert_null(
+                read_with(arena, sources, &(OracleFile){.path = "/quoted.ora"}, &read, &problems));
+        assert_int_equal(problems.list.n, 10);
+        assert_int_equal(read.list.n, 0);
+        /* A value that is no text at all is not repeated. */
+        assert_text(read_text(arena, "sga_target=\xff\xfe", NULL), "sga_target=(not readable)");
+}
+
+/* ---- server parameter files ---- */
+
+static const char *read_bytes(Arena *arena, const char *bytes, size_t size, OracleParameters *ret) {
+        Diags problems;
+        const Sources *sources = test_sources(
+                arena, (const TestFile[]){{.path = "/s.ora", .text = bytes, .size = size}}, 1);
+
+        return read_with(arena, sources, &(OracleFile){.path = "/s.ora", .sid = "orcl"}, ret,
+                         &problems);
+}
+
+/* The value lies across the end of a block at every possible place, and is always whole. */
+static void test_spfile_across_blocks(void **state) {
+        Arena *arena = *state;
+        static const char value[] = "*.sga_max_size=2560M\n";
+
+        for (size_t filled = SPFILE_BLOCK_TEXT - strlen(value) - 2; filled <= SPFILE_BLOCK_TEXT + 2;
+             filled++) {
+                char *padding = arena_alloc(arena, filled + 1);
+                OracleParameters read;
+                size_t size;
+
+                memset(padding, 'x', filled);
+                memcpy(padding, "*.a='", 5);
+                memcpy(padding + filled - 2, "'\n", 2);
+                const char *bytes = spfile_make(
+                        arena, arena_printf(arena, "%s%s*.z=1\n", padding, value), &size);
+
+                assert_null(read_bytes(arena, bytes, size, &read));
+                assert_text(value_of(&read, "orcl", "sga_max_size"), "2560M");
+                assert_text(value_of(&read, "orcl", "z"), "1");
+                assert_text(read.spfile, "/s.ora");
+        }
+}
+
+/* Cut after any number of bytes, it gives the whole value or none. */
+static void test_spfile_cut(void **state) {
+        Arena *arena = *state;
+        char filling[SPFILE_BLOCK_TEXT - 16] = "*.a=";
+        size_t size, n_refused = 0;
+
+        memset(filling + 4, 'x', sizeof(filling) - 5);
+        filling[sizeof(filling) - 1] = '\0';
+        const char *bytes = spfile_make(
+                arena, arena_printf(arena, "%s\n*.sga_max_size=2560M\n", filling), &size);
+
+        assert_int_equal(size, 1024);
+        for (size_t cut = 20; cut < size; cut++) {
+                OracleParameters read;
+                const char *wrong = read_bytes(arena, arena_memdup(arena, bytes, cut), cut, &read);
+
+                assert_contains(wrong, "cut off or damaged");
+                assert_contains(wrong, "CREATE PFILE");
+                n_refused++;
+        }
+        assert_int_equal(n_refused, size - 20);
+}
+
+static void test_spfile_damaged(void **state) {
+        Arena *arena = *state;
+        size_t size;
+        OracleParameters read;
+        char *bytes = spfile_make(arena, "*.sga_target=1G\n*.sga_max_size=2G\n", &size);
+
+        assert_int_equal(size, 512);
+        assert_null(read_bytes(arena, bytes, size, &read));
+        /* Blocks that are not in use yet. */
+        char *longer = arena_alloc(arena, size + 1024);
+
+        memcpy(longer, bytes, size);
+        assert_null(read_bytes(arena, longer, size + 1024, &read));
+        assert_text(value_of(&read, "orcl", "sga_max_size"), "2G");
+        memset(longer + size, 'z', 512);
+        assert_contains(read_bytes(arena, longer, size + 1024, &read), "damaged");
+        bytes[25] = '\x02';
+        assert_contains(read_bytes(arena, bytes, size, &read), "/s.ora:1: ");
+        assert_contains(read_bytes(arena, "C\"", 2, &read), "not closed");
+}
+
+/* What a pfile names is read in its place; what follows goes on top. */
+static void test_spfile_by_name(void **state) {
+        Arena *arena = *state;
+        size_t size;
+        const char *bytes = spfile_make(arena, "*.sga_target=1G\n*.processes=300\n", &size);
+        const Sources *sources = test_sources(
+                arena,
+                (const TestFile[]){{DBS "initorcl.ora",
+                                    "processes=100\nSPFILE='/u02/spfileorcl.ora'\nsga_target=2G\n"},
+                                   {"/u02/spfileorcl.ora", bytes, size}},
+                2);
+        OracleParameters read;
+        Diags problems;
+
+        assert_null(read_with(arena, sources, &(OracleFile){.path = DBS "initorcl.ora"}, &read,
+                              &problems));
+        assert_text(value_of(&read, NULL, "sga_target"), "2G");
+        assert_text(value_of(&read, NULL, "processes"), "300");
+        assert_text(read.spfile, "/u02/spfileorcl.ora");
+}
+
+TEST_FILE(oracle_parameters) {
+        const struct CMUnitTest tests[] = {
+                TEST(test_grammar),      TEST(test_precedence),     TEST(test_includes),
+                TEST(test_bad_includes), TEST(test_hostile),        TEST(test_spfile_across_blocks),
+                TEST(test_spfile_cut),   TEST(test_spfile_damaged), TEST(test_spfile_by_name),
+        };
+
+        return RUN_TESTS(tests);
+}

@@ -1,0 +1,779 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* PostgreSQL's files: the grammar as the server has it (each case was tried on 15.18), where Debian,
+ * the PGDG, Red Hat and Patroni keep them, which of them wins, and what is asked of the server. */
+
+#include "base/size.h"
+#include "engines/postgresql/postgresql_command.h"
+#include "engines/postgresql/postgresql_server.h"
+#include "engines/reader.h"
+#include "support/sources.h"
+#include "support/testing.h"
+
+#define CONF  "/etc/postgresql/15/main/postgresql.conf"
+#define DATA  "/var/lib/postgresql/15/main"
+#define PGDG  "/var/lib/pgsql/16/data"
+#define UNITS "/usr/lib/systemd/system/"
+
+static bool want_all(const char *name) {
+        (void) name;
+        return true;
+}
+
+static bool want_buffers(const char *name) {
+        return strcmp(name, "shared_buffers") == 0;
+}
+
+/* "name=value name=value". */
+static const char *settings_text(Arena *arena, const Settings *settings) {
+        Text text = text_in(arena);
+
+        VEC_FOREACH(setting, settings)
+                text_printf(&text, "%s%s=%s", text.length > 0 ? " " : "", setting->name,
+                            setting->value);
+        return text_string(&text);
+}
+
+/* ---- the grammar ---- */
+
+/* The settings of a file with this text, or the sentence. */
+static const char *read_conf(Arena *arena, const char *text) {
+        const Sources *sources = TEST_SOURCES(arena, {"/c/p.conf", text});
+        Settings settings = {};
+        const char *wrong =
+                postgresql_conf_read(arena, sources, "/c/p.conf", want_all, &settings, NULL);
+
+        return wrong ? wrong : settings_text(arena, &settings);
+}
+
+static void test_grammar(void **state) {
+        static const struct {
+                const char *text, *settings;
+        } cases[] = {
+                {"", ""},
+                {"# only a comment", ""},
+                {"a = 1\nB=2\nc 3\n", "a=1 B=2 c=3"},
+                {"  a\t=\t1  # why\r\n\r\n", "a=1"},
+                {"a=1#x", "a=1"},
+                {"a=128MB\nb=-1\nc=+5\nd=0x1F\ne=1.5\nf=.5\ng=5.\nh=1.5e-3\n",
+                 "a=128MB b=-1 c=+5 d=0x1F e=1.5 f=.5 g=5. h=1.5e-3"},
+                {"a = on\nb = x-y.z:/w\nlib.max = 5\n", "a=on b=x-y.z:/w lib.max=5"},
+                {"a = 'two words'\nb = ''\nc='it''s'\nd='a\\'b'\n", "a=two words b= c=it's d=a'b"},
+                {"a = '# no comment' # but this\n", "a=# no comment"},
+                {"a = '\\101\\x\\\\'\n", "a=Ax\\"},
+                {"a = 'M\xC3\xBCnchen'\nm\xC3\xBC = 1\n", "a=M\xC3\xBCnchen m\xC3\xBC=1"},
+                {"# caf\xE9\na = 1\n", "a=1"},
+                {"a = 'open \\\\'", "a=open \\"},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+                assert_text(read_conf(*state, cases[i].text), cases[i].settings);
+}
+
+static void test_syntax_errors(void **state) {
+        static const char *const lines[] = {
+                "shared_buffers",
+                "= 1",
+                "a = ",
+                "a = = 1",
+                "a == 1",
+                "a = 1 2",
+                "a = 'open",
+                "a = 'open\\",
+                "a = 'x'y'",
+                "1 = 2",
+                "a = b.c",
+                "a.b.c = 1",
+                "shared_buffers = 1.5GB",
+                "a-b = 1",
+                "a = @x",
+                "\xEF\xBB\xBF# mark",
+                "<<<<<<< HEAD",
+                "a = 'x' 'y'",
+                "a = $variable",
+                "'a' = 1",
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(lines); i++)
+                assert_text(read_conf(*state, arena_printf(*state, "b = 1\n\n%s\n", lines[i])),
+                            "/c/p.conf:3: not a line that PostgreSQL can read, so the server would "
+                            "not start; write NAME = VALUE, with text in single quotes");
+}
+
+/* Content that is not a setting of interest is never shown. */
+static void test_bad_values(void **state) {
+        const char *const cases[][2] = {
+                {"shared_buffers = '\\033[31m'",
+                 "/c/p.conf:1: shared_buffers: the value has control "
+                 "characters; remove them"},
+                {"shared_buffers = '\\000'", "/c/p.conf:1: shared_buffers: the value has a NUL; "
+                                             "remove it"},
+                {"shared_buffers = '\xFF'",
+                 "/c/p.conf:1: shared_buffers: the value is not UTF-8; write it in UTF-8"},
+                {"shared_buffers = '\xC2\x9B'",
+                 "/c/p.conf:1: shared_buffers: the value has control "
+                 "characters; remove them"},
+                {arena_printf(*state, "\nshared_buffers = '%05000d'", 1),
+                 "/c/p.conf:2: shared_buffers: the value is longer than 4K; write a shorter one"},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+                assert_text(read_conf(*state, cases[i][0]), cases[i][1]);
+        const Sources *sources = TEST_SOURCES(
+                *state, {"/c", "ssl_passphrase_command = 'echo \xFF\\033'\nShared_Buffers = 1MB\n"
+                               "shared_buffers = 2MB\n"});
+        Settings settings = {};
+
+        assert_null(postgresql_conf_read(*state, sources, "/c", want_buffers, &settings, NULL));
+        assert_text(settings_text(*state, &settings), "shared_buffers=2MB");
+        assert_text(settings.items[0].origin, "/c:3");
+}
+
+static void test_binary(void **state) {
+        static const char text[] = "a = 1\n# \0 within a comment\nb = \0 1\n";
+        const Sources *sources =
+                TEST_SOURCES(*state, {"/c", text, sizeof(text) - 1}, {"/locked", NULL});
+        Settings settings = {};
+        bool exists = true;
+
+        assert_contains(postgresql_conf_read(*state, sources, "/c", want_all, &settings, NULL),
+                        "/c:3: not a line that PostgreSQL can read");
+        assert_text(postgresql_conf_read(*state, sources, "/locked", want_all, &settings, &exists),
+                    "/locked: cannot be read: Permission denied");
+        assert_true(exists);
+        assert_null(postgresql_conf_read(*state, sources, "/no", want_all, &settings, &exists));
+        assert_false(exists);
+        assert_text(postgresql_read_fault(*state, -EFBIG),
+                    "cannot be read: it is larger than 1M, which no configuration is");
+        assert_text(postgresql_read_fault(*state, -EINVAL),
+                    "cannot be read: it is no regular file");
+}
+
+/* ---- included files ---- */
+
+static void test_includes(void **state) {
+        const Sources *sources = TEST_SOURCES(
+                *state,
+                {"/c/p.conf", "a = 1\nINCLUDE 'one.conf'\ninclude_dir = 'conf.d'\n"
+                              "include_if_exists 'no.conf'\ninclude_if_exists='/abs/x'\nz = 9\n"},
+                {"/c/one.conf", "a = 2\ninclude 'sub/two.conf'\n"},
+                {"/c/sub/two.conf", "b = 1\ninclude 'three.conf'\n"},
+                {"/c/sub/three.conf", "c = 1\n"}, {"/c/conf.d/10-b.conf", "d = 2\n"},
+                {"/c/conf.d/02-a.conf", "d = 1\n"}, {"/c/conf.d/.hidden.conf", "broken"},
+                {"/c/conf.d/backup.conf~", "broken"}, {"/c/conf.d/.conf", "broken"},
+                {"/c/conf.d/dir.conf/x", "broken"}, {"/abs/x", "e = 1\n"});
+        Settings settings = {};
+
+        assert_null(postgresql_conf_read(*state, sources, "/c/p.conf", want_all, &settings, NULL));
+        assert_text(settings_text(*state, &settings), "a=1 a=2 b=1 c=1 d=1 d=2 e=1 z=9");
+        assert_text(settings_find(&settings, "c")->origin, "/c/sub/three.conf:1");
+        assert_text(settings_find(&settings, "D")->origin, "/c/conf.d/10-b.conf:1");
+}
+
+static void test_broken_includes(void **state) {
+        static const struct {
+                const char *path, *sentence;
+        } cases[] = {
+                {"/missing", "/missing:2: includes /no.conf, which does not exist; the server does "
+                             "not start like this: correct the name, or write include_if_exists"},
+                {"/nodir", "/nodir:1: includes the directory /no.d, which cannot be read: No such "
+                           "file or directory; the server does not start like this: correct the "
+                           "name"},
+                {"/empty", "/empty:1: includes nothing; write the name of a file, or remove the "
+                           "line"},
+                {"/own",
+                 "/own:1: the file that is included here includes itself; remove one of the "
+                 "two lines"},
+                {"/ring1",
+                 "/ring2:3: the file that is included here includes itself; remove one of "
+                 "the two lines"},
+                {"/dots", "/././././././././././dots:1: more than 10 levels of files are "
+                          "included, which the server refuses; include fewer"},
+                {"/inner",
+                 "/broken:1: not a line that PostgreSQL can read, so the server would not "
+                 "start; write NAME = VALUE, with text in single quotes"},
+                {"/lock", "/locked: cannot be read: Permission denied"},
+                {"/control", "/control:1: the value has control characters; remove them"},
+        };
+        const Sources *sources = TEST_SOURCES(
+                *state, {"/missing", "a = 1\ninclude 'no.conf'\n"},
+                {"/nodir", "include_dir 'no.d'"}, {"/empty", "include ''"},
+                {"/own", "include 'own'"}, {"/ring1", "include 'ring2'"},
+                {"/ring2", "\n\ninclude_if_exists 'ring1'"}, {"/inner", "include broken"},
+                {"/broken", "x"}, {"/lock", "include locked"}, {"/locked", NULL},
+                {"/control", "include '\\033'"}, {"/dots", "include './dots'"},
+                {"/./dots", "include './dots'"}, {"/././dots", "include './dots'"},
+                {"/./././dots", "include './dots'"}, {"/././././dots", "include './dots'"},
+                {"/./././././dots", "include './dots'"}, {"/././././././dots", "include './dots'"},
+                {"/./././././././dots", "include './dots'"},
+                {"/././././././././dots", "include './dots'"},
+                {"/./././././././././dots", "include './dots'"},
+                {"/././././././././././dots", "include './dots'"},
+                {"/./././././././././././dots", "x"});
+        Settings settings = {};
+
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+                assert_text(postgresql_conf_read(*state, sources, cases[i].path, want_all,
+                                                 &settings, NULL),
+                            cases[i].sentence);
+}
+
+/* Each of ten levels includes the next ten times. */
+static void test_include_bomb(void **state) {
+        TestFile files[10];
+        Settings settings = {};
+        Text bomb = text_in(*state), many = text_in(*state);
+
+        for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+                Text text = text_in(*state);
+
+                for (size_t k = 0; k < 10; k++)
+                        text_printf(&text, "include '%zu'\n", i + 1);
+                files[i] = (TestFile){arena_printf(*state, "/%zu", i),
+                                      i + 1 < ARRAY_LEN(files) ? text.string : "a = 1", 0};
+        }
+        assert_contains(postgresql_conf_read(*state, test_sources(*state, files, ARRAY_LEN(files)),
+                                             "/0", want_all, &settings, NULL),
+                        ": more than 512 files are included, which no configuration does");
+        for (size_t i = 0; i < 5000; i++) {
+                text_add(&many, "shared_buffers = 1\n");
+                text_add(&bomb, "other = 1\n");
+        }
+        assert_contains(read_conf(*state, many.string), "/c/p.conf:4097: shared_buffers: so many");
+        const Sources *sources = TEST_SOURCES(*state, {"/c", bomb.string});
+
+        settings = (Settings){};
+        assert_null(postgresql_conf_read(*state, sources, "/c", want_buffers, &settings, NULL));
+        assert_int_equal(settings.n, 0);
+}
+
+/* ---- command lines ---- */
+
+static const char *last_start(Arena *arena, const char *text) {
+        const Sources *sources = TEST_SOURCES(arena, {"/d/postmaster.opts", text});
+        PostgresqlCommand command = {};
+        const char *wrong = postgresql_command_of_last_start(arena, sources, "/d/postmaster.opts",
+                                                             want_all, &command);
+
+        if (wrong)
+                return wrong;
+        return arena_printf(arena, "%s%s%s", settings_text(arena, &command.settings),
+                            command.directory ? " in " : "",
+                            command.directory ? command.directory : "");
+}
+
+static void test_last_start(void **state) {
+        static const char wrong[] = "/d/postmaster.opts: is not what the server writes; start the "
+                                    "server once, which writes it anew";
+        static const struct {
+                const char *text, *result;
+        } cases[] = {
+                {"/usr/lib/postgresql/15/bin/postgres \"-D\" \"" DATA
+                 "\" \"-c\" \"config_file=" CONF "\" \"-c\" \"max_connections=1000\"\n",
+                 "config_file=" CONF " max_connections=1000 in " DATA},
+                /* Patroni */
+                {"/usr/lib/postgresql/15/bin/postgres \"-D\" \"/data\" "
+                 "\"--config_file=/data/postgresql.conf\" \"--port=5432\" "
+                 "\"--max_connections=400\" \"--max-worker-processes=16\" "
+                 "\"--cluster_name=a \"b\" c\"\n",
+                 "config_file=/data/postgresql.conf port=5432 max_connections=400 "
+                 "max_worker_processes=16 cluster_name=a \"b\" c in /data"},
+                {"/usr/bin/postgres \"-B\" \"2048\" \"-N200\" \"-iB100\" \"-i\" \"-p\" \"-B\" "
+                 "\"-cwork_mem=1MB\" \"-S\" \"64\" \"--\" \"-N5\"\n",
+                 "shared_buffers=2048 max_connections=200 shared_buffers=100 work_mem=1MB"},
+                {"/usr/bin/postgres\n", ""},
+                {"/usr/bin/postgres \"-c\"", ""},
+                {"/usr/bin/postgres \"-c\" \"nothing\" \"-D\" \"relative\"", ""},
+                {"/usr/bin/postgres \"-c\" \"a=b", "a=b"},
+                {"/usr/bin/postgres \"-c\" \"a=\033\"",
+                 "/d/postmaster.opts:1: a: the value has control characters; remove them"},
+                {"", wrong},
+                {"postgres \"-c\" \"a=1\"", wrong},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+                assert_text(last_start(*state, cases[i].text), cases[i].result);
+}
+
+static void test_start_of_unit(void **state) {
+        static const struct {
+                const char *start, *result, *program;
+                bool is_server;
+        } cases[] = {
+                {"/usr/pgsql-16/bin/postgres -D ${PGDATA} -c shared_buffers=8GB",
+                 "shared_buffers=8GB in /data", "/usr/pgsql-16/bin/postgres", true},
+                {"/usr/bin/postmaster -D ${PGDATA}", " in /data", "/usr/bin/postgres", true},
+                {"/usr/bin/numactl --interleave=all /opt/pg/bin/postgres -N 7", "max_connections=7",
+                 "/opt/pg/bin/postgres", true},
+                {"/opt/pg/bin/pg_ctl start -D ${PGDATA} -s -o \"-p 5432 -c 'a=x y'\" -w -t 300",
+                 "a=x y in /data", "/opt/pg/bin/postgres", false},
+                {"/usr/bin/pg_ctl --pgdata=/d --options=\"-c a=\\\"1\\\\\\\"2\\\"\" start",
+                 "a=1\"2 in /d", "/usr/bin/postgres", false},
+                {"-/usr/bin/pg_ctlcluster --skip-systemctl-redirect -o \"-N 9\" 15-main start",
+                 "max_connections=9", NULL, false},
+                {"/usr/bin/patroni /etc/patroni.yml", "", NULL, false},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                const Sources *sources = TEST_SOURCES(
+                        *state,
+                        {UNITS "p.service",
+                         arena_printf(*state, "[Service]\nEnvironment=PGDATA=/data\nExecStart=%s\n",
+                                      cases[i].start)});
+                UnitFile *unit = unit_file_read(*state, sources, "p.service");
+                PostgresqlCommand command = {};
+
+                assert_null(postgresql_command_of_unit(*state, unit, sources, want_all, &command));
+                assert_text(arena_printf(*state, "%s%s%s", settings_text(*state, &command.settings),
+                                         command.directory ? " in " : "",
+                                         command.directory ? command.directory : ""),
+                            cases[i].result);
+                assert_text(command.program, cases[i].program);
+                assert_int_equal(command.is_server, cases[i].is_server);
+        }
+}
+
+/* ---- gather ---- */
+
+typedef struct Found {
+        Gathered gathered;
+        const char *wrong;
+} Found;
+
+static Found gather(Arena *arena, const Sources *sources, EngineTarget target) {
+        Found found = {.gathered.problems = diags_in(arena)};
+
+        found.wrong = engine_reader(engine_find("postgresql"))
+                              ->gather(arena, &target, sources, &found.gathered);
+        return found;
+}
+
+/* "VALUE (ORIGIN)". */
+static const char *setting_text(Arena *arena, const Found *found, const char *name) {
+        const Setting *setting = settings_find(&found->gathered.settings, name);
+
+        return setting ? arena_printf(arena, "%s (%s)", setting->value, setting->origin) : NULL;
+}
+
+#define DEBIAN_UNIT                                                                          \
+        {                                                                                    \
+                UNITS "postgresql@.service", "[Service]\nExecStart=-/usr/bin/pg_ctlcluster " \
+                                             "--skip-systemctl-redirect %i start\n"          \
+        }
+
+static void test_debian(void **state) {
+        const Sources *sources = TEST_SOURCES(
+                *state, DEBIAN_UNIT,
+                {CONF, "data_directory = '" DATA "'\nport = 5432\nshared_buffers = 128MB\n"
+                       "max_connections = 100\nwork_mem = 1MB\ninclude_dir = 'conf.d'\n"},
+                {"/etc/postgresql/15/main/conf.d/x.conf", "shared_buffers = 1GB\nwal_buffers=64MB"},
+                {DATA "/PG_VERSION", "15\n"},
+                {DATA "/postgresql.auto.conf", "# by ALTER SYSTEM\nshared_buffers = '2GB'\n"
+                                               "max_locks_per_transaction = '256'\n"},
+                {DATA "/postmaster.opts",
+                 "/usr/lib/postgresql/15/bin/postgres \"-D\" \"" DATA
+                 "\" \"-c\" \"config_file=" CONF "\" \"-c\" \"max_connections=1000\"\n"});
+        Found found = gather(*state, sources, (EngineTarget){.unit = "postgresql@15-main.service"});
+
+        assert_null(found.wrong);
+        assert_text(found.gathered.version, "15");
+        assert_text(found.gathered.data_directory, DATA);
+        assert_text(found.gathered.config_file, CONF);
+        assert_null(found.gathered.user);
+        assert_int_equal(found.gathered.problems.list.n, 0);
+        assert_text(setting_text(*state, &found, "server_version"), "15 (" DATA "/PG_VERSION:1)");
+        assert_text(setting_text(*state, &found, "shared_buffers"),
+                    "2GB (" DATA "/postgresql.auto.conf:2)");
+        assert_text(setting_text(*state, &found, "max_connections"),
+                    "1000 (" DATA "/postmaster.opts:1)");
+        assert_text(setting_text(*state, &found, "wal_buffers"),
+                    "64MB (/etc/postgresql/15/main/conf.d/x.conf:2)");
+        assert_null(setting_text(*state, &found, "port"));
+
+        Sizing sizing;
+
+        assert_null(engine_size(engine_find("postgresql"), *state, &found.gathered.settings,
+                                2 * MIB, &sizing));
+        /* databases measured: 1117 without the larger WAL buffers, 24 more with them */
+        assert_true(sizing.pages >= 1141 && sizing.pages < 1200);
+}
+
+static void test_pg_ctl_conf(void **state) {
+        const Sources *sources =
+                TEST_SOURCES(*state, DEBIAN_UNIT, {CONF, "max_connections = 1\n"},
+                             {"/etc/postgresql/15/main/pg_ctl.conf",
+                              "pg_ctl_options = '-t 10 -o -cmax_connections=500 -o-N600'\n"});
+        Found found = gather(*state, sources, (EngineTarget){.unit = "postgresql@15-main.service"});
+
+        assert_null(found.wrong);
+        assert_text(setting_text(*state, &found, "max_connections"),
+                    "600 (/etc/postgresql/15/main/pg_ctl.conf:1)");
+}
+
+static void test_pgdg(void **state) {
+        const Sources *sources = TEST_SOURCES(
+                *state,
+                {UNITS "postgresql-16.service",
+                 "[Service]\nType=notify\nUser=postgres\nEnvironment=PGDATA=" PGDG "/\n"
+                 "ExecStartPre=/usr/pgsql-16/bin/postgresql-16-check-db-dir ${PGDATA}\n"
+                 "ExecStart=/usr/pgsql-16/bin/postgres -D ${PGDATA}\n"},
+                {"/etc/systemd/system/postgresql-16.service.d/o.conf",
+                 "[Service]\nExecStart=\n"
+                 "ExecStart=/usr/pgsql-16/bin/postgres -D ${PGDATA} -c shared_buffers=4GB\n"},
+                {PGDG "/PG_VERSION", "16\n"},
+                {PGDG "/postgresql.conf", "shared_buffers = 1GB\nmax_connections = 50\n"},
+                {PGDG "/postmaster.opts", "/usr/pgsql-16/bin/postgres \"-D\" \"" PGDG
+                                          "\" \"-c\" \"max_connections=9000\"\n"});
+        Found found = gather(*state, sources, (EngineTarget){.unit = "postgresql-16.service"});
+
+        assert_null(found.wrong);
+        assert_text(found.gathered.version, "16");
+        assert_text(found.gathered.data_directory, PGDG);
+        assert_text(found.gathered.user, "postgres");
+        assert_text(found.gathered.program, "/usr/pgsql-16/bin/postgres");
+        assert_text(setting_text(*state, &found, "shared_buffers"),
+                    "4GB (/etc/systemd/system/postgresql-16.service.d/o.conf:3)");
+        /* The unit starts the server itself: what it was started with by hand is over. */
+        assert_text(setting_text(*state, &found, "max_connections"),
+                    "50 (" PGDG "/postgresql.conf:2)");
+}
+
+static void test_patroni(void **state) {
+        const Sources *sources = TEST_SOURCES(
+                *state,
+                {UNITS "patroni.service",
+                 "[Service]\nUser=postgres\nExecStart=/usr/bin/patroni /etc/patroni.yml\n"},
+                {"/data/PG_VERSION", "17\n"},
+                {"/data/postgresql.conf",
+                 "max_connections = 100\ninclude 'postgresql.base.conf'\n"},
+                {"/data/postgresql.base.conf", "shared_buffers = 8GB\n"},
+                {"/data/postmaster.opts",
+                 "/usr/lib/postgresql/17/bin/postgres \"-D\" \"/data\" "
+                 "\"--config_file=/data/postgresql.conf\" \"--max_connections=400\"\n"});
+        Found found = gather(*state, sources,
+                             (EngineTarget){.unit = "patroni.service", .data_directory = "/data/"});
+
+        assert_null(found.wrong);
+        assert_text(found.gathered.config_file, "/data/postgresql.conf");
+        assert_text(setting_text(*state, &found, "max_connections"),
+                    "400 (/data/postmaster.opts:1)");
+        assert_text(setting_text(*state, &found, "shared_buffers"),
+                    "8GB (/data/postgresql.base.conf:1)");
+        found = gather(*state, sources, (EngineTarget){.unit = "patroni.service"});
+        assert_text(found.wrong, "patroni.service does not say where its data directory is; write "
+                                 "DataDirectory=");
+}
+
+/* Nothing but the data directory of a Debian cluster: the last command line tells the rest. */
+static void test_places(void **state) {
+        const Sources *sources = TEST_SOURCES(
+                *state, {"/srv/pg.conf", "data_directory = '/srv/data'\nshared_buffers = 1GB\n"},
+                {"/srv/data/PG_VERSION", "9.6\n"},
+                {"/srv/data/postmaster.opts",
+                 "/usr/bin/postgres \"-D\" \"/srv/data\" \"-c\" \"config_file=/srv/pg.conf\""},
+                {"/alone/postgresql.conf", "shared_buffers = 2GB\n"},
+                {"/alone/PG_VERSION", "14\n"});
+        Found found = gather(*state, sources, (EngineTarget){.data_directory = "/srv/data"});
+
+        assert_null(found.wrong);
+        assert_text(found.gathered.config_file, "/srv/pg.conf");
+        assert_text(found.gathered.version, "9.6");
+        found = gather(*state, sources, (EngineTarget){.config_file = "/srv/pg.conf"});
+        assert_null(found.wrong);
+        assert_text(found.gathered.data_directory, "/srv/data");
+        found = gather(*state, sources, (EngineTarget){.config_file = "/alone/postgresql.conf"});
+        assert_null(found.wrong);
+        assert_text(found.gathered.data_directory, "/alone");
+        assert_text(found.gathered.version, "14");
+        /* What the instance says goes before all else. */
+        found = gather(*state, sources,
+                       (EngineTarget){.config_file = "/alone/postgresql.conf",
+                                      .data_directory = "/srv/data",
+                                      .user = "me"});
+        assert_null(found.wrong);
+        assert_text(found.gathered.version, "9.6");
+        assert_text(found.gathered.user, "me");
+        assert_text(setting_text(*state, &found, "shared_buffers"),
+                    "2GB (/alone/postgresql.conf:1)");
+}
+
+static void test_nowhere(void **state) {
+        const Sources *sources =
+                TEST_SOURCES(*state, DEBIAN_UNIT,
+                             {UNITS "postgresql.service", "[Service]\nExecStart=/bin/true\n"},
+                             {"/etc/postgresql/15/other/postgresql.conf", ""},
+                             {UNITS "postgresql-16.service",
+                              "[Service]\nEnvironment=PGDATA=/not/mounted\n"
+                              "ExecStart=/usr/pgsql-16/bin/postgres -D ${PGDATA}\n"});
+        static const struct {
+                const char *unit, *data_directory, *sentence;
+        } cases[] = {
+                {NULL, NULL,
+                 "nothing says where this PostgreSQL is; write "
+                 "Unit=postgresql@15-main.service, or DataDirectory="},
+                {"nobody.service", NULL,
+                 "there is no unit nobody.service that would say where this "
+                 "PostgreSQL is; correct Unit=, or write DataDirectory="},
+                {"postgresql.service", NULL,
+                 "postgresql.service starts all clusters and is none "
+                 "itself; write Unit=postgresql@VERSION-NAME.service, "
+                 "as pg_lsclusters shows them"},
+                {"postgresql@15-main.service", NULL,
+                 CONF ": does not exist, so there is no cluster "
+                      "15/main; correct Unit=, or write "
+                      "ConfigFile="},
+                {"postgresql-16.service", NULL,
+                 "/not/mounted/postgresql.conf: does not exist; mount "
+                 "its file system, or correct DataDirectory="},
+                {NULL, "/no",
+                 "/no/postgresql.conf: does not exist; mount its file system, or "
+                 "correct DataDirectory="},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+                assert_text(gather(*state, sources,
+                                   (EngineTarget){.unit = cases[i].unit,
+                                                  .data_directory = cases[i].data_directory})
+                                    .wrong,
+                            cases[i].sentence);
+}
+
+/* Early in boot the disk with the data may be missing, but /etc is there. */
+static void test_data_not_mounted(void **state) {
+        const Sources *sources =
+                TEST_SOURCES(*state, {"/etc/postgresql/9.6/a/postgresql.conf",
+                                      "data_directory = '/mnt/data'\nshared_buffers = 1GB\n"});
+        Found found = gather(*state, sources, (EngineTarget){.unit = "postgresql@9.6-a.service"});
+
+        assert_null(found.wrong);
+        assert_text(setting_text(*state, &found, "server_version"),
+                    "9.6 (postgresql@9.6-a.service)");
+        assert_int_equal(found.gathered.problems.list.n, 1);
+        assert_text(diag_format(*state, &found.gathered.problems.list.items[0]),
+                    "/mnt/data/PG_VERSION: cannot be read: No such file or directory; not counted "
+                    "is what ALTER SYSTEM and the last command line have set there; mount its file "
+                    "system, or correct DataDirectory=");
+}
+
+static void test_versions(void **state) {
+        static const struct {
+                const char *config_file, *version;
+        } cases[] = {
+                {"/var/lib/pgsql/16/data/postgresql.conf", "16"},
+                {"/etc/postgresql/9.4/main/postgresql.conf", "9.4"},
+                {"/opt/pgsql-12/postgresql.conf", "12"},
+                {"/data/disk-12/postgresql.conf", NULL},
+                {"/srv/postgresql/x/15/postgresql.conf", NULL},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                const Sources *sources = TEST_SOURCES(*state, {cases[i].config_file, ""});
+                Found found = gather(*state, sources,
+                                     (EngineTarget){.config_file = cases[i].config_file});
+
+                assert_null(found.wrong);
+                assert_text(found.gathered.version, cases[i].version);
+        }
+}
+
+static void test_old_and_new(void **state) {
+        const Sources *sources =
+                TEST_SOURCES(*state, {"/a/postgresql.conf", "io_max_concurrency = 64\n"},
+                             {"/a/PG_VERSION", "9.3\n"}, {"/b/postgresql.conf", "x = 1\n"},
+                             {"/b/PG_VERSION", "9.3\n"}, {"/c/postgresql.conf", ""},
+                             {"/c/PG_VERSION", "fifteen\n"});
+        const Engine *engine = engine_find("postgresql");
+        Found found = gather(*state, sources, (EngineTarget){.data_directory = "/a"});
+        Sizing sizing;
+
+        assert_text(engine_size(engine, *state, &found.gathered.settings, 2 * MIB, &sizing),
+                    "io_max_concurrency (/a/postgresql.conf:1): this setting is new in PostgreSQL "
+                    "18; leave it out or correct server_version");
+        found = gather(*state, sources, (EngineTarget){.data_directory = "/b"});
+        assert_text(engine_size(engine, *state, &found.gathered.settings, 2 * MIB, &sizing),
+                    "server_version (/b/PG_VERSION:1): PostgreSQL takes huge pages from 9.4 on; "
+                    "remove Memory=");
+        found = gather(*state, sources, (EngineTarget){.data_directory = "/c"});
+        assert_null(found.wrong);
+        assert_null(found.gathered.version);
+        assert_text(found.gathered.problems.list.items[0].text, "/c/PG_VERSION: holds no version");
+        assert_null(engine_size(engine, *state, &found.gathered.settings, 2 * MIB, &sizing));
+}
+
+/* The part of a real pg_control that matters, behind other numbers. */
+static void test_pg_control(void **state) {
+        struct {
+                uint64_t before[7];
+                double float_format;
+                uint32_t block, segment, wal_block, wal_segment;
+        } control = {{4711}, 1234567.0, 8192, 131072, 8192, 64 << 20};
+        const TestFile files[] = {
+                {"/d/postgresql.conf", "shared_buffers = 4GB\n", 0},
+                {"/d/PG_VERSION", "15\n", 0},
+                {"/d/global/pg_control", (const char *) &control, sizeof(control)}};
+        const Sources *sources = test_sources(*state, files, ARRAY_LEN(files));
+        const Engine *engine = engine_find("postgresql");
+        Found found = gather(*state, sources, (EngineTarget){.data_directory = "/d"});
+        Sizing usual, large;
+
+        assert_text(setting_text(*state, &found, "wal_segment_size"),
+                    "67108864 (/d/global/pg_control)");
+        assert_null(setting_text(*state, &found, "block_size"));
+        assert_null(engine_size(engine, *state, &found.gathered.settings, 2 * MIB, &large));
+        control.wal_segment = 16 << 20;
+        found = gather(*state, sources, (EngineTarget){.data_directory = "/d"});
+        assert_null(setting_text(*state, &found, "wal_segment_size"));
+        assert_null(engine_size(engine, *state, &found.gathered.settings, 2 * MIB, &usual));
+        assert_true(large.pages >= usual.pages + 24);
+        control.block = 32 << 10;
+        found = gather(*state, sources, (EngineTarget){.data_directory = "/d"});
+        assert_contains(engine_size(engine, *state, &found.gathered.settings, 2 * MIB, &usual),
+                        "block_size (/d/global/pg_control): the formula holds for blocks of 8kB");
+}
+
+static void test_broken_files(void **state) {
+        static const char not_read[] =
+                "not a line that PostgreSQL can read, so the server would not start; write NAME = "
+                "VALUE, with text in single quotes";
+        const Sources *sources = TEST_SOURCES(*state, {"/a/postgresql.conf", "a = 1\n}\n"},
+                                              {"/a/PG_VERSION", "15\n"}, {"/b/postgresql.conf", ""},
+                                              {"/b/PG_VERSION", "15\n"},
+                                              {"/b/postgresql.auto.conf", "\x7F"
+                                                                          "ELF"},
+                                              {"/c/postgresql.conf", ""}, {"/c/PG_VERSION", "15\n"},
+                                              {"/c/postmaster.opts", NULL});
+        Found found = gather(*state, sources, (EngineTarget){.data_directory = "/a"});
+
+        assert_text(found.wrong, arena_printf(*state, "/a/postgresql.conf:2: %s", not_read));
+        found = gather(*state, sources, (EngineTarget){.data_directory = "/b"});
+        assert_text(found.wrong, arena_printf(*state, "/b/postgresql.auto.conf:1: %s", not_read));
+        found = gather(*state, sources, (EngineTarget){.data_directory = "/c"});
+        assert_null(found.wrong);
+        assert_text(found.gathered.problems.list.items[0].text,
+                    "/c/postmaster.opts: cannot be read: Permission denied; start the server once, "
+                    "which writes it anew; its options are not counted");
+}
+
+/* ---- ask and answer ---- */
+
+static Gathered gathered_with(Arena *arena, const char *version, const char *conf) {
+        Gathered gathered = {
+                .version = version, .data_directory = "/d", .config_file = "/d/postgresql.conf"};
+        const Sources *sources = TEST_SOURCES(arena, {"/d/postgresql.conf", conf});
+
+        assert_null(postgresql_conf_read(arena, sources, "/d/postgresql.conf", want_all,
+                                         &gathered.settings, NULL));
+        return gathered;
+}
+
+static const char *join(Arena *arena, const SourceNames *names) {
+        Text text = text_in(arena);
+
+        VEC_FOREACH(name, names)
+                text_printf(&text, "%s%s", text.length > 0 ? " " : "", *name);
+        return text_string(&text);
+}
+
+static void test_ask(void **state) {
+        const Engine *engine = engine_find("postgresql");
+        Gathered gathered = gathered_with(*state, "16", "shared_buffers = 1GB\n");
+        Question question = {};
+
+        gathered.user = "pg";
+        gathered.program = "/opt/pg/bin/postgres";
+        settings_add(*state, &gathered.options, "config_file", "/d/postgresql.conf", "x:1");
+        settings_add(*state, &gathered.options, "max_connections", "9", "x:1");
+        settings_add(*state, &gathered.options, "huge_page_size", "2MB", "x:1");
+        assert_true(engine_reader(engine)->ask(*state, &gathered, GIB, &question));
+        assert_text(join(*state, &question.program),
+                    "/opt/pg/bin/postgres /usr/lib/postgresql/16/bin/postgres "
+                    "/usr/pgsql-16/bin/postgres /usr/bin/postgres");
+        assert_text(join(*state, &question.arguments),
+                    "-D /d -c config_file=/d/postgresql.conf -c max_connections=9 -c "
+                    "huge_page_size=1048576kB -C shared_memory_size_in_huge_pages");
+        assert_text(question.user, "pg");
+        assert_text(question.data_directory, "/d");
+}
+
+static void test_nothing_to_ask(void **state) {
+        static const struct {
+                const char *version, *conf;
+        } cases[] = {
+                {"14", ""},
+                {"9.6", ""},
+                {NULL, ""},
+                {"16", "huge_pages = off"},
+                {"16", "huge_page_size = 1GB"},
+                {"16", "shared_memory_type = sysv"},
+        };
+        Question question;
+
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                Gathered gathered = gathered_with(*state, cases[i].version, cases[i].conf);
+
+                assert_false(engine_reader(engine_find("postgresql"))
+                                     ->ask(*state, &gathered, 2 * MIB, &question));
+        }
+        /* What the rule refuses, the server may take: so it is asked. */
+        Gathered gathered = gathered_with(*state, "16", "max_connections = 1kB");
+
+        assert_true(engine_reader(engine_find("postgresql"))
+                            ->ask(*state, &gathered, 2 * MIB, &question));
+}
+
+static void test_answer(void **state) {
+        const Engine *engine = engine_find("postgresql");
+        Gathered gathered = gathered_with(*state, "16", "shared_buffers = 1GB\n");
+        Sizing sizing = {};
+
+        assert_null(engine_reader(engine)->answer(*state, &gathered, "540\n", 2 * MIB, &sizing));
+        assert_int_equal(sizing.pages, 540);
+        assert_int_equal(sizing.bytes, 540 * 2 * MIB);
+        assert_true(sizing.is_exact);
+        assert_null(sizing.caveat);
+        assert_int_equal(sizing.steps.n, 1);
+}
+
+static void test_nonsense(void **state) {
+        static const char none[] =
+                "the server was asked for its number of huge pages and did not print one";
+        static const struct {
+                const char *output, *sentence;
+        } cases[] = {
+                {"", none},
+                {"0\n", none},
+                {"540 pages\n", none},
+                {"540\n541\n", none},
+                {"-540\n", none},
+                {"5e9\n", none},
+                {"9223372036854775807\n", none},
+                {"99999999999999999999\n", none},
+                {"\033[31m540\n", none},
+                {"-1\n", "the server says that it cannot have huge pages on this host"},
+                {"511\n", "the server says it needs 511 pages of 2M, but shared_buffers alone "
+                          "takes 512"},
+        };
+        Gathered gathered = gathered_with(*state, "16", "shared_buffers = 1GB\n");
+        Sizing sizing = {.pages = 4711};
+
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+                assert_text(engine_reader(engine_find("postgresql"))
+                                    ->answer(*state, &gathered, cases[i].output, 2 * MIB, &sizing),
+                            cases[i].sentence);
+        assert_int_equal(sizing.pages, 4711);
+}
+
+TEST_FILE(postgresql) {
+        const struct CMUnitTest tests[] = {
+                TEST(test_grammar),          TEST(test_syntax_errors), TEST(test_bad_values),
+                TEST(test_binary),           TEST(test_includes),      TEST(test_broken_includes),
+                TEST(test_include_bomb),     TEST(test_last_start),    TEST(test_start_of_unit),
+                TEST(test_debian),           TEST(test_pg_ctl_conf),   TEST(test_pgdg),
+                TEST(test_patroni),          TEST(test_places),        TEST(test_nowhere),
+                TEST(test_data_not_mounted), TEST(test_versions),      TEST(test_old_and_new),
+                TEST(test_pg_control),       TEST(test_broken_files),  TEST(test_ask),
+                TEST(test_nothing_to_ask),   TEST(test_answer),        TEST(test_nonsense),
+        };
+
+        return RUN_TESTS(tests);
+}

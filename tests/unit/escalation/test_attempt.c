@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include "escalation/attempt.h"
+
+#include "support/testing.h"
+
+static const Attempt compaction = {
+        .node = 1,
+        .page_size_bytes = 2 * MIB,
+        .record = {.action = ESCALATION_COMPACT,
+                   .pages_before = 355,
+                   .pages_after = 357,
+                   .usec = 120000,
+                   .error = -EIO},
+};
+
+static void test_said(void **state) {
+        Attempt attempt = compaction;
+
+        assert_text(attempt_format(*state, &attempt),
+                    "node 1, 2M: compact: 355 -> 357 pages in 120ms: Input/output error");
+        attempt.record.error = 0;
+        assert_text(attempt_format(*state, &attempt),
+                    "node 1, 2M: compact: 355 -> 357 pages in 120ms");
+}
+
+/* Of a daemon for whoever asks it. */
+static void test_round_trip(void **state) {
+        json_t *json = attempt_to_json(&compaction);
+        Attempt read;
+
+        assert_int_equal(attempt_from_json(json, &read), 0);
+        assert_text(attempt_format(*state, &read), attempt_format(*state, &compaction));
+        json_decref(json);
+}
+
+static void test_no_attempt(void **state) {
+        static const char *const keys[] = {"node",       "pageSizeBytes", "action", "pagesBefore",
+                                           "pagesAfter", "durationUSec",  "errno"};
+        Attempt read;
+
+        (void) state;
+        for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+                json_t *json = attempt_to_json(&compaction);
+
+                json_object_del(json, keys[i]);
+                assert_int_equal(attempt_from_json(json, &read), -EPROTO);
+                json_decref(json);
+        }
+        json_t *json = attempt_to_json(&compaction);
+
+        json_object_set_new(json, "action", json_string("pray"));
+        assert_int_equal(attempt_from_json(json, &read), -EPROTO);
+        json_decref(json);
+}
+
+TEST_FILE(attempt) {
+        const struct CMUnitTest tests[] = {
+                TEST(test_said),
+                TEST(test_round_trip),
+                TEST(test_no_attempt),
+        };
+
+        return RUN_TESTS(tests);
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Which configuration files count, and in which order: systemd's rules. */
+
+#include "host/config_dirs.h"
+#include "support/testing.h"
+#include "support/tree.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* "PATH[<EXTENDS][!ERROR]=TEXT" for each file, one to a line. */
+static char *read_with(const Tree *tree, const char *draft, Diags *problems) {
+        *problems = diags_in(tree->arena);
+        const ConfigFiles *files = config_dirs_read(tree->root, tree->arena, draft, problems);
+        Text text = text_in(tree->arena);
+
+        VEC_FOREACH(file, files) {
+                text_printf(&text, "%s", file->path);
+                assert_text(strrchr(file->path, '/') + 1, file->name);
+                if (file->extends)
+                        text_printf(&text, "<%s", file->extends);
+                if (file->text)
+                        text_printf(&text, "=%s\n", file->text);
+                else
+                        text_printf(&text, "!%s\n", strerrorname_np(-file->error));
+        }
+        return arena_strdup(tree->arena, text_string(&text));
+}
+
+static char *read_all(const Tree *tree, Diags *problems) {
+        return read_with(tree, NULL, problems);
+}
+
+static void assert_files(const Tree *tree, const char *expected) {
+        Diags problems;
+
+        assert_text(read_all(tree, &problems), expected);
+        assert_text(problems_text(tree->arena, &problems), "");
+}
+
+static void test_no_directories(void **state) {
+        assert_files(*state, "");
+}
+
+static void test_empty_directory(void **state) {
+        tree_mkdir(*state, "/etc/hugeplan.d");
+        assert_files(*state, "");
+}
+
+static void test_order(void **state) {
+        const Tree *tree = *state;
+
+        /* By name, over all directories. */
+        tree_write(tree, "/usr/lib/hugeplan.d/10-a.conf", "1");
+        tree_write(tree, "/etc/hugeplan.d/20-b.conf", "2");
+        tree_write(tree, "/run/hugeplan.d/15-c.conf", "3");
+        tree_write(tree, "/usr/local/lib/hugeplan.d/05-d.conf", "4");
+        assert_files(tree, "/usr/local/lib/hugeplan.d/05-d.conf=4\n"
+                           "/usr/lib/hugeplan.d/10-a.conf=1\n"
+                           "/run/hugeplan.d/15-c.conf=3\n"
+                           "/etc/hugeplan.d/20-b.conf=2\n");
+}
+
+static void test_precedence(void **state) {
+        const Tree *tree = *state;
+
+        tree_write(tree, "/usr/lib/hugeplan.d/a.conf", "usr");
+        assert_files(tree, "/usr/lib/hugeplan.d/a.conf=usr\n");
+        tree_write(tree, "/usr/local/lib/hugeplan.d/a.conf", "local");
+        assert_files(tree, "/usr/local/lib/hugeplan.d/a.conf=local\n");
+        tree_write(tree, "/run/hugeplan.d/a.conf", "run");
+        assert_files(tree, "/run/hugeplan.d/a.conf=run\n");
+        tree_write(tree, "/etc/hugeplan.d/a.conf", "etc");
+        assert_files(tree, "/etc/hugeplan.d/a.conf=etc\n");
+}
+
+static void test_masking(void **state) {
+        const Tree *tree = *state;
+
+        tree_write(tree, "/usr/lib/hugeplan.d/a.conf", "usr");
+        tree_write(tree, "/usr/lib/hugeplan.d/b.conf", "usr");
+        tree_link(tree, "/dev/null", "/etc/hugeplan.d/a.conf");
+        tree_write(tree, "/etc/hugeplan.d/b.conf", ""); /* empty: it is read, and says nothing */
+        assert_files(tree, "/etc/hugeplan.d/b.conf=\n");
+        /* A mask of lower rank masks nothing. */
+        tree_link(tree, "/dev/null", "/usr/lib/hugeplan.d/c.conf");
+        tree_write(tree, "/etc/hugeplan.d/c.conf", "etc");
+        assert_files(tree, "/etc/hugeplan.d/b.conf=\n/etc/hugeplan.d/c.conf=etc\n");
+}
+
+static void test_links_to_files(void **state) {
+        const Tree *tree = *state;
+
+        tree_write(tree, "/srv/real", "real");
+        tree_link(tree, "/srv/real", "/etc/hugeplan.d/a.conf");
+        assert_files(tree, "/etc/hugeplan.d/a.conf=real\n");
+        /* One that leads nowhere is told, not passed over. */
+        tree_link(tree, "/srv/none", "/etc/hugeplan.d/b.conf");
+        assert_files(tree, "/etc/hugeplan.d/a.conf=real\n/etc/hugeplan.d/b.conf!ENOENT\n");
+}
+
+static void test_other_names(void **state) {
+        const Tree *tree = *state;
+
+        tree_write(tree, "/etc/hugeplan.d/.hidden.conf", "x");
+        tree_write(tree, "/etc/hugeplan.d/a.conf~", "x");
+        tree_write(tree, "/etc/hugeplan.d/a.conf.dpkg-old", "x");
+        tree_write(tree, "/etc/hugeplan.d/README", "x");
+        tree_write(tree, "/etc/hugeplan.d/conf", "x");
+        assert_files(tree, "");
+}
+
+static void test_extensions(void **state) {
+        const Tree *tree = *state;
+
+        tree_write(tree, "/etc/hugeplan.d/a.conf", "a");
+        tree_write(tree, "/usr/lib/hugeplan.d/a.conf.d/50-x.conf", "usr");
+        tree_write(tree, "/usr/lib/hugeplan.d/a.conf.d/60-y.conf", "y");
+        tree_write(tree, "/etc/hugeplan.d/a.conf.d/50-x.conf", "etc");
+        tree_link(tree, "/dev/null", "/etc/hugeplan.d/a.conf.d/70-z.conf");
+        tree_write(tree, "/usr/lib/hugeplan.d/a.conf.d/70-z.conf", "masked");
+        tree_write(tree, "/run/hugeplan.d/b.conf.d/10-w.conf", "w");
+        tree_write(tree, "/run/hugeplan.d/b.conf.d/readme", "x");
+        assert_files(tree, "/etc/hugeplan.d/a.conf=a\n"
+                           "/etc/hugeplan.d/a.conf.d/50-x.conf<a.conf=etc\n"
+                           "/usr/lib/hugeplan.d/a.conf.d/60-y.conf<a.conf=y\n"
+                           "/run/hugeplan.d/b.conf.d/10-w.conf<b.conf=w\n");
+}
+
+static void test_directory_in_place_of_file(void **state) {
+        const Tree *tree = *state;
+
+        tree_mkdir(tree, "/etc/hugeplan.d/a.conf");
+        tree_write(tree, "/etc/hugeplan.d/b.conf", "b");
+        assert_files(tree, "/etc/hugeplan.d/a.conf!EISDIR\n/etc/hugeplan.d/b.conf=b\n");
+}
+
+static void test_file_in_place_of_directory(void **state) {
+        const Tree *tree = *state;
+        Diags problems;
+
+        tree_write(tree, "/etc/hugeplan.d", "x");
+        tree_write(tree, "/run/hugeplan.d/b.conf", "b");
+        assert_text(read_all(tree, &problems), "/run/hugeplan.d/b.conf=b\n");
+        assert_text(problems_text(tree->arena, &problems),
+                    "/etc/hugeplan.d: cannot be listed: Not a directory; make it a directory that "
+                    "root can read");
+        assert_int_equal(diags_count(&problems, SEVERITY_ERROR), 1);
+}
+
+static void test_fifo(void **state) {
+        const Tree *tree = *state;
+
+        alarm(10);
+        tree_mkdir(tree, "/etc/hugeplan.d");
+        assert_int_equal(mkfifo(tree_path(tree, "/etc/hugeplan.d/a.conf"), 0644), 0);
+        assert_files(tree, "/etc/hugeplan.d/a.conf!EINVAL\n");
+        alarm(0);
+}
+
+static void test_too_large(void **state) {
+        const Tree *tree = *state;
+
+        tree_write(tree, "/etc/hugeplan.d/a.conf", "");
+        assert_int_equal(truncate(tree_path(tree, "/etc/hugeplan.d/a.conf"), 64 * 1024 + 1), 0);
+        assert_files(tree, "/etc/hugeplan.d/a.conf!EFBIG\n");
+}
+
+/* Root reads everything; anyone else is told. */
+static void test_unreadable(void **state) {
+        const Tree *tree = *state;
+
+        if (geteuid() == 0)
+                skip();
+        tree_write(tree, "/etc/hugeplan.d/a.conf", "a");
+        tree_write(tree, "/usr/lib/hugeplan.d/a.conf", "less strict");
+        assert_int_equal(chmod(tree_path(tree, "/etc/hugeplan.d/a.conf"), 0), 0);
+        assert_files(tree, "/etc/hugeplan.d/a.conf!EACCES\n"); /* not the other one instead */
+}
+
+static void test_draft(void **state) {
+        const Tree *tree = *state;
+        Diags problems;
+
+        tree_write(tree, "/usr/lib/hugeplan.d/a.conf", "usr");
+        tree_write(tree, "/etc/hugeplan.d/a.conf", "etc");
+        tree_write(tree, "/etc/hugeplan.d/a.conf.d/50-x.conf", "x");
+        tree_write(tree, "/etc/hugeplan.d/a.conf.d/60-y.conf", "y");
+        tree_write(tree, "/etc/hugeplan.d/b.conf", "b");
+        tree_write(tree, "/etc/hugeplan.d/c.conf", "c");
+        /* It replaces, takes away, adds, and extends what it does not hold. */
+        tree_write(tree, "/srv/new/a.conf", "new");
+        tree_link(tree, "/dev/null", "/srv/new/b.conf");
+        tree_write(tree, "/srv/new/d.conf", "d");
+        tree_write(tree, "/srv/new/a.conf.d/50-x.conf", "new x");
+        tree_write(tree, "/srv/new/c.conf.d/50-z.conf", "z");
+        assert_text(read_with(tree, "/srv/new", &problems),
+                    "/srv/new/a.conf=new\n"
+                    "/etc/hugeplan.d/c.conf=c\n"
+                    "/srv/new/d.conf=d\n"
+                    "/srv/new/a.conf.d/50-x.conf<a.conf=new x\n"
+                    "/etc/hugeplan.d/a.conf.d/60-y.conf<a.conf=y\n"
+                    "/srv/new/c.conf.d/50-z.conf<c.conf=z\n");
+        assert_text(problems_text(tree->arena, &problems), "");
+        /* What is in force stays what it was. */
+        assert_files(tree, "/etc/hugeplan.d/a.conf=etc\n"
+                           "/etc/hugeplan.d/b.conf=b\n"
+                           "/etc/hugeplan.d/c.conf=c\n"
+                           "/etc/hugeplan.d/a.conf.d/50-x.conf<a.conf=x\n"
+                           "/etc/hugeplan.d/a.conf.d/60-y.conf<a.conf=y\n");
+}
+
+static void test_one_file(void **state) {
+        const Tree *tree = *state;
+
+        tree_write(tree, "/srv/draft.conf", "x");
+        tree_write(tree, "/srv/draft", "y");
+        const ConfigFiles *files = config_dirs_read_one(tree->root, tree->arena, "/srv/draft.conf");
+
+        assert_int_equal(files->n, 1);
+        assert_text(files->items[0].path, "/srv/draft.conf");
+        assert_text(files->items[0].name, "draft.conf");
+        assert_text(files->items[0].text, "x");
+        files = config_dirs_read_one(tree->root, tree->arena, "/srv/draft");
+        assert_text(files->items[0].name, "draft.conf");
+        assert_text(files->items[0].text, "y");
+        files = config_dirs_read_one(tree->root, tree->arena, "/srv/none.conf");
+        assert_int_equal(files->items[0].error, -ENOENT);
+        assert_null(files->items[0].text);
+}
+
+TEST_FILE(config_dirs) {
+        const struct CMUnitTest tests[] = {
+                TREE_TEST(test_no_directories),
+                TREE_TEST(test_empty_directory),
+                TREE_TEST(test_order),
+                TREE_TEST(test_precedence),
+                TREE_TEST(test_masking),
+                TREE_TEST(test_links_to_files),
+                TREE_TEST(test_other_names),
+                TREE_TEST(test_extensions),
+                TREE_TEST(test_directory_in_place_of_file),
+                TREE_TEST(test_file_in_place_of_directory),
+                TREE_TEST(test_fifo),
+                TREE_TEST(test_too_large),
+                TREE_TEST(test_unreadable),
+                TREE_TEST(test_draft),
+                TREE_TEST(test_one_file),
+        };
+
+        return RUN_TESTS(tests);
+}

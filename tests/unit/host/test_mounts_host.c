@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What is at the places of mounts on a host. */
+
+#include "base/size.h"
+#include "host/mounts.h"
+#include "support/testing.h"
+#include "support/tree.h"
+
+static const char mounted[] =
+        "29 22 0:25 / /mnt/a rw shared:9 - hugetlbfs hugetlbfs "
+        "rw,uid=109,gid=117,mode=770,pagesize=2M,size=20971520,min_size=4194304\n";
+
+static const Config *config_of(const Tree *tree, const char *mount) {
+        return config_make(tree->arena, "a.conf",
+                           arena_printf(tree->arena,
+                                        "[Instance]\nPages=10\nUser=db\nMount=%s min_size=4M\n",
+                                        mount),
+                           NULL);
+}
+
+static MountUnits units_of(const Tree *tree, const char *mount) {
+        tree_write(tree, "/etc/passwd", "db:x:109:117::/:/bin/sh\n");
+        tree_write(tree, "/run/systemd/system/x.service", "");
+        return mounts_of(tree->root, tree->arena, config_of(tree, mount),
+                         host_make(tree->arena, "sizes 2M\nnode 0 total=64G free=60G\n"));
+}
+
+static const char *said(const Tree *tree, const char *mount) {
+        MountUnits units = units_of(tree, mount);
+        Diags problems = diags_in(tree->arena);
+
+        assert_int_equal(units.n, 1);
+        mounts_check(tree->root, &units, &problems);
+        return problems_text(tree->arena, &problems);
+}
+
+/* What the generator leaves alone, it says. */
+static void check_left_alone(const Tree *tree, const char *why) {
+        MountUnits units = units_of(tree, "/mnt/a");
+        const Diag *obstacle = mounts_obstacle(tree->root, tree->arena, &units.items[0]);
+
+        assert_non_null(obstacle);
+        assert_contains(diag_format(tree->arena, obstacle), why);
+        assert_contains(said(tree, "/mnt/a"), why);
+}
+
+static void generate(const Tree *tree) {
+        MountUnits units = units_of(tree, "/mnt/a");
+
+        assert_null(mounts_obstacle(tree->root, tree->arena, &units.items[0]));
+        tree_write(tree, "/run/systemd/generator/mnt-a.mount", units.items[0].text);
+}
+
+static void test_daemon_reload(void **state) {
+        const Tree *tree = *state;
+
+        assert_text(said(tree, "/mnt/a"),
+                    "/run/systemd/generator/mnt-a.mount: systemd does not have the mount of a as "
+                    "it is now; run 'systemctl daemon-reload'");
+        generate(tree);
+        assert_text(said(tree, "/mnt/a"), "");
+        assert_contains(said(tree, "/mnt/a mode=0700"), "run 'systemctl daemon-reload'");
+}
+
+static void test_mounted(void **state) {
+        const Tree *tree = *state;
+
+        generate(tree);
+        tree_write(tree, "/proc/self/mountinfo", mounted);
+        tree_write(tree, "/mnt/a/file", ""); /* a database's own */
+        assert_text(said(tree, "/mnt/a"), "");
+        tree_write(tree, "/proc/self/mountinfo",
+                   "29 22 0:25 / /mnt/a rw - hugetlbfs none rw,pagesize=2M\n");
+        assert_contains(said(tree, "/mnt/a"), "has pagesize=2M,uid=0,gid=0,mode=0755 instead of ");
+}
+
+static void test_units_of_others(void **state) {
+        static const char *const paths[] = {
+                "/etc/systemd/system/mnt-a.mount",
+                "/run/systemd/system/mnt-a.mount",
+                "/usr/lib/systemd/system/mnt-a.mount",
+        };
+        const Tree *tree = *state;
+
+        for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
+                tree_write(tree, paths[i], "[Mount]\n");
+                check_left_alone(tree, arena_printf(tree->arena, "%s: this unit", paths[i]));
+                root_remove(tree->root, paths[i]);
+        }
+        tree_link(tree, "/dev/null", paths[0]); /* masked; there is no such file here */
+        check_left_alone(tree, "mnt-a.mount: this unit");
+}
+
+static void test_fstab(void **state) {
+        const Tree *tree = *state;
+
+        tree_write(tree, "/etc/fstab", "# x\nnone /mnt/a/ hugetlbfs pagesize=2M 0 0\n");
+        check_left_alone(tree, "/etc/fstab:2: ");
+}
+
+static void test_other_file_system(void **state) {
+        const Tree *tree = *state;
+
+        tree_write(tree, "/proc/self/mountinfo", "29 22 0:25 / /mnt/a rw - ext4 /dev/sdb rw\n");
+        check_left_alone(tree, "of type ext4");
+}
+
+/* The generator comes too early to tell; the unit's assertion does. */
+static void test_files(void **state) {
+        const Tree *tree = *state;
+
+        tree_write(tree, "/mnt/a/PG_VERSION", "15\n");
+        assert_contains(said(tree, "/mnt/a"), "there are files");
+        generate(tree);
+        assert_contains(said(tree, "/mnt/a"), "there are files");
+}
+
+static void test_use(void **state) {
+        const Tree *tree = *state;
+        MountUse use = mounts_use(tree->root, &config_of(tree, "/mnt/a")->instances[0]);
+
+        assert_int_equal(use.page_size_bytes, 0);
+        tree_mkdir(tree, "/mnt/a");
+        tree_write(tree, "/proc/self/mountinfo", mounted);
+        use = mounts_use(tree->root, &config_of(tree, "/mnt/a")->instances[0]);
+        assert_int_equal(use.page_size_bytes, 2 * MIB);
+        assert_int_equal(use.earmarked_pages, 2);
+        assert_int_equal(use.used_pages, 0); /* this is no hugetlbfs */
+        use = mounts_use(tree->root, &config_of(tree, "/mnt/b")->instances[0]);
+        assert_int_equal(use.page_size_bytes, 0);
+}
+
+TEST_FILE(mounts_host) {
+        const struct CMUnitTest tests[] = {
+                TREE_TEST(test_daemon_reload),
+                TREE_TEST(test_mounted),
+                TREE_TEST(test_units_of_others),
+                TREE_TEST(test_fstab),
+                TREE_TEST(test_other_file_system),
+                TREE_TEST(test_files),
+                TREE_TEST(test_use),
+        };
+
+        return RUN_TESTS(tests);
+}

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The probe on trees of odd hosts. Whole fixtures are read by the case tests. */
+
+#include "base/size.h"
+#include "host/probe.h"
+#include "support/testing.h"
+#include "support/tree.h"
+
+static const char node_meminfo[] = "Node %u MemTotal:       16777216 kB\n"
+                                   "Node %u MemFree:        %u kB\n"
+                                   "Node %u Active(anon):       4096 kB\n"
+                                   "Node %u Active(file):       1024 kB\n"
+                                   "Node %u Inactive(file):     2048 kB\n"
+                                   "Node %u KReclaimable:       9999 kB\n"
+                                   "Node %u SReclaimable:        512 kB\n";
+
+static void write_number(const Tree *tree, const char *path, uint64_t number) {
+        tree_write(tree, path, arena_printf(tree->arena, "%" PRIu64 "\n", number));
+}
+
+static void write_pool(const Tree *tree, const char *base, uint64_t kib, uint64_t total,
+                       uint64_t available, uint64_t surplus) {
+        const char *directory = arena_printf(tree->arena, "%s/hugepages-%" PRIu64 "kB", base, kib);
+
+        write_number(tree, arena_printf(tree->arena, "%s/nr_hugepages", directory), total);
+        write_number(tree, arena_printf(tree->arena, "%s/free_hugepages", directory), available);
+        write_number(tree, arena_printf(tree->arena, "%s/surplus_hugepages", directory), surplus);
+}
+
+static void write_node(const Tree *tree, unsigned id, unsigned free_kib) {
+        const char *base = arena_printf(tree->arena, "/sys/devices/system/node/node%u", id);
+
+        tree_write(tree, arena_printf(tree->arena, "%s/meminfo", base),
+                   arena_printf(tree->arena, node_meminfo, id, id, free_kib, id, id, id, id, id));
+        tree_write(tree, arena_printf(tree->arena, "%s/compact", base), "");
+        write_pool(tree, arena_printf(tree->arena, "%s/hugepages", base), 2048, 10 + id, 5, 1);
+}
+
+static void write_two_nodes(const Tree *tree) {
+        write_node(tree, 0, 8000000);
+        write_node(tree, 2, 7000000);
+        write_pool(tree, "/sys/kernel/mm/hugepages", 2048, 22, 10, 2);
+        write_number(tree, "/sys/kernel/mm/hugepages/hugepages-2048kB/resv_hugepages", 3);
+        tree_write(tree, "/sys/devices/system/node/possible", "0-3\n");
+        tree_write(tree, "/sys/devices/system/node/has_memory", "0,2\n");
+        tree_write(tree, "/sys/devices/system/node/has_cpu", "0\n");
+        tree_write(tree, "/proc/meminfo", "MemTotal: 33554432 kB\nHugepagesize:    2048 kB\n");
+}
+
+static void test_two_nodes(void **state) {
+        const Tree *tree = *state;
+
+        write_two_nodes(tree);
+        const Topology *topology = probe_topology(tree->root, tree->arena);
+
+        assert_true(topology->is_numa);
+        assert_int_equal(topology->n_nodes, 2);
+        assert_int_equal(topology->nodes[0].id, 0);
+        assert_int_equal(topology->nodes[1].id, 2);
+        const Node *node = topology_node(topology, 2);
+
+        assert_true(node->memory_bytes == 16 * GIB);
+        assert_true(node->free_bytes == 7000000 * KIB);
+        assert_true(node->reclaimable_bytes == (1024 + 2048 + 512) * KIB);
+        assert_true(node->has_memory);
+        assert_false(node->has_cpus);
+        assert_true(node->can_compact);
+        assert_false(node->can_reclaim);
+        assert_int_equal(node->pools[0].total_pages, 12);
+        assert_int_equal(node->pools[0].free_pages, 5);
+        assert_int_equal(node->pools[0].surplus_pages, 1);
+        assert_true(node->pools[0].exists);
+        assert_text(id_set_format(tree->arena, &topology->possible_nodes), "0-3");
+        assert_int_equal(topology->n_page_sizes, 1);
+        assert_int_equal(topology->page_sizes[0].reserved_pages, 3);
+        assert_int_equal(topology->page_sizes[0].total_pages, 22);
+        assert_true(topology->default_page_size_bytes == 2 * MIB);
+        assert_null(topology_node(topology, 1));
+}
+
+static void test_page_sizes(void **state) {
+        const Tree *tree = *state;
+
+        write_pool(tree, "/sys/kernel/mm/hugepages", 64, 0, 0, 0);
+        write_pool(tree, "/sys/kernel/mm/hugepages", 1048576, 0, 0, 0);
+        write_pool(tree, "/sys/kernel/mm/hugepages", 2048, 0, 0, 0);
+        write_pool(tree, "/sys/kernel/mm/hugepages", 32768, 0, 0, 0);
+        tree_mkdir(tree, "/sys/kernel/mm/hugepages/hugepages-kB");
+        tree_mkdir(tree, "/sys/kernel/mm/hugepages/hugepages-2MB");
+        tree_mkdir(tree, "/sys/kernel/mm/hugepages/hugepages-0kB");
+        tree_mkdir(tree, "/sys/kernel/mm/hugepages/hugepages-99999999999999999999kB");
+        tree_mkdir(tree, "/sys/kernel/mm/hugepages/hugepages-18446744073709551615kB");
+        tree_write(tree, "/proc/meminfo", "Hugepagesize:      32768 kB\n");
+        const Topology *topology = probe_topology(tree->root, tree->arena);
+
+        assert_int_equal(topology->n_page_sizes, 4);
+        assert_text(topology_page_size_names(tree->arena, topology), "64K, 2M, 32M, 1G");
+        assert_true(topology->page_sizes[0].bytes == GIB);
+        assert_true(topology->default_page_size_bytes == 32 * MIB);
+}
+
+/* Without its line in meminfo, the smallest size. */
+static void test_default_page_size(void **state) {
+        const Tree *tree = *state;
+
+        write_pool(tree, "/sys/kernel/mm/hugepages", 2048, 0, 0, 0);
+        write_pool(tree, "/sys/kernel/mm/hugepages", 1048576, 0, 0, 0);
+        assert_true(probe_topology(tree->root, tree->arena)->default_page_size_bytes == 2 * MIB);
+        tree_write(tree, "/proc/meminfo", "Hugepagesize:      16384 kB\n"); /* not there */
+        assert_true(probe_topology(tree->root, tree->arena)->default_page_size_bytes == 2 * MIB);
+}
+
+/* An empty tree: nothing is known, and nothing breaks. */
+static void test_nothing_there(void **state) {
+        const Tree *tree = *state;
+        const Topology *topology = probe_topology(tree->root, tree->arena);
+
+        assert_false(topology->is_numa);
+        assert_int_equal(topology->n_nodes, 1);
+        assert_int_equal(topology->nodes[0].id, 0);
+        assert_false(topology->nodes[0].has_memory);
+        assert_int_equal(topology->n_page_sizes, 0);
+        assert_int_equal(topology->default_page_size_bytes, 0);
+        assert_false(topology->thp_exists);
+        assert_text(topology->boot_id, "");
+        assert_true(id_set_has(&topology->allowed_nodes, 0));
+}
+
+/* No NUMA directories: node 0 is the host. */
+static void test_not_numa(void **state) {
+        const Tree *tree = *state;
+
+        tree_write(tree, "/proc/meminfo",
+                   "MemTotal: 1048576 kB\nMemFree: 524288 kB\n"
+                   "Hugepagesize: 2048 kB\n");
+        tree_write(tree, "/proc/sys/vm/compact_memory", "");
+        write_pool(tree, "/sys/kernel/mm/hugepages", 2048, 7, 6, 0);
+        const Topology *topology = probe_topology(tree->root, tree->arena);
+
+        assert_false(topology->is_numa);
+        assert_int_equal(topology->nodes[0].pools[0].total_pages, 7);
+        assert_true(topology->nodes[0].free_bytes == 512 * MIB);
+        assert_true(topology->nodes[0].has_memory);
+        assert_true(topology->nodes[0].has_cpus);
+        assert_true(topology->nodes[0].can_compact);
+        assert_text(probe_pool_path(tree->arena, topology, 0, 2 * MIB, "nr_hugepages"),
+                    "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages");
+}
+
+/* An old kernel: no has_memory, no has_cpu, no possible, no surplus file. */
+static void test_old_kernel(void **state) {
+        const Tree *tree = *state;
+
+        write_two_nodes(tree);
+        assert_int_equal(root_remove(tree->root, "/sys/devices/system/node/has_memory"), 0);
+        assert_int_equal(root_remove(tree->root, "/sys/devices/system/node/has_cpu"), 0);
+        assert_int_equal(root_remove(tree->root, "/sys/devices/system/node/possible"), 0);
+        assert_int_equal(root_remove(tree->root, "/sys/devices/system/node/node2/hugepages/"
+                                                 "hugepages-2048kB/surplus_hugepages"),
+                         0);
+        tree_write(tree, "/sys/devices/system/node/node2/meminfo", "Node 2 MemTotal: 0 kB\n");
+        const Topology *topology = probe_topology(tree->root, tree->arena);
+
+        assert_true(topology_node(topology, 0)->has_memory);
+        assert_false(topology_node(topology, 2)->has_memory); /* by MemTotal */
+        assert_true(topology_node(topology, 2)->has_cpus);
+        assert_int_equal(topology_node(topology, 2)->pools[0].surplus_pages, 0);
+        assert_text(id_set_format(tree->arena, &topology->possible_nodes), "0,2");
+}
+
+static void test_odd_node_names(void **state) {
+        const Tree *tree = *state;
+
+        write_node(tree, 0, 1000);
+        tree_mkdir(tree, "/sys/devices/system/node/nodeX");
+        tree_mkdir(tree, "/sys/devices/system/node/node");
+        tree_mkdir(tree, "/sys/devices/system/node/node1024");
+        tree_mkdir(tree, "/sys/devices/system/node/node-1");
+        tree_mkdir(tree, "/sys/devices/system/node/power");
+        assert_int_equal(probe_topology(tree->root, tree->arena)->n_nodes, 1);
+}
+
+static void test_buddyinfo(void **state) {
+        const Tree *tree = *state;
+
+        write_two_nodes(tree);
+        tree_write(tree, "/proc/buddyinfo",
+                   "Node 0, zone      DMA      1      0      0\n"
+                   "Node 0, zone   Normal     10     20     30\n"
+                   "Node 2, zone  Movable      0      0      7\n"
+                   "Node 9, zone   Normal      5      5      5\n"
+                   "rubbish\n"
+                   "Node x, zone y\n");
+        const Topology *topology = probe_topology(tree->root, tree->arena);
+
+        assert_int_equal(topology->nodes[0].free_blocks[0], 11);
+        assert_int_equal(topology->nodes[0].free_blocks[2], 30);
+        assert_int_equal(topology->nodes[1].free_blocks[2], 7);
+        assert_int_equal(topology->nodes[1].free_blocks[3], 0);
+}
+
+/* More numbers than there are orders are not stored beyond the array. */
+static void test_long_buddyinfo(void **state) {
+        const Tree *tree = *state;
+        Text text = text_in(tree->arena);
+
+        write_two_nodes(tree);
+        text_add(&text, "Node 0, zone Normal");
+        for (int i = 0; i < 200; i++)
+                text_printf(&text, " %d", i + 1);
+        tree_write(tree, "/proc/buddyinfo", text.string);
+        const Topology *topology = probe_topology(tree->root, tree->arena);
+
+        assert_int_equal(topology->nodes[0].free_blocks[BUDDY_ORDERS - 1], BUDDY_ORDERS);
+        assert_true(topology->nodes[1].free_bytes == 7000000 * KIB);
+}
+
+static void test_thp(void **state) {
+        const Tree *tree = *state;
+
+        tree_write(tree, "/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n");
+        tree_write(tree, "/sys/kernel/mm/transparent_hugepage/hugepages-64kB/enabled",
+                   "always inherit madvise [never]\n");
+        tree_mkdir(tree, "/sys/kernel/mm/transparent_hugepage/hugepages-2048kB");
+        tree_write(tree, "/sys/kernel/mm/transparent_hugepage/khugepaged/defrag", "1\n");
+        const Topology *topology = probe_topology(tree->root, tree->arena);
+
+        assert_true(topology->thp_exists);
+        assert_text(topology->thp_enabled, "madvise");
+        assert_int_equal(topology->thp_sizes.n, 2);
+        VEC_FOREACH(size, &topology->thp_sizes)
+                assert_text(size->enabled, size->bytes == 64 * KIB ? "never" : NULL);
+}
+
+static void test_cpuset(void **state) {
+        const Tree *tree = *state;
+
+        tree_write(tree, "/proc/self/status",
+                   "Name:\tx\nMems_allowed:\t1\nMems_allowed_list:\t0,2\n"
+                   "Threads: 1\n");
+        const Topology *topology = probe_topology(tree->root, tree->arena);
+
+        assert_text(id_set_format(tree->arena, &topology->allowed_nodes), "0,2");
+}
+
+static void test_command_line(void **state) {
+        const Tree *tree = *state;
+
+        tree_write(tree, "/proc/cmdline", "root=/dev/sda1 hugeplan=off quiet\n");
+        tree_write(tree, "/proc/sys/kernel/random/boot_id", "a-b-c\n");
+        tree_write(tree, "/proc/sys/kernel/osrelease", "6.12.0\n");
+        const Topology *topology = probe_topology(tree->root, tree->arena);
+
+        assert_true(text_has_word(topology->kernel_command_line, "hugeplan=off"));
+        assert_true(text_has_word(topology->kernel_command_line, "quiet"));
+        assert_false(text_has_word(topology->kernel_command_line, "hugeplan"));
+        assert_false(text_has_word(topology->kernel_command_line, "qui"));
+        assert_text(topology->boot_id, "a-b-c");
+        assert_text(topology->kernel_release, "6.12.0");
+}
+
+static void test_fresh_counts(void **state) {
+        const Tree *tree = *state;
+        Pool pool = {.total_pages = 4711};
+
+        write_two_nodes(tree);
+        const Topology *topology = probe_topology(tree->root, tree->arena);
+        Node node = topology->nodes[1];
+
+        tree_write(tree, "/sys/devices/system/node/node2/hugepages/hugepages-2048kB/nr_hugepages",
+                   "99\n");
+        tree_write(tree, "/sys/devices/system/node/node2/meminfo",
+                   "Node 2 MemTotal: 16777216 kB\nNode 2 MemFree: 5 kB\n");
+        assert_int_equal(probe_pool(tree->root, topology, 2, 2 * MIB, &pool), 0);
+        assert_int_equal(pool.total_pages, 99);
+        assert_int_equal(probe_node_memory(tree->root, topology, &node), 0);
+        assert_true(node.free_bytes == 5 * KIB);
+        pool.total_pages = 4711;
+        assert_int_equal(probe_pool(tree->root, topology, 7, 2 * MIB, &pool), -ENOENT);
+        assert_int_equal(probe_pool(tree->root, topology, 2, GIB, &pool), -ENOENT);
+        assert_int_equal(pool.total_pages, 4711);
+}
+
+/* Counts that are no numbers: the pool is not there. */
+static void test_rubbish_counts(void **state) {
+        const Tree *tree = *state;
+
+        write_two_nodes(tree);
+        tree_write(tree, "/sys/devices/system/node/node2/hugepages/hugepages-2048kB/nr_hugepages",
+                   "lots\n");
+        tree_write(tree, "/sys/devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages",
+                   "-1\n");
+        const Topology *topology = probe_topology(tree->root, tree->arena);
+
+        assert_false(topology->nodes[0].pools[0].exists);
+        assert_false(topology->nodes[1].pools[0].exists);
+        assert_null(topology_pool(topology, 2, 2 * MIB));
+}
+
+TEST_FILE(probe) {
+        const struct CMUnitTest tests[] = {
+                TREE_TEST(test_two_nodes),
+                TREE_TEST(test_page_sizes),
+                TREE_TEST(test_default_page_size),
+                TREE_TEST(test_nothing_there),
+                TREE_TEST(test_not_numa),
+                TREE_TEST(test_old_kernel),
+                TREE_TEST(test_odd_node_names),
+                TREE_TEST(test_buddyinfo),
+                TREE_TEST(test_long_buddyinfo),
+                TREE_TEST(test_thp),
+                TREE_TEST(test_cpuset),
+                TREE_TEST(test_command_line),
+                TREE_TEST(test_fresh_counts),
+                TREE_TEST(test_rubbish_counts),
+        };
+
+        return RUN_TESTS(tests);
+}

@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The one module that touches files: nothing leaves the directory, nothing hangs, nothing is left
+ * half written. */
+
+#include "support/testing.h"
+#include "support/tree.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+static void test_open(void **state) {
+        const Tree *tree = *state;
+        Root *root = NULL;
+
+        assert_int_equal(root_open("/no/such/directory", &root), -ENOENT);
+        assert_null(root);
+        tree_write(tree, "/file", "x");
+        assert_int_equal(root_open(tree_path(tree, "/file"), &root), -ENOTDIR);
+        assert_int_equal(root_open("/", &root), 0);
+        assert_true(root_is_host(root));
+        assert_text(root_path(tree->arena, root, "/a/b"), "/a/b");
+        root = root_free(root);
+        assert_null(root);
+        assert_null(root_free(NULL));
+        assert_false(root_is_host(tree->root));
+        assert_text(root_path(tree->arena, tree->root, "/a"), tree_path(tree, "/a"));
+        /* "/" by other names. */
+        assert_int_equal(root_open("/../.", &root), 0);
+        assert_true(root_is_host(root));
+        root_free(root);
+}
+
+static void test_read_file(void **state) {
+        const Tree *tree = *state;
+        char *text = NULL;
+        size_t size = 77;
+
+        tree_write_bytes(tree, "/a/b", "x\0y\n", 4);
+        assert_int_equal(root_read_file(tree->root, tree->arena, "/a/b", 100, &text, &size), 0);
+        assert_int_equal(size, 4);
+        assert_memory_equal(text, "x\0y\n", 5); /* with a NUL behind it */
+        tree_write(tree, "/empty", "");
+        assert_int_equal(root_read_file(tree->root, tree->arena, "/empty", 100, &text, NULL), 0);
+        assert_text(text, "");
+}
+
+static void test_read_file_limits(void **state) {
+        const Tree *tree = *state;
+        char *text = NULL, *big = arena_alloc(tree->arena, 10001);
+
+        memset(big, 'x', 10000);
+        tree_write(tree, "/big", big);
+        assert_int_equal(root_read_file(tree->root, tree->arena, "/big", 10000, &text, NULL), 0);
+        assert_int_equal(strlen(text), 10000);
+        text = NULL;
+        assert_int_equal(root_read_file(tree->root, tree->arena, "/big", 9999, &text, NULL),
+                         -EFBIG);
+        assert_null(text);
+        /* One that never ends. */
+        assert_int_equal(mknod(tree_path(tree, "/zero"), S_IFREG | 0644, 0), 0);
+        assert_int_equal(truncate(tree_path(tree, "/zero"), (off_t) 1 << 40), 0);
+        assert_int_equal(root_read_file(tree->root, tree->arena, "/zero", 65536, &text, NULL),
+                         -EFBIG);
+}
+
+static void test_read_end(void **state) {
+        const Tree *tree = *state;
+        char *text = NULL;
+        size_t size = 77;
+
+        tree_write(tree, "/log", "first\nsecond\n");
+        assert_int_equal(root_read_end(tree->root, tree->arena, "/log", 100, &text, &size), 0);
+        assert_text(text, "first\nsecond\n");
+        assert_int_equal(root_read_end(tree->root, tree->arena, "/log", 7, &text, &size), 0);
+        assert_int_equal(size, 7);
+        assert_text(text, "second\n");
+        /* Larger than 32 bits say, and nearly all of it a hole. */
+        assert_int_equal(truncate(tree_path(tree, "/log"), (off_t) 5 << 30), 0);
+        assert_int_equal(root_read_end(tree->root, tree->arena, "/log", 7, &text, &size), 0);
+        assert_int_equal(size, 7);
+        assert_int_equal(root_read_end(tree->root, tree->arena, "/none", 7, &text, &size), -ENOENT);
+        assert_int_equal(mkfifo(tree_path(tree, "/pipe"), 0644), 0);
+        assert_int_equal(root_read_end(tree->root, tree->arena, "/pipe", 7, &text, &size), -EINVAL);
+}
+
+/* A FIFO that nobody writes to, a socket, a device: refused at once. */
+static void test_special_files(void **state) {
+        const Tree *tree = *state;
+        struct sockaddr_un address = {.sun_family = AF_UNIX};
+        char *text = NULL;
+
+        alarm(10); /* rather than hang */
+        assert_int_equal(mkfifo(tree_path(tree, "/fifo"), 0644), 0);
+        assert_int_equal(root_read_file(tree->root, tree->arena, "/fifo", 100, &text, NULL),
+                         -EINVAL);
+        snprintf(address.sun_path, sizeof(address.sun_path), "%s", tree_path(tree, "/socket"));
+        int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+        assert_int_equal(bind(fd, (struct sockaddr *) &address, sizeof(address)), 0);
+        assert_int_equal(root_read_file(tree->root, tree->arena, "/socket", 100, &text, NULL),
+                         -EINVAL);
+        close(fd);
+        tree_mkdir(tree, "/directory");
+        assert_int_equal(root_read_file(tree->root, tree->arena, "/directory", 100, &text, NULL),
+                         -EISDIR);
+        assert_int_equal(root_read_file(tree->root, tree->arena, "/none", 100, &text, NULL),
+                         -ENOENT);
+        assert_int_equal(root_read_file(tree->root, tree->arena, "/fifo/x", 100, &text, NULL),
+                         -ENOTDIR);
+        assert_null(text);
+        alarm(0);
+}
+
+typedef struct Writer {
+        const char *path;
+        int fd;
+        atomic_bool is_let_in;
+} Writer;
+
+static void *open_for_writing(void *argument) {
+        Writer *writer = argument;
+
+        writer->fd = open(writer->path, O_WRONLY | O_CLOEXEC);
+        writer->is_let_in = true;
+        return NULL;
+}
+
+/* Who opens a FIFO lets its writer in, who opens a watchdog starts it: what is no file is not opened. */
+static void test_looks_before_it_opens(void **state) {
+        const Tree *tree = *state;
+        Writer writer = {.path = tree_path(tree, "/fifo"), .fd = -1};
+        char *text = NULL;
+        pthread_t thread;
+        size_t size;
+
+        alarm(10);
+        assert_int_equal(mkfifo(writer.path, 0644), 0);
+        assert_int_equal(pthread_create(&thread, NULL, open_for_writing, &writer), 0);
+        usleep(20000); /* it has come to the FIFO, most likely */
+        assert_int_equal(root_read_file(tree->root, tree->arena, "/fifo", 100, &text, NULL),
+                         -EINVAL);
+        assert_int_equal(root_read_end(tree->root, tree->arena, "/fifo", 100, &text, &size),
+                         -EINVAL);
+        usleep(20000);
+        assert_false(writer.is_let_in);
+        int fd = open(writer.path, O_RDONLY | O_CLOEXEC);
+
+        pthread_join(thread, NULL);
+        close(fd);
+        close(writer.fd);
+        alarm(0);
+}
+
+/* A database's file may be a link to whatever its owner likes. */
+static void test_links_to_what_is_no_file(void **state) {
+        static const char *const targets[] = {"/dev/zero",
+                                              "/dev/null",
+                                              "/proc/version",
+                                              "/proc/self/environ",
+                                              "/sys/kernel/mm/hugepages",
+                                              "/sys/kernel/fscaps"};
+        CLEANUP(root_freep) Root *host = NULL;
+        const Tree *tree = *state;
+        char *text = NULL;
+        size_t size;
+
+        assert_int_equal(root_open("/", &host), 0);
+        for (size_t i = 0; i < ARRAY_LEN(targets); i++) {
+                const char *path = tree_path(tree, arena_printf(tree->arena, "/link%zu", i));
+
+                if (access(targets[i], F_OK) != 0)
+                        continue;
+                assert_int_equal(symlink(targets[i], path), 0);
+                int r = root_read_file(host, tree->arena, path, 1 << 20, &text, NULL);
+
+                assert_true(r == -EINVAL || r == -EISDIR);
+                assert_int_equal(root_read_end(host, tree->arena, path, 100, &text, &size),
+                                 -EINVAL);
+                assert_int_equal(
+                        root_read_file(host, tree->arena, targets[i], 1 << 20, &text, NULL), r);
+        }
+        assert_null(text);
+        /* Through a link to a directory of the kernel's, too. */
+        assert_int_equal(symlink("/proc", tree_path(tree, "/etc")), 0);
+        assert_int_equal(root_read_file(host, tree->arena, tree_path(tree, "/etc/version"), 1 << 20,
+                                        &text, NULL),
+                         -EINVAL);
+        tree_write(tree, "/file", "x");
+        assert_int_equal(
+                root_read_file(host, tree->arena, tree_path(tree, "/file"), 10, &text, NULL), 0);
+        assert_text(text, "x");
+}
+
+/* The kernel's own files have functions of their own, which read nothing else. */
+static void test_kernel_files(void **state) {
+        CLEANUP(root_freep) Root *host = NULL;
+        const Tree *tree = *state;
+        char *text = NULL;
+        uint64_t number;
+
+        assert_int_equal(root_open("/", &host), 0);
+        assert_int_equal(
+                root_read_kernel_file(host, tree->arena, "/proc/version", 1 << 20, &text, NULL), 0);
+        assert_true(strlen(text) > 0);
+        assert_int_equal(root_read_kernel_file(host, tree->arena, "/proc/version", 1, &text, NULL),
+                         -EFBIG);
+        tree_write(tree, "/etc/number", "12\n");
+        assert_int_equal(root_read_attribute(tree->root, tree->arena, "/etc/number", &text),
+                         -EINVAL);
+        assert_int_equal(root_read_u64(tree->root, "/etc/number", &number), -EINVAL);
+        /* Of a captured host they are files. */
+        tree_mkdir(tree, "/proc");
+        assert_int_equal(mkfifo(tree_path(tree, "/proc/version"), 0644), 0);
+        assert_int_equal(root_read_attribute(tree->root, tree->arena, "/proc/version", &text),
+                         -EINVAL);
+}
+
+/* Absolute links and ".." of a captured host stay inside it. */
+static void test_resolve_in_root(void **state) {
+        const Tree *tree = *state;
+        char *text = NULL;
+
+        tree_write(tree, "/etc/os", "inside");
+        tree_link(tree, "/etc", "/link");
+        tree_link(tree, "/etc/os", "/absolute");
+        tree_link(tree, "../../../../../../etc/os", "/a/b/relative");
+        tree_link(tree, "/etc/passwd", "/outside");
+        tree_link(tree, "/proc/self/root/etc/passwd", "/magic");
+        tree_link(tree, "/loop", "/loop");
+        static const char *const inside[] = {"/absolute", "/link/os", "/a/b/relative",
+                                             "/../../etc/os", "/etc/../etc/os"};
+
+        for (size_t i = 0; i < ARRAY_LEN(inside); i++) {
+                assert_int_equal(
+                        root_read_file(tree->root, tree->arena, inside[i], 100, &text, NULL), 0);
+                assert_text(text, "inside");
+        }
+        assert_int_equal(root_read_file(tree->root, tree->arena, "/outside", 1 << 20, &text, NULL),
+                         -ENOENT);
+        assert_int_equal(root_read_file(tree->root, tree->arena, "/magic", 1 << 20, &text, NULL),
+                         -ENOENT);
+        assert_int_equal(root_read_file(tree->root, tree->arena, "/loop", 100, &text, NULL),
+                         -ELOOP);
+}
+
+/* Nor does anything that is written leave it. */
+static void test_writes_stay_inside(void **state) {
+        const Tree *tree = *state;
+        char *outside = arena_printf(tree->arena, "%s-outside", tree->path);
+
+        tree_mkdir(tree, "/run");
+        tree_link(tree, outside, "/escape"); /* an absolute link to a directory outside */
+        assert_int_equal(mkdir(outside, 0755), 0);
+        assert_true(root_write_file(tree->root, "/escape/file", "x", 0644) < 0);
+        assert_true(root_write_attribute(tree->root, "/escape/file", "x") < 0);
+        assert_true(root_make_directory(tree->root, "/escape/sub") < 0);
+        assert_true(root_symlink(tree->root, "x", "/escape/l") < 0);
+        assert_true(root_remove(tree->root, "/escape/file") < 0);
+        assert_int_equal(rmdir(outside), 0); /* still empty */
+}
+
+static void test_attribute(void **state) {
+        const Tree *tree = *state;
+        char *text = NULL;
+        uint64_t number = 7;
+
+        tree_write(tree, "/sys/nr", "  12 \n\n");
+        assert_int_equal(root_read_attribute(tree->root, tree->arena, "/sys/nr", &text), 0);
+        assert_text(text, "  12");
+        assert_int_equal(root_read_u64(tree->root, "/sys/nr", &number), -EINVAL);
+        assert_true(number == 7);
+        tree_write(tree, "/sys/nr", "540\n");
+        assert_int_equal(root_read_u64(tree->root, "/sys/nr", &number), 0);
+        assert_true(number == 540);
+        tree_write(tree, "/sys/nr", "");
+        assert_int_equal(root_read_u64(tree->root, "/sys/nr", &number), -EINVAL);
+        assert_int_equal(root_read_u64(tree->root, "/sys/none", &number), -ENOENT);
+        assert_true(number == 540);
+}
+
+/* An attribute is written, never made; the shorter value leaves nothing of the longer one. */
+static void test_write_attribute(void **state) {
+        const Tree *tree = *state;
+
+        assert_int_equal(root_write_attribute(tree->root, "/nr", "1\n"), -ENOENT);
+        assert_null(tree_read(tree, "/nr"));
+        tree_write(tree, "/nr", "123456\n");
+        assert_int_equal(root_write_attribute(tree->root, "/nr", "7\n"), 0);
+        assert_text(tree_read(tree, "/nr"), "7\n");
+        tree_mkdir(tree, "/directory");
+        assert_int_equal(root_write_attribute(tree->root, "/directory", "7\n"), -EISDIR);
+        if (access("/dev/full", W_OK) == 0) {
+                Root *host = NULL;
+
+                assert_int_equal(root_open("/", &host), 0);
+                assert_int_equal(root_write_attribute(host, "/dev/full", "7\n"), -ENOSPC);
+                root_free(host);
+        }
+}
+
+static mode_t mode_of(const Tree *tree, const char *path) {
+        struct stat st;
+
+        assert_int_equal(lstat(tree_path(tree, path), &st), 0);
+        return st.st_mode & 07777;
+}
+
+static void test_write_file(void **state) {
+        const Tree *tree = *state;
+        mode_t mask = umask(0077);
+
+        assert_int_equal(root_write_file(tree->root, "/run/x/state.json", "one", 0644), 0);
+        assert_text(tree_read(tree, "/run/x/state.json"), "one");
+        assert_int_equal(mode_of(tree, "/run/x/state.json"), 0644); /* whatever the umask is */
+        assert_int_equal(root_write_file(tree->root, "/run/x/state.json", "2", 0600), 0);
+        assert_text(tree_read(tree, "/run/x/state.json"), "2");
+        assert_int_equal(mode_of(tree, "/run/x/state.json"), 0600);
+        umask(mask);
+        assert_int_equal(root_write_file(tree->root, "/top", "3", 0644), 0);
+        assert_text(tree_read(tree, "/top"), "3");
+}
+
+/* A reader that has the old file open keeps it whole: the new one takes its name. */
+/* What is there stays, whatever it is; and nothing is left beside it. */
+static void test_create_file(void **state) {
+        Tree *tree = *state;
+        Names names;
+
+        assert_int_equal(root_create_file(tree->root, "/etc/a.d/x.conf", "one", 0644), 0);
+        assert_text(tree_read(tree, "/etc/a.d/x.conf"), "one");
+        assert_int_equal(root_create_file(tree->root, "/etc/a.d/x.conf", "two", 0644), -EEXIST);
+        assert_text(tree_read(tree, "/etc/a.d/x.conf"), "one");
+        tree_link(tree, "/dev/null", "/etc/a.d/y.conf");
+        assert_int_equal(root_create_file(tree->root, "/etc/a.d/y.conf", "two", 0644), -EEXIST);
+        assert_int_equal(root_list(tree->root, tree->arena, "/etc/a.d", &names), 0);
+        assert_int_equal(names.n, 2);
+}
+
+static void test_write_is_atomic(void **state) {
+        const Tree *tree = *state;
+        struct stat before, after;
+        char buffer[16] = "";
+        Names names;
+
+        assert_int_equal(root_write_file(tree->root, "/d/f", "old", 0644), 0);
+        int fd = open(tree_path(tree, "/d/f"), O_RDONLY | O_CLOEXEC);
+
+        assert_int_equal(fstat(fd, &before), 0);
+        assert_int_equal(root_write_file(tree->root, "/d/f", "new!", 0644), 0);
+        assert_int_equal(read(fd, buffer, sizeof(buffer)), 3);
+        assert_memory_equal(buffer, "old", 3);
+        close(fd);
+        assert_int_equal(stat(tree_path(tree, "/d/f"), &after), 0);
+        assert_true(before.st_ino != after.st_ino);
+        /* No drafts stay behind. */
+        assert_int_equal(root_list(tree->root, tree->arena, "/d", &names), 0);
+        assert_int_equal(names.n, 1);
+}
+
+static void test_identity(void **state) {
+        const Tree *tree = *state;
+        const struct timespec times[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
+        const char *before;
+
+        assert_text(root_identity(tree->root, tree->arena, "/d"), "-");
+        tree_write(tree, "/d/f", "old");
+        before = root_identity(tree->root, tree->arena, "/d/f");
+        assert_text(root_identity(tree->root, tree->arena, "/d/f"), before);
+        assert_int_equal(root_write_file(tree->root, "/d/f", "new", 0644), 0);
+        assert_string_not_equal(root_identity(tree->root, tree->arena, "/d/f"), before);
+        /* The clock of a file system may stand still from one change to the next. */
+        assert_int_equal(utimensat(AT_FDCWD, tree_path(tree, "/d"), times, 0), 0);
+        before = root_identity(tree->root, tree->arena, "/d");
+        assert_int_equal(root_remove(tree->root, "/d/f"), 0);
+        assert_string_not_equal(root_identity(tree->root, tree->arena, "/d"), before);
+}
+
+/* A link in the place of the file is replaced, not followed. */
+static void test_write_replaces_links(void **state) {
+        const Tree *tree = *state;
+
+        tree_write(tree, "/precious", "precious");
+        tree_link(tree, "/precious", "/d/f");
+        assert_int_equal(root_write_file(tree->root, "/d/f", "new", 0644), 0);
+        assert_text(tree_read(tree, "/precious"), "precious");
+        assert_text(tree_read(tree, "/d/f"), "new");
+}
+
+static void test_write_fails_whole(void **state) {
+        const Tree *tree = *state;
+        Names names;
+
+        tree_mkdir(tree, "/d/f");
+        assert_int_equal(root_write_file(tree->root, "/d/f", "new", 0644), -EISDIR);
+        assert_int_equal(root_list(tree->root, tree->arena, "/d", &names), 0);
+        assert_int_equal(names.n, 1);
+        tree_write(tree, "/file", "x");
+        assert_int_equal(root_write_file(tree->root, "/file/below", "x", 0644), -ENOTDIR);
+        assert_int_equal(root_write_file(tree->root, "/", "x", 0644), -EINVAL);
+}
+
+static void test_directories(void **state) {
+        const Tree *tree = *state;
+
+        assert_int_equal(root_make_directory(tree->root, "/a/b/c"), 0);
+        assert_int_equal(root_make_directory(tree->root, "/a/b/c"), 0);
+        assert_true(root_is_directory(tree->root, "/a/b/c"));
+        assert_int_equal(mode_of(tree, "/a/b") & 0022, 0);
+        tree_write(tree, "/a/file", "");
+        assert_false(root_is_directory(tree->root, "/a/file"));
+        assert_true(root_exists(tree->root, "/a/file"));
+        assert_false(root_exists(tree->root, "/a/none"));
+        assert_int_equal(root_remove(tree->root, "/a/file"), 0);
+        assert_int_equal(root_remove(tree->root, "/a/file"), -ENOENT);
+}
+
+static void test_links(void **state) {
+        const Tree *tree = *state;
+        char *target = NULL;
+
+        tree_mkdir(tree, "/d");
+        assert_int_equal(root_symlink(tree->root, "/one", "/d/l"), 0);
+        assert_int_equal(root_symlink(tree->root, "/two", "/d/l"), 0); /* replaces */
+        assert_int_equal(root_read_link(tree->root, tree->arena, "/d/l", &target), 0);
+        assert_text(target, "/two");
+        tree_write(tree, "/d/f", "");
+        assert_int_equal(root_read_link(tree->root, tree->arena, "/d/f", &target), -EINVAL);
+        assert_int_equal(root_read_link(tree->root, tree->arena, "/d/x", &target), -ENOENT);
+}
+
+static void test_list(void **state) {
+        const Tree *tree = *state;
+        Names names = {};
+
+        tree_write(tree, "/d/b", "");
+        tree_write(tree, "/d/a", "");
+        tree_write(tree, "/d/.h", "");
+        tree_write(tree, "/d/B", "");
+        assert_int_equal(root_list(tree->root, tree->arena, "/d", &names), 0);
+        assert_int_equal(names.n, 4);
+        assert_text(names.items[0], ".h");
+        assert_text(names.items[1], "B");
+        assert_text(names.items[2], "a");
+        assert_text(names.items[3], "b");
+        names = (Names){};
+        assert_int_equal(root_list(tree->root, tree->arena, "/none", &names), -ENOENT);
+        assert_int_equal(root_list(tree->root, tree->arena, "/d/a", &names), -ENOTDIR);
+        assert_int_equal(names.n, 0);
+        tree_mkdir(tree, "/empty");
+        assert_int_equal(root_list(tree->root, tree->arena, "/empty", &names), 0);
+        assert_int_equal(names.n, 0);
+}
+
+/* No descriptor is left open, whatever goes wrong. */
+static size_t count_fds(void) {
+        size_t n = 0;
+
+        for (int fd = 0; fd < 256; fd++)
+                n += fcntl(fd, F_GETFD) >= 0;
+        return n;
+}
+
+static void test_no_fd_leaks(void **state) {
+        const Tree *tree = *state;
+        size_t before = count_fds();
+
+        test_directories(state);
+        root_read_file(tree->root, tree->arena, "/a", 10, &(char *){NULL}, NULL);
+        root_read_file(tree->root, tree->arena, "/none", 10, &(char *){NULL}, NULL);
+        root_list(tree->root, tree->arena, "/a", &(Names){});
+        root_write_file(tree->root, "/a/b", "x", 0644);
+        root_write_file(tree->root, "/a/y", "x", 0644);
+        root_symlink(tree->root, "x", "/a/l");
+        root_symlink(tree->root, "x", "/a/b");
+        assert_int_equal(count_fds(), before);
+}
+
+TEST_FILE(root) {
+        const struct CMUnitTest tests[] = {
+                TREE_TEST(test_open),
+                TREE_TEST(test_read_file),
+                TREE_TEST(test_read_file_limits),
+                TREE_TEST(test_read_end),
+                TREE_TEST(test_special_files),
+                TREE_TEST(test_looks_before_it_opens),
+                TREE_TEST(test_links_to_what_is_no_file),
+                TREE_TEST(test_kernel_files),
+                TREE_TEST(test_resolve_in_root),
+                TREE_TEST(test_writes_stay_inside),
+                TREE_TEST(test_attribute),
+                TREE_TEST(test_write_attribute),
+                TREE_TEST(test_write_file),
+                TREE_TEST(test_create_file),
+                TREE_TEST(test_write_is_atomic),
+                TREE_TEST(test_identity),
+                TREE_TEST(test_write_replaces_links),
+                TREE_TEST(test_write_fails_whole),
+                TREE_TEST(test_directories),
+                TREE_TEST(test_links),
+                TREE_TEST(test_list),
+                TREE_TEST(test_no_fd_leaks),
+        };
+
+        return RUN_TESTS(tests);
+}

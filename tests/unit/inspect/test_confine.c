@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What a reader cannot do any more, whoever has taken it over. */
+
+#include "inspect/confine.h"
+#include "support/testing.h"
+#include "support/tree.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { NOBODY = 65534, INHERITED = 77 };
+
+static const char *confined(Arena *arena, void (*read)(void *, int), void *userdata,
+                            uint64_t timeout_usec, char **ret) {
+        bool is_root = geteuid() == 0;
+        const Person person = {
+                .uid = is_root ? NOBODY : geteuid(),
+                .gid = is_root ? NOBODY : getegid(),
+                .name = "nobody",
+                .home = "/",
+        };
+        const Confinement how = {
+                .title = "the reader",
+                .person = &person,
+                .timeout_usec = timeout_usec,
+                .output_bytes_max = 8192,
+                .read = read,
+                .userdata = userdata,
+        };
+        size_t size = 0;
+
+        *ret = NULL;
+        return confine(arena, &how, ret, &size);
+}
+
+static void say(int output, const char *what, bool is_possible) {
+        dprintf(output, "%s%s\n", is_possible ? "" : "no ", what);
+}
+
+static void try_everything(void *userdata, int output) {
+        const char *path = userdata;
+        int fd = open(path, O_RDONLY);
+        char byte = 0;
+
+        say(output, "reading", fd >= 0 && read(fd, &byte, 1) == 1 && byte == 'x');
+        say(output, "writing", open(path, O_WRONLY) >= 0 || open(path, O_RDWR) >= 0);
+        say(output, "making", open("/tmp/hugeplan-test-made", O_RDONLY | O_CREAT, 0600) >= 0);
+        say(output, "removing", unlink(path) == 0);
+        say(output, "sockets", socket(AF_UNIX, SOCK_STREAM, 0) >= 0);
+        say(output, "processes", syscall(SYS_clone, 17 /* SIGCHLD */, 0, 0, 0, 0) >= 0);
+        say(output, "programs", execl("/bin/true", "true", NULL) == 0);
+        say(output, "executable memory",
+            mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) !=
+                    MAP_FAILED);
+        say(output, "ids", setuid(0) == 0);
+        say(output, "debugging", syscall(SYS_ptrace, 0, 0, 0, 0) >= 0);
+        say(output, "killing", kill(getppid(), 0) == 0);
+        say(output, "inherited", fcntl(INHERITED, F_GETFD) >= 0);
+        say(output, "environment", getenv("PATH"));
+}
+
+static void test_rights(void **state) {
+        const Tree *tree = *state;
+        char *output;
+
+        tree_write(tree, "/file", "x");
+        assert_int_equal(chmod(tree_path(tree, "/"), 0755), 0);
+        assert_int_equal(dup2(STDERR_FILENO, INHERITED), INHERITED);
+        assert_null(confined(tree->arena, try_everything, tree_path(tree, "/file"),
+                             10 * USEC_PER_SEC, &output));
+        close(INHERITED);
+        assert_text(output, "reading\nno writing\nno making\nno removing\nno sockets\n"
+                            "no processes\nno programs\nno executable memory\nno ids\n"
+                            "no debugging\nno killing\nno inherited\nno environment\n");
+}
+
+static void print_status(void *userdata, int output) {
+        int fd = open("/proc/self/status", O_RDONLY);
+        char buffer[8192];
+        ssize_t n = read(fd, buffer, sizeof(buffer));
+
+        (void) userdata;
+        if (n > 0 && write(output, buffer, (size_t) n) < n)
+                _exit(1);
+}
+
+static void test_identity(void **state) {
+        const Tree *tree = *state;
+        char *output;
+
+        assert_null(confined(tree->arena, print_status, NULL, 10 * USEC_PER_SEC, &output));
+        assert_contains(output, "NoNewPrivs:\t1\n");
+        assert_contains(output, "Seccomp:\t2\n");
+        assert_contains(output, "CapPrm:\t0000000000000000\n");
+        assert_contains(output, "CapEff:\t0000000000000000\n");
+        assert_contains(output, "CapInh:\t0000000000000000\n");
+        assert_contains(output, "CapAmb:\t0000000000000000\n");
+        if (geteuid() == 0)
+                assert_contains(output, "Uid:\t65534\t65534\t65534\t65534\n"
+                                        "Gid:\t65534\t65534\t65534\t65534\n");
+}
+
+static void hang(void *userdata, int output) {
+        (void) userdata;
+        (void) output;
+        for (;;)
+                ;
+}
+
+static void flood(void *userdata, int output) {
+        (void) userdata;
+        while (write(output, "................", 16) == 16)
+                ;
+}
+
+static void die(void *userdata, int output) {
+        (void) userdata;
+        (void) output;
+        abort();
+}
+
+static void test_manners(void **state) {
+        const Tree *tree = *state;
+        char *output;
+
+        assert_contains(confined(tree->arena, hang, NULL, USEC_PER_SEC / 5, &output),
+                        "no answer within");
+        assert_contains(confined(tree->arena, flood, NULL, 10 * USEC_PER_SEC, &output),
+                        "prints more than");
+        assert_contains(confined(tree->arena, die, NULL, 10 * USEC_PER_SEC, &output),
+                        "ended by signal 6");
+}
+
+TEST_FILE(confine) {
+        const struct CMUnitTest tests[] = {
+                TREE_TEST(test_rights),
+                TREE_TEST(test_identity),
+                TREE_TEST(test_manners),
+        };
+
+        return RUN_TESTS(tests);
+}

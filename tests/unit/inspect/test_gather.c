@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Databases' files are read as their owner; what he names may be anything. */
+
+#include "demand/figure_json.h"
+#include "inspect/gather.h"
+#include "inspect/owner.h"
+#include "support/testing.h"
+#include "support/tree.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { NOBODY = 65534 };
+
+static const uint64_t page_size = 2 * MIB;
+
+static void give_away(const Tree *tree, const char *path) {
+        if (geteuid() == 0)
+                assert_int_equal(chown(tree_path(tree, path), NOBODY, NOBODY), 0);
+}
+
+/* The figure of a PostgreSQL with this in its postgresql.conf. */
+static const Figure *gather(const Tree *tree, const char *settings) {
+        Figures *figures = ARENA_NEW(tree->arena, Figures);
+        const EngineTarget target = {
+                .instance = "pg",
+                .data_directory = tree_path(tree, "/data"),
+        };
+        Root *host;
+
+        assert_int_equal(chmod(tree_path(tree, "/"), 0755), 0);
+        tree_write(tree, "/data/postgresql.conf", settings);
+        tree_write(tree, "/data/PG_VERSION", "15\n");
+        give_away(tree, "/data");
+        give_away(tree, "/data/postgresql.conf");
+        assert_int_equal(chmod(tree_path(tree, "/data/postgresql.conf"), 0600), 0);
+        assert_int_equal(root_open("/", &host), 0);
+        const OwnerGatherer owner = gather_as_owner(host);
+
+        owner.gatherer.gather(&owner.gatherer, tree->arena, engine_find("postgresql"), &target,
+                              &page_size, 1, figures);
+        root_free(host);
+        assert_int_equal(figures->n, 1);
+        return &figures->items[0];
+}
+
+static void test_own_files(void **state) {
+        const Tree *tree = *state;
+        const Figure *figure =
+                gather(tree, "shared_buffers = 1GB\nhuge_pages = on\nmax_connections = 100\n");
+
+        assert_null(figure->wrong);
+        assert_text(figure->instance, "pg");
+        assert_true(figure->sizing.pages >= 512 && figure->sizing.pages < 700);
+        assert_text(settings_find(&figure->gathered->settings, "shared_buffers")->value, "1GB");
+        assert_text(settings_find(&figure->gathered->settings, "shared_buffers")->origin,
+                    arena_printf(tree->arena, "%s:1", tree_path(tree, "/data/postgresql.conf")));
+        assert_text(figure->gathered->version, "15");
+        assert_null(figure->gathered->untrusted);
+        assert_true(figure->sizing.steps.n > 0);
+}
+
+/* The watchdog, the kernel's log, what would never end. */
+static void test_no_regular_files(void **state) {
+        const Tree *tree = *state;
+
+        assert_int_equal(mkfifo(tree_path(tree, "/fifo"), 0666), 0);
+        assert_contains(
+                gather(tree, arena_printf(tree->arena, "include '%s'\n", tree_path(tree, "/fifo")))
+                        ->wrong,
+                "/fifo");
+        assert_non_null(gather(tree, "include '/dev/zero'\n")->wrong);
+        assert_non_null(gather(tree, "include '/proc/self/status'\n")->wrong);
+        assert_non_null(gather(tree, "include '/sys/kernel/mm/hugepages'\n")->wrong);
+}
+
+static void test_not_his(void **state) {
+        const Tree *tree = *state;
+
+        if (geteuid() != 0) {
+                print_message("skipped: needs root to have files that others cannot read\n");
+                skip();
+        }
+        tree_write(tree, "/secret", "shared_buffers = 3GB\n");
+        assert_int_equal(chmod(tree_path(tree, "/secret"), 0600), 0);
+        assert_contains(gather(tree, arena_printf(tree->arena, "include '%s'\n",
+                                                  tree_path(tree, "/secret")))
+                                ->wrong,
+                        "Permission denied");
+        /* A third party's settings size it, but no program is asked with them. */
+        tree_write(tree, "/third", "shared_buffers = 3GB\nhuge_pages = on\n");
+        assert_int_equal(chown(tree_path(tree, "/third"), 7, 7), 0);
+        const Figure *figure = gather(
+                tree, arena_printf(tree->arena, "include '%s'\n", tree_path(tree, "/third")));
+
+        assert_null(figure->wrong);
+        assert_contains(figure->gathered->untrusted, "/third belongs to user 7");
+}
+
+/* ---- whether we are the owner, for our own unit ---- */
+
+static const char *why_not_us(const Tree *tree, const EngineTarget *target) {
+        bool is_guess;
+
+        return owner_why_not_us(tree->root, tree->arena, engine_find("postgresql"), target,
+                                &is_guess);
+}
+
+static void test_whose(void **state) {
+        const Tree *tree = *state;
+        bool is_root = geteuid() == 0;
+        Gathered gathered = {.config_file = tree_path(tree, "/x.conf")};
+        const EngineTarget ours = {.user = arena_printf(tree->arena, "%u", geteuid())};
+        const EngineTarget others = {.user = geteuid() == 1 ? "2" : "1"};
+
+        assert_contains(why_not_us(tree, &others), "name the owner in User=");
+        if (is_root)
+                assert_contains(why_not_us(tree, &ours),
+                                "it belongs to root, as whom nothing is asked");
+        else
+                assert_null(why_not_us(tree, &ours));
+        assert_contains(why_not_us(tree, &(EngineTarget){.user = "no-such-user-here"}),
+                        "there is no user");
+        /* What was found belongs to us, or to another. */
+        tree_write(tree, "/x.conf", "");
+        assert_null(gather_whose(tree->arena, &gathered));
+        if (is_root) {
+                assert_int_equal(chown(tree_path(tree, "/x.conf"), 7, 7), 0);
+                assert_contains(gather_whose(tree->arena, &gathered), "it belongs to ");
+        }
+}
+
+/* ---- the answer of one who has the reader ---- */
+
+static int take(Arena *arena, const char *text, Figures *ret) {
+        json_t *json = json_loads(text, 0, NULL);
+        int r;
+
+        assert_non_null(json);
+        r = figures_from_json(arena, json, "pg", &page_size, 1, ret);
+        json_decref(json);
+        return r;
+}
+
+#define GATHERED                                                                    \
+        "{\"settings\":[],\"problems\":[],\"version\":null,\"dataDirectory\":null," \
+        "\"configFile\":null,\"user\":null,\"options\":[],\"program\":null,\"untrusted\":null}"
+
+static char *answer(Arena *arena, const char *gathered, const char *page_size_bytes,
+                    const char *pages, const char *bytes, const char *rest) {
+        return arena_printf(arena,
+                            "{\"gathered\":%s,\"figures\":[{\"pageSizeBytes\":%s,\"pages\":%s,"
+                            "\"bytes\":%s,\"exact\":false,\"caveat\":null,\"steps\":[],"
+                            "\"wrong\":null,\"remedy\":null%s}]}",
+                            gathered, page_size_bytes, pages, bytes, rest);
+}
+
+static void test_answers(void **state) {
+        Arena *arena = ((const Tree *) *state)->arena;
+        Figures figures = {};
+
+        assert_int_equal(
+                take(arena, answer(arena, GATHERED, "2097152", "2", "4194304", ""), &figures), 0);
+        assert_int_equal(figures.items[0].sizing.pages, 2);
+        const char *wrong[] = {
+                answer(arena, GATHERED, "4096", "2", "8192", ""),
+                answer(arena, GATHERED, "2097152", "2", "4194305", ""),
+                answer(arena, GATHERED, "2097152", "-2", "-4194304", ""),
+                answer(arena, GATHERED, "2097152", "2.5", "4194304", ""),
+                answer(arena, GATHERED, "2097152", "2", "4194304", ",\"more\":1"),
+                answer(arena, "null", "2097152", "2", "4194304", ""),
+                answer(arena, "{}", "2097152", "2", "4194304", ""),
+                "{\"gathered\":" GATHERED ",\"figures\":[]}",
+                "{\"gathered\":" GATHERED ",\"figures\":{}}",
+                "{\"gathered\":" GATHERED "}",
+                "[]",
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(wrong); i++)
+                if (take(arena, wrong[i], &figures) != -EINVAL)
+                        fail_msg("taken: %s", wrong[i]);
+}
+
+TEST_FILE(gather) {
+        const struct CMUnitTest tests[] = {
+                TREE_TEST(test_own_files), TREE_TEST(test_no_regular_files),
+                TREE_TEST(test_not_his),   TREE_TEST(test_whose),
+                TREE_TEST(test_answers),
+        };
+
+        return RUN_TESTS(tests);
+}

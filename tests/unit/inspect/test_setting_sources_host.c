@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Where sources of settings are looked for, our guard against them, and which boot loader a host has. */
+
+#include "apply/guard.h"
+#include "inspect/boot_loader.h"
+#include "inspect/setting_sources.h"
+#include "support/testing.h"
+#include "support/tree.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+static Topology *topology_of(const Tree *tree) {
+        return host_make(tree->arena, "sizes 1G 2M\nnode 0 total=64G free=60G\nthp never\n");
+}
+
+/* All entries, one to a line; "!" before what is overruled. */
+static char *find_text(const Tree *tree) {
+        const SettingSources *setting_sources =
+                setting_sources_find(tree->root, tree->arena, topology_of(tree));
+        Text text = text_in(tree->arena);
+
+        for (size_t i = 0; i < setting_sources_count(setting_sources); i++)
+                text_printf(&text, "%s%s\n",
+                            setting_sources_get(setting_sources, i)->is_effective ? "" : "!",
+                            setting_source_format(tree->arena,
+                                                  setting_sources_get(setting_sources, i)));
+        return arena_strdup(tree->arena, text_string(&text));
+}
+
+static void write_pages(const Tree *tree, const char *path, const char *pages) {
+        tree_write(tree, path, arena_printf(tree->arena, "vm.nr_hugepages=%s\n", pages));
+}
+
+/* ---- sysctl.d ---- */
+
+static void test_nothing(void **state) {
+        assert_text(find_text(*state), "");
+}
+
+static void test_sysctl_order(void **state) {
+        const Tree *tree = *state;
+
+        write_pages(tree, "/usr/lib/sysctl.d/10-a.conf", "1");
+        write_pages(tree, "/etc/sysctl.d/05-b.conf", "2");
+        write_pages(tree, "/run/sysctl.d/20-c.conf", "3");
+        write_pages(tree, "/usr/local/lib/sysctl.d/15-d.conf", "4");
+        write_pages(tree, "/lib/sysctl.d/07-e.conf", "5");
+        write_pages(tree, "/etc/sysctl.d/not-read.txt", "6");
+        assert_text(find_text(tree), "!vm.nr_hugepages=2 in /etc/sysctl.d/05-b.conf:1\n"
+                                     "!vm.nr_hugepages=5 in /lib/sysctl.d/07-e.conf:1\n"
+                                     "!vm.nr_hugepages=1 in /usr/lib/sysctl.d/10-a.conf:1\n"
+                                     "!vm.nr_hugepages=4 in /usr/local/lib/sysctl.d/15-d.conf:1\n"
+                                     "vm.nr_hugepages=3 in /run/sysctl.d/20-c.conf:1\n");
+}
+
+static void test_sysctl_precedence(void **state) {
+        const Tree *tree = *state;
+
+        write_pages(tree, "/usr/lib/sysctl.d/a.conf", "1");
+        write_pages(tree, "/usr/local/lib/sysctl.d/a.conf", "2");
+        assert_text(find_text(tree), "vm.nr_hugepages=2 in /usr/local/lib/sysctl.d/a.conf:1\n");
+        write_pages(tree, "/run/sysctl.d/a.conf", "3");
+        assert_text(find_text(tree), "vm.nr_hugepages=3 in /run/sysctl.d/a.conf:1\n");
+        write_pages(tree, "/etc/sysctl.d/a.conf", "4");
+        assert_text(find_text(tree), "vm.nr_hugepages=4 in /etc/sysctl.d/a.conf:1\n");
+        unlink(tree_path(tree, "/etc/sysctl.d/a.conf"));
+        tree_link(tree, "/dev/null", "/etc/sysctl.d/a.conf");
+        assert_text(find_text(tree), "");
+}
+
+/* On most hosts /lib is /usr/lib: found once. */
+static void test_merged_usr(void **state) {
+        const Tree *tree = *state;
+
+        write_pages(tree, "/usr/lib/sysctl.d/a.conf", "1");
+        tree_link(tree, "usr/lib", "/lib");
+        assert_text(find_text(tree), "vm.nr_hugepages=1 in /usr/lib/sysctl.d/a.conf:1\n");
+}
+
+/* Debian links sysctl.conf, so that both programs read it, in one place; alone it is procps'. */
+static void test_sysctl_conf(void **state) {
+        const Tree *tree = *state;
+
+        write_pages(tree, "/etc/sysctl.conf", "1");
+        write_pages(tree, "/etc/sysctl.d/50-a.conf", "2");
+        assert_text(find_text(tree), "vm.nr_hugepages=2 in /etc/sysctl.d/50-a.conf:1\n"
+                                     "vm.nr_hugepages=1 in /etc/sysctl.conf:1\n");
+        tree_link(tree, "../sysctl.conf", "/etc/sysctl.d/99-sysctl.conf");
+        assert_text(find_text(tree), "!vm.nr_hugepages=2 in /etc/sysctl.d/50-a.conf:1\n"
+                                     "vm.nr_hugepages=1 in /etc/sysctl.d/99-sysctl.conf:1\n");
+        unlink(tree_path(tree, "/etc/sysctl.d/99-sysctl.conf"));
+        tree_link(tree, "/etc/sysctl.conf", "/etc/sysctl.d/01-other.conf");
+        assert_text(find_text(tree), "!vm.nr_hugepages=1 in /etc/sysctl.d/01-other.conf:1\n"
+                                     "vm.nr_hugepages=2 in /etc/sysctl.d/50-a.conf:1\n");
+}
+
+/* ---- the guard ---- */
+
+static void test_guard(void **state) {
+        const Tree *tree = *state;
+        const char *path = "/run/sysctl.d/zz-hugeplan.conf";
+        struct stat before, after;
+
+        write_pages(tree, "/etc/sysctl.d/99-db.conf", "20");
+        assert_int_equal(guard_remove(tree->root), 0);
+        assert_int_equal(guard_write(tree->root, 50), 0);
+        assert_contains(tree_read(tree, path), "\nvm.nr_hugepages = 50\n");
+        /* It is no source of a setting, and hides none. */
+        assert_text(find_text(tree), "vm.nr_hugepages=20 in /etc/sysctl.d/99-db.conf:1\n");
+        /* The same again writes nothing. */
+        assert_int_equal(stat(tree_path(tree, path), &before), 0);
+        assert_int_equal(before.st_mode & 0777, 0644);
+        assert_int_equal(guard_write(tree->root, 50), 0);
+        assert_int_equal(stat(tree_path(tree, path), &after), 0);
+        assert_int_equal(before.st_ino, after.st_ino);
+        assert_int_equal(guard_write(tree->root, 51), 0);
+        assert_contains(tree_read(tree, path), "\nvm.nr_hugepages = 51\n");
+        assert_int_equal(guard_remove(tree->root), 0);
+        assert_null(tree_read(tree, path));
+}
+
+/* A file of the same name elsewhere is somebody else's. */
+static void test_not_our_guard(void **state) {
+        write_pages(*state, "/etc/sysctl.d/zz-hugeplan.conf", "7");
+        assert_text(find_text(*state), "vm.nr_hugepages=7 in /etc/sysctl.d/zz-hugeplan.conf:1\n");
+}
+
+/* ---- the others ---- */
+
+static void test_tmpfiles_and_command_line(void **state) {
+        const Tree *tree = *state;
+
+        tree_write(tree, "/proc/cmdline", "quiet transparent_hugepage=never\n");
+        tree_write(tree, "/etc/tmpfiles.d/thp.conf",
+                   "w /sys/kernel/mm/transparent_hugepage/enabled - - - - always\n");
+        assert_text(find_text(tree), "transparent_hugepage=never in /proc/cmdline\n"
+                                     "/sys/kernel/mm/transparent_hugepage/enabled=always in "
+                                     "/etc/tmpfiles.d/thp.conf:1\n");
+}
+
+static void write_profile(const Tree *tree, const char *directory, const char *include,
+                          const char *pages) {
+        tree_write(tree, arena_printf(tree->arena, "%s/tuned.conf", directory),
+                   arena_printf(tree->arena, "[main]\ninclude=%s\n[sysctl]\nvm.nr_hugepages=%s\n",
+                                include, pages));
+}
+
+static void test_tuned(void **state) {
+        const Tree *tree = *state;
+
+        write_profile(tree, "/usr/lib/tuned/base", "", "1");
+        write_profile(tree, "/usr/lib/tuned/profiles/mid", "base", "2");
+        write_profile(tree, "/etc/tuned/db", "mid", "3");
+        write_profile(tree, "/etc/tuned/profiles/post", "", "4");
+        write_profile(tree, "/etc/tuned/idle", "", "5");
+        assert_text(find_text(tree), ""); /* none is active */
+        tree_write(tree, "/etc/tuned/active_profile", "db\n");
+        assert_text(find_text(tree), "!vm.nr_hugepages=1 in /usr/lib/tuned/base/tuned.conf:4\n"
+                                     "!vm.nr_hugepages=2 in /usr/lib/tuned/profiles/mid/tuned.conf:"
+                                     "4\nvm.nr_hugepages=3 in /etc/tuned/db/tuned.conf:4\n");
+        tree_write(tree, "/etc/tuned/active_profile", "base idle\n");
+        tree_write(tree, "/etc/tuned/post_loaded_profile", "post\n");
+        assert_text(find_text(tree),
+                    "!vm.nr_hugepages=1 in /usr/lib/tuned/base/tuned.conf:4\n"
+                    "!vm.nr_hugepages=5 in /etc/tuned/idle/tuned.conf:4\n"
+                    "vm.nr_hugepages=4 in /etc/tuned/profiles/post/tuned.conf:4\n");
+}
+
+/* The one in /etc counts, and may include the one of its own name below /usr. */
+static void test_tuned_same_name(void **state) {
+        const Tree *tree = *state;
+
+        write_profile(tree, "/usr/lib/tuned/db", "", "1");
+        write_profile(tree, "/etc/tuned/db", "db", "2");
+        tree_write(tree, "/etc/tuned/active_profile", "db");
+        assert_text(find_text(tree), "!vm.nr_hugepages=1 in /usr/lib/tuned/db/tuned.conf:4\n"
+                                     "vm.nr_hugepages=2 in /etc/tuned/db/tuned.conf:4\n");
+}
+
+static void test_tuned_hostile(void **state) {
+        const Tree *tree = *state;
+
+        /* Cycles, and names that lead out. */
+        write_profile(tree, "/etc/tuned/a", "b, ../../x, b/../../../x, ${f:exec:x}, -c", "1");
+        write_profile(tree, "/etc/tuned/b", "a", "2");
+        write_profile(tree, "/etc/tuned/c", "c", "3");
+        write_profile(tree, "/x", "", "4");
+        tree_write(tree, "/etc/tuned/active_profile", "a .. ../../x");
+        assert_text(find_text(tree), "!vm.nr_hugepages=2 in /etc/tuned/b/tuned.conf:4\n"
+                                     "!vm.nr_hugepages=3 in /etc/tuned/c/tuned.conf:4\n"
+                                     "vm.nr_hugepages=1 in /etc/tuned/a/tuned.conf:4\n");
+        /* No files where files should be. */
+        tree_mkdir(tree, "/etc/tuned/dir/tuned.conf");
+        tree_write(tree, "/etc/tuned/active_profile", "dir");
+        assert_text(find_text(tree), "");
+        unlink(tree_path(tree, "/etc/tuned/active_profile"));
+        tree_mkdir(tree, "/etc/tuned/active_profile");
+        assert_text(find_text(tree), "");
+        rmdir(tree_path(tree, "/etc/tuned/active_profile"));
+        /* A chain that does not end. */
+        for (int i = 0; i < 60; i++)
+                write_profile(tree, arena_printf(tree->arena, "/etc/tuned/p%d", i),
+                              arena_printf(tree->arena, "p%d", i + 1), "1");
+        tree_write(tree, "/etc/tuned/active_profile", "p0");
+        assert_contains(find_text(tree), "/etc/tuned/p0/");
+        assert_null(strstr(find_text(tree), "/etc/tuned/p40/"));
+}
+
+/* What cannot be read is passed over, and nothing hangs. */
+static void test_hostile_files(void **state) {
+        const Tree *tree = *state;
+        Text large = text_in(tree->arena);
+
+        write_pages(tree, "/etc/sysctl.d/50-good.conf", "1");
+        tree_mkdir(tree, "/etc/sysctl.d/10-directory.conf");
+        tree_link(tree, "11-loop.conf", "/etc/sysctl.d/11-loop.conf");
+        assert_int_equal(mkfifo(tree_path(tree, "/etc/sysctl.d/12-fifo.conf"), 0644), 0);
+        text_repeat(&large, '#', 300 * 1024);
+        text_add(&large, "\nvm.nr_hugepages=9\n");
+        tree_write(tree, "/etc/sysctl.d/13-large.conf", large.string);
+        tree_write_bytes(tree, "/etc/sysctl.d/14-nul.conf", "\0\0vm.nr_hugepages=2\0x", 22);
+        assert_text(find_text(tree), "vm.nr_hugepages=1 in /etc/sysctl.d/50-good.conf:1\n");
+}
+
+/* ---- boot loaders ---- */
+
+static BootLoader find_loader(const Tree *tree) {
+        Topology *topology = topology_of(tree);
+
+        topology->kernel_release = "6.1";
+        return boot_loader_find(tree->root, tree->arena, topology);
+}
+
+static void assert_loader(const Tree *tree, const char *name) {
+        assert_text(boot_loader_name(find_loader(tree).kind), name);
+}
+
+static void test_no_loader(void **state) {
+        assert_loader(*state, "unknown");
+        assert_false(find_loader(*state).has_image_in_modules);
+        tree_write(*state, "/lib/modules/6.1/vmlinuz", "");
+        assert_true(find_loader(*state).has_image_in_modules);
+}
+
+static void test_grub(void **state) {
+        const Tree *tree = *state;
+
+        tree_write(tree, "/etc/default/grub", "GRUB_DEFAULT=0\nGRUB_CMDLINE_LINUX=\"a\"\n");
+        assert_loader(tree, "grub");
+        assert_false(find_loader(tree).has_update_grub);
+        assert_null(find_loader(tree).grub_config);
+        tree_write(tree, "/boot/grub/grub.cfg", "menuentry 'a' {\n linux /v ro a\n}\n");
+        tree_write(tree, "/usr/sbin/update-grub", "");
+        assert_loader(tree, "grub");
+        assert_text(find_loader(tree).grub_config, "/boot/grub/grub.cfg");
+        assert_true(find_loader(tree).has_update_grub);
+}
+
+static void test_entries(void **state) {
+        const Tree *tree = *state;
+
+        tree_write(tree, "/boot/loader/entries/z-7.conf.bak", "options backup\n");
+        assert_loader(tree, "unknown");
+        tree_write(tree, "/boot/loader/entries/m-6.9.conf", "options old\n");
+        assert_loader(tree, "systemd-boot");
+        assert_false(find_loader(tree).has_kernel_cmdline);
+        tree_write(tree, "/etc/kernel/cmdline", "root=x\n");
+        assert_true(find_loader(tree).has_kernel_cmdline);
+        tree_write(tree, "/boot/loader/loader.conf", "timeout 3\ndefault m-6.9*\n");
+        assert_loader(tree, "systemd-boot");
+        /* Red Hat's. */
+        tree_write(tree, "/usr/sbin/grubby", "");
+        tree_write(tree, "/boot/grub2/grub.cfg", "blscfg\n");
+        assert_loader(tree, "grub-entries");
+        unlink(tree_path(tree, "/usr/sbin/grubby"));
+        assert_loader(tree, "grub-entries");
+        /* GRUB that does not read them, on a host where they were left behind. */
+        tree_write(tree, "/boot/grub2/grub.cfg", "menuentry 'a' {\nlinux /v ro\n}\n");
+        unlink(tree_path(tree, "/boot/loader/loader.conf"));
+        assert_loader(tree, "grub");
+}
+
+static void test_uki(void **state) {
+        const Tree *tree = *state;
+
+        tree_write(tree, "/boot/efi/EFI/Linux/m-6.1.efi", "");
+        assert_loader(tree, "uki");
+        assert_text(find_loader(tree).esp, "/boot/efi");
+        tree_write(tree, "/etc/default/grub", "");
+        assert_loader(tree, "grub");
+}
+
+static void test_extlinux(void **state) {
+        const Tree *tree = *state;
+
+        tree_write(tree, "/usr/sbin/u-boot-update", "");
+        assert_loader(tree, "unknown");
+        tree_write(tree, "/extlinux/extlinux.conf", "");
+        assert_loader(tree, "extlinux");
+        assert_text(find_loader(tree).extlinux_place, "U_BOOT_PARAMETERS of /etc/default/u-boot");
+        assert_text(find_loader(tree).extlinux_tool, "u-boot-update");
+        unlink(tree_path(tree, "/usr/sbin/u-boot-update"));
+        assert_text(find_loader(tree).extlinux_place, "the append line of /extlinux/extlinux.conf");
+        assert_null(find_loader(tree).extlinux_tool);
+}
+
+TEST_FILE(setting_sources_host) {
+        const struct CMUnitTest tests[] = {
+                TREE_TEST(test_nothing),
+                TREE_TEST(test_sysctl_order),
+                TREE_TEST(test_sysctl_precedence),
+                TREE_TEST(test_merged_usr),
+                TREE_TEST(test_sysctl_conf),
+                TREE_TEST(test_guard),
+                TREE_TEST(test_not_our_guard),
+                TREE_TEST(test_tmpfiles_and_command_line),
+                TREE_TEST(test_tuned),
+                TREE_TEST(test_tuned_same_name),
+                TREE_TEST(test_tuned_hostile),
+                TREE_TEST(test_hostile_files),
+                TREE_TEST(test_no_loader),
+                TREE_TEST(test_grub),
+                TREE_TEST(test_entries),
+                TREE_TEST(test_uki),
+                TREE_TEST(test_extlinux),
+        };
+
+        return RUN_TESTS(tests);
+}

@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/arena.h"
+#include "base/text.h"
+#include "ipc/varlink_frame.h"
+#include "support/testing.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static void feed(VarlinkReader *reader, const char *bytes, size_t length) {
+        while (length > 0) {
+                char *space;
+                size_t size;
+
+                assert_int_equal(varlink_reader_space(reader, &space, &size), 0);
+                size = MIN(size, length);
+                memcpy(space, bytes, size);
+                varlink_reader_filled(reader, size);
+                bytes += size;
+                length -= size;
+        }
+}
+
+static void assert_next(VarlinkReader *reader, const char *expected) {
+        const char *bytes;
+        size_t length;
+
+        assert_int_equal(varlink_reader_next(reader, &bytes, &length), 1);
+        assert_int_equal(length, strlen(expected));
+        assert_memory_equal(bytes, expected, length);
+}
+
+static void assert_nothing(VarlinkReader *reader) {
+        const char *bytes;
+        size_t length;
+
+        assert_false(varlink_reader_has_message(reader));
+        assert_int_equal(varlink_reader_next(reader, &bytes, &length), 0);
+}
+
+static void test_reader_cuts_messages(void **state) {
+        static const char stream[] = "{}\0\0{\"a\":1}\0rest";
+        VarlinkReader reader = varlink_reader_make(100);
+
+        (void) state;
+        assert_nothing(&reader);
+        feed(&reader, stream, sizeof(stream) - 1);
+        assert_next(&reader, "{}");
+        assert_next(&reader, "");
+        assert_true(varlink_reader_has_message(&reader));
+        assert_next(&reader, "{\"a\":1}");
+        assert_nothing(&reader);
+        feed(&reader, "", 1);
+        assert_next(&reader, "rest");
+        assert_nothing(&reader);
+        varlink_reader_trim(&reader);
+        assert_null(reader.buffer.bytes);
+        feed(&reader, "x", 2);
+        assert_next(&reader, "x");
+        varlink_reader_done(&reader);
+}
+
+static void test_reader_takes_single_bytes(void **state) {
+        static const char stream[] = "{\"method\":\"a.B\"}\0{}";
+        VarlinkReader reader = varlink_reader_make(16);
+
+        (void) state;
+        for (size_t i = 0; i < sizeof(stream); i++) {
+                feed(&reader, stream + i, 1);
+                if (i == 16)
+                        assert_next(&reader, "{\"method\":\"a.B\"}");
+                else if (i == sizeof(stream) - 1)
+                        assert_next(&reader, "{}");
+                else
+                        assert_nothing(&reader);
+        }
+        varlink_reader_done(&reader);
+}
+
+/* The limit counts the message, not its NUL; and memory never grows beyond. */
+static void test_reader_keeps_its_limit(void **state) {
+        enum { LIMIT = 70000 };
+        char *message = calloc(1, LIMIT + 2);
+        const char *bytes;
+        size_t length;
+        char *space;
+        VarlinkReader reader = varlink_reader_make(LIMIT);
+
+        (void) state;
+        memset(message, 'x', LIMIT);
+        feed(&reader, message, LIMIT);
+        assert_nothing(&reader);
+        feed(&reader, "", 1);
+        assert_next(&reader, message);
+        assert_nothing(&reader);
+
+        message[LIMIT] = 'x';
+        feed(&reader, message, LIMIT + 1);
+        for (int i = 0; i < 2; i++)
+                assert_int_equal(varlink_reader_next(&reader, &bytes, &length), -EMSGSIZE);
+        assert_int_equal(varlink_reader_space(&reader, &space, &length), -EMSGSIZE);
+        assert_true(reader.buffer.capacity <= LIMIT + 1);
+        varlink_reader_done(&reader);
+        free(message);
+}
+
+static void test_reader_and_writer_use_sockets(void **state) {
+        int fds[2];
+        VarlinkReader reader = varlink_reader_make(1000);
+        VarlinkWriter writer = varlink_writer_make(1000);
+        json_t *message = varlink_request_make("a.B", NULL, true);
+
+        (void) state;
+        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+        assert_int_equal(varlink_reader_receive(&reader, fds[0]), -EAGAIN);
+        assert_int_equal(varlink_writer_add(&writer, message), 0);
+        assert_int_equal(varlink_writer_send(&writer, fds[1]), 0);
+        assert_int_equal(varlink_writer_unsent(&writer), 0);
+        assert_int_equal(varlink_reader_receive(&reader, fds[0]), 29);
+        assert_next(&reader, "{\"method\":\"a.B\",\"more\":true}");
+        close(fds[1]);
+        assert_int_equal(varlink_reader_receive(&reader, fds[0]), 0);
+        assert_int_equal(varlink_writer_add(&writer, message), 0);
+        assert_int_equal(varlink_writer_send(&writer, fds[0]), -EPIPE); /* and no signal */
+        close(fds[0]);
+        json_decref(message);
+        varlink_reader_done(&reader);
+        varlink_writer_done(&writer);
+}
+
+static void test_writer_keeps_its_limit(void **state) {
+        json_t *message = json_pack("{s:s}", "key", "0123456789"); /* 20 bytes and the NUL */
+        VarlinkWriter writer = varlink_writer_make(2 * 21 + 20);
+        char expected[] = "{\"key\":\"0123456789\"}\0{\"key\":\"0123456789\"}";
+
+        (void) state;
+        assert_int_equal(varlink_writer_add(&writer, message), 0);
+        assert_int_equal(varlink_writer_add(&writer, message), 0);
+        assert_int_equal(varlink_writer_add(&writer, message), -ENOBUFS);
+        assert_int_equal(varlink_writer_unsent(&writer), sizeof(expected));
+        assert_memory_equal(writer.buffer.bytes, expected, sizeof(expected));
+        varlink_writer_clear(&writer);
+        assert_int_equal(varlink_writer_unsent(&writer), 0);
+        assert_int_equal(varlink_writer_add(&writer, message), 0);
+        varlink_writer_done(&writer);
+        json_decref(message);
+}
+
+static void test_writer_sends_what_fits(void **state) {
+        enum { TEXT_BYTES = 900000 };
+        int fds[2];
+        char *text = calloc(1, TEXT_BYTES + 1);
+        VarlinkReader reader = varlink_reader_make(2 * TEXT_BYTES);
+        VarlinkWriter writer = varlink_writer_make(2 * TEXT_BYTES);
+        VarlinkReply reply;
+        const char *bytes;
+        size_t length;
+
+        (void) state;
+        memset(text, 'x', TEXT_BYTES);
+        json_t *message = varlink_reply_make(json_pack("{s:s}", "text", text), false);
+
+        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+        assert_int_equal(varlink_writer_add(&writer, message), 0);
+        assert_int_equal(varlink_writer_send(&writer, fds[0]), -EAGAIN);
+        assert_in_range(varlink_writer_unsent(&writer), 1, TEXT_BYTES);
+        while (varlink_writer_send(&writer, fds[0]) == -EAGAIN)
+                while (varlink_reader_receive(&reader, fds[1]) > 0)
+                        ;
+        while (varlink_reader_receive(&reader, fds[1]) > 0)
+                ;
+        assert_int_equal(varlink_reader_next(&reader, &bytes, &length), 1);
+        assert_int_equal(varlink_reply_parse(bytes, length, &reply), 0);
+        assert_string_equal(json_string_value(json_object_get(reply.parameters, "text")), text);
+        varlink_reply_done(&reply);
+        varlink_reader_done(&reader);
+        varlink_writer_done(&writer);
+        json_decref(message);
+        close(fds[0]);
+        close(fds[1]);
+        free(text);
+}
+
+static void test_requests(void **state) {
+        static const struct {
+                const char *text;
+                const char *parameters;
+                bool more, oneway, upgrade;
+        } good[] = {
+                {"{\"method\":\"a.B\"}", "{}", false, false, false},
+                {" {\"method\" : \"a.B\"} \n", "{}", false, false, false},
+                {"{\"method\":\"a.B\",\"parameters\":{}}", "{}", false, false, false},
+                {"{\"method\":\"a.B\",\"parameters\":null}", "{}", false, false, false},
+                {"{\"parameters\":{\"x\":[1,null]},\"method\":\"a.B\"}", "{\"x\":[1,null]}", false,
+                 false, false},
+                {"{\"method\":\"a.B\",\"more\":true}", "{}", true, false, false},
+                {"{\"method\":\"a.B\",\"oneway\":true,\"more\":false}", "{}", false, true, false},
+                {"{\"method\":\"a.B\",\"upgrade\":true}", "{}", false, false, true},
+        };
+
+        (void) state;
+        for (size_t i = 0; i < ARRAY_LEN(good); i++) {
+                VarlinkRequest request;
+
+                assert_int_equal(
+                        varlink_request_parse(good[i].text, strlen(good[i].text), &request), 0);
+                assert_string_equal(request.method, "a.B");
+                assert_int_equal(request.more, good[i].more);
+                assert_int_equal(request.oneway, good[i].oneway);
+                assert_int_equal(request.upgrade, good[i].upgrade);
+                char *parameters = json_dumps(request.parameters, JSON_COMPACT);
+
+                assert_string_equal(parameters, good[i].parameters);
+                free(parameters);
+                varlink_request_done(&request);
+        }
+}
+
+static void test_malformed_requests(void **state) {
+        static const char *const bad[] = {
+                "",
+                " ",
+                "null",
+                "17",
+                "\"a.B\"",
+                "[]",
+                "[{\"method\":\"a.B\"}]",
+                "{",
+                "{}",
+                "{}{}",
+                "{\"method\":\"a.B\"}x",
+                "{\"method\":\"a.B\"}{\"method\":\"a.B\"}",
+                "{\"method\":\"a.B\",}",
+                "{'method':'a.B'}",
+                "{\"method\":null}",
+                "{\"method\":1}",
+                "{\"method\":[\"a.B\"]}",
+                "{\"Method\":\"a.B\"}",
+                "{\"parameters\":{}}",
+                "{\"method\":\"a.B\",\"parameters\":[]}",
+                "{\"method\":\"a.B\",\"parameters\":\"x\"}",
+                "{\"method\":\"a.B\",\"parameters\":0}",
+                "{\"method\":\"a.B\",\"more\":1}",
+                "{\"method\":\"a.B\",\"more\":\"true\"}",
+                "{\"method\":\"a.B\",\"more\":null}",
+                "{\"method\":\"a.B\",\"oneway\":0}",
+                "{\"method\":\"a.B\",\"upgrade\":{}}",
+                "{\"method\":\"a.B\",\"more\":true,\"oneway\":true}",
+                "{\"method\":\"a.B\",\"more\":true,\"upgrade\":true}",
+                "{\"method\":\"a.B\",\"oneway\":true,\"upgrade\":true}",
+                "{\"method\":\"a.B\",\"extra\":1}",
+                "{\"method\":\"a.B\",\"continues\":true}",
+                "{\"method\":\"a.B\",\"method\":\"a.B\"}",
+                "{\"method\":\"a.B\",\"m\\u0065thod\":\"a.C\"}",
+                "{\"method\":\"a.B\",\"parameters\":{\"x\":1,\"x\":1}}",
+                "{\"method\":\"a.\\u0000B\"}",
+                "{\"method\":\"a.\\ud800\"}",
+                "{\"method\":\"a.\n\"}",
+                "{\"method\":\"a.\xff\"}",
+                "{\"method\":\"a.\xc0\xaf\"}",
+                "{\"method\":\"a.\xed\xa0\x80\"}",
+                "{\"method\":\"a.B\"}\xc3",
+                "\xef\xbb\xbf{\"method\":\"a.B\"}",
+                "{\"method\":\"a.B\",\"parameters\":{\"x\":NaN}}",
+                "{\"method\":\"a.B\",\"parameters\":{\"x\":01}}",
+                "{\"method\":\"a.B\",\"parameters\":{\"x\":99999999999999999999}}",
+                "{\"method\":\"a.B\",\"parameters\":{\"x\":1e999}}",
+        };
+
+        (void) state;
+        for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+                VarlinkRequest request = {.method = "untouched"};
+
+                if (varlink_request_parse(bad[i], strlen(bad[i]), &request) != -EPROTO)
+                        fail_msg("taken for a request: %s", bad[i]);
+                assert_string_equal(request.method, "untouched");
+        }
+}
+
+/* {"method": ..., "parameters": {"x": [[...]]}} with DEPTH levels in all. */
+static int parse_nested(size_t depth, const char *innermost) {
+        Arena *arena = arena_new();
+        Text text = text_in(arena);
+        VarlinkRequest request;
+        int r;
+
+        text_add(&text, "{\"method\":\"a.B\",\"parameters\":{\"x\":");
+        text_repeat(&text, '[', depth - 2);
+        text_add(&text, innermost);
+        text_repeat(&text, ']', depth - 2);
+        text_add(&text, "}}");
+        r = varlink_request_parse(text.string, text.length, &request);
+        if (r == 0)
+                varlink_request_done(&request);
+        arena_free(arena);
+        return r;
+}
+
+static void test_depth_is_limited(void **state) {
+        (void) state;
+        assert_int_equal(parse_nested(VARLINK_DEPTH_MAX, ""), 0);
+        assert_int_equal(parse_nested(VARLINK_DEPTH_MAX + 1, ""), -EPROTO);
+        assert_int_equal(parse_nested(60000, ""), -EPROTO);
+        /* Brackets in strings are text, whatever is escaped there. */
+        assert_int_equal(parse_nested(VARLINK_DEPTH_MAX, "\"[[[[{{{{\""), 0);
+        assert_int_equal(parse_nested(VARLINK_DEPTH_MAX, "\"\\\"[[[[\\\\\""), 0);
+        assert_int_equal(parse_nested(VARLINK_DEPTH_MAX, "\"\\\\\",[]"), -EPROTO);
+        /* Many beside each other are not deep. */
+        assert_int_equal(parse_nested(VARLINK_DEPTH_MAX - 1, "[],[],[],[],[],[],[],[],[],[]"), 0);
+}
+
+static void test_replies(void **state) {
+        static const struct {
+                const char *text;
+                const char *error;
+                bool continues;
+                int r;
+        } cases[] = {
+                {"{}", NULL, false, 0},
+                {"{\"parameters\":{\"a\":1}}", NULL, false, 0},
+                {"{\"parameters\":null,\"continues\":true}", NULL, true, 0},
+                {"{\"error\":\"a.B\"}", "a.B", false, 0},
+                {"{\"error\":\"a.B\",\"parameters\":{},\"continues\":false}", "a.B", false, 0},
+                {"{\"error\":\"a.B\",\"continues\":true}", NULL, false, -EPROTO},
+                {"{\"error\":null}", NULL, false, -EPROTO},
+                {"{\"error\":17}", NULL, false, -EPROTO},
+                {"{\"error\":\"\"}", NULL, false, -EPROTO},
+                {"{\"error\":\"a.B\\u001b[31m\"}", NULL, false, -EPROTO},
+                {"{\"parameters\":[]}", NULL, false, -EPROTO},
+                {"{\"continues\":1}", NULL, false, -EPROTO},
+                {"{\"method\":\"a.B\"}", NULL, false, -EPROTO},
+                {"[]", NULL, false, -EPROTO},
+                {"", NULL, false, -EPROTO},
+        };
+
+        (void) state;
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                VarlinkReply reply;
+
+                assert_int_equal(varlink_reply_parse(cases[i].text, strlen(cases[i].text), &reply),
+                                 cases[i].r);
+                if (cases[i].r < 0)
+                        continue;
+                assert_true(text_equals(reply.error, cases[i].error));
+                assert_int_equal(reply.continues, cases[i].continues);
+                assert_true(json_is_object(reply.parameters));
+                varlink_reply_done(&reply);
+        }
+}
+
+static void assert_made(json_t *message, const char *expected) {
+        char *text = json_dumps(message, JSON_COMPACT);
+
+        assert_string_equal(text, expected);
+        free(text);
+        json_decref(message);
+}
+
+static void test_messages_are_made(void **state) {
+        (void) state;
+        assert_made(varlink_request_make("a.B", NULL, false), "{\"method\":\"a.B\"}");
+        assert_made(varlink_request_make("a.B", json_object(), true),
+                    "{\"method\":\"a.B\",\"parameters\":{},\"more\":true}");
+        assert_made(varlink_reply_make(NULL, false), "{\"parameters\":{}}");
+        assert_made(varlink_reply_make(json_object(), true),
+                    "{\"parameters\":{},\"continues\":true}");
+        assert_made(varlink_error_make("a.B", NULL), "{\"error\":\"a.B\",\"parameters\":{}}");
+        assert_null(varlink_request_make("\xff", json_object(), true));
+        assert_null(varlink_error_make("\xff", json_object()));
+}
+
+TEST_FILE(varlink_frame) {
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_reader_cuts_messages),
+                cmocka_unit_test(test_reader_takes_single_bytes),
+                cmocka_unit_test(test_reader_keeps_its_limit),
+                cmocka_unit_test(test_reader_and_writer_use_sockets),
+                cmocka_unit_test(test_writer_keeps_its_limit),
+                cmocka_unit_test(test_writer_sends_what_fits),
+                cmocka_unit_test(test_requests),
+                cmocka_unit_test(test_malformed_requests),
+                cmocka_unit_test(test_depth_is_limited),
+                cmocka_unit_test(test_replies),
+                cmocka_unit_test(test_messages_are_made),
+        };
+
+        return RUN_TESTS(tests);
+}

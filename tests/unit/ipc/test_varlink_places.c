@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Who loses his place, and whose turn is next: decisions, without sockets. */
+
+#include "ipc/varlink_places.h"
+
+#include "support/testing.h"
+
+enum { ROOT, A, B, C, USERS, MANY = 40 };
+
+typedef struct Play {
+        VarlinkPlaces places;
+        VarlinkPlace of[USERS][MANY];
+        size_t n[USERS];
+} Play;
+
+static Play play_of(size_t n_max, size_t per_user) {
+        return (Play){.places = {.n_max = n_max,
+                                 .per_user = per_user,
+                                 .kept_per_user = per_user / 2,
+                                 .subscriptions = 3}};
+}
+
+static VarlinkPlace *enter(Play *play, unsigned user) {
+        VarlinkPlace *place = &play->of[user][play->n[user]++];
+
+        assert_int_equal(
+                varlink_places_enter(&play->places, place, place, (uid_t) user, user == ROOT), 0);
+        return place;
+}
+
+static void enter_many(Play *play, unsigned user, size_t n, VarlinkPlaceKind kind) {
+        for (size_t i = 0; i < n; i++)
+                varlink_places_set_kind(&play->places, enter(play, user), kind);
+}
+
+static void leave_all(Play *play) {
+        for (unsigned user = 0; user < USERS; user++)
+                for (size_t i = 0; i < play->n[user]; i++)
+                        varlink_places_leave(&play->places, &play->of[user][i]);
+        assert_null(play->places.users);
+        assert_int_equal(play->places.n, 0);
+        assert_int_equal(play->places.n_queued, 0);
+}
+
+static void test_room(void **state) {
+        Play play = play_of(4, 3);
+
+        (void) state;
+        for (size_t i = 0; i < 10; i++)
+                assert_null(varlink_places_one_too_many(&play.places, enter(&play, ROOT)));
+        for (size_t i = 0; i < 3; i++)
+                assert_null(varlink_places_one_too_many(&play.places, enter(&play, A)));
+        assert_ptr_equal(varlink_places_one_too_many(&play.places, enter(&play, A)),
+                         &play.of[A][0]);
+        varlink_places_leave(&play.places, &play.of[A][0]);
+        assert_null(varlink_places_one_too_many(&play.places, enter(&play, B)));
+        assert_ptr_equal(varlink_places_one_too_many(&play.places, enter(&play, B)),
+                         &play.of[A][1]);
+        assert_null(varlink_places_one_too_many(&play.places, enter(&play, ROOT)));
+        leave_all(&play);
+}
+
+/* Most places first; among those with as many, what is worth least. */
+static void test_from_whom(void **state) {
+        Play play = play_of(30, 20);
+
+        (void) state;
+        enter_many(&play, A, 5, VARLINK_PLACE_WAITING);
+        enter_many(&play, B, 4, VARLINK_PLACE_IDLE);
+        assert_ptr_equal(varlink_places_spare(&play.places), &play.of[A][0]);
+        enter_many(&play, B, 1, VARLINK_PLACE_SUBSCRIBED);
+        assert_ptr_equal(varlink_places_spare(&play.places), &play.of[B][0]);
+        enter_many(&play, C, 10, VARLINK_PLACE_KEPT);
+        assert_ptr_equal(varlink_places_spare(&play.places), &play.of[B][0]);
+        enter_many(&play, ROOT, 20, VARLINK_PLACE_IDLE);
+        assert_ptr_equal(varlink_places_spare(&play.places), &play.of[B][0]);
+        leave_all(&play);
+        assert_null(varlink_places_spare(&play.places));
+}
+
+/* Who has as much as the one with most pays himself. */
+static void test_among_equals(void **state) {
+        Play play = play_of(10, 8);
+
+        (void) state;
+        enter_many(&play, A, 5, VARLINK_PLACE_IDLE);
+        enter_many(&play, B, 5, VARLINK_PLACE_IDLE);
+        assert_ptr_equal(varlink_places_price(&play.places, A), &play.of[A][0]);
+        assert_ptr_equal(varlink_places_price(&play.places, B), &play.of[B][0]);
+        assert_non_null(varlink_places_price(&play.places, C));
+        assert_ptr_equal(varlink_places_one_too_many(&play.places, enter(&play, B)),
+                         &play.of[B][0]);
+        varlink_places_leave(&play.places, &play.of[B][0]);
+        assert_ptr_equal(varlink_places_one_too_many(&play.places, enter(&play, C)),
+                         &play.of[A][0]);
+        leave_all(&play);
+}
+
+/* So many are kept, and no more. */
+static void test_kept(void **state) {
+        Play play = play_of(10, 8);
+
+        (void) state;
+        enter_many(&play, A, 6, VARLINK_PLACE_WAITING);
+        for (size_t i = 0; i < 6; i++)
+                varlink_places_set_kind(&play.places, &play.of[A][i], VARLINK_PLACE_KEPT);
+        assert_ptr_equal(varlink_places_spare(&play.places), &play.of[A][4]);
+        enter_many(&play, B, 4, VARLINK_PLACE_KEPT);
+        VarlinkPlace *newcomer = enter(&play, C);
+
+        assert_ptr_equal(varlink_places_one_too_many(&play.places, newcomer), &play.of[A][4]);
+        varlink_places_leave(&play.places, &play.of[A][4]);
+        varlink_places_leave(&play.places, &play.of[A][5]);
+        enter_many(&play, ROOT, 1, VARLINK_PLACE_KEPT);
+        assert_ptr_equal(varlink_places_spare(&play.places), newcomer);
+        leave_all(&play);
+}
+
+static void test_subscriptions(void **state) {
+        Play play = play_of(100, 50);
+
+        (void) state;
+        for (size_t i = 0; i < 5; i++) {
+                enter_many(&play, A, 1, VARLINK_PLACE_SUBSCRIBED);
+                enter_many(&play, ROOT, 1, VARLINK_PLACE_SUBSCRIBED);
+                VarlinkPlace *place =
+                        varlink_places_subscription_too_many(&play.places, play.of[A][i].user);
+
+                assert_ptr_equal(place, i < 3 ? NULL : &play.of[A][i - 3]);
+                if (place)
+                        varlink_places_leave(&play.places, place);
+                assert_null(
+                        varlink_places_subscription_too_many(&play.places, play.of[ROOT][i].user));
+        }
+        leave_all(&play);
+}
+
+/* Takes the turn that is due; it takes USEC. */
+static VarlinkPlace *turn(Play *play, uint64_t usec) {
+        VarlinkPlace *place = varlink_places_next(&play->places);
+
+        if (!place)
+                return NULL;
+        uid_t uid = place->user->uid;
+
+        varlink_places_unqueue(&play->places, place);
+        varlink_places_charge(&play->places, uid, usec);
+        return place;
+}
+
+static void test_classes(void **state) {
+        static const size_t order[] = {3, 1, 2, 0};
+        Play play = play_of(100, 50);
+
+        (void) state;
+        varlink_places_queue(&play.places, enter(&play, A), 2);
+        varlink_places_queue(&play.places, enter(&play, A), 1);
+        varlink_places_queue(&play.places, enter(&play, A), 1);
+        varlink_places_queue(&play.places, enter(&play, A), 0);
+        for (size_t i = 0; i < ARRAY_LEN(order); i++)
+                assert_ptr_equal(turn(&play, 1), &play.of[A][order[i]]);
+        assert_null(turn(&play, 1));
+        leave_all(&play);
+}
+
+/* However many connections somebody has, and however long his calls take: each gets his share of the time,
+ * and who comes waits for one call. */
+static void test_shares(void **state) {
+        Play play = play_of(100, 50);
+        uint64_t usec[USERS] = {};
+
+        (void) state;
+        for (size_t i = 0; i < MANY; i++)
+                varlink_places_queue(&play.places, enter(&play, A), 1);
+        varlink_places_queue(&play.places, enter(&play, B), 1);
+        for (size_t i = 0; i < 1000; i++) {
+                VarlinkPlace *place = varlink_places_next(&play.places);
+                bool is_a = place->user->uid == A;
+
+                usec[place->user->uid] += is_a ? 900 : 300;
+                turn(&play, is_a ? 900 : 300);
+                varlink_places_queue(&play.places, place, 1);
+        }
+        assert_in_range(usec[A], usec[B] * 9 / 10, usec[B] * 11 / 10);
+        /* Who was silent has saved nothing up. */
+        VarlinkPlace *newcomer = enter(&play, C);
+
+        varlink_places_queue(&play.places, newcomer, 1);
+        for (size_t i = 0; i < 3 && newcomer->is_queued; i++)
+                turn(&play, 900);
+        assert_false(newcomer->is_queued);
+        leave_all(&play);
+}
+
+/* Who leaves while his call is queued. */
+static void test_leaving(void **state) {
+        Play play = play_of(100, 50);
+
+        (void) state;
+        for (size_t i = 0; i < 3; i++)
+                varlink_places_queue(&play.places, enter(&play, A), 1);
+        varlink_places_leave(&play.places, &play.of[A][1]);
+        varlink_places_leave(&play.places, &play.of[A][1]); /* nothing to be left */
+        assert_ptr_equal(turn(&play, 1), &play.of[A][0]);
+        assert_ptr_equal(turn(&play, 1), &play.of[A][2]);
+        assert_null(turn(&play, 1));
+        varlink_places_charge(&play.places, C, 5); /* who is not there */
+        leave_all(&play);
+}
+
+TEST_FILE(varlink_places) {
+        const struct CMUnitTest tests[] = {
+                TEST(test_room),         TEST(test_from_whom),     TEST(test_kept),
+                TEST(test_among_equals), TEST(test_subscriptions), TEST(test_classes),
+                TEST(test_shares),       TEST(test_leaving),
+        };
+
+        return RUN_TESTS(tests);
+}

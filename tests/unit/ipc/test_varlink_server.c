@@ -1,0 +1,1763 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* A real server on a real socket, driven in this process: whenever its descriptor is readable it is
+ * dispatched, as sd-event would. Clients are bare sockets, so that they can misbehave; the client
+ * module has a thread. Run by root, clients of several users are tried, too. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/size.h"
+#include "base/text.h"
+#include "ipc/manager_interface.h"
+#include "ipc/varlink_client.h"
+#include "ipc/varlink_server.h"
+#include "support/testing.h"
+
+#include <fcntl.h>
+#include <ftw.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+        CALLS_MAX = 1100,
+        CLIENTS_MAX = 1000,
+        DISPATCHES_MAX = 200000, /* more without a pause is a spin */
+        OTHER_UID = 65534,
+        ANOTHER_UID = 65533,
+};
+
+typedef struct Fixture {
+        Arena *arena;
+        VarlinkServer *server;
+        char directory[64];
+        const char *path;
+        VarlinkCall *kept[CALLS_MAX]; /* by Keep; NULL where closed */
+        size_t n_kept, n_closed, n_counted, n_drained;
+        size_t n_dispatches;
+        Text order; /* by Log, LogFirst, LogLast */
+} Fixture;
+
+/* ---- the served interface ---- */
+
+static void handle_echo(VarlinkCall *call, json_t *parameters, void *userdata) {
+        (void) userdata;
+        varlink_call_reply(call, json_incref(parameters));
+}
+
+static void handle_log(VarlinkCall *call, json_t *parameters, void *userdata) {
+        Fixture *f = userdata;
+
+        text_printf(&f->order, "%s ", json_string_value(json_object_get(parameters, "a")));
+        varlink_call_reply(call, json_object());
+}
+
+static void handle_count(VarlinkCall *call, json_t *parameters, void *userdata) {
+        Fixture *f = userdata;
+
+        (void) parameters;
+        f->n_counted++;
+        varlink_call_reply(call, json_object());
+}
+
+static void on_closed(VarlinkCall *call, void *userdata) {
+        Fixture *f = userdata;
+
+        f->n_closed++;
+        for (size_t i = 0; i < f->n_kept; i++)
+                if (f->kept[i] == call)
+                        f->kept[i] = NULL;
+}
+
+static void on_drained(VarlinkCall *call, void *userdata) {
+        Fixture *f = userdata;
+
+        assert_false(varlink_call_is_congested(call));
+        f->n_drained++;
+}
+
+static void handle_keep(VarlinkCall *call, json_t *parameters, void *userdata) {
+        Fixture *f = userdata;
+
+        (void) parameters;
+        assert_true(f->n_kept < CALLS_MAX);
+        f->kept[f->n_kept++] = call;
+        varlink_call_set_closed_handler(call, on_closed, f);
+        varlink_call_set_drained_handler(call, on_drained, f);
+}
+
+static void handle_forget(VarlinkCall *call, json_t *parameters, void *userdata) {
+        (void) call;
+        (void) parameters;
+        (void) userdata;
+}
+
+static void handle_fail(VarlinkCall *call, json_t *parameters, void *userdata) {
+        (void) parameters;
+        (void) userdata;
+        varlink_call_error(call, "org.example.Test.Failed", json_pack("{s:i}", "code", 17));
+}
+
+static void handle_refuse_name(VarlinkCall *call, json_t *parameters, void *userdata) {
+        (void) parameters;
+        (void) userdata;
+        varlink_call_error_invalid_parameter(call, "name");
+}
+
+static void handle_break(VarlinkCall *call, json_t *parameters, void *userdata) {
+        (void) parameters;
+        (void) userdata;
+        varlink_call_reply(call, json_pack("{s:s}", "text", "\xff")); /* NULL: not UTF-8 */
+}
+
+static void handle_big(VarlinkCall *call, json_t *parameters, void *userdata) {
+        Fixture *f = userdata;
+        Text text = text_in(f->arena);
+
+        text_repeat(&text, 'x', (size_t) json_integer_value(json_object_get(parameters, "bytes")));
+        varlink_call_reply(call, json_pack("{s:s}", "text", text_string(&text)));
+}
+
+static void handle_who(VarlinkCall *call, json_t *parameters, void *userdata) {
+        (void) parameters;
+        (void) userdata;
+        varlink_call_reply(call, json_pack("{s:i, s:b}", "uid", (int) varlink_call_peer_uid(call),
+                                           "isParent", varlink_call_peer_pid(call) == getpid()));
+}
+
+static const VarlinkParameter typed_parameters[] = {
+        {"name", VARLINK_STRING, false},
+        {"count", VARLINK_INT, true},
+        {"flag", VARLINK_BOOL, true},
+        {"share", VARLINK_FLOAT, true},
+        {"list", VARLINK_ARRAY, true},
+        {"map", VARLINK_OBJECT, true},
+        {0},
+};
+
+static const VarlinkMethod test_methods[] = {
+        {"Echo", handle_echo, 0, NULL},
+        {"Count", handle_count, 0, varlink_no_parameters},
+        {"Log", handle_log, 0, NULL},
+        {"LogFirst", handle_log, VARLINK_FIRST, NULL},
+        {"LogLast", handle_log, VARLINK_LAST, NULL},
+        {"Keep", handle_keep, 0, NULL},
+        {"Watch", handle_keep, VARLINK_MORE_ONLY, NULL},
+        {"Gate", handle_keep, VARLINK_FIRST, NULL},
+        {"Forget", handle_forget, 0, NULL},
+        {"Nothing", NULL, 0, NULL},
+        {"Fail", handle_fail, 0, NULL},
+        {"RefuseName", handle_refuse_name, 0, NULL},
+        {"Break", handle_break, 0, NULL},
+        {"Big", handle_big, 0, NULL},
+        {"Who", handle_who, 0, NULL},
+        {"Secret", handle_count, VARLINK_ROOT_ONLY, NULL},
+        {"Typed", handle_echo, 0, typed_parameters},
+};
+
+static const VarlinkInterface test_interface = {
+        .name = "org.example.Test",
+        .description = "interface org.example.Test\nmethod Echo() -> ()\n",
+        .methods = test_methods,
+        .n_methods = ARRAY_LEN(test_methods),
+};
+
+static const VarlinkInterface manager_interface = {
+        .name = MANAGER_INTERFACE,
+        .description = manager_interface_description,
+};
+
+/* ---- the fixture ---- */
+
+static int setup(void **state) {
+        static const VarlinkInterface *const interfaces[] = {&test_interface, &manager_interface};
+        static const VarlinkServerInfo info = {"example", "test", "1", "https://example.org"};
+        Fixture *f = calloc(1, sizeof(*f));
+        int fd;
+
+        f->arena = arena_new();
+        f->order = text_in(f->arena);
+        strcpy(f->directory, "/tmp/varlink-test-XXXXXX");
+        assert_non_null(mkdtemp(f->directory));
+        assert_int_equal(chmod(f->directory, 0711), 0);
+        f->path = arena_printf(f->arena, "%s/socket", f->directory);
+        f->server = varlink_server_new(interfaces, ARRAY_LEN(interfaces), &info, f);
+        assert_non_null(f->server);
+        fd = varlink_bind_socket(f->path, 0666);
+        assert_true(fd >= 0);
+        assert_int_equal(varlink_server_listen_fd(f->server, fd), 0);
+        *state = f;
+        return 0;
+}
+
+static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *walk) {
+        (void) status;
+        (void) type;
+        (void) walk;
+        return remove(path);
+}
+
+static int teardown(void **state) {
+        Fixture *f = *state;
+
+        varlink_server_free(f->server);
+        nftw(f->directory, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+        arena_free(f->arena);
+        free(f);
+        return 0;
+}
+
+static uint64_t now_msec(void) {
+        struct timespec now;
+
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        return (uint64_t) now.tv_sec * 1000 + (uint64_t) now.tv_nsec / 1000000;
+}
+
+static bool server_is_ready(const Fixture *f, int timeout_msec) {
+        struct pollfd poll_fd = {.fd = varlink_server_fd(f->server), .events = POLLIN};
+
+        return poll(&poll_fd, 1, timeout_msec) > 0;
+}
+
+static void dispatch(Fixture *f) {
+        assert_int_equal(varlink_server_dispatch(f->server), 0);
+        assert_true(++f->n_dispatches < DISPATCHES_MAX);
+}
+
+/* Until nothing is left to do. */
+static void pump(Fixture *f) {
+        f->n_dispatches = 0;
+        while (server_is_ready(f, 0))
+                dispatch(f);
+}
+
+static void pump_for(Fixture *f, uint64_t msec) {
+        uint64_t end = now_msec() + msec;
+
+        f->n_dispatches = 0;
+        for (uint64_t now; (now = now_msec()) < end;)
+                if (server_is_ready(f, (int) (end - now)))
+                        dispatch(f);
+        /* What fell due while a busy machine kept us from looking. */
+        while (server_is_ready(f, 0))
+                dispatch(f);
+}
+
+static struct sockaddr_un address_of(const Fixture *f) {
+        struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+        snprintf(address.sun_path, sizeof(address.sun_path), "%s", f->path);
+        return address;
+}
+
+static int open_client(void) {
+        int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+        assert_true(fd >= 0);
+        return fd;
+}
+
+static void connect_to(Fixture *f, int fd) {
+        struct sockaddr_un address = address_of(f);
+
+        while (connect(fd, (struct sockaddr *) &address, sizeof(address)) < 0) {
+                assert_int_equal(errno, EAGAIN); /* the backlog is full */
+                dispatch(f);
+        }
+}
+
+static int connect_client(Fixture *f) {
+        int fd = open_client();
+
+        connect_to(f, fd);
+        return fd;
+}
+
+static int connect_as(Fixture *f, uid_t uid) {
+        int fd = open_client();
+
+        assert_int_equal(seteuid(uid), 0);
+        connect_to(f, fd);
+        assert_int_equal(seteuid(0), 0);
+        return fd;
+}
+
+static void say_bytes(int fd, const char *bytes, size_t size) {
+        assert_int_equal(send(fd, bytes, size, MSG_NOSIGNAL), size);
+}
+
+static void say(int fd, const char *message) {
+        say_bytes(fd, message, strlen(message) + 1);
+}
+
+/* {"method":"org.example.Test.NAME", REST} */
+static void call(Fixture *f, int fd, const char *name, const char *rest) {
+        say(fd, arena_printf(f->arena, "{\"method\":\"org.example.Test.%s\"%s}", name, rest));
+}
+
+/* The next message for FD, which must come without waiting; NULL when the server hung up. */
+static const char *hear(Fixture *f, int fd) {
+        Text text = text_in(f->arena);
+
+        for (;;) {
+                char bytes[65536];
+                ssize_t n = recv(fd, bytes, sizeof(bytes), MSG_PEEK);
+
+                if (n < 0 && errno == EAGAIN) {
+                        assert_true(server_is_ready(f, 0));
+                        dispatch(f);
+                        continue;
+                }
+                if (n <= 0)
+                        return NULL;
+                size_t used = strnlen(bytes, (size_t) n);
+                bool is_complete = used < (size_t) n;
+
+                text_add_n(&text, bytes, used);
+                assert_int_equal(recv(fd, bytes, used + is_complete, 0), used + is_complete);
+                if (is_complete)
+                        return text_string(&text);
+        }
+}
+
+static void assert_hears(Fixture *f, int fd, const char *expected) {
+        const char *message = hear(f, fd);
+
+        assert_non_null(message);
+        assert_string_equal(message, expected);
+}
+
+static void assert_hung_up(Fixture *f, int fd) {
+        assert_null(hear(f, fd));
+}
+
+static void assert_silent(Fixture *f, int fd) {
+        char byte;
+
+        pump(f);
+        assert_int_equal(recv(fd, &byte, 1, MSG_PEEK), -1);
+        assert_int_equal(errno, EAGAIN);
+}
+
+static void assert_connections(Fixture *f, size_t n) {
+        pump(f);
+        assert_int_equal(varlink_server_n_connections(f->server), n);
+}
+
+static void limit_idle(Fixture *f, uint64_t msec) {
+        VarlinkLimits limits = varlink_limits_default();
+
+        limits.idle_usec = msec * USEC_PER_MSEC;
+        varlink_server_set_limits(f->server, &limits);
+}
+
+/* ---- asking ---- */
+
+static void test_introspection(void **state) {
+        Fixture *f = *state;
+        int fd = connect_client(f);
+
+        say(fd, "{\"method\":\"org.varlink.service.GetInfo\"}");
+        assert_hears(
+                f, fd,
+                "{\"parameters\":{\"vendor\":\"example\",\"product\":\"test\",\"version\":\"1\","
+                "\"url\":\"https://example.org\",\"interfaces\":[\"org.varlink.service\","
+                "\"org.example.Test\",\"org.hugeplan.Manager\"]}}");
+        say(fd, "{\"method\":\"org.varlink.service.GetInterfaceDescription\","
+                "\"parameters\":{\"interface\":\"org.example.Test\"}}");
+        assert_hears(f, fd,
+                     "{\"parameters\":{\"description\":"
+                     "\"interface org.example.Test\\nmethod Echo() -> ()\\n\"}}");
+        say(fd, "{\"method\":\"org.varlink.service.GetInterfaceDescription\","
+                "\"parameters\":{\"interface\":\"org.varlink.service\"}}");
+        assert_non_null(strstr(hear(f, fd), "error ExpectedMore()"));
+        say(fd, "{\"method\":\"org.varlink.service.GetInterfaceDescription\","
+                "\"parameters\":{\"interface\":\"org.hugeplan.Manager\"}}");
+        assert_non_null(strstr(hear(f, fd), "interface org.hugeplan.Manager\\n"));
+        close(fd);
+}
+
+/* Errors are answers: the connection goes on. */
+static void test_errors(void **state) {
+        static const struct {
+                const char *request, *reply;
+        } cases[] = {
+                {"{\"method\":\"org.varlink.service.GetInterfaceDescription\","
+                 "\"parameters\":{\"interface\":\"org.example.None\"}}",
+                 "{\"error\":\"org.varlink.service.InterfaceNotFound\","
+                 "\"parameters\":{\"interface\":\"org.example.None\"}}"},
+                {"{\"method\":\"org.varlink.service.GetInterfaceDescription\"}",
+                 "{\"error\":\"org.varlink.service.InvalidParameter\","
+                 "\"parameters\":{\"parameter\":\"interface\"}}"},
+                {"{\"method\":\"org.varlink.service.GetInfo\",\"parameters\":{\"x\":1}}",
+                 "{\"error\":\"org.varlink.service.InvalidParameter\","
+                 "\"parameters\":{\"parameter\":\"x\"}}"},
+                {"{\"method\":\"org.example.None.Echo\"}",
+                 "{\"error\":\"org.varlink.service.InterfaceNotFound\","
+                 "\"parameters\":{\"interface\":\"org.example.None\"}}"},
+                {"{\"method\":\"org.example.Test.None\"}",
+                 "{\"error\":\"org.varlink.service.MethodNotFound\","
+                 "\"parameters\":{\"method\":\"org.example.Test.None\"}}"},
+                {"{\"method\":\"org.example.Test.\"}",
+                 "{\"error\":\"org.varlink.service.MethodNotFound\","
+                 "\"parameters\":{\"method\":\"org.example.Test.\"}}"},
+                {"{\"method\":\"Echo\"}", "{\"error\":\"org.varlink.service.MethodNotFound\","
+                                          "\"parameters\":{\"method\":\"Echo\"}}"},
+                {"{\"method\":\"\"}",
+                 "{\"error\":\"org.varlink.service.MethodNotFound\",\"parameters\":{\"method\":\"\"}}"},
+                {"{\"method\":\".Echo\"}", "{\"error\":\"org.varlink.service.InterfaceNotFound\","
+                                           "\"parameters\":{\"interface\":\"\"}}"},
+                {"{\"method\":\"org.example.Test.Nothing\"}",
+                 "{\"error\":\"org.varlink.service.MethodNotImplemented\","
+                 "\"parameters\":{\"method\":\"org.example.Test.Nothing\"}}"},
+                {"{\"method\":\"org.example.Test.Forget\"}",
+                 "{\"error\":\"org.varlink.service.MethodNotImplemented\","
+                 "\"parameters\":{\"method\":\"org.example.Test.Forget\"}}"},
+                {"{\"method\":\"org.example.Test.Echo\",\"upgrade\":true}",
+                 "{\"error\":\"org.varlink.service.MethodNotImplemented\","
+                 "\"parameters\":{\"method\":\"org.example.Test.Echo\"}}"},
+                {"{\"method\":\"org.example.Test.Watch\"}",
+                 "{\"error\":\"org.varlink.service.ExpectedMore\",\"parameters\":{}}"},
+                {"{\"method\":\"org.example.Test.Fail\"}",
+                 "{\"error\":\"org.example.Test.Failed\",\"parameters\":{\"code\":17}}"},
+                {"{\"method\":\"org.example.Test.RefuseName\"}",
+                 "{\"error\":\"org.varlink.service.InvalidParameter\","
+                 "\"parameters\":{\"parameter\":\"name\"}}"},
+        };
+        Fixture *f = *state;
+        int fd = connect_client(f);
+
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                say(fd, cases[i].request);
+                assert_hears(f, fd, cases[i].reply);
+        }
+        close(fd);
+}
+
+static void test_parameters_are_checked(void **state) {
+        static const struct {
+                const char *parameters, *fault;
+        } cases[] = {
+                {"{\"name\":\"a\"}", NULL},
+                {"{\"name\":\"a\",\"count\":-1,\"flag\":false,\"share\":1,\"list\":[],\"map\":{}}",
+                 NULL},
+                {"{\"name\":\"a\",\"count\":null,\"share\":0.5}", NULL},
+                {"{}", "name"},
+                {"{\"name\":null}", "name"},
+                {"{\"name\":1}", "name"},
+                {"{\"name\":\"a\",\"count\":1.0}", "count"},
+                {"{\"name\":\"a\",\"count\":\"1\"}", "count"},
+                {"{\"name\":\"a\",\"flag\":1}", "flag"},
+                {"{\"name\":\"a\",\"share\":\"\"}", "share"},
+                {"{\"name\":\"a\",\"list\":{}}", "list"},
+                {"{\"name\":\"a\",\"map\":[]}", "map"},
+                {"{\"name\":\"a\",\"other\":null}", "other"},
+        };
+        Fixture *f = *state;
+        int fd = connect_client(f);
+
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                const char *expected =
+                        cases[i].fault
+                                ? arena_printf(
+                                          f->arena,
+                                          "{\"error\":\"org.varlink.service.InvalidParameter\","
+                                          "\"parameters\":{\"parameter\":\"%s\"}}",
+                                          cases[i].fault)
+                                : arena_printf(f->arena, "{\"parameters\":%s}",
+                                               cases[i].parameters);
+
+                call(f, fd, "Typed",
+                     arena_printf(f->arena, ",\"parameters\":%s", cases[i].parameters));
+                assert_hears(f, fd, expected);
+        }
+        close(fd);
+}
+
+static void test_peer_is_known(void **state) {
+        Fixture *f = *state;
+        int fd = connect_client(f);
+
+        call(f, fd, "Who", "");
+        assert_hears(f, fd,
+                     arena_printf(f->arena, "{\"parameters\":{\"uid\":%d,\"isParent\":true}}",
+                                  (int) geteuid()));
+        call(f, fd, "Secret", "");
+        assert_hears(f, fd, "{\"parameters\":{}}"); /* root, or the server's own user */
+        close(fd);
+}
+
+static void test_root_only(void **state) {
+        Fixture *f = *state;
+        int fd;
+
+        if (geteuid() != 0)
+                skip(); /* needs clients of another user */
+        fd = connect_as(f, OTHER_UID);
+        call(f, fd, "Secret", "");
+        assert_hears(f, fd,
+                     "{\"error\":\"org.varlink.service.PermissionDenied\",\"parameters\":{}}");
+        assert_int_equal(f->n_counted, 0);
+        call(f, fd, "Echo", "");
+        assert_hears(f, fd, "{\"parameters\":{}}");
+        close(fd);
+}
+
+/* ---- order and time of answers ---- */
+
+static void test_pipelined_calls_are_answered_in_order(void **state) {
+        Fixture *f = *state;
+        int fd = connect_client(f);
+
+        for (int i = 0; i < 100; i++)
+                call(f, fd, "Echo", arena_printf(f->arena, ",\"parameters\":{\"i\":%d}", i));
+        for (int i = 0; i < 100; i++)
+                assert_hears(f, fd, arena_printf(f->arena, "{\"parameters\":{\"i\":%d}}", i));
+        assert_silent(f, fd);
+        close(fd);
+}
+
+static void test_deferred_reply(void **state) {
+        Fixture *f = *state;
+        int fd = connect_client(f), other = connect_client(f);
+
+        call(f, fd, "Keep", "");
+        assert_silent(f, fd);
+        assert_int_equal(f->n_kept, 1);
+        assert_false(varlink_call_wants_more(f->kept[0]));
+        call(f, other, "Echo", "");
+        assert_hears(f, other, "{\"parameters\":{}}");
+
+        /* Sent at once, without a dispatch. */
+        varlink_call_reply(f->kept[0], json_pack("{s:b}", "late", 1));
+        char byte;
+
+        assert_int_equal(recv(fd, &byte, 1, MSG_PEEK), 1);
+        assert_hears(f, fd, "{\"parameters\":{\"late\":true}}");
+        call(f, fd, "Keep", "");
+        pump(f);
+        varlink_call_error(f->kept[1], "org.example.Test.Failed", NULL);
+        assert_hears(f, fd, "{\"error\":\"org.example.Test.Failed\",\"parameters\":{}}");
+        assert_int_equal(f->n_closed, 0);
+        close(fd);
+        close(other);
+}
+
+static void test_deferred_call_holds_back_later_ones(void **state) {
+        Fixture *f = *state;
+        int fd = connect_client(f);
+
+        call(f, fd, "Keep", "");
+        call(f, fd, "Count", "");
+        call(f, fd, "Keep", "");
+        call(f, fd, "Count", "");
+        assert_silent(f, fd);
+        assert_int_equal(f->n_kept, 1);
+        assert_int_equal(f->n_counted, 0);
+        varlink_call_reply(f->kept[0], json_pack("{s:i}", "kept", 0));
+        assert_hears(f, fd, "{\"parameters\":{\"kept\":0}}");
+        assert_hears(f, fd, "{\"parameters\":{}}");
+        assert_silent(f, fd);
+        assert_int_equal(f->n_counted, 1);
+        varlink_call_reply(f->kept[1], json_pack("{s:i}", "kept", 1));
+        assert_hears(f, fd, "{\"parameters\":{\"kept\":1}}");
+        assert_hears(f, fd, "{\"parameters\":{}}");
+        close(fd);
+}
+
+/* What a client with a call in progress sends meanwhile stays with the kernel. */
+static void test_deferred_call_bounds_the_queue(void **state) {
+        Fixture *f = *state;
+        int fd = connect_client(f);
+        size_t n = 0;
+
+        call(f, fd, "Keep", "");
+        pump(f);
+        while (send(fd, "x", 1, MSG_NOSIGNAL) == 1) {
+                pump(f);
+                n++;
+        }
+        assert_int_equal(errno, EAGAIN);
+        assert_true(n < 4 * MIB);
+        assert_int_equal(f->n_closed, 0);
+        varlink_call_reply(f->kept[0], json_object());
+        assert_hears(f, fd, "{\"parameters\":{}}");
+        close(fd);
+        assert_connections(f, 0);
+}
+
+static void test_oneway(void **state) {
+        Fixture *f = *state;
+        int fd = connect_client(f);
+
+        call(f, fd, "Count", ",\"oneway\":true");
+        call(f, fd, "None", ",\"oneway\":true");
+        call(f, fd, "Keep", ",\"oneway\":true");
+        call(f, fd, "Echo", "");
+        assert_silent(f, fd);
+        varlink_call_reply(f->kept[0], json_pack("{s:b}", "late", 1));
+        assert_hears(f, fd, "{\"parameters\":{}}");
+        assert_silent(f, fd);
+        assert_int_equal(f->n_counted, 1);
+
+        /* Sent and gone: still done. */
+        call(f, fd, "Count", ",\"oneway\":true");
+        call(f, fd, "Count", ",\"oneway\":true");
+        close(fd);
+        assert_connections(f, 0);
+        assert_int_equal(f->n_counted, 3);
+}
+
+static void test_half_closed_client_is_answered(void **state) {
+        Fixture *f = *state;
+        int fd = connect_client(f);
+
+        call(f, fd, "Echo", "");
+        call(f, fd, "Keep", "");
+        call(f, fd, "Echo", "");
+        shutdown(fd, SHUT_WR);
+        assert_hears(f, fd, "{\"parameters\":{}}");
+        assert_silent(f, fd);
+        assert_int_equal(f->n_closed, 0);
+        varlink_call_reply(f->kept[0], json_pack("{s:b}", "late", 1));
+        assert_hears(f, fd, "{\"parameters\":{\"late\":true}}");
+        assert_hears(f, fd, "{\"parameters\":{}}");
+        assert_hung_up(f, fd);
+        assert_connections(f, 0);
+        close(fd);
+}
+
+static void test_client_vanishes_during_deferred_call(void **state) {
+        Fixture *f = *state;
+        int fd = connect_client(f), other = connect_client(f);
+
+        call(f, fd, "Keep", "");
+        call(f, other, "Keep", "");
+        pump(f);
+        assert_int_equal(f->n_kept, 2);
+        close(fd);
+        assert_connections(f, 1);
+        assert_int_equal(f->n_closed, 1);
+        assert_int_equal((f->kept[0] == NULL) + (f->kept[1] == NULL), 1);
+        varlink_call_reply(f->kept[0] ? f->kept[0] : f->kept[1], json_object());
+        assert_hears(f, other, "{\"parameters\":{}}");
+
+        /* Gone before the call was even read; and gone with more to say. */
+        call(f, other, "Keep", "");
+        call(f, other, "Count", "");
+        close(other);
+        assert_connections(f, 0);
+        assert_int_equal(f->n_kept, 3);
+        assert_int_equal(f->n_closed, 2);
+        assert_int_equal(f->n_counted, 0);
+}
+
+/* The owner learns of it from the dispatch only, not while it answers. */
+static void test_answer_to_a_vanished_client(void **state) {
+        Fixture *f = *state;
+        int fd = connect_client(f), other = connect_client(f);
+
+        call(f, fd, "Keep", "");
+        call(f, other, "Keep", ",\"more\":true");
+        pump(f);
+        assert_int_equal(f->n_kept, 2);
+        close(fd);
+        close(other);
+        for (size_t i = 0; i < 2; i++) {
+                assert_non_null(f->kept[i]);
+                if (!varlink_call_wants_more(f->kept[i]))
+                        varlink_call_reply(f->kept[i], json_object());
+                else
+                        varlink_call_reply_continues(f->kept[i], json_object());
+        }
+        assert_int_equal(f->n_closed, 0);
+        assert_connections(f, 0);
+        assert_int_equal(f->n_closed, 1); /* the stream; the other call had ended */
+}
+
+static void test_server_ends_during_deferred_call(void **state) {
+        Fixture *f = *state;
+        int fd = connect_client(f);
+
+        call(f, fd, "Keep", "");
+        pump(f);
+        f->server = varlink_server_free(f->server);
+        assert_int_equal(f->n_closed, 1);
+        close(fd);
+}
+
+static void test_reply_that_cannot_be_built(void **state) {
+        Fixture *f = *state;
+        int fd = connect_client(f);
+
+        call(f, fd, "Break", "");
+        assert_hung_up(f, fd);
+        assert_connections(f, 0);
+        close(fd);
+}
+
+/* ---- streams ---- */
+
+static void test_more(void **state) {
+        Fixture *f = *state;
+        int fd = connect_client(f);
+
+        call(f, fd, "Watch", ",\"more\":true");
+        call(f, fd, "Echo", "");
+        pump(f);
+        assert_true(varlink_call_wants_more(f->kept[0]));
+        for (int i = 0; i < 3; i++) {
+                assert_int_equal(
+                        varlink_call_reply_continues(f->kept[0], json_pack("{s:i}", "i", i)), 0);
+                assert_hears(f, fd,
+                             arena_printf(f->arena,
+                                          "{\"parameters\":{\"i\":%d},\"continues\":true}", i));
+        }
+        varlink_call_reply(f->kept[0], json_pack("{s:b}", "last", 1));
+        assert_hears(f, fd, "{\"parameters\":{\"last\":true}}");
+        assert_hears(f, fd, "{\"parameters\":{}}");
+
+        call(f, fd, "Keep", "");
+        pump(f);
+        assert_int_equal(varlink_call_reply_continues(f->kept[1], json_object()), -ENOTSUP);
+        assert_silent(f, fd);
+        close(fd);
+        assert_connections(f, 0);
+        assert_int_equal(f->n_closed, 1);
+}
+
+static json_t *state_of(Fixture *f, size_t bytes) {
+        Text text = text_in(f->arena);
+
+        text_repeat(&text, 'x', bytes);
+        return json_pack("{s:s}", "state", text_string(&text));
+}
+
+/* A subscriber that reads nothing is cut off at the limit, and others are not concerned. */
+static void test_subscriber_that_does_not_read(void **state) {
+        Fixture *f = *state;
+        int fd = connect_client(f), other = connect_client(f);
+        size_t n = 0;
+
+        call(f, fd, "Watch", ",\"more\":true");
+        pump(f);
+        for (; f->n_closed == 0; n++) {
+                varlink_call_reply_continues(f->kept[0], state_of(f, 10000));
+                pump(f);
+                assert_true(n < 1000);
+        }
+        assert_in_range(n * 10000, MIB - 20000, 3 * MIB);
+        assert_connections(f, 1);
+        call(f, other, "Echo", "");
+        assert_hears(f, other, "{\"parameters\":{}}");
+        close(fd);
+        close(other);
+}
+
+static void test_congested_subscriber_can_be_spared(void **state) {
+        Fixture *f = *state;
+        int fd = connect_client(f);
+        size_t n_sent = 0;
+
+        call(f, fd, "Watch", ",\"more\":true");
+        pump(f);
+        while (!varlink_call_is_congested(f->kept[0])) {
+                varlink_call_reply_continues(f->kept[0], state_of(f, 10000));
+                n_sent++;
+        }
+        pump(f);
+        assert_int_equal(f->n_drained, 0);
+        for (size_t i = 0; i < n_sent; i++)
+                assert_non_null(hear(f, fd));
+        assert_int_equal(f->n_drained, 1);
+        assert_silent(f, fd);
+        varlink_call_reply(f->kept[0], json_object());
+        assert_hears(f, fd, "{\"parameters\":{}}");
+        close(fd);
+}
+
+/* ---- clients that misbehave ---- */
+
+static void test_malformed_messages(void **state) {
+        static const struct {
+                const char *bytes;
+                size_t size;
+        } bad[] = {
+#define BYTES(text) {text, sizeof(text)}
+                BYTES(""),
+                BYTES("GET / HTTP/1.1\r\n\r\n"),
+                BYTES("[]"),
+                BYTES("{}"),
+                BYTES("{\"method\":17}"),
+                BYTES("{\"method\":\"org.example.Test.Echo\"} {}"),
+                BYTES("{\"method\":\"org.example.Test.Echo\",\"extra\":1}"),
+                BYTES("{\"method\":\"org.example.Test.Echo\",\"parameters\":[]}"),
+                BYTES("{\"method\":\"org.example.Test.Echo\",\"more\":1}"),
+                BYTES("{\"method\":\"org.example.Test.Echo\",\"more\":true,\"oneway\":true}"),
+                BYTES("{\"method\":\"org.example.Test.Echo\",\"method\":\"org.example.Test.Echo\"}"),
+                BYTES("{\"method\":\"org.example.Test.\xff\"}"),
+                BYTES("{\"method\":\"org.example.Test.Echo\",\"parameters\":"
+                      "{\"x\":[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]}}"),
+                BYTES("{\"parameters\":{}}"),
+                BYTES("{\"method\":\"org.example.Test.Echo\"\0}"),
+#undef BYTES
+        };
+        Fixture *f = *state;
+        int good = connect_client(f);
+
+        for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+                int fd = connect_client(f);
+
+                /* What came before is answered, what comes after is not. */
+                call(f, fd, "Echo", "");
+                say_bytes(fd, bad[i].bytes, bad[i].size);
+                call(f, fd, "Count", "");
+                assert_hears(f, fd, "{\"parameters\":{}}");
+                assert_hung_up(f, fd);
+                close(fd);
+                call(f, good, "Echo", "");
+                assert_hears(f, good, "{\"parameters\":{}}");
+                assert_connections(f, 1);
+        }
+        assert_int_equal(f->n_counted, 0);
+        close(good);
+}
+
+/* A request of SIZE bytes, its NUL not counted. */
+static const char *request_of(Fixture *f, size_t size) {
+        static const char head[] = "{\"method\":\"org.example.Test.Count\",\"parameters\":{}";
+        Text text = text_in(f->arena);
+
+        text_add(&text, head);
+        text_repeat(&text, ' ', size - sizeof(head));
+        text_add(&text, "}");
+        return text_string(&text);
+}
+
+static void test_message_limit(void **state) {
+        Fixture *f = *state;
+        int fd = connect_client(f);
+
+        say(fd, request_of(f, 64 * KIB));
+        say(fd, request_of(f, 64 * KIB));
+        assert_hears(f, fd, "{\"parameters\":{}}");
+        assert_hears(f, fd, "{\"parameters\":{}}");
+        say_bytes(fd, request_of(f, 64 * KIB + 1), 64 * KIB + 1); /* need not see its end */
+        assert_hung_up(f, fd);
+        assert_connections(f, 0);
+        close(fd);
+}
+
+static void test_reply_limit(void **state) {
+        Fixture *f = *state;
+        int fd = connect_client(f);
+
+        call(f, fd, "Big", ",\"parameters\":{\"bytes\":1000000}");
+        assert_int_equal(strlen(hear(f, fd)), 1000000 + strlen("{\"parameters\":{\"text\":\"\"}}"));
+        call(f, fd, "Big", ",\"parameters\":{\"bytes\":1048576}");
+        assert_hung_up(f, fd);
+        close(fd);
+}
+
+static void test_sender_of_single_bytes(void **state) {
+        static const char request[] = "{\"method\":\"org.example.Test.Echo\"}";
+        Fixture *f = *state;
+        int fd = connect_client(f), other = connect_client(f);
+
+        for (size_t i = 0; i < sizeof(request); i++) {
+                assert_silent(f, fd);
+                say_bytes(fd, request + i, 1);
+                call(f, other, "Echo", "");
+                assert_hears(f, other, "{\"parameters\":{}}");
+        }
+        assert_hears(f, fd, "{\"parameters\":{}}");
+        close(fd);
+        close(other);
+}
+
+/* Sends as much as the server takes; the number of whole calls sent. */
+static size_t flood(Fixture *f, int fd) {
+        static const char request[] = "{\"method\":\"org.example.Test.Echo\"}";
+        size_t n = 0;
+
+        while (send(fd, request, sizeof(request), MSG_NOSIGNAL) == (ssize_t) sizeof(request)) {
+                n++;
+                if (n % 100 == 0)
+                        pump(f);
+                assert_true(n < 10000000);
+        }
+        return n;
+}
+
+static void test_flood_without_reading(void **state) {
+        Fixture *f = *state;
+        int fd = connect_client(f), other = connect_client(f);
+        size_t n_sent = 0, n;
+
+        do { /* until nothing more fits, neither there nor back */
+                n = flood(f, fd);
+                n_sent += n;
+                pump(f);
+        } while (n > 0);
+        call(f, other, "Echo", "");
+        assert_hears(f, other, "{\"parameters\":{}}");
+        assert_connections(f, 2);
+
+        /* Once it reads, all is answered. */
+        for (n = 0; n < n_sent; n++)
+                assert_hears(f, fd, "{\"parameters\":{}}");
+        assert_silent(f, fd);
+        close(fd);
+        assert_connections(f, 1);
+        close(other);
+}
+
+/* However much others have to say, the next dispatches serve everyone. */
+static void test_flooding_clients_share(void **state) {
+        enum { FLOODERS = 40 };
+        Fixture *f = *state;
+        int fds[FLOODERS], fd;
+
+        for (size_t i = 0; i < FLOODERS; i++) {
+                fds[i] = connect_client(f);
+                for (int n = 0; n < 200; n++)
+                        call(f, fds[i], "Echo", "");
+        }
+        f->n_dispatches = 0;
+        while (varlink_server_n_connections(f->server) < FLOODERS)
+                dispatch(f);
+        fd = connect_client(f);
+        call(f, fd, "Echo", "");
+        f->n_dispatches = 0;
+        assert_hears(f, fd, "{\"parameters\":{}}");
+        assert_true(f->n_dispatches <= 2 * (FLOODERS / 16 + 2));
+        for (size_t i = 0; i < FLOODERS; i++)
+                for (int n = 0; n < 200; n++)
+                        assert_hears(f, fds[i], "{\"parameters\":{}}");
+        for (size_t i = 0; i < FLOODERS; i++)
+                close(fds[i]);
+        close(fd);
+}
+
+/* ---- limits ---- */
+
+static void close_all(const int *fds, size_t n) {
+        for (size_t i = 0; i < n; i++)
+                close(fds[i]);
+}
+
+static void raise_descriptor_limit(void) {
+        struct rlimit limit;
+
+        assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+        limit.rlim_cur = limit.rlim_max;
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+        if (limit.rlim_max < 2 * CLIENTS_MAX + 100)
+                skip();
+}
+
+static void test_silent_connections(void **state) {
+        Fixture *f = *state;
+        VarlinkLimits limits = varlink_limits_default();
+        int fds[CLIENTS_MAX], fd;
+
+        raise_descriptor_limit();
+        limits.connections = limits.per_uid = CLIENTS_MAX + 1;
+        varlink_server_set_limits(f->server, &limits);
+        for (size_t i = 0; i < CLIENTS_MAX; i++)
+                fds[i] = connect_client(f);
+        assert_connections(f, CLIENTS_MAX);
+        assert_false(server_is_ready(f, 20)); /* no work for silent clients */
+        fd = connect_client(f);
+        call(f, fd, "Echo", "");
+        f->n_dispatches = 0;
+        assert_hears(f, fd, "{\"parameters\":{}}");
+        assert_true(f->n_dispatches <= 2);
+        close(fd);
+        close_all(fds, CLIENTS_MAX);
+        assert_connections(f, 0);
+}
+
+static void set_limits(const Fixture *f, size_t connections, size_t per_uid) {
+        VarlinkLimits limits = varlink_limits_default();
+
+        limits.connections = connections;
+        limits.per_uid = per_uid;
+        limits.kept_per_uid = per_uid;
+        limits.subscriptions_per_uid = 3;
+        limits.lobby = 0;
+        varlink_server_set_limits(f->server, &limits);
+}
+
+static void assert_served(Fixture *f, int fd) {
+        call(f, fd, "Echo", "");
+        assert_hears(f, fd, "{\"parameters\":{}}");
+}
+
+/* Root, and whoever runs the server. */
+static void test_trusted_users_are_not_limited(void **state) {
+        Fixture *f = *state;
+        int fds[30];
+
+        set_limits(f, 10, 5);
+        for (size_t i = 0; i < ARRAY_LEN(fds); i++)
+                fds[i] = connect_client(f);
+        assert_connections(f, ARRAY_LEN(fds));
+        for (size_t i = 0; i < ARRAY_LEN(fds); i++)
+                assert_served(f, fds[i]);
+        close_all(fds, ARRAY_LEN(fds));
+        assert_connections(f, 0);
+}
+
+/* Those of a user with most make room for who has less, and for who of the same user has something to say. */
+static void test_newcomers_find_places(void **state) {
+        Fixture *f = *state;
+        int greedy[15], modest[6], roots[20], talker;
+
+        if (geteuid() != 0)
+                skip(); /* needs clients of several users */
+        set_limits(f, 16, 12);
+        for (size_t i = 0; i < ARRAY_LEN(greedy); i++)
+                greedy[i] = connect_as(f, OTHER_UID);
+        assert_connections(f, 12);
+        for (size_t i = 12; i < ARRAY_LEN(greedy); i++)
+                assert_hung_up(f, greedy[i]);
+        talker = connect_as(f, OTHER_UID);
+        assert_served(f, talker);
+        assert_hung_up(f, greedy[0]);
+        for (size_t i = 0; i < ARRAY_LEN(modest); i++)
+                modest[i] = connect_as(f, ANOTHER_UID);
+        assert_connections(f, 16);
+        for (size_t i = 1; i < 3; i++)
+                assert_hung_up(f, greedy[i]);
+        for (size_t i = 0; i < ARRAY_LEN(roots); i++)
+                roots[i] = connect_client(f); /* on top */
+        assert_connections(f, 16 + ARRAY_LEN(roots));
+        for (size_t i = 0; i < ARRAY_LEN(modest); i++)
+                assert_served(f, modest[i]);
+        assert_served(f, greedy[3]);
+        assert_served(f, roots[19]);
+        close(talker);
+        close_all(greedy, ARRAY_LEN(greedy));
+        close_all(modest, ARRAY_LEN(modest));
+        close_all(roots, ARRAY_LEN(roots));
+        assert_connections(f, 0);
+}
+
+/* What is idle goes first, then subscriptions, then calls that wait; what is kept never goes. */
+static void test_who_loses_his_place(void **state) {
+        Fixture *f = *state;
+        int kept, waiting, subscribed, idle, new[3];
+
+        if (geteuid() != 0)
+                skip(); /* needs clients of several users */
+        set_limits(f, 100, 4);
+        kept = connect_as(f, OTHER_UID);
+        call(f, kept, "Keep", "");
+        pump(f);
+        varlink_call_keep_place(f->kept[0]);
+        waiting = connect_as(f, OTHER_UID);
+        call(f, waiting, "Keep", "");
+        pump(f);
+        subscribed = connect_as(f, OTHER_UID);
+        call(f, subscribed, "Keep", ",\"more\":true");
+        pump(f);
+        idle = connect_as(f, OTHER_UID);
+        assert_connections(f, 4);
+        const int order[] = {idle, subscribed, waiting};
+
+        for (size_t i = 0; i < ARRAY_LEN(order); i++) {
+                new[i] = connect_as(f, OTHER_UID);
+                if (i > 0) { /* another one is not worth it */
+                        call(f, new[i], "Keep", "");
+                        assert_hung_up(f, new[i]);
+                        close(new[i]);
+                        new[i] = connect_as(f, OTHER_UID);
+                }
+                call(f, new[i], "Gate", "");
+                pump(f);
+                assert_hung_up(f, order[i]);
+                varlink_call_keep_place(f->kept[3 + i]); /* that one would be next else */
+        }
+        assert_int_equal(f->n_closed, 2); /* of those that were lost, who had asked for something */
+        varlink_call_reply(f->kept[0], NULL);
+        varlink_call_reply(f->kept[3], json_object());
+        assert_hears(f, new[0], "{\"parameters\":{}}");
+        close(kept);
+        close_all(order, ARRAY_LEN(order));
+        close_all(new, ARRAY_LEN(new));
+        assert_connections(f, 0);
+}
+
+static bool can_open(rlim_t n) {
+        struct rlimit files;
+
+        if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_max < n)
+                return false;
+        files.rlim_cur = MAX(files.rlim_cur, n);
+        return setrlimit(RLIMIT_NOFILE, &files) == 0;
+}
+
+/* Who has no place is left waiting, not heard; then there may be one for him, unless he was heard before. */
+static void test_lobby(void **state) {
+        Fixture *f = *state;
+        VarlinkLimits limits = varlink_limits_default();
+        int first[2], later[3], last;
+
+        if (geteuid() != 0 || !can_open(4096))
+                skip(); /* needs clients of several users */
+        limits.connections = 16;
+        limits.per_uid = 2;
+        limits.lobby = ARRAY_LEN(later);
+        limits.pause_usec = 100 * USEC_PER_MSEC;
+        varlink_server_set_limits(f->server, &limits);
+        for (size_t i = 0; i < ARRAY_LEN(first); i++)
+                first[i] = connect_as(f, OTHER_UID);
+        for (size_t i = 0; i < ARRAY_LEN(later); i++)
+                later[i] = connect_as(f, OTHER_UID);
+        pump(f);
+        last = connect_as(f, OTHER_UID);
+        assert_hung_up(f, last); /* there are too many, even so */
+        assert_connections(f, ARRAY_LEN(first));
+        for (size_t i = 0; i < ARRAY_LEN(later); i++)
+                assert_silent(f, later[i]);
+        call(f, later[1], "Echo", "");
+        assert_silent(f, later[1]);
+        pump_for(f, 150);
+        assert_hung_up(f, later[0]);
+        assert_hears(f, later[1], "{\"parameters\":{}}");
+        assert_hung_up(f, later[2]);
+        assert_served(f, first[1]);
+        pump_for(f, 150);
+        assert_hung_up(f, first[0]); /* whose place it was */
+        assert_connections(f, 2);
+        assert_false(server_is_ready(f, 50)); /* nobody is waited for any more */
+        close_all(first, ARRAY_LEN(first));
+        close_all(later, ARRAY_LEN(later));
+        close(last);
+        assert_connections(f, 0);
+}
+
+/* Where descriptors run out, who waits without a place goes first. */
+static void test_lobby_without_descriptors(void **state) {
+        Fixture *f = *state;
+        VarlinkLimits limits = varlink_limits_default();
+        struct rlimit before, now;
+        int first, waiting, root;
+
+        if (geteuid() != 0 || !can_open(4096))
+                skip(); /* needs clients of several users */
+        limits.connections = 16;
+        limits.per_uid = 1;
+        varlink_server_set_limits(f->server, &limits);
+        first = connect_as(f, OTHER_UID);
+        waiting = connect_as(f, OTHER_UID);
+        assert_silent(f, waiting);
+        root = open_client();
+        getrlimit(RLIMIT_NOFILE, &before);
+        now = before;
+        now.rlim_cur = (rlim_t) root +
+                       2; /* one more, and then accept(2) fails even where nobody waits */
+        setrlimit(RLIMIT_NOFILE, &now);
+        connect_to(f, root);
+        pump(f);
+        setrlimit(RLIMIT_NOFILE, &before);
+        assert_hung_up(f, waiting);
+        assert_served(f, root);
+        assert_served(f, first);
+        close(first);
+        close(waiting);
+        close(root);
+        assert_connections(f, 0);
+}
+
+static void test_limit_of_subscriptions(void **state) {
+        Fixture *f = *state;
+        int fds[5], root[5];
+
+        if (geteuid() != 0)
+                skip(); /* needs clients of several users */
+        set_limits(f, 100, 50);
+        for (size_t i = 0; i < ARRAY_LEN(fds); i++) {
+                fds[i] = connect_as(f, OTHER_UID);
+                call(f, fds[i], "Watch", ",\"more\":true");
+                root[i] = connect_client(f);
+                call(f, root[i], "Watch", ",\"more\":true");
+                pump(f);
+        }
+        assert_hung_up(f, fds[0]);
+        assert_hung_up(f, fds[1]);
+        assert_connections(f, 3 + 5);
+        assert_int_equal(f->n_closed, 2);
+        close_all(fds, ARRAY_LEN(fds));
+        close_all(root, ARRAY_LEN(root));
+        assert_connections(f, 0);
+}
+
+/* Others have less kept for them. */
+static void test_message_limit_of_others(void **state) {
+        Fixture *f = *state;
+        Text text = text_in(f->arena);
+        int fd, root;
+
+        if (geteuid() != 0)
+                skip(); /* needs clients of several users */
+        text_repeat(&text, 'x', 5000);
+        root = connect_client(f);
+        call(f, root, "Echo",
+             arena_printf(f->arena, ",\"parameters\":{\"a\":\"%s\"}", text_string(&text)));
+        assert_non_null(hear(f, root));
+        fd = connect_as(f, OTHER_UID);
+        call(f, fd, "Echo",
+             arena_printf(f->arena, ",\"parameters\":{\"a\":\"%s\"}", text_string(&text)));
+        pump(f);
+        assert_hung_up(f, fd);
+        close(fd);
+        close(root);
+        assert_connections(f, 0);
+}
+
+/* Of calls that are there at once. */
+static void test_order_of_calls(void **state) {
+        Fixture *f = *state;
+        int greedy[4], modest, last;
+
+        if (geteuid() != 0)
+                skip(); /* needs clients of several users */
+        for (size_t i = 0; i < ARRAY_LEN(greedy); i++) {
+                greedy[i] = connect_as(f, OTHER_UID);
+                call(f, greedy[i], "Log",
+                     arena_printf(f->arena, ",\"parameters\":{\"a\":\"g%zu\"}", i));
+        }
+        last = connect_client(f);
+        call(f, last, "LogLast", ",\"parameters\":{\"a\":\"l\"}");
+        modest = connect_as(f, ANOTHER_UID);
+        call(f, modest, "Log", ",\"parameters\":{\"a\":\"m\"}");
+        call(f, greedy[3], "LogFirst", ",\"parameters\":{\"a\":\"late\"}");
+        call(f, last, "LogFirst", ",\"parameters\":{\"a\":\"late\"}");
+        int first = connect_as(f, ANOTHER_UID);
+
+        call(f, first, "LogFirst", ",\"parameters\":{\"a\":\"f\"}");
+        pump(f);
+        const char *order = text_string(&f->order);
+
+        /* In between it is the users who take turns, by the time that theirs took. */
+        assert_int_equal(strncmp(order, "f ", 2), 0);
+        assert_non_null(strstr(order, "g3 late "));
+        assert_non_null(strstr(order, "m "));
+        assert_string_equal(order + strlen(order) - strlen(" l late "), " l late ");
+        assert_int_equal(strlen(order), strlen("f g0 g1 g2 g3 late m l late "));
+        close_all(greedy, ARRAY_LEN(greedy));
+        close(last);
+        close(modest);
+        close(first);
+        assert_connections(f, 0);
+}
+
+static void test_idle_connections_are_closed(void **state) {
+        Fixture *f = *state;
+        int silent, partial, waiting, busy;
+
+        limit_idle(f, 1000); /* a busy machine may keep us waiting for most of it */
+        silent = connect_client(f);
+        partial = connect_client(f);
+        waiting = connect_client(f);
+        busy = connect_client(f);
+        say_bytes(partial, "{", 1);
+        call(f, waiting, "Keep", "");
+        for (int i = 0; i < 8; i++) {
+                call(f, busy, "Echo", "");
+                assert_hears(f, busy, "{\"parameters\":{}}");
+                pump_for(f, 200);
+        }
+        assert_hung_up(f, silent);
+        assert_hung_up(f, partial);
+        assert_connections(f, 2);
+        pump_for(f, 1300);
+        assert_hung_up(f, busy);
+        assert_connections(f, 1);
+        assert_int_equal(f->n_closed, 0);
+        assert_false(server_is_ready(f, 300)); /* nobody is idle: no timer */
+
+        varlink_call_reply(f->kept[0], json_object());
+        assert_hears(f, waiting, "{\"parameters\":{}}");
+        pump_for(f, 1300); /* and now it is */
+        assert_hung_up(f, waiting);
+        assert_connections(f, 0);
+        close(silent);
+        close(partial);
+        close(waiting);
+        close(busy);
+}
+
+static void test_client_that_leaves_its_reply_is_closed(void **state) {
+        Fixture *f = *state;
+        int fd;
+
+        limit_idle(f, 100);
+        fd = connect_client(f);
+        call(f, fd, "Big", ",\"parameters\":{\"bytes\":1000000}");
+        assert_connections(f, 1);
+        pump_for(f, 300);
+        assert_connections(f, 0);
+        close(fd);
+}
+
+static void test_no_timer_without_connections(void **state) {
+        Fixture *f = *state;
+        int fd;
+
+        limit_idle(f, 50);
+        fd = connect_client(f);
+        pump(f);
+        close(fd);
+        pump(f);
+        assert_false(server_is_ready(f, 150));
+}
+
+static void test_no_descriptors_to_accept_with(void **state) {
+        Fixture *f = *state;
+        VarlinkLimits limits = varlink_limits_default();
+        struct rlimit before, now;
+        int fd = open_client(), lowest;
+
+        limits.accept_retry_usec = 50 * USEC_PER_MSEC;
+        varlink_server_set_limits(f->server, &limits);
+        lowest = dup(fd);
+        close(lowest);
+        getrlimit(RLIMIT_NOFILE, &before);
+        now = before;
+        now.rlim_cur = (rlim_t) lowest;
+        setrlimit(RLIMIT_NOFILE, &now);
+        connect_to(f, fd);
+        call(f, fd, "Echo", "");
+        pump(f); /* fails if it spins */
+        bool is_quiet = !server_is_ready(f, 5);
+
+        pump_for(f, 200);
+        size_t n_retries = f->n_dispatches;
+
+        setrlimit(RLIMIT_NOFILE, &before);
+        assert_true(is_quiet);
+        assert_in_range(n_retries, 1, 20);
+        pump_for(f, 100);
+        assert_hears(f, fd, "{\"parameters\":{}}");
+        close(fd);
+}
+
+/* ---- sockets ---- */
+
+static mode_t mode_of(const char *path) {
+        struct stat status;
+
+        assert_int_equal(lstat(path, &status), 0);
+        return status.st_mode & 07777;
+}
+
+static void test_bind(void **state) {
+        Fixture *f = *state;
+        const char *path = arena_printf(f->arena, "%s/bound", f->directory);
+        const char *file = arena_printf(f->arena, "%s/file", f->directory);
+        mode_t umask_before = umask(077);
+        int fd = varlink_bind_socket(path, 0666);
+
+        assert_true(fd >= 0);
+        assert_int_equal(mode_of(path), 0666);
+        assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC);
+        assert_int_equal(varlink_bind_socket(path, 0600), -EADDRINUSE); /* alive */
+        assert_int_equal(mode_of(path), 0666);
+        close(fd);
+        umask(0);
+        fd = varlink_bind_socket(path, 0600); /* left behind */
+        assert_true(fd >= 0);
+        assert_int_equal(mode_of(path), 0600);
+        close(fd);
+        umask(umask_before);
+
+        close(open(file, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+        assert_int_equal(varlink_bind_socket(file, 0666), -EADDRINUSE);
+        assert_int_equal(mode_of(file), 0600);
+        assert_int_equal(varlink_bind_socket("relative", 0666), -EINVAL);
+        assert_int_equal(varlink_bind_socket("", 0666), -EINVAL);
+        assert_int_equal(varlink_bind_socket("/tmp/", 0666), -EINVAL);
+        assert_int_equal(varlink_bind_socket("/nonexistent/socket", 0666), -ENOENT);
+}
+
+static void test_listen_fd_takes_listening_sockets_only(void **state) {
+        Fixture *f = *state;
+        int fds[2], datagram = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+        assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+        assert_int_equal(varlink_server_listen_fd(f->server, fds[0]), -ENOTSOCK);
+        close(fds[0]);
+        close(fds[1]);
+        assert_int_equal(varlink_server_listen_fd(f->server, fds[0]), -EBADF);
+        assert_int_equal(varlink_server_listen_fd(f->server, datagram), -EINVAL);
+        close(datagram);
+        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+        assert_int_equal(varlink_server_listen_fd(f->server, fds[0]), -EINVAL);
+        close(fds[0]);
+        close(fds[1]);
+}
+
+/* ---- the client ---- */
+
+/* Runs FUNCTION, a blocking client, in a thread while the server is dispatched here. Assertions are
+ * this thread's: the function only notes what it saw. */
+typedef struct ClientThread {
+        Fixture *fixture;
+        const char *path;
+        void (*function)(struct ClientThread *thread);
+        atomic_bool is_done;
+        int r[8];
+        json_t *parameters[8];
+        char *error_names[8];
+} ClientThread;
+
+enum { CLIENT_TIMEOUT_USEC = 10 * 1000000 };
+
+static void *client_main(void *argument) {
+        ClientThread *thread = argument;
+
+        thread->function(thread);
+        atomic_store(&thread->is_done, true);
+        return NULL;
+}
+
+static void run_client(ClientThread *thread) {
+        Fixture *f = thread->fixture;
+        pthread_t id;
+
+        assert_int_equal(pthread_create(&id, NULL, client_main, thread), 0);
+        f->n_dispatches = 0;
+        while (!atomic_load(&thread->is_done))
+                if (server_is_ready(f, 1))
+                        dispatch(f);
+        pthread_join(id, NULL);
+}
+
+static void thread_done(ClientThread *thread) {
+        for (size_t i = 0; i < ARRAY_LEN(thread->r); i++) {
+                json_decref(thread->parameters[i]);
+                free(thread->error_names[i]);
+        }
+}
+
+static void call_and_note(ClientThread *thread, size_t i, VarlinkClient *client, const char *method,
+                          json_t *parameters, uint64_t timeout_usec) {
+        thread->r[i] = varlink_client_call(client, method, parameters, timeout_usec,
+                                           &thread->parameters[i], &thread->error_names[i]);
+}
+
+static void client_calls(ClientThread *thread) {
+        VarlinkClient *client CLEANUP(varlink_client_freep) = NULL;
+
+        thread->r[0] = varlink_client_connect(thread->path, CLIENT_TIMEOUT_USEC, &client);
+        if (thread->r[0] < 0)
+                return;
+        call_and_note(thread, 1, client, "org.example.Test.Echo", json_pack("{s:i}", "x", 17),
+                      UINT64_MAX);
+        call_and_note(thread, 2, client, "org.example.Test.Fail", NULL, CLIENT_TIMEOUT_USEC);
+        call_and_note(thread, 3, client, "org.example.Test.Big",
+                      json_pack("{s:i}", "bytes", 1000000), CLIENT_TIMEOUT_USEC);
+        call_and_note(thread, 4, client, "org.example.Test.Keep", NULL, 50000);
+        call_and_note(thread, 5, client, "org.example.Test.Echo", json_object(),
+                      CLIENT_TIMEOUT_USEC);
+        thread->r[6] =
+                varlink_client_next(client, 0, &thread->parameters[6], &thread->error_names[6]);
+}
+
+static void check_client_calls(ClientThread *thread) {
+        run_client(thread);
+        assert_int_equal(thread->r[0], 0);
+        assert_int_equal(thread->r[1], 0);
+        assert_null(thread->error_names[1]);
+        assert_int_equal(json_integer_value(json_object_get(thread->parameters[1], "x")), 17);
+        assert_int_equal(thread->r[2], 0);
+        assert_string_equal(thread->error_names[2], "org.example.Test.Failed");
+        assert_int_equal(json_integer_value(json_object_get(thread->parameters[2], "code")), 17);
+        assert_int_equal(thread->r[3], 0);
+        assert_int_equal(json_string_length(json_object_get(thread->parameters[3], "text")),
+                         1000000);
+        assert_int_equal(thread->r[4], -ETIMEDOUT);
+        assert_null(thread->parameters[4]);
+        assert_int_equal(thread->r[5], -ENOTCONN);
+        assert_int_equal(thread->r[6], -ENOTCONN);
+        thread_done(thread);
+        assert_connections(thread->fixture, 0);
+        assert_int_equal(thread->fixture->n_closed, 1);
+}
+
+static void test_client(void **state) {
+        Fixture *f = *state;
+        ClientThread thread = {.fixture = f, .path = f->path, .function = client_calls};
+
+        check_client_calls(&thread);
+}
+
+static void test_client_with_a_long_path(void **state) {
+        Fixture *f = *state;
+        Text text = text_in(f->arena);
+        int fd;
+
+        text_add(&text, f->directory);
+        for (int i = 0; i < 3; i++) {
+                text_add(&text, "/a-directory-with-a-name-that-has-quite-a-number-of-characters");
+                assert_int_equal(mkdir(text.string, 0755), 0);
+        }
+        text_add(&text, "/socket");
+        assert_true(text.length > sizeof(((struct sockaddr_un *) NULL)->sun_path));
+        fd = varlink_bind_socket(text.string, 0644);
+        assert_true(fd >= 0);
+        assert_int_equal(mode_of(text.string), 0644);
+        assert_int_equal(varlink_server_listen_fd(f->server, fd), 0);
+
+        ClientThread thread = {.fixture = f, .path = text.string, .function = client_calls};
+
+        check_client_calls(&thread);
+}
+
+static void handle_stream(VarlinkCall *call_, json_t *parameters, void *userdata) {
+        (void) parameters;
+        (void) userdata;
+        for (int i = 0; i < 2; i++)
+                varlink_call_reply_continues(call_, json_pack("{s:i}", "i", i));
+        varlink_call_reply(call_, json_pack("{s:i}", "i", 2));
+}
+
+static const VarlinkMethod stream_methods[] = {{"Stream", handle_stream, 0, NULL}};
+static const VarlinkInterface stream_interface = {
+        .name = "org.example.Stream",
+        .description = "interface org.example.Stream\nmethod Stream() -> (i: int)\n",
+        .methods = stream_methods,
+        .n_methods = 1,
+};
+
+static void client_streams(ClientThread *thread) {
+        VarlinkClient *client CLEANUP(varlink_client_freep) = NULL;
+
+        thread->r[0] = varlink_client_connect(thread->path, CLIENT_TIMEOUT_USEC, &client);
+        if (thread->r[0] < 0)
+                return;
+        thread->r[0] = varlink_client_call_more(client, "org.example.Stream.Stream", NULL,
+                                                CLIENT_TIMEOUT_USEC);
+        call_and_note(thread, 1, client, "org.example.Stream.Stream", json_object(), 0);
+        for (size_t i = 2; i < 6; i++)
+                thread->r[i] = varlink_client_next(client, CLIENT_TIMEOUT_USEC,
+                                                   &thread->parameters[i], &thread->error_names[i]);
+        call_and_note(thread, 6, client, "org.varlink.service.GetInfo", NULL, CLIENT_TIMEOUT_USEC);
+        call_and_note(thread, 7, client, "org.example.Stream.Stream", NULL, CLIENT_TIMEOUT_USEC);
+}
+
+static void test_client_stream(void **state) {
+        static const VarlinkInterface *const interfaces[] = {&stream_interface};
+        static const VarlinkServerInfo info = {"", "", "", ""};
+        static const int expected[] = {0, -EBUSY, 1, 1, 0, -ENODATA, 0, 0};
+        Fixture *f = *state;
+        const char *path = arena_printf(f->arena, "%s/stream", f->directory);
+        ClientThread thread = {.fixture = f, .path = path, .function = client_streams};
+
+        varlink_server_free(f->server);
+        f->server = varlink_server_new(interfaces, 1, &info, f);
+        assert_int_equal(varlink_server_listen_fd(f->server, varlink_bind_socket(path, 0600)), 0);
+        run_client(&thread);
+        for (size_t i = 0; i < 8; i++)
+                assert_int_equal(thread.r[i], expected[i]);
+        for (size_t i = 2; i < 5; i++)
+                assert_int_equal(json_integer_value(json_object_get(thread.parameters[i], "i")),
+                                 i - 2);
+        thread_done(&thread);
+}
+
+static void client_sends(ClientThread *thread) {
+        VarlinkClient *client CLEANUP(varlink_client_freep) = NULL;
+
+        thread->r[0] = varlink_client_connect(thread->path, CLIENT_TIMEOUT_USEC, &client);
+        if (thread->r[0] < 0)
+                return;
+        thread->r[1] = varlink_client_send(client, "org.example.Test.Echo",
+                                           json_pack("{s:i}", "x", 17), CLIENT_TIMEOUT_USEC);
+        thread->r[2] = varlink_client_next(client, CLIENT_TIMEOUT_USEC, &thread->parameters[2],
+                                           &thread->error_names[2]);
+        thread->r[3] =
+                varlink_client_send(client, "org.example.Test.Keep", NULL, CLIENT_TIMEOUT_USEC);
+        for (size_t i = 4; i < 6; i++) /* waiting in vain loses nothing */
+                thread->r[i] = varlink_client_next(client, 20000, &thread->parameters[i],
+                                                   &thread->error_names[i]);
+        thread->r[6] = varlink_ping(thread->path, CLIENT_TIMEOUT_USEC);
+}
+
+/* One call, whose reply is waited for little by little; the server lives meanwhile. */
+static void test_client_sends(void **state) {
+        static const int expected[] = {0, 0, 0, 0, -ETIMEDOUT, -ETIMEDOUT, 0};
+        Fixture *f = *state;
+        ClientThread thread = {.fixture = f, .path = f->path, .function = client_sends};
+
+        run_client(&thread);
+        for (size_t i = 0; i < ARRAY_LEN(expected); i++)
+                assert_int_equal(thread.r[i], expected[i]);
+        assert_int_equal(json_integer_value(json_object_get(thread.parameters[2], "x")), 17);
+        thread_done(&thread);
+}
+
+/* A server that says something else, or nothing; R is what the client makes of it. */
+static void check_foreign_server(Fixture *f, const char *answer, size_t size, bool hangs_up,
+                                 int expected) {
+        const char *path = arena_printf(f->arena, "%s/foreign", f->directory);
+        int listener = varlink_bind_socket(path, 0600), fd, r;
+        VarlinkClient *client CLEANUP(varlink_client_freep) = NULL;
+        json_t *parameters = NULL;
+        char *error_name = NULL;
+
+        assert_int_equal(varlink_client_connect(path, CLIENT_TIMEOUT_USEC, &client), 0);
+        fd = accept(listener, NULL, NULL);
+        assert_true(fd >= 0);
+        say_bytes(fd, answer, size);
+        if (hangs_up)
+                close(fd);
+        r = varlink_client_call(client, "a.B", NULL, 20000, &parameters, &error_name);
+        assert_int_equal(r, expected);
+        assert_null(parameters);
+        assert_null(error_name);
+        if (!hangs_up)
+                close(fd);
+        close(listener);
+}
+
+static void test_client_of_a_foreign_server(void **state) {
+        static const char more[] = "{\"parameters\":{},\"continues\":true}";
+        Fixture *f = *state;
+
+        check_foreign_server(f, "", 0, false, -ETIMEDOUT);
+        check_foreign_server(f, "{\"parameters\":", 14, false, -ETIMEDOUT);
+        check_foreign_server(f, "", 0, true, -ECONNRESET);
+        check_foreign_server(f, "{}", 2, true, -ECONNRESET);
+        check_foreign_server(f, "", 1, false, -EPROTO);
+        check_foreign_server(f, "[]", 3, false, -EPROTO);
+        check_foreign_server(f, more, sizeof(more), false, -EPROTO);
+}
+
+static void test_client_without_server(void **state) {
+        Fixture *f = *state;
+        const char *path = arena_printf(f->arena, "%s/dead", f->directory);
+        Text long_path = text_in(f->arena);
+        VarlinkClient *client = NULL;
+        int fd = varlink_bind_socket(path, 0600);
+
+        close(fd);
+        text_add(&long_path, "/tmp/");
+        text_repeat(&long_path, 'x', 200);
+        assert_int_equal(varlink_ping(path, UINT64_MAX), -ECONNREFUSED);
+        assert_int_equal(varlink_ping("/nonexistent", UINT64_MAX), -ENOENT);
+        assert_int_equal(varlink_client_connect(path, UINT64_MAX, &client), -ECONNREFUSED);
+        assert_int_equal(varlink_client_connect("/nonexistent", UINT64_MAX, &client), -ENOENT);
+        assert_int_equal(varlink_client_connect("", UINT64_MAX, &client), -ENOENT);
+        assert_int_equal(varlink_client_connect(long_path.string, UINT64_MAX, &client), -ENOENT);
+        assert_null(client);
+        assert_null(varlink_client_free(client));
+}
+
+/* Somebody listens, and that is all: systemd, for one that was stopped. */
+static void test_ping_of_a_silent_server(void **state) {
+        Fixture *f = *state;
+        const char *path = arena_printf(f->arena, "%s/silent", f->directory);
+        int listener = varlink_bind_socket(path, 0600);
+        uint64_t start = now_msec();
+
+        assert_int_equal(varlink_ping(path, 100000), -ETIMEDOUT);
+        assert_in_range(now_msec() - start, 90, 5000);
+        close(listener);
+}
+
+/* A server that does not accept: the backlog fills up, connecting waits, and gives up in time. */
+static void test_client_of_a_stuck_server(void **state) {
+        Fixture *f = *state;
+        struct sockaddr_un address = {.sun_family = AF_UNIX};
+        int listener = open_client(), waiting[2];
+        VarlinkClient *client = NULL;
+        uint64_t start;
+
+        snprintf(address.sun_path, sizeof(address.sun_path), "%s/stuck", f->directory);
+        assert_int_equal(bind(listener, (struct sockaddr *) &address, sizeof(address)), 0);
+        assert_int_equal(listen(listener, 0), 0);
+        for (size_t i = 0; i < ARRAY_LEN(waiting); i++) {
+                waiting[i] = open_client();
+                connect(waiting[i], (struct sockaddr *) &address, sizeof(address));
+        }
+        start = now_msec();
+        assert_int_equal(varlink_client_connect(address.sun_path, 100000, &client), -ETIMEDOUT);
+        assert_in_range(now_msec() - start, 90, 5000);
+        close_all(waiting, ARRAY_LEN(waiting));
+        close(listener);
+}
+
+#define SERVER_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+
+TEST_FILE(varlink_server) {
+        const struct CMUnitTest tests[] = {
+                SERVER_TEST(test_introspection),
+                SERVER_TEST(test_errors),
+                SERVER_TEST(test_parameters_are_checked),
+                SERVER_TEST(test_peer_is_known),
+                SERVER_TEST(test_root_only),
+                SERVER_TEST(test_pipelined_calls_are_answered_in_order),
+                SERVER_TEST(test_deferred_reply),
+                SERVER_TEST(test_deferred_call_holds_back_later_ones),
+                SERVER_TEST(test_deferred_call_bounds_the_queue),
+                SERVER_TEST(test_oneway),
+                SERVER_TEST(test_half_closed_client_is_answered),
+                SERVER_TEST(test_client_vanishes_during_deferred_call),
+                SERVER_TEST(test_answer_to_a_vanished_client),
+                SERVER_TEST(test_server_ends_during_deferred_call),
+                SERVER_TEST(test_reply_that_cannot_be_built),
+                SERVER_TEST(test_more),
+                SERVER_TEST(test_subscriber_that_does_not_read),
+                SERVER_TEST(test_congested_subscriber_can_be_spared),
+                SERVER_TEST(test_malformed_messages),
+                SERVER_TEST(test_message_limit),
+                SERVER_TEST(test_reply_limit),
+                SERVER_TEST(test_sender_of_single_bytes),
+                SERVER_TEST(test_flood_without_reading),
+                SERVER_TEST(test_flooding_clients_share),
+                SERVER_TEST(test_silent_connections),
+                SERVER_TEST(test_trusted_users_are_not_limited),
+                SERVER_TEST(test_newcomers_find_places),
+                SERVER_TEST(test_who_loses_his_place),
+                SERVER_TEST(test_lobby),
+                SERVER_TEST(test_lobby_without_descriptors),
+                SERVER_TEST(test_limit_of_subscriptions),
+                SERVER_TEST(test_message_limit_of_others),
+                SERVER_TEST(test_order_of_calls),
+                SERVER_TEST(test_idle_connections_are_closed),
+                SERVER_TEST(test_client_that_leaves_its_reply_is_closed),
+                SERVER_TEST(test_no_timer_without_connections),
+                SERVER_TEST(test_no_descriptors_to_accept_with),
+                SERVER_TEST(test_bind),
+                SERVER_TEST(test_listen_fd_takes_listening_sockets_only),
+                SERVER_TEST(test_client),
+                SERVER_TEST(test_client_with_a_long_path),
+                SERVER_TEST(test_client_stream),
+                SERVER_TEST(test_client_sends),
+                SERVER_TEST(test_client_of_a_foreign_server),
+                SERVER_TEST(test_client_without_server),
+                SERVER_TEST(test_ping_of_a_silent_server),
+                SERVER_TEST(test_client_of_a_stuck_server),
+        };
+
+        return RUN_TESTS(tests);
+}

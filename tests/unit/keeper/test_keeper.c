@@ -1,0 +1,1146 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The keeper on a host that is a directory: rounds, gates, reloads, units that stop, and what is on disk
+ * after each. */
+
+#include "support/play.h"
+#include "support/testing.h"
+
+#include "base/size.h"
+#include "model/problem.h"
+
+/* ---- rounds ---- */
+
+static void test_round(void **state) {
+        Play *play = begin(state, "Pages=100\nUnit=a.service", "Pages=30\nNodes=1");
+
+        /* A plan is made, and nothing is written or noted. */
+        assert_text(grants_text(play->tree->arena, keeper_plan(play->keeper), "a"), "0:50 1:50");
+        assert_text(state_text(play), "-");
+        assert_verdict(play, "a", "refused");
+        assert_text(round_of(play), "0:50 1:80");
+        assert_verdict(play, "a", "ready");
+        assert_verdict(play, "b", "ready");
+        assert_text(state_text(play), "a 0:50/1:50; b 1:30");
+        assert_int_equal(pool_on_disk(play, 1)->set_pages, 80);
+        assert_int_equal(pool_on_disk(play, 1)->found_pages, 0);
+        assert_false(keeper_wants_retry(play->keeper, play->now_usec));
+        /* Again, and by another one, there is nothing to do. */
+        assert_text(round_of(play), "-");
+        boot(play);
+        assert_text(round_of(play), "-");
+        assert_text(text_string(&play->told), "");
+}
+
+/* What is about to be written stands on disk before it is, so that whoever comes after one that was killed
+ * finds its own pages. */
+static void test_killed(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+        ApplyOperation operation;
+
+        keeper_begin(play->keeper, KEEPER_FRESH, 0);
+        assert_true(keeper_is_working(play->keeper));
+        assert_true(keeper_next(play->keeper, 0, &operation));
+        assert_text(state_text(play), "a 0:100");
+        assert_int_equal(pool_on_disk(play, 0)->set_pages, 100);
+        play->pools[0].total = 40; /* the kernel has got as far as that */
+        show_host(play);
+        boot(play);
+        assert_text(round_of(play), "0:100");
+        assert_int_equal(pool_on_disk(play, 0)->found_pages, 0);
+}
+
+/* What is short is tried again; what trying has shown goes to the next. */
+static void test_short(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0\nPriority=60", "Pages=30\nNodes=0");
+
+        play->pools[0].most = 40;
+        round_of(play);
+        assert_int_equal(play->pools[0].total, 30);
+        assert_verdict(play, "a", "refused");
+        assert_int_equal(status_of(play, "a")->reason.kind, REASON_FRAGMENTED);
+        assert_verdict(play, "b", "ready");
+        assert_true(keeper_wants_retry(play->keeper, play->now_usec));
+        assert_false(keeper_wants_retry(play->keeper, play->now_usec + 3600 * USEC_PER_SEC));
+        play->pools[0].most = UINT64_MAX;
+        keeper_begin(play->keeper, KEEPER_RETRY, play->now_usec);
+        run(play);
+        assert_int_equal(play->pools[0].total, 130);
+        assert_verdict(play, "a", "ready");
+}
+
+/* One that is asked for while another is under way comes after it. */
+static void test_another_round(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+        ApplyOperation operation;
+
+        keeper_begin(play->keeper, KEEPER_FRESH, 0);
+        assert_true(keeper_next(play->keeper, 0, &operation));
+        play->pools[1].total = 5; /* meanwhile others come */
+        keeper_begin(play->keeper, KEEPER_FRESH, 0);
+        react(play, &operation);
+        keeper_done(play->keeper, &operation, 0, 1);
+        run(play);
+        assert_verdict(play, "a", "ready");
+        assert_int_equal(pool_on_disk(play, 1)->found_pages, 5);
+}
+
+/* In a rescue shell nothing is done unless somebody asks. */
+static void test_held_back(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+        bool wants_repair;
+
+        keeper_hold_back(play->keeper);
+        assert_true(keeper_is_held_back(play->keeper));
+        assert_false(keeper_verify(play->keeper, true, true, 0, &wants_repair));
+        assert_false(keeper_wants_retry(play->keeper, 0));
+        assert_text(round_of(play), "0:100");
+        assert_false(keeper_is_held_back(play->keeper));
+}
+
+/* ---- what others change ---- */
+
+static void test_drift(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+        bool wants_repair;
+
+        round_of(play);
+        assert_false(keeper_verify(play->keeper, false, true, 0, &wants_repair));
+        assert_false(wants_repair);
+        play->pools[0].total = 60;
+        show_host(play);
+        assert_verdict(play, "a", "lost");
+        /* Not now; it is told once. */
+        assert_false(keeper_verify(play->keeper, false, false, 0, &wants_repair));
+        assert_true(wants_repair);
+        assert_false(keeper_verify(play->keeper, false, false, 0, &wants_repair));
+        assert_text(text_string(&play->told), "node 0 has 60 pages of 2M instead of 100\n");
+        assert_true(keeper_verify(play->keeper, false, true, 0, &wants_repair));
+        assert_text(run(play), "0:100");
+        assert_verdict(play, "a", "ready");
+        /* Once for each time. */
+        play->pools[0].total = 60;
+        show_host(play);
+        assert_true(keeper_verify(play->keeper, false, true, 0, &wants_repair));
+        assert_text(text_string(&play->told), "node 0 has 60 pages of 2M instead of 100\n"
+                                              "node 0 has 60 pages of 2M instead of 100\n");
+        assert_text(run(play), "0:100");
+        /* What others add is no damage, and was found. */
+        play->pools[0].total = 107;
+        show_host(play);
+        keeper_verify(play->keeper, false, false, 0, &wants_repair);
+        assert_false(wants_repair);
+        assert_int_equal(ledger_pool(keeper_ledger(play->keeper), 0, 2 * MIB)->found_pages, 7);
+}
+
+static void test_drift_is_reported_only(void **state) {
+        Play *play = *state;
+        bool wants_repair;
+
+        tree_write(play->tree, "/etc/hugeplan.d/00.conf", "[Host]\nKeepFree=1G\nOnDrift=report\n");
+        write_config(play, "a", "Pages=100\nNodes=0");
+        boot(play);
+        round_of(play);
+        play->pools[0].total = 60;
+        show_host(play);
+        assert_false(keeper_verify(play->keeper, false, true, 0, &wants_repair));
+        assert_false(wants_repair);
+        assert_text(text_string(&play->told), "node 0 has 60 pages of 2M instead of 100\n");
+}
+
+/* Below what was found the ledger takes a pool for what it is; nobody has asked for its repair by that. */
+static void test_drift_below_what_was_found(void **state) {
+        Play *play = *state;
+        bool wants_repair;
+
+        tree_write(play->tree, "/etc/hugeplan.d/00.conf", "[Host]\nKeepFree=1G\nOnDrift=report\n");
+        play->pools[0].total = 50;
+        show_host(play);
+        write_config(play, "a", "Pages=100\nNodes=0");
+        boot(play);
+        assert_text(round_of(play), "0:100");
+        play->pools[0].total = 40;
+        show_host(play);
+        for (int i = 0; i < 3; i++) {
+                assert_false(keeper_verify(play->keeper, false, true, 0, &wants_repair));
+                assert_false(wants_repair);
+        }
+        assert_text(text_string(&play->told), "node 0 has 40 pages of 2M instead of 100\n");
+        assert_verdict(play, "a", "lost");
+        /* Who asks for it gets it, and what comes then is another matter. */
+        keeper_reload(play->keeper, false, play->now_usec);
+        assert_text(run(play), "0:100");
+        assert_verdict(play, "a", "ready");
+        remove_config(play, "a");
+        keeper_reload(play->keeper, false, play->now_usec);
+        assert_text(run(play), "0:40");
+}
+
+/* What is planned may do with less meanwhile, and want more again later: nobody has asked for that either. */
+static void test_drift_stays_reported(void **state) {
+        Play *play = *state;
+        bool wants_repair;
+
+        tree_write(play->tree, "/etc/hugeplan.d/00.conf", "[Host]\nKeepFree=1G\nOnDrift=report\n");
+        write_config(play, "a", "Pages=100\nNodes=0");
+        boot(play);
+        round_of(play);
+        play->pools[0].total = 60;
+        show_host(play);
+        /* No memory for more, and then there is. */
+        tree_write(play->tree, arena_printf(play->tree->arena, NODE_FORMAT "meminfo", 0u),
+                   "Node 0 MemTotal: 16777216 kB\nNode 0 MemFree: 1048576 kB\n");
+        for (int i = 0; i < 2; i++)
+                assert_false(keeper_verify(play->keeper, false, true, 0, &wants_repair));
+        show_host(play);
+        for (int i = 0; i < 2; i++)
+                assert_false(keeper_verify(play->keeper, false, true, 0, &wants_repair));
+        keeper_reload(play->keeper, false, play->now_usec);
+        assert_text(run(play), "0:100");
+}
+
+/* With a pause before it is repaired, as there is against who keeps writing. */
+static void test_drift_below_what_was_found_waits(void **state) {
+        Play *play = *state;
+        bool wants_repair;
+
+        play->pools[0].total = 50;
+        show_host(play);
+        write_config(play, "a", "Pages=100\nNodes=0");
+        boot(play);
+        round_of(play);
+        play->pools[0].total = 40;
+        show_host(play);
+        for (int i = 0; i < 3; i++) {
+                assert_false(keeper_verify(play->keeper, false, false, 0, &wants_repair));
+                assert_true(wants_repair);
+        }
+        assert_true(keeper_verify(play->keeper, false, true, 0, &wants_repair));
+        assert_text(run(play), "0:100");
+        assert_false(keeper_verify(play->keeper, false, false, 0, &wants_repair));
+        assert_false(wants_repair);
+}
+
+/* Pages that others have moved to another node are given back there by who repairs only. */
+static void test_moved_pages_are_reported_only(void **state) {
+        Play *play = *state;
+        bool wants_repair;
+
+        tree_write(play->tree, "/etc/hugeplan.d/00.conf", "[Host]\nKeepFree=1G\nOnDrift=report\n");
+        write_config(play, "a", "Pages=100\nNodes=0");
+        boot(play);
+        round_of(play);
+        play->pools[0].total = 60;
+        play->pools[1].total = 40;
+        show_host(play);
+        for (int i = 0; i < 3; i++)
+                assert_false(keeper_verify(play->keeper, false, true, 0, &wants_repair));
+        /* The rest is put right by others. */
+        play->pools[0].total = 100;
+        show_host(play);
+        assert_false(keeper_verify(play->keeper, false, true, 0, &wants_repair));
+        keeper_reload(play->keeper, false, play->now_usec);
+        assert_text(run(play), "1:0");
+}
+
+/* ---- gates ---- */
+
+static void test_gate_passes(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", NULL);
+        Gate gate = starting("a", "a.service", play->tree->arena);
+        size_t n_rounds;
+
+        round_of(play);
+        start_unit(play, "a.service", 0, 0);
+        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+        assert_int_equal(n_rounds, 0);
+        /* That is on disk before it hears of it. */
+        assert_text(state_text(play), "a 0:100; hold a.service/a 100 any counted run r1");
+        assert_true(status_of(play, "a")->is_running);
+        assert_verdict(play, "a", "ready");
+        assert_int_equal(keeper_units(play->keeper, play->tree->arena).n, 1);
+        /* A keeper that comes after this one knows. */
+        boot(play);
+        assert_true(status_of(play, "a")->is_running);
+}
+
+/* Who asks and does not start passes as well, and nothing is noted. */
+static void test_gate_of_who_asks(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", "Pages=9999");
+        Gate gate = {.instance = "a", .run = ""}, other = {.instance = "b", .run = ""},
+             none = {.instance = "c", .run = ""};
+        size_t n_rounds;
+
+        round_of(play);
+        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+        assert_text(state_text(play), "a 0:100");
+        assert_contains(pass_gate(play, &other, &n_rounds), "refuse: 9,999 pages of 2M");
+        assert_int_equal(n_rounds, 1);
+        assert_text(pass_gate(play, &none, &n_rounds), "gone");
+}
+
+/* A round is under way, and may bring its pages. */
+static void test_gate_waits(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", NULL);
+        Gate gate = starting("a", "a.service", play->tree->arena);
+
+        keeper_begin(play->keeper, KEEPER_FRESH, 0);
+        start_unit(play, "a.service", 0, 0);
+        assert_text(try_gate(play, &gate, true), "wait");
+        run(play);
+        assert_text(try_gate(play, &gate, true), "pass");
+}
+
+/* Its pages have gone: they are restored for it, if that can be done. */
+static void test_gate_restores(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", NULL);
+        Gate gate = starting("a", "a.service", play->tree->arena);
+        size_t n_rounds;
+
+        round_of(play);
+        play->pools[0].total = 60;
+        show_host(play);
+        start_unit(play, "a.service", 0, 0);
+        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+        assert_int_equal(n_rounds, 1);
+        assert_int_equal(play->pools[0].total, 100);
+}
+
+/* It is refused with the reason, as long as rounds bring it no nearer; and when its pages are there after
+ * all, somebody is told to start it. */
+static void test_gate_refuses(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", NULL);
+        Gate gate = starting("a", "a.service", play->tree->arena);
+        size_t n_rounds;
+
+        play->pools[0].most = 60;
+        round_of(play);
+        start_unit(play, "a.service", 0, 0);
+        assert_contains(pass_gate(play, &gate, &n_rounds), "refuse: ");
+        assert_in_range(n_rounds, 1, 2);
+        assert_null(strstr(state_text(play), "hold"));
+        stop_unit(play, "a.service", 0, 0);
+        assert_null(strstr(problems_of(play), "the last start of"));
+        play->pools[0].most = UINT64_MAX;
+        round_of(play);
+        assert_verdict(play, "a", "ready");
+        assert_contains(problems_of(play), "the last start of a.service was refused: ");
+        assert_contains(problems_of(play), "systemctl start a.service");
+        /* It was started. */
+        gate = starting("a", "a.service", play->tree->arena);
+        start_unit(play, "a.service", 0, 0);
+        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+        assert_null(strstr(problems_of(play), "the last start of"));
+}
+
+/* Without OnDrift=repair nothing is done for it, nor where its time is up. */
+static void test_gate_may_not_try(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", NULL);
+        Gate gate = starting("a", "a.service", play->tree->arena);
+
+        round_of(play);
+        play->pools[0].total = 60;
+        show_host(play);
+        start_unit(play, "a.service", 0, 0);
+        assert_contains(try_gate(play, &gate, false),
+                        "refuse: the pools of node 0 no longer hold 40 of its pages");
+}
+
+/* What a gate is the first to see others have lowered is told, and as little repaired by the next look as
+ * what a look has seen: below what was found the ledger takes the pool for what it is. */
+static void test_gate_sees_what_was_lowered(void **state) {
+        Play *play = *state;
+        Arena *arena = play->tree->arena;
+        bool wants_repair;
+
+        tree_write(play->tree, "/etc/hugeplan.d/00.conf", "[Host]\nKeepFree=1G\nOnDrift=report\n");
+        play->pools[0].total = 50;
+        show_host(play);
+        write_config(play, "a", "Pages=100\nNodes=0\nUnit=a.service");
+        boot(play);
+        round_of(play);
+        play->pools[0].total = 40;
+        show_host(play);
+        start_unit(play, "a.service", 0, 0);
+        Gate gate = starting("a", "a.service", arena);
+
+        assert_contains(try_gate(play, &gate, false), "refuse: the pools of node 0 no longer hold");
+        assert_text(text_string(&play->told), "node 0 has 40 pages of 2M instead of 100\n");
+        stop_unit(play, "a.service", 0, 0);
+        for (int i = 0; i < 2; i++) {
+                assert_false(keeper_verify(play->keeper, false, true, 0, &wants_repair));
+                assert_false(wants_repair);
+        }
+        assert_text(text_string(&play->told), "node 0 has 40 pages of 2M instead of 100\n");
+}
+
+/* Others have brought what it lacked, and there was nothing to be written: it is let start with that. */
+static void test_gate_of_what_others_brought(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", NULL);
+        Gate gate = starting("a", "a.service", play->tree->arena);
+        bool wants_repair;
+        size_t n_rounds;
+
+        play->pools[0].most = 60;
+        round_of(play);
+        assert_verdict(play, "a", "refused");
+        play->pools[0].total = 100;
+        show_host(play);
+        assert_false(keeper_verify(play->keeper, false, true, 0, &wants_repair));
+        start_unit(play, "a.service", 0, 0);
+        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+        assert_int_equal(n_rounds, 0);
+        assert_text(state_text(play), "a 0:100; hold a.service/a 100 any counted run r1");
+}
+
+static void test_gate_degrades(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service\nShortage=degrade", NULL);
+        Gate gate = starting("a", "a.service", play->tree->arena);
+        size_t n_rounds;
+
+        play->pools[0].most = 60;
+        round_of(play);
+        start_unit(play, "a.service", 0, 0);
+        assert_text(pass_gate(play, &gate, &n_rounds), "degraded");
+        assert_text(state_text(play), "a 0:60; hold a.service/a 60 any counted run r1");
+}
+
+/* It starts with what is not for others: the hugetlb limit keeps it from the rest. */
+static void test_gate_degrades_beside_others(void **state) {
+        static const char degrading[] = "Pages=30\nNodes=0\nPlacement=pack\nUnit=b.service\n"
+                                        "Shortage=degrade";
+        Play *play = begin(state, "Pages=100\nNodes=1\nPlacement=bind\nUnit=a.service", degrading);
+        Gate first = starting("a", "a.service", play->tree->arena),
+             gate = starting("b", "b.service", play->tree->arena);
+        size_t n_rounds;
+
+        first.policy = (MemoryPolicy){.kind = MEMORY_POLICY_BIND};
+        id_set_add(&first.policy.nodes, 1);
+        round_of(play);
+        start_unit(play, "a.service", 0, 0);
+        assert_text(pass_gate(play, &first, &n_rounds), "pass");
+        /* There is room for 10 of the 30 that it may take of node 1. */
+        play->pools[1].most = 110;
+        start_unit(play, "b.service", 0, 0);
+        assert_text(pass_gate(play, &gate, &n_rounds), "degraded");
+        assert_text(tree_read(play->tree, GROUPS "b.service/hugetlb.2MB.rsvd.max"), "20971520\n");
+}
+
+/* Told to start with nothing, it runs with nothing: pages that are in use are not its own. */
+static void test_gate_degrades_to_nothing(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service\nShortage=degrade", NULL);
+        Gate gate = starting("a", "a.service", play->tree->arena);
+        size_t n_rounds;
+
+        play->pools[0] = (PlayedPool){.total = 20, .used = 20, .most = 20};
+        show_host(play);
+        round_of(play);
+        start_unit(play, "a.service", 0, 0);
+        assert_text(pass_gate(play, &gate, &n_rounds), "degraded");
+        assert_text(state_text(play), "hold a.service/a 0 any counted run r1");
+        round_of(play);
+        assert_int_equal(plan_pool(keeper_plan(play->keeper), 0, 2 * MIB)->others_pages, 20);
+        assert_verdict(play, "a", "degraded");
+        remove_config(play, "a");
+        keeper_reload(play->keeper, false, play->now_usec);
+        run(play);
+        assert_null(strstr(problems_of(play), "keeps the 0 pages"));
+}
+
+static void test_gate_of_broken_file(void **state) {
+        Play *play = begin(state, "Pages=x\nUnit=a.service", NULL);
+        Gate gate = starting("a", "a.service", play->tree->arena);
+        size_t n_rounds;
+
+        /* What is wrong with the files is told at the start. */
+        assert_contains(text_string(&play->told), "/etc/hugeplan.d/a.conf:2: Pages");
+        start_unit(play, "a.service", 0, 0);
+        assert_contains(pass_gate(play, &gate, &n_rounds),
+                        "refuse: /etc/hugeplan.d/a.conf:2: Pages");
+        assert_int_equal(n_rounds, 0);
+}
+
+/* Somebody who runs may take the pages to which it is bound: the pool is made larger for it, or it is
+ * refused, and by name. */
+static void test_gate_beside_others(void **state) {
+        static const char bound[] = "Pages=100\nNodes=1\nPlacement=bind\nUnit=a.service";
+        Play *play = begin(state, bound, "Pages=30\nNodes=0\nPlacement=pack\nUnit=b.service");
+        Gate first = starting("b", "b.service", play->tree->arena),
+             gate = starting("a", "a.service", play->tree->arena);
+        size_t n_rounds;
+
+        gate.policy = (MemoryPolicy){.kind = MEMORY_POLICY_BIND};
+        id_set_add(&gate.policy.nodes, 1);
+        round_of(play);
+        assert_int_equal(play->pools[1].total, 100);
+        start_unit(play, "b.service", 0, 0);
+        assert_text(pass_gate(play, &first, &n_rounds), "pass");
+        start_unit(play, "a.service", 0, 0);
+        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+        assert_int_equal(play->pools[1].total, 130);
+        assert_contains(state_text(play), "hold a.service/a 100 bind counted run r1");
+        /* Where memory gives no more: */
+        stop_unit(play, "a.service", 0, 0);
+        play->pools[1].total = play->pools[1].most = 120;
+        show_host(play);
+        gate = starting("a", "a.service", play->tree->arena);
+        gate.run = "r2";
+        gate.policy = (MemoryPolicy){.kind = MEMORY_POLICY_BIND};
+        id_set_add(&gate.policy.nodes, 1);
+        start_unit(play, "a.service", 0, 0);
+        assert_text(pass_gate(play, &gate, &n_rounds),
+                    "refuse: 10 of its 100 pages of 2M (200M) are not for it alone: node 1 has 120 "
+                    "free, of which b.service may take 30");
+}
+
+/* Its unit has begun another run: what the last one had is over. */
+static void test_gate_of_another_run(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", NULL);
+        Gate gate = starting("a", "a.service", play->tree->arena);
+        size_t n_rounds;
+
+        round_of(play);
+        start_unit(play, "a.service", 0, 0);
+        pass_gate(play, &gate, &n_rounds);
+        write_config(play, "a", "Pages=100\nNodes=1\nUnit=a.service");
+        assert_int_equal(keeper_reload(play->keeper, false, play->now_usec), KEEPER_RELOAD_BEGUN);
+        run(play);
+        assert_int_equal(play->pools[0].total, 100); /* with which it runs */
+        assert_int_equal(play->pools[1].total, 100);
+        assert_non_null(status_of(play, "a")->until_restart);
+        gate = starting("a", "a.service", play->tree->arena);
+        gate.run = "r2";
+        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+        assert_int_equal(n_rounds, 1);
+        assert_int_equal(play->pools[0].total, 0);
+        assert_text(state_text(play), "a 1:100; hold a.service/a 100 any counted run r2");
+        assert_null(status_of(play, "a")->until_restart);
+}
+
+/* Its pages are mapped, touched, and given back. */
+static void use_pages(Play *play, const char *unit, uint64_t mapped, uint64_t used) {
+        static uint64_t mapped_before, used_before; /* of the one unit that does so */
+
+        play->reserved -= mapped_before - used_before;
+        play->pools[0].used -= used_before;
+        start_unit(play, unit, mapped, used);
+        mapped_before = mapped;
+        used_before = used;
+}
+
+/* Who calls again and again while his unit is starting, with ever other pages mapped, gets no page more. */
+static void test_start_is_believed_once(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", NULL);
+        static const struct {
+                uint64_t mapped, used;
+        } uses[] = {{0, 0}, {100, 0}, {100, 100}, {30, 30}, {100, 60}};
+        const char *const hold = "a 0:100; hold a.service/a 100 any counted run r1";
+        size_t n_rounds;
+
+        round_of(play);
+        start_unit(play, "a.service", 0, 0);
+        for (size_t i = 0; i < 100; i++) {
+                Gate gate = starting("a", "a.service", play->tree->arena);
+
+                use_pages(play, "a.service", uses[i % ARRAY_LEN(uses)].mapped,
+                          uses[i % ARRAY_LEN(uses)].used);
+                assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+                assert_int_equal(play->pools[0].total + play->pools[1].total, 100);
+                assert_int_equal(gate.is_starting, i == 0);
+                if (i % 20 == 19)
+                        assert_text(round_of(play), "-");
+        }
+        assert_text(state_text(play), hold);
+        boot(play); /* nor does a daemon that is started again */
+        Gate gate = starting("a", "a.service", play->tree->arena);
+
+        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+        assert_false(gate.is_starting);
+        assert_text(round_of(play), "-");
+        assert_text(state_text(play), hold);
+        use_pages(play, "a.service", 0, 0);
+}
+
+/* One that waited while another one of the same start was let start. */
+static void test_start_is_believed_once_at_once(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", NULL);
+        Gate first = starting("a", "a.service", play->tree->arena), second = first;
+
+        start_unit(play, "a.service", 0, 0);
+        assert_text(try_gate(play, &first, true), "wait");
+        assert_text(try_gate(play, &second, true), "wait");
+        round_of(play);
+        assert_text(try_gate(play, &first, true), "pass");
+        use_pages(play, "a.service", 100, 100);
+        assert_text(try_gate(play, &second, true), "pass");
+        assert_false(second.is_starting);
+        assert_int_equal(play->pools[0].total + play->pools[1].total, 100);
+        assert_text(state_text(play), "a 0:100; hold a.service/a 100 any counted run r1");
+        use_pages(play, "a.service", 0, 0);
+}
+
+/* Two instances of one unit, in turn. */
+static void test_starts_of_one_unit_are_believed_once(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=x.service",
+                           "Pages=30\nNodes=0\nUnit=x.service");
+        size_t n_rounds;
+
+        round_of(play);
+        start_unit(play, "x.service", 0, 0);
+        for (size_t i = 0; i < 100; i++) {
+                Gate gate = starting(i % 2 ? "b" : "a", "x.service", play->tree->arena);
+
+                use_pages(play, "x.service", i < 2 ? 0 : 130, i < 2 ? 0 : i);
+                assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+                assert_int_equal(play->pools[0].total, 130);
+                assert_int_equal(gate.is_starting, i < 2);
+        }
+        assert_text(state_text(play), "a 0:100; b 0:30; hold x.service/a 100 any counted run r1; "
+                                      "hold x.service/b 30 any counted run r1");
+        use_pages(play, "x.service", 0, 0);
+}
+
+/* A run that is not known could begin again and again. */
+static void test_start_of_unknown_run(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", NULL);
+        Gate gate = starting("a", "a.service", play->tree->arena);
+        size_t n_rounds;
+
+        round_of(play);
+        start_unit(play, "a.service", 0, 0);
+        gate.run = "";
+        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+        assert_false(gate.is_starting);
+        assert_text(state_text(play), "a 0:100");
+}
+
+/* Rounds are run for it at once; the same start that calls again is to wait for its turn. */
+static void test_start_that_was_refused(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", NULL);
+        Gate gate = starting("a", "a.service", play->tree->arena);
+        size_t n_rounds;
+
+        play->pools[0].most = 40;
+        round_of(play);
+        start_unit(play, "a.service", 0, 0);
+        assert_false(keeper_was_refused(play->keeper, "a", "r1"));
+        assert_contains(pass_gate(play, &gate, &n_rounds), "refuse: ");
+        assert_true(keeper_was_refused(play->keeper, "a", "r1"));
+        assert_false(keeper_was_refused(play->keeper, "a", "r2"));
+        assert_false(keeper_was_refused(play->keeper, "b", "r1"));
+        play->pools[0].most = UINT64_MAX;
+        round_of(play);
+        gate = starting("a", "a.service", play->tree->arena);
+        assert_text(try_gate(play, &gate, false), "pass"); /* it has not started yet */
+        assert_true(gate.is_starting);
+        assert_false(keeper_was_refused(play->keeper, "a", "r1"));
+}
+
+/* A unit of two instances has two gates in one run, and is counted for both. */
+static void test_gates_of_one_unit(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=x.service",
+                           "Pages=30\nNodes=0\nUnit=x.service");
+        Gate first = starting("a", "x.service", play->tree->arena),
+             second = starting("b", "x.service", play->tree->arena);
+        size_t n_rounds;
+
+        round_of(play);
+        start_unit(play, "x.service", 0, 0);
+        assert_text(pass_gate(play, &first, &n_rounds), "pass");
+        assert_text(pass_gate(play, &second, &n_rounds), "pass");
+        assert_text(state_text(play), "a 0:100; b 0:30; hold x.service/a 100 any counted run r1; "
+                                      "hold x.service/b 30 any counted run r1");
+        assert_int_equal(play->pools[0].total, 130);
+}
+
+/* The hugetlb limit leaves the unit what its first instance was let start with, though a more important one, which
+ * does not run, has a claim to it as well. */
+static void test_gates_of_one_unit_and_hugetlb_limit(void **state) {
+        Play *play = *state;
+        Gate first = starting("a", "x.service", play->tree->arena),
+             second = starting("b", "x.service", play->tree->arena);
+        size_t n_rounds;
+
+        tree_write(play->tree, "/etc/hugeplan.d/00.conf", "[Host]\nKeepFree=1G\nOnDrift=report\n");
+        write_config(play, "c", "Pages=40\nNodes=0\nPriority=55");
+        begin(state, "Pages=100\nNodes=0\nUnit=x.service",
+              "Pages=30\nNodes=0\nUnit=x.service\nPriority=60");
+        round_of(play);
+        keeper_release(play->keeper, "b", play->now_usec);
+        run(play);
+        assert_int_equal(play->pools[0].total, 140);
+        start_unit(play, "x.service", 0, 0);
+        assert_text(pass_gate(play, &first, &n_rounds), "pass");
+        assert_text(pass_gate(play, &second, &n_rounds), "pass");
+        assert_text(tree_read(play->tree, GROUPS "x.service/hugetlb.2MB.rsvd.max"),
+                    "272629760\n"); /* 130 pages */
+}
+
+/* It leaves a unit nothing of what another one was let start with. */
+static void test_gates_of_two_units_and_hugetlb_limit(void **state) {
+        Play *play = *state;
+        Gate first = starting("a", "x.service", play->tree->arena),
+             second = starting("b", "y.service", play->tree->arena);
+        size_t n_rounds;
+
+        tree_write(play->tree, "/etc/hugeplan.d/00.conf", "[Host]\nKeepFree=1G\nOnDrift=report\n");
+        write_config(play, "c", "Pages=40\nNodes=0\nPriority=55");
+        begin(state, "Pages=100\nNodes=0\nUnit=x.service",
+              "Pages=30\nNodes=0\nUnit=y.service\nPriority=60");
+        round_of(play);
+        keeper_release(play->keeper, "b", play->now_usec);
+        run(play);
+        start_unit(play, "x.service", 0, 0);
+        assert_text(pass_gate(play, &first, &n_rounds), "pass");
+        start_unit(play, "y.service", 0, 0);
+        assert_text(pass_gate(play, &second, &n_rounds), "pass");
+        assert_text(tree_read(play->tree, GROUPS "y.service/hugetlb.2MB.rsvd.max"), "62914560\n");
+}
+
+/* Where its control group is not known, or has no counters, nobody counts. */
+static void test_gate_not_counted(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", NULL);
+        Gate gate = starting("a", NULL, play->tree->arena);
+        size_t n_rounds;
+
+        round_of(play);
+        tree_write(play->tree, GROUPS "a.service/cgroup.procs", "100\n");
+        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+        assert_text(state_text(play), "a 0:100; hold a.service/a 100 any run r1");
+        gate = starting("a", "a.service", play->tree->arena);
+        gate.run = "r2";
+        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+        assert_text(state_text(play), "a 0:100; hold a.service/a 100 any run r2");
+}
+
+/* A hugetlb limit is put up for it; where there can be none, that matters only to who insists. */
+static void test_gate_and_hugetlb_limit(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", "Pages=30\nNodes=0");
+        Gate gate = starting("a", "a.service", play->tree->arena);
+        size_t n_rounds;
+
+        round_of(play);
+        start_unit(play, "a.service", 0, 0);
+        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+        assert_text(tree_read(play->tree, GROUPS "a.service/hugetlb.2MB.rsvd.max"), "209715200\n");
+        /* A plain file does not obey, so that it cannot be turned on. */
+        tree_write(play->tree, GROUPS "cgroup.subtree_control", "\n");
+        gate = starting("a", "a.service", play->tree->arena);
+        gate.run = "r2";
+        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+        assert_contains(text_string(&play->told),
+                        "a.service cannot be kept from the huge pages of others");
+        assert_null(strstr(state_text(play), "counted"));
+        write_config(play, "a", "Pages=100\nNodes=0\nUnit=a.service\nIsolate=yes");
+        keeper_reload(play->keeper, true, play->now_usec);
+        run(play);
+        gate = starting("a", "a.service", play->tree->arena);
+        gate.run = "r3";
+        assert_contains(pass_gate(play, &gate, &n_rounds),
+                        "refuse: " GROUPS "cgroup.subtree_control");
+}
+
+/* Isolate=no: none is put up, and one of before that is too narrow now goes. */
+static void test_gate_widens_hugetlb_limit(void **state) {
+        static const char limit[] = GROUPS "a.service/hugetlb.2MB.rsvd.max";
+        Play *play =
+                begin(state, "Pages=100\nNodes=0\nUnit=a.service\nIsolate=no", "Pages=30\nNodes=0");
+        Gate gate = starting("a", "a.service", play->tree->arena);
+        size_t n_rounds;
+
+        round_of(play);
+        start_unit(play, "a.service", 0, 0);
+        tree_write(play->tree, limit, "209715200\n");
+        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+        assert_text(tree_read(play->tree, limit), "209715200\n");
+        tree_write(play->tree, limit, "62914560\n");
+        gate = starting("a", "a.service", play->tree->arena);
+        gate.run = "r2";
+        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+        assert_text(tree_read(play->tree, limit), "max");
+}
+
+/* ---- units that stop ---- */
+
+static void test_unit_stops(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", NULL);
+        Gate gate = starting("a", "a.service", play->tree->arena);
+        bool wants_repair;
+        size_t n_rounds;
+
+        round_of(play);
+        start_unit(play, "a.service", 0, 0);
+        pass_gate(play, &gate, &n_rounds);
+        remove_config(play, "a");
+        assert_int_equal(keeper_reload(play->keeper, false, play->now_usec), KEEPER_RELOAD_BEGUN);
+        assert_text(run(play), "-");
+        assert_text(state_text(play), "hold a.service/a 100 any counted run r1");
+        assert_contains(problems_of(play), "a.service keeps the 100 pages of 2M");
+        assert_int_equal(keeper_units(play->keeper, play->tree->arena).n, 1);
+        /* It runs on, and keeps them. */
+        assert_false(keeper_verify(play->keeper, false, true, 0, &wants_repair));
+        stop_unit(play, "a.service", 0, 0);
+        assert_true(keeper_verify(play->keeper, false, true, 0, &wants_repair));
+        assert_false(wants_repair);
+        assert_text(run(play), "0:0");
+        assert_text(state_text(play), "-");
+        assert_int_equal(keeper_units(play->keeper, play->tree->arena).n, 0);
+}
+
+/* What it has touched is not lowered, whatever the plan says, and what it has mapped neither. */
+static void test_pages_in_use_stay(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", NULL);
+
+        round_of(play);
+        /* Nobody has let it start: it was there before the gates were. */
+        start_unit(play, "a.service", 80, 30);
+        remove_config(play, "a");
+        assert_int_equal(keeper_reload(play->keeper, false, play->now_usec), KEEPER_RELOAD_BEGUN);
+        assert_text(run(play), "0:80");
+}
+
+/* ---- reload ---- */
+
+static void test_reload(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0", "Pages=30\nNodes=1");
+        Arena *arena = play->tree->arena;
+
+        round_of(play);
+        write_config(play, "a", "Pages=120\nNodes=0");
+        remove_config(play, "b");
+        write_config(play, "c", "Pages=7\nNodes=1");
+        assert_int_equal(keeper_reload(play->keeper, false, play->now_usec), KEEPER_RELOAD_BEGUN);
+        run(play);
+        const KeeperReloadResult result = keeper_reload_result(play->keeper);
+
+        assert_int_equal(result.state, KEEPER_RELOAD_APPLIED);
+        assert_int_equal(result.problems.list.n, 0);
+        assert_int_equal(result.changes.n, 3);
+        assert_text(change_format(arena, &result.changes.items[0]),
+                    "a: grown from 100 to 120 pages of 2M");
+        assert_text(change_format(arena, &result.changes.items[1]), "c: added, 7 pages of 2M");
+        assert_text(change_format(arena, &result.changes.items[2]), "b: removed, 30 pages of 2M");
+        assert_int_equal(result.pools.n, 2);
+        assert_text(pool_change_format(arena, &result.pools.items[1]),
+                    "node 1: 30 -> 7 pages of 2M");
+        assert_text(state_text(play), "a 0:120; c 1:7");
+}
+
+/* One mistake, and nothing changes; it is on show until it is corrected. */
+static void test_reload_rejected(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+
+        round_of(play);
+        write_config(play, "a", "Pages=120\nNodes=0");
+        write_config(play, "b", "Pages=x");
+        assert_int_equal(keeper_reload(play->keeper, true, play->now_usec), KEEPER_RELOAD_REJECTED);
+        assert_false(keeper_is_working(play->keeper));
+        assert_int_equal(keeper_reload_result(play->keeper).state, KEEPER_RELOAD_REJECTED);
+        assert_int_equal(keeper_config(play->keeper)->n_instances, 1);
+        assert_contains(problems_of(play), "/etc/hugeplan.d/b.conf:2: Pages");
+        assert_contains(problems_of(play), "the last reload was refused");
+        assert_text(round_of(play), "-");
+        assert_text(state_text(play), "a 0:100");
+        write_config(play, "b", "Pages=1\nNodes=0");
+        assert_int_equal(keeper_reload(play->keeper, false, play->now_usec), KEEPER_RELOAD_BEGUN);
+        run(play);
+        assert_null(strstr(problems_of(play), "the last reload was refused"));
+        assert_text(state_text(play), "a 0:120; b 0:1");
+}
+
+/* An instance that stands would fall, and that can be seen: nothing is written. */
+static void test_reload_refused(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+
+        round_of(play);
+        write_config(play, "b", "Pages=950\nNodes=0\nPriority=90");
+        assert_int_equal(keeper_reload(play->keeper, false, play->now_usec), KEEPER_RELOAD_REFUSED);
+        assert_false(keeper_is_working(play->keeper));
+        const KeeperReloadResult result = keeper_reload_result(play->keeper);
+
+        assert_int_equal(result.state, KEEPER_RELOAD_REFUSED);
+        assert_contains(
+                problems_text(play->tree->arena, &result.problems),
+                "/etc/hugeplan.d/a.conf: a stands, and would not be let start any more: 100 "
+                "pages of 2M (200M) do not fit");
+        assert_text(state_text(play), "a 0:100");
+        assert_int_equal(keeper_config(play->keeper)->n_instances, 1);
+        assert_verdict(play, "a", "ready");
+        assert_contains(problems_of(play), "the last reload was refused");
+        /* By force it is done. */
+        assert_int_equal(keeper_reload(play->keeper, true, play->now_usec), KEEPER_RELOAD_BEGUN);
+        run(play);
+        assert_int_equal(keeper_reload_result(play->keeper).state, KEEPER_RELOAD_APPLIED);
+        assert_text(state_text(play), "b 0:950");
+        assert_verdict(play, "a", "refused");
+        assert_verdict(play, "b", "ready");
+}
+
+/* A unit that runs would not be let start another time. */
+static void test_reload_refused_for_who_runs(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", NULL);
+        Gate gate = starting("a", "a.service", play->tree->arena);
+        size_t n_rounds;
+
+        round_of(play);
+        start_unit(play, "a.service", 0, 0);
+        pass_gate(play, &gate, &n_rounds);
+        write_config(play, "a", "Pages=1001\nNodes=0\nUnit=a.service");
+        assert_int_equal(keeper_reload(play->keeper, false, play->now_usec), KEEPER_RELOAD_REFUSED);
+        assert_text(state_text(play), "a 0:100; hold a.service/a 100 any counted run r1");
+        /* As many as fit beside what it runs with, when it has stopped, will do. */
+        write_config(play, "a", "Pages=950\nNodes=0\nUnit=a.service");
+        assert_int_equal(keeper_reload(play->keeper, false, play->now_usec), KEEPER_RELOAD_BEGUN);
+        run(play);
+        assert_int_equal(keeper_reload_result(play->keeper).state, KEEPER_RELOAD_APPLIED);
+        assert_int_equal(play->pools[0].total, 950);
+}
+
+/* It looked well, and memory turned out to be fragmented: what was tried is taken back, and whoever stood
+ * has what he had. */
+/* Beside what a unit keeps that runs somebody would not fit: that can be seen, too. */
+static void test_reload_refused_beside_who_runs(void **state) {
+        Play *play = begin(state, "Pages=600\nNodes=0\nUnit=a.service", "Pages=300\nNodes=0");
+        Gate gate = starting("a", "a.service", play->tree->arena);
+        size_t n_rounds;
+
+        round_of(play);
+        start_unit(play, "a.service", 0, 0);
+        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+        write_config(play, "a", "Pages=600\nNodes=1\nUnit=a.service");
+        write_config(play, "b", "Pages=700\nNodes=0");
+        play->pools[1].total = 7; /* of others, who have come meanwhile */
+        show_host(play);
+        assert_int_equal(keeper_reload(play->keeper, false, play->now_usec), KEEPER_RELOAD_REFUSED);
+        assert_int_equal(
+                topology_pool(keeper_look(play->keeper)->topology, 1, 2 * MIB)->total_pages, 7);
+        assert_text(run(play), "-");
+        const KeeperReloadResult result = keeper_reload_result(play->keeper);
+
+        assert_contains(problems_text(play->tree->arena, &result.problems),
+                        "b stands, and would not be let start any more");
+        assert_text(round_of(play), "-");
+        assert_text(state_text(play), "a 0:600; b 0:300; hold a.service/a 600 any counted run r1");
+        /* By force both are laid elsewhere. */
+        assert_int_equal(keeper_reload(play->keeper, true, play->now_usec), KEEPER_RELOAD_BEGUN);
+        run(play);
+        assert_int_equal(keeper_reload_result(play->keeper).state, KEEPER_RELOAD_APPLIED);
+        assert_verdict(play, "b", "refused");
+}
+
+static void test_reload_taken_back(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0", "Pages=30\nNodes=1");
+
+        round_of(play);
+        play->pools[0].most = 150;
+        write_config(play, "a", "Pages=200\nNodes=0");
+        remove_config(play, "b");
+        assert_int_equal(keeper_reload(play->keeper, false, play->now_usec), KEEPER_RELOAD_BEGUN);
+        run(play);
+        const KeeperReloadResult result = keeper_reload_result(play->keeper);
+
+        assert_int_equal(result.state, KEEPER_RELOAD_REFUSED);
+        assert_contains(problems_text(play->tree->arena, &result.problems),
+                        "a stands, and would not be let start any more");
+        assert_int_equal(keeper_config(play->keeper)->n_instances, 2);
+        assert_text(state_text(play), "a 0:100; b 1:30");
+        assert_int_equal(play->pools[0].total, 100);
+        assert_int_equal(play->pools[1].total, 30);
+        assert_verdict(play, "a", "ready");
+        assert_verdict(play, "b", "ready");
+        assert_int_equal(result.pools.n, 0);
+        assert_int_equal(result.changes.n, 0);
+}
+
+/* Others have taken pages of a unit that runs, and they cannot be had again: a reload is none the worse for
+ * it, and may bring what others need. */
+static void test_reload_beside_lost(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=1\nPlacement=bind\nUnit=a.service", NULL);
+        Gate gate = starting("a", "a.service", play->tree->arena);
+        size_t n_rounds;
+
+        gate.policy = (MemoryPolicy){.kind = MEMORY_POLICY_BIND};
+        id_set_add(&gate.policy.nodes, 1);
+        round_of(play);
+        start_unit(play, "a.service", 0, 0);
+        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+        stop_unit(play, "a.service", 0, 0);
+        start_unit(play, "a.service", 100, 0);
+        play->pools[1].total = play->pools[1].most = 60;
+        show_host(play);
+        assert_verdict(play, "a", "lost");
+        write_config(play, "b", "Pages=30\nNodes=0");
+        assert_int_equal(keeper_reload(play->keeper, false, play->now_usec), KEEPER_RELOAD_BEGUN);
+        run(play);
+        assert_int_equal(keeper_reload_result(play->keeper).state, KEEPER_RELOAD_APPLIED);
+        assert_verdict(play, "b", "ready");
+        assert_verdict(play, "a", "lost");
+}
+
+/* The same by force. */
+static void test_reload_forced(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0", "Pages=30\nNodes=1");
+
+        round_of(play);
+        play->pools[0].most = 150;
+        write_config(play, "a", "Pages=200\nNodes=0");
+        remove_config(play, "b");
+        assert_int_equal(keeper_reload(play->keeper, true, play->now_usec), KEEPER_RELOAD_BEGUN);
+        run(play);
+        assert_int_equal(keeper_reload_result(play->keeper).state, KEEPER_RELOAD_APPLIED);
+        assert_verdict(play, "a", "refused");
+        assert_text(state_text(play), "-");
+        assert_int_equal(play->pools[1].total, 0);
+}
+
+/* While it is tried, what stood stays; one that is killed in between has not made it. */
+static void test_reload_killed(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+        ApplyOperation operation;
+
+        round_of(play);
+        write_config(play, "a", "Pages=100\nNodes=1");
+        assert_int_equal(keeper_reload(play->keeper, false, play->now_usec), KEEPER_RELOAD_BEGUN);
+        assert_true(keeper_next(play->keeper, play->now_usec, &operation));
+        assert_int_equal(operation.node, 1);
+        assert_int_equal(play->pools[0].total, 100);
+        assert_int_equal(keeper_units(play->keeper, play->tree->arena).n, 0);
+        react(play, &operation);
+        boot(play);
+        round_of(play);
+        assert_text(state_text(play), "a 1:100");
+        assert_int_equal(play->pools[0].total, 0);
+        assert_int_equal(play->pools[1].total, 100);
+}
+
+/* First the new pages, then the old ones go, where there is room for both. */
+static void test_reload_moves(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+
+        round_of(play);
+        write_config(play, "a", "Pages=100\nNodes=1");
+        assert_int_equal(keeper_reload(play->keeper, false, play->now_usec), KEEPER_RELOAD_BEGUN);
+        assert_text(run(play), "1:100 0:0");
+        assert_text(state_text(play), "a 1:100");
+}
+
+/* ---- changes by hand ---- */
+
+static void test_release(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0\nUnit=a.service", "Pages=30\nNodes=1");
+        Gate gate = starting("a", "a.service", play->tree->arena);
+        size_t n_rounds;
+
+        round_of(play);
+        keeper_release(play->keeper, "a", play->now_usec);
+        assert_text(run(play), "0:0");
+        const PoolChanges changes = keeper_pool_changes(play->keeper, play->tree->arena);
+
+        assert_int_equal(changes.n, 1);
+        assert_text(pool_change_format(play->tree->arena, &changes.items[0]),
+                    "node 0: 100 -> 0 pages of 2M");
+        assert_verdict(play, "a", "refused");
+        assert_int_equal(status_of(play, "a")->reason.kind, REASON_RELEASED);
+        assert_text(state_text(play), "a released; b 1:30");
+        assert_text(round_of(play), "-");
+        assert_false(keeper_wants_retry(play->keeper, play->now_usec));
+        /* The next start wants them again. */
+        start_unit(play, "a.service", 0, 0);
+        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+        assert_int_equal(n_rounds, 1);
+        assert_text(state_text(play), "a 0:100; b 1:30; hold a.service/a 100 any counted run r1");
+        /* A unit that runs keeps its own. */
+        keeper_release(play->keeper, "a", play->now_usec);
+        assert_text(run(play), "-");
+        assert_int_equal(play->pools[0].total, 100);
+}
+
+static void test_release_until_reload(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+
+        round_of(play);
+        keeper_release(play->keeper, "a", play->now_usec);
+        run(play);
+        assert_int_equal(keeper_reload(play->keeper, false, play->now_usec), KEEPER_RELOAD_BEGUN);
+        run(play);
+        assert_verdict(play, "a", "ready");
+        assert_text(state_text(play), "a 0:100");
+}
+
+/* What a gate has found out holds until a reload finds it in the files, and beyond. */
+static void test_grow(void **state) {
+        Play *play = begin(state, "Engine=mariadb\nNodes=0\nUnit=a.service", NULL);
+        const InstanceConfig *config = config_find(keeper_config(play->keeper), "a");
+        PageCounts pages = {};
+
+        *vec_push(play->tree->arena, &pages) = (PageCount){2 * MIB, 120};
+        assert_true(keeper_grow(play->keeper, config, &pages, play->now_usec));
+        run(play);
+        assert_text(state_text(play), "a 0:120");
+        assert_false(keeper_grow(play->keeper, config, &pages, play->now_usec));
+        pages.items[0].pages = 70;
+        assert_true(keeper_grow(play->keeper, config, &pages, play->now_usec));
+        run(play);
+        assert_int_equal(play->pools[0].total, 70);
+        assert_int_equal(keeper_reload(play->keeper, false, play->now_usec), KEEPER_RELOAD_BEGUN);
+        run(play);
+        assert_text(state_text(play), "a 0:70");
+}
+
+TEST_FILE(keeper) {
+        const struct CMUnitTest tests[] = {
+                PLAY_TEST(test_round),
+                PLAY_TEST(test_killed),
+                PLAY_TEST(test_short),
+                PLAY_TEST(test_another_round),
+                PLAY_TEST(test_held_back),
+                PLAY_TEST(test_drift),
+                PLAY_TEST(test_drift_is_reported_only),
+                PLAY_TEST(test_drift_below_what_was_found),
+                PLAY_TEST(test_drift_stays_reported),
+                PLAY_TEST(test_drift_below_what_was_found_waits),
+                PLAY_TEST(test_moved_pages_are_reported_only),
+                PLAY_TEST(test_gate_passes),
+                PLAY_TEST(test_gate_of_who_asks),
+                PLAY_TEST(test_gate_waits),
+                PLAY_TEST(test_gate_restores),
+                PLAY_TEST(test_gate_refuses),
+                PLAY_TEST(test_gate_may_not_try),
+                PLAY_TEST(test_gate_sees_what_was_lowered),
+                PLAY_TEST(test_gate_of_what_others_brought),
+                PLAY_TEST(test_gate_degrades),
+                PLAY_TEST(test_gate_degrades_beside_others),
+                PLAY_TEST(test_gate_degrades_to_nothing),
+                PLAY_TEST(test_gate_of_broken_file),
+                PLAY_TEST(test_gate_beside_others),
+                PLAY_TEST(test_gate_of_another_run),
+                PLAY_TEST(test_start_is_believed_once),
+                PLAY_TEST(test_start_is_believed_once_at_once),
+                PLAY_TEST(test_starts_of_one_unit_are_believed_once),
+                PLAY_TEST(test_start_of_unknown_run),
+                PLAY_TEST(test_start_that_was_refused),
+                PLAY_TEST(test_gates_of_one_unit),
+                PLAY_TEST(test_gates_of_one_unit_and_hugetlb_limit),
+                PLAY_TEST(test_gates_of_two_units_and_hugetlb_limit),
+                PLAY_TEST(test_gate_not_counted),
+                PLAY_TEST(test_gate_and_hugetlb_limit),
+                PLAY_TEST(test_gate_widens_hugetlb_limit),
+                PLAY_TEST(test_unit_stops),
+                PLAY_TEST(test_pages_in_use_stay),
+                PLAY_TEST(test_reload),
+                PLAY_TEST(test_reload_rejected),
+                PLAY_TEST(test_reload_refused),
+                PLAY_TEST(test_reload_refused_for_who_runs),
+                PLAY_TEST(test_reload_refused_beside_who_runs),
+                PLAY_TEST(test_reload_taken_back),
+                PLAY_TEST(test_reload_beside_lost),
+                PLAY_TEST(test_reload_forced),
+                PLAY_TEST(test_reload_killed),
+                PLAY_TEST(test_reload_moves),
+                PLAY_TEST(test_release),
+                PLAY_TEST(test_release_until_reload),
+                PLAY_TEST(test_grow),
+        };
+
+        return RUN_TESTS(tests);
+}

@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* A keeper on a host that cannot be read, or of which one file cannot: nothing is concluded from that, it is told
+ * once, and tried again. That it holds for every single read is in property/test_read_faults.c. Linked with
+ * --wrap=look_make. */
+
+#include "support/play.h"
+#include "support/testing.h"
+
+#include "base/size.h"
+#include "model/names.h"
+#include "model/problem.h"
+#include "state/boot_guard_file.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+/* Of the looks that plans are made from, this one cannot be read; 0: all can. */
+static struct {
+        unsigned n, at;
+        int error;
+        const char *path;
+} looks = {.error = -EIO, .path = "/sys/a"};
+
+Look *__real_look_make(Arena *arena, const LookInput *input);
+Look *__wrap_look_make(Arena *arena, const LookInput *input);
+
+Look *__wrap_look_make(Arena *arena, const LookInput *input) {
+        Look *look = __real_look_make(arena, input);
+
+        if (++looks.n == looks.at)
+                look->fault = (ReadFault){looks.error, looks.path};
+        return look;
+}
+
+static KeeperReload reload_failing(Play *play, unsigned at, bool is_forced) {
+        looks.n = 0;
+        looks.at = at;
+        KeeperReload state = keeper_reload(play->keeper, is_forced, play->now_usec);
+
+        looks.at = 0;
+        return state;
+}
+
+static void save_guard(const Play *play, uint64_t failed_boots) {
+        const BootGuard guard = {.failed_boots = failed_boots, .boot_id = "before"};
+
+        assert_int_equal(boot_guard_save(play->tree->root, &guard), 0);
+}
+
+static size_t count(const Text *text, const char *needle) {
+        size_t n = 0;
+
+        for (const char *at = text_string(text); (at = strstr(at, needle)); at++)
+                n++;
+        return n;
+}
+
+/* What was known stands; it is told once, and once that it is over. */
+static void test_host_cannot_be_read(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+        bool wants_repair;
+
+        round_of(play);
+        const HostFiles before = break_host();
+
+        for (int i = 0; i < 2; i++) {
+                wants_repair = false;
+                assert_false(keeper_verify(play->keeper, true, true, 0, &wants_repair));
+                assert_true(wants_repair);
+                assert_true(keeper_wants_retry(play->keeper, UINT64_MAX));
+                assert_text(round_of(play), "-");
+        }
+        assert_int_equal(keeper_reload(play->keeper, true, 0), KEEPER_RELOAD_REJECTED);
+        keeper_release(play->keeper, "a", 0);
+        assert_text(run(play), "-");
+        assert_int_equal(keeper_pool_changes(play->keeper, play->tree->arena).n, 0);
+        assert_int_equal(keeper_plan(play->keeper)->n_instances, 1);
+        mend_host(&before);
+        assert_int_equal(count(&play->told, "cannot be read: Too many open files; plan and pages "
+                                            "stay as they are"),
+                         1);
+        assert_null(strstr(text_string(&play->noted), "can be read again"));
+        /* What is shown stays so until it was tried again. */
+        assert_contains(problems_of(play), "cannot be read: Too many open files");
+        /* What was asked for meanwhile is done now. */
+        assert_true(keeper_verify(play->keeper, false, true, 0, &wants_repair));
+        assert_false(wants_repair);
+        assert_text(run(play), "0:0");
+        assert_int_equal(count(&play->noted, "can be read again"), 1);
+        assert_null(strstr(problems_of(play), "cannot be read"));
+        assert_false(keeper_wants_retry(play->keeper, 0));
+}
+
+/* A reload that was begun is taken back when it cannot be seen what became of it. */
+static void test_reload_cannot_be_read(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+        ApplyOperation operation;
+
+        round_of(play);
+        write_config(play, "a", "Pages=100\nNodes=1");
+        assert_int_equal(keeper_reload(play->keeper, false, 0), KEEPER_RELOAD_BEGUN);
+        assert_true(keeper_next(play->keeper, 0, &operation));
+        react(play, &operation);
+        const HostFiles before = break_host();
+
+        keeper_done(play->keeper, &operation, 0, 1);
+        assert_false(keeper_next(play->keeper, 0, &operation));
+        assert_false(keeper_is_working(play->keeper));
+        mend_host(&before);
+        const KeeperReloadResult result = keeper_reload_result(play->keeper);
+
+        assert_int_equal(result.state, KEEPER_RELOAD_REJECTED);
+        assert_contains(text_string(&play->told),
+                        "the host cannot be read; the previous plan stays in effect");
+        assert_contains(problems_text(play->tree->arena, &result.problems), "cannot be read");
+        assert_text(grants_text(play->tree->arena, keeper_plan(play->keeper), "a"), "0:100");
+        assert_text(round_of(play), "1:0");
+        assert_int_equal(play->pools[0].total, 100);
+}
+
+/* Each look of a reload: in mind, by the new configuration, what it would have if nothing were kept, with all that
+ * can be kept, and without. Where one fails nothing has happened; where none does, it begins. */
+static void test_looks_of_reload(void **state) {
+        Play *play = begin(state, "Pages=600\nNodes=0", "Pages=300\nNodes=0");
+        Arena *arena = play->tree->arena;
+
+        round_of(play);
+        write_config(play, "a", "Pages=600\nNodes=1");
+        write_config(play, "b", "Pages=900\nNodes=0");
+        for (unsigned at = 1; at <= 5; at++) {
+                assert_int_equal(reload_failing(play, at, false), KEEPER_RELOAD_REJECTED);
+                assert_int_equal(looks.n, at);
+                assert_false(keeper_is_working(play->keeper));
+                assert_int_equal(keeper_reload_result(play->keeper).state, KEEPER_RELOAD_REJECTED);
+                assert_int_equal(count(&play->told, "the previous plan stays in effect"), at);
+                assert_int_equal(count(&play->told, "there is no memory"), 0);
+                assert_text(grants_text(arena, keeper_plan(play->keeper), "a"), "0:600");
+                assert_text(grants_text(arena, keeper_plan(play->keeper), "b"), "0:300");
+                assert_text(round_of(play), "-");
+        }
+        assert_int_equal(reload_failing(play, 0, false), KEEPER_RELOAD_BEGUN);
+        assert_int_equal(keeper_reload_result(play->keeper).state, KEEPER_RELOAD_BEGUN);
+        /* What was kept of a was in the way. */
+        assert_text(grants_text(arena, keeper_plan(play->keeper), "a"), "1:600");
+        assert_text(grants_text(arena, keeper_plan(play->keeper), "b"), "0:900");
+        assert_text(run(play), "1:512 1:600");
+        assert_int_equal(keeper_reload_result(play->keeper).state, KEEPER_RELOAD_APPLIED);
+        assert_text(state_text(play), "a 1:600; b 0:900");
+}
+
+/* Another error is told, and another path, and not the same again. */
+static void test_faults_are_told_once_each(void **state) {
+        static const struct {
+                int error;
+                const char *path;
+                size_t n_told;
+        } cases[] = {
+                {-EIO, "/sys/a", 1},
+                {-EIO, "/sys/a", 1},
+                {-EIO, "/sys/b", 2},
+                {-ENOMEM, "/sys/b", 3},
+        };
+        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+        bool wants_repair;
+
+        round_of(play);
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                looks = (typeof(looks)){.at = 1, .error = cases[i].error, .path = cases[i].path};
+                assert_false(keeper_verify(play->keeper, false, true, 0, &wants_repair));
+                assert_int_equal(count(&play->told, "cannot be read: "), cases[i].n_told);
+        }
+        looks = (typeof(looks)){.error = -EIO, .path = "/sys/a"};
+}
+
+/* By force nothing is kept, and two looks are all. */
+static void test_looks_of_forced_reload(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+
+        round_of(play);
+        write_config(play, "a", "Pages=100\nNodes=1");
+        for (unsigned at = 1; at <= 2; at++) {
+                assert_int_equal(reload_failing(play, at, true), KEEPER_RELOAD_REJECTED);
+                assert_int_equal(looks.n, at);
+                assert_text(round_of(play), "-");
+        }
+        assert_int_equal(reload_failing(play, 0, true), KEEPER_RELOAD_BEGUN);
+        assert_text(run(play), "0:0 1:100");
+        assert_int_equal(keeper_reload_result(play->keeper).state, KEEPER_RELOAD_APPLIED);
+}
+
+/* What a write has brought could not be read: that it was nothing is not known, and the round goes on. */
+static void test_result_cannot_be_read(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+        ApplyOperation operation;
+
+        keeper_begin(play->keeper, KEEPER_FRESH, 0);
+        assert_true(keeper_next(play->keeper, 0, &operation));
+        const HostFiles before = break_host();
+
+        keeper_done(play->keeper, &operation, 0, 1);
+        mend_host(&before);
+        assert_text(run(play), "0:100");
+        assert_verdict(play, "a", "ready");
+}
+
+/* Nor is it known then that others have brought it, nor that what they had brought is gone. */
+static void test_result_that_is_unread_is_ours(void **state) {
+        Play *play = *state;
+        ApplyOperation operation;
+
+        play->pools[0].total = 5;
+        show_host(play);
+        begin(state, "Pages=100\nNodes=0", NULL);
+        keeper_begin(play->keeper, KEEPER_FRESH, 0);
+        assert_true(keeper_next(play->keeper, 0, &operation));
+        react(play, &operation);
+        const HostFiles before = break_host();
+
+        keeper_done(play->keeper, &operation, 0, 1);
+        assert_false(keeper_next(play->keeper, 0, &operation));
+        mend_host(&before);
+        assert_text(round_of(play), "-");
+        assert_int_equal(pool_on_disk(play, 0)->found_pages, 5);
+        assert_int_equal(pool_on_disk(play, 0)->set_pages, 100);
+}
+
+/* The same of a pool that has gone, and comes again. */
+static void test_pool_goes_away(void **state) {
+        Play *play = *state;
+        ApplyOperation operation;
+        const char *path = arena_printf(play->tree->arena, POOL_FORMAT, 0u, "nr_hugepages");
+
+        play->pools[0].total = 5;
+        show_host(play);
+        begin(state, "Pages=100\nNodes=0", NULL);
+        keeper_begin(play->keeper, KEEPER_FRESH, 0);
+        assert_true(keeper_next(play->keeper, 0, &operation));
+        react(play, &operation);
+        remove(tree_path(play->tree, path));
+        keeper_done(play->keeper, &operation, 0, 1);
+        assert_false(keeper_next(play->keeper, 0, &operation));
+        show_host(play);
+        round_of(play);
+        assert_int_equal(pool_on_disk(play, 0)->found_pages, 5);
+        assert_int_equal(pool_on_disk(play, 0)->set_pages, 100);
+}
+
+/* A file of the configuration that cannot be read is waited for, but not for long: then it is a mistake of its
+ * own instance, until it can be read again. */
+static void test_config_cannot_be_read(void **state) {
+        Play *play = *state;
+
+        write_config(play, "a", "Pages=100\nNodes=0");
+        write_config(play, "b", "Pages=30\nNodes=1");
+        int fd = lease_file(play, "/etc/hugeplan.d/b.conf");
+
+        if (fd < 0)
+                skip();
+        boot(play);
+        for (int i = 0; i < 2; i++)
+                assert_text(round_of(play), "-");
+        assert_text(round_of(play), "0:100");
+        assert_true(keeper_wants_retry(play->keeper, UINT64_MAX));
+        keeper_begin(play->keeper, KEEPER_RETRY, 0);
+        assert_text(run(play), "-");
+        close(fd);
+        keeper_begin(play->keeper, KEEPER_FRESH, 0); /* is for what is known */
+        assert_text(run(play), "-");
+        keeper_begin(play->keeper, KEEPER_RETRY, 0);
+        assert_text(run(play), "1:30");
+        assert_false(keeper_wants_retry(play->keeper, 0));
+}
+
+/* When it can be read and has a mistake, nothing comes of that; the others are looked after all the same. */
+static void test_config_read_with_mistake(void **state) {
+        Play *play = *state;
+
+        write_config(play, "a", "Pages=100\nNodes=0");
+        write_config(play, "b", "Pages=x");
+        int fd = lease_file(play, "/etc/hugeplan.d/b.conf");
+
+        if (fd < 0)
+                skip();
+        boot(play);
+        for (int i = 0; i < 3; i++)
+                round_of(play);
+        assert_int_equal(play->pools[0].total, 100);
+        close(fd);
+        play->pools[0].total = 60;
+        show_host(play);
+        keeper_begin(play->keeper, KEEPER_RETRY, 0);
+        assert_text(run(play), "0:100");
+        assert_int_equal(keeper_reload_result(play->keeper).state, KEEPER_RELOAD_REJECTED);
+}
+
+/* Nor is a plan made before it is known whether boots have failed. */
+static void test_guard_cannot_be_read(void **state) {
+        Play *play = *state;
+
+        save_guard(play, 3);
+        write_config(play, "a", "Pages=100\nNodes=0");
+        int fd = lease_file(play, PATH_BOOT_GUARD);
+
+        if (fd < 0)
+                skip();
+        boot(play);
+        assert_text(round_of(play), "-");
+        assert_true(keeper_wants_retry(play->keeper, UINT64_MAX));
+        close(fd);
+        assert_text(round_of(play), "-");
+        assert_int_equal(status_of(play, "a")->reason.kind, REASON_BOOT_GUARD);
+        assert_false(keeper_wants_retry(play->keeper, UINT64_MAX));
+}
+
+/* Nor before everything was read that only a plan needs: here, the group that may have System V segments. */
+static void test_plan_cannot_be_read(void **state) {
+        Play *play = *state;
+
+        tree_write(play->tree, "/etc/group", "hugetlb:x:990:\n");
+        write_config(play, "a", "Pages=100\nNodes=0\nEngine=oracle\nSharedMemory=sysv");
+        int fd = lease_file(play, "/etc/group");
+
+        if (fd < 0)
+                skip();
+        boot(play);
+        assert_text(round_of(play), "-");
+        assert_true(keeper_wants_retry(play->keeper, UINT64_MAX));
+        close(fd);
+        assert_text(round_of(play), "0:100");
+}
+
+/* At the start nothing is known yet: nothing is written or answered before everything was read. */
+static void test_start_cannot_read(void **state) {
+        Play *play = *state;
+        Gate gate = {.instance = "a", .run = ""};
+        bool wants_repair = false;
+
+        write_config(play, "a", "Pages=100\nNodes=0\nUnit=a.service");
+        const HostFiles before = break_host();
+
+        boot(play);
+        assert_text(try_gate(play, &gate, true), "wait");
+        assert_true(keeper_wants_retry(play->keeper, 0));
+        assert_false(keeper_verify(play->keeper, false, true, 0, &wants_repair));
+        assert_true(wants_repair);
+        assert_text(round_of(play), "-");
+        mend_host(&before);
+        assert_text(state_text(play), "-");
+        assert_text(round_of(play), "0:100");
+        assert_text(try_gate(play, &gate, true), "pass");
+}
+
+/* The next attempt may be any call. */
+static void test_start_by_verify(void **state) {
+        Play *play = *state;
+        bool wants_repair;
+
+        write_config(play, "a", "Pages=100\nNodes=0");
+        write_config(play, "b", "Pages=x");
+        const HostFiles before = break_host();
+
+        boot(play);
+        mend_host(&before);
+        assert_null(strstr(text_string(&play->told), "b.conf"));
+        assert_true(keeper_verify(play->keeper, false, true, 0, &wants_repair));
+        assert_text(run(play), "0:100");
+        assert_int_equal(count(&play->told, "b.conf"), 1);
+}
+
+/* Nobody gets the pages of an instance of which nothing is known, for its file cannot be read; of one that is
+ * described no longer they are free. */
+static void test_undescribed(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+
+        round_of(play);
+        remove_config(play, "a");
+        tree_link(play->tree, "a.conf", "/etc/hugeplan.d/a.conf");
+        write_config(play, "b", "Pages=950\nNodes=0");
+        boot(play);
+        assert_text(round_of(play), "-");
+        assert_verdict(play, "b", "refused");
+        assert_int_equal(keeper_units(play->keeper, play->tree->arena).n, 0);
+        remove_config(play, "a");
+        boot(play);
+        round_of(play);
+        assert_int_equal(play->pools[0].total, 950);
+        assert_verdict(play, "b", "ready");
+}
+
+/* Which instance that is the name of the file need not say; one node's pages are enough, and who has none keeps
+ * none. */
+static void test_undescribed_by_name(void **state) {
+        Play *play = *state;
+
+        write_config(play, "20-file", "Name=a\nPages=100\nNodes=0");
+        write_config(play, "30-file", "Name=c\nPages=9999\nNodes=0");
+        boot(play);
+        round_of(play);
+        assert_text(state_text(play), "a 0:100");
+        remove_config(play, "20-file");
+        tree_link(play->tree, "20-file.conf", "/etc/hugeplan.d/20-file.conf");
+        write_config(play, "b", "Pages=950\nNodes=0");
+        boot(play);
+        assert_text(round_of(play), "-");
+        assert_verdict(play, "b", "refused");
+        assert_int_equal(keeper_ledger(play->keeper)->holds.n, 1);
+        remove_config(play, "20-file");
+        boot(play);
+        round_of(play);
+        assert_int_equal(play->pools[0].total, 950);
+        assert_verdict(play, "b", "ready");
+}
+
+/* Another one's file makes no difference to an instance that is described. */
+static void test_described_beside_unreadable(void **state) {
+        Play *play = begin(state, "Pages=600\nNodes=0", NULL);
+
+        round_of(play);
+        write_config(play, "a", "Pages=700\nNodes=0");
+        tree_link(play->tree, "b.conf", "/etc/hugeplan.d/b.conf");
+        boot(play);
+        assert_text(round_of(play), "0:700");
+        assert_verdict(play, "a", "ready");
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                PLAY_TEST(test_host_cannot_be_read),
+                PLAY_TEST(test_reload_cannot_be_read),
+                PLAY_TEST(test_looks_of_reload),
+                PLAY_TEST(test_looks_of_forced_reload),
+                PLAY_TEST(test_faults_are_told_once_each),
+                PLAY_TEST(test_result_cannot_be_read),
+                PLAY_TEST(test_result_that_is_unread_is_ours),
+                PLAY_TEST(test_pool_goes_away),
+                PLAY_TEST(test_config_cannot_be_read),
+                PLAY_TEST(test_config_read_with_mistake),
+                PLAY_TEST(test_guard_cannot_be_read),
+                PLAY_TEST(test_plan_cannot_be_read),
+                PLAY_TEST(test_start_cannot_read),
+                PLAY_TEST(test_start_by_verify),
+                PLAY_TEST(test_undescribed),
+                PLAY_TEST(test_undescribed_by_name),
+                PLAY_TEST(test_described_beside_unreadable),
+        };
+
+        return RUN_TESTS(tests);
+}

@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Gates, where more than one thing happens at once: several starts, rounds that bring a little each, a host
+ * that cannot be read meanwhile. The plain cases are in test_keeper.c. */
+
+#include "support/play.h"
+#include "support/testing.h"
+
+#include "base/size.h"
+#include "model/problem.h"
+
+static const char hundred[] = "Pages=100\nNodes=0\nUnit=a.service";
+
+static void report_only(const Play *play) {
+        tree_write(play->tree, "/etc/hugeplan.d/00.conf", "[Host]\nKeepFree=1G\nOnDrift=report\n");
+}
+
+/* ---- rounds for a gate ---- */
+
+/* b.service runs, and may take 30 of the pages of node 1 to which a is bound; memory gives five more there than
+ * a wants. */
+static Gate gate_beside_taker(Play *play) {
+        static const char bound[] = "Pages=100\nNodes=1\nPlacement=bind\nUnit=a.service";
+        Gate first = starting("b", "b.service", play->tree->arena),
+             gate = starting("a", "a.service", play->tree->arena);
+        void *state = play;
+        size_t n_rounds;
+
+        begin(&state, bound, "Pages=30\nNodes=0\nPlacement=pack\nUnit=b.service");
+        round_of(play);
+        start_unit(play, "b.service", 0, 0);
+        assert_text(pass_gate(play, &first, &n_rounds), "pass");
+        play->pools[1].total = play->pools[1].most = 105;
+        show_host(play);
+        start_unit(play, "a.service", 0, 0);
+        gate.policy = (MemoryPolicy){.kind = MEMORY_POLICY_UNKNOWN};
+        return gate;
+}
+
+/* As long as each brings it nearer, but no more than eight: whoever starts is waiting. */
+static void test_rounds_are_bounded(void **state) {
+        Play *play = *state;
+        Gate gate = gate_beside_taker(play);
+        const char *answer;
+        size_t n_rounds = 0;
+
+        for (; text_equals(answer = try_gate(play, &gate, true), "wait"); n_rounds++) {
+                play->pools[1].most++;
+                round_of(play);
+        }
+        assert_int_equal(n_rounds, 8);
+        assert_contains(answer, "refuse: 17 of its 100 pages of 2M (200M) are not for it alone");
+}
+
+/* One that brings nothing is the last. */
+static void test_rounds_that_bring_nothing(void **state) {
+        Play *play = *state;
+        Gate gate = gate_beside_taker(play);
+        size_t n_rounds;
+
+        assert_contains(pass_gate(play, &gate, &n_rounds), "refuse: 25 of its 100 pages");
+        assert_int_equal(n_rounds, 2);
+}
+
+/* So it is where the first one was none of its own. */
+static void test_round_before(void **state) {
+        Play *play = begin(state, hundred, NULL);
+        Gate gate = starting("a", "a.service", play->tree->arena);
+        size_t n_rounds;
+
+        play->pools[0].most = 60;
+        round_of(play);
+        start_unit(play, "a.service", 0, 0);
+        assert_contains(pass_gate(play, &gate, &n_rounds), "refuse: ");
+        assert_int_equal(n_rounds, 1);
+}
+
+/* Nearer is nearer, whether it had no pages at all before or lacked some of them, down to the last one. */
+static void test_rounds_that_bring_a_little(void **state) {
+        static const uint64_t most[] = {105, 128, 129};
+        Play *play = *state;
+        Gate gate = gate_beside_taker(play);
+
+        play->pools[1].total = play->pools[1].most = 60;
+        show_host(play);
+        assert_text(try_gate(play, &gate, true), "wait");
+        round_of(play);
+        for (size_t i = 0; i < ARRAY_LEN(most); i++) {
+                assert_text(try_gate(play, &gate, true), "wait");
+                play->pools[1].most = most[i];
+                round_of(play);
+        }
+        assert_text(try_gate(play, &gate, true), "wait");
+        play->pools[1].most = 130;
+        round_of(play);
+        assert_text(try_gate(play, &gate, true), "pass");
+}
+
+/* A single page is enough to be refused for. */
+static void test_one_page_lacks(void **state) {
+        Play *play = *state;
+        Gate gate = gate_beside_taker(play);
+        size_t n_rounds;
+
+        play->pools[1].most = 129;
+        assert_contains(pass_gate(play, &gate, &n_rounds),
+                        "refuse: 1 of its 100 pages of 2M (200M) is not for it alone");
+}
+
+/* Or to be degraded for. */
+static void test_one_page_lacks_degraded(void **state) {
+        Play *play = *state;
+        Gate gate = gate_beside_taker(play);
+        size_t n_rounds;
+
+        write_config(play, "a",
+                     "Pages=100\nNodes=1\nPlacement=bind\nUnit=a.service\nShortage=degrade");
+        keeper_reload(play->keeper, false, 0);
+        run(play);
+        play->pools[1].most = 129;
+        assert_text(pass_gate(play, &gate, &n_rounds), "degraded");
+        assert_text(tree_read(play->tree, GROUPS "a.service/hugetlb.2MB.rsvd.max"), "207618048\n");
+}
+
+/* The policy under which it starts is that of its drop-in where nobody knows better. */
+static void test_policy_of_drop_in(void **state) {
+        Play *play = *state;
+        Gate gate = gate_beside_taker(play);
+        size_t n_rounds;
+
+        play->pools[1].most = UINT64_MAX;
+        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+        assert_int_equal(n_rounds, 1);
+        assert_contains(state_text(play), "hold a.service/a 100 bind counted run r1");
+}
+
+/* With OnDrift=report what others have changed is repaired for nobody. */
+static void test_report_only(void **state) {
+        Play *play = *state;
+        Gate gate = starting("a", "a.service", play->tree->arena), asking = {"a", .run = ""};
+
+        report_only(play);
+        begin(state, hundred, NULL);
+        round_of(play);
+        play->pools[0].total = 60;
+        show_host(play);
+        assert_contains(try_gate(play, &asking, true), "refuse: the pools of node 0");
+        start_unit(play, "a.service", 0, 0);
+        assert_contains(try_gate(play, &gate, true), "refuse: the pools of node 0");
+}
+
+/* For who only asks a round is run once, and none where his time is up. */
+static void test_rounds_for_who_asks(void **state) {
+        Play *play = begin(state, hundred, NULL);
+        Gate gate = {.instance = "a", .run = ""}, late = gate;
+
+        round_of(play);
+        play->pools[0] = (PlayedPool){.total = 60, .most = 60};
+        show_host(play);
+        assert_contains(try_gate(play, &late, false), "refuse: the pools of node 0");
+        assert_text(try_gate(play, &gate, true), "wait");
+        round_of(play);
+        assert_contains(try_gate(play, &gate, true), "refuse: node 0 gave 60 of 100 pages");
+        /* Nobody has tried to start it. */
+        play->pools[0].most = UINT64_MAX;
+        round_of(play);
+        assert_null(strstr(problems_of(play), "the last start of"));
+}
+
+/* ---- several starts ---- */
+
+/* One that has begun is no unit that runs until it is let start, whatever becomes of others meanwhile. */
+static void test_two_starts(void **state) {
+        Play *play = begin(state, hundred, "Pages=30\nNodes=1\nUnit=b.service");
+        Gate a = starting("a", "a.service", play->tree->arena),
+             b = starting("b", "b.service", play->tree->arena);
+
+        keeper_begin(play->keeper, KEEPER_FRESH, 0);
+        start_unit(play, "a.service", 0, 0);
+        start_unit(play, "b.service", 0, 0);
+        assert_text(try_gate(play, &a, true), "wait");
+        assert_text(try_gate(play, &b, true), "wait");
+        run(play);
+        assert_false(status_of(play, "a")->is_running);
+        assert_false(status_of(play, "b")->is_running);
+        assert_text(try_gate(play, &a, true), "pass");
+        assert_true(status_of(play, "a")->is_running);
+        assert_false(status_of(play, "b")->is_running);
+        assert_text(try_gate(play, &b, true), "pass");
+        assert_true(status_of(play, "b")->is_running);
+}
+
+/* Whoever is let start first, the other one is still starting. */
+static void test_second_start_first(void **state) {
+        Play *play = begin(state, hundred, "Pages=30\nNodes=1\nUnit=b.service");
+        Gate a = starting("a", "a.service", play->tree->arena),
+             b = starting("b", "b.service", play->tree->arena);
+
+        keeper_begin(play->keeper, KEEPER_FRESH, 0);
+        start_unit(play, "a.service", 0, 0);
+        start_unit(play, "b.service", 0, 0);
+        assert_text(try_gate(play, &a, true), "wait");
+        assert_text(try_gate(play, &b, true), "wait");
+        run(play);
+        assert_text(try_gate(play, &b, true), "pass");
+        assert_false(status_of(play, "a")->is_running);
+        assert_true(status_of(play, "b")->is_running);
+}
+
+/* Its earlier run is over when it starts again: what that had is not held when this one is refused. */
+static void test_refused_after_run(void **state) {
+        Play *play = begin(state, hundred, NULL);
+        Gate gate = starting("a", "a.service", play->tree->arena);
+        size_t n_rounds;
+
+        round_of(play);
+        start_unit(play, "a.service", 0, 0);
+        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+        play->pools[0].total = play->pools[0].most = 60;
+        show_host(play);
+        gate = starting("a", "a.service", play->tree->arena);
+        gate.run = "r2";
+        assert_contains(pass_gate(play, &gate, &n_rounds), "refuse: ");
+        assert_null(strstr(state_text(play), "hold"));
+}
+
+/* Who was refused starts no more: if his unit is there all the same, it runs. */
+static void test_refused_is_over(void **state) {
+        Play *play = begin(state, hundred, NULL);
+        Gate gate = starting("a", "a.service", play->tree->arena);
+        size_t n_rounds;
+
+        play->pools[0].most = 60;
+        round_of(play);
+        start_unit(play, "a.service", 0, 0);
+        assert_text(try_gate(play, &gate, true), "wait");
+        assert_false(status_of(play, "a")->is_running);
+        assert_contains(pass_gate(play, &gate, &n_rounds), "refuse: ");
+        assert_true(status_of(play, "a")->is_running);
+}
+
+/* Who is answered after it, by the same view, is judged beside what has become of it. */
+static void test_one_view(void **state) {
+        static const struct {
+                uint64_t most;
+                GateAnswer answer;
+        } cases[] = {{60, GATE_REFUSE}, {UINT64_MAX, GATE_PASS}};
+
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                Play *play = *state;
+                Gate gate = starting("a", "a.service", play->tree->arena),
+                     asking = {"a", .run = ""};
+                GateView view = {.arena = play->tree->arena};
+                StatusInstance instance;
+                Reason reason;
+
+                play->pools[0] = (PlayedPool){.most = cases[i].most};
+                begin(state, hundred, NULL);
+                round_of(play);
+                start_unit(play, "a.service", 0, 0);
+                assert_int_equal(
+                        keeper_try_gate(play->keeper, &view, &gate, false, &instance, &reason),
+                        cases[i].answer);
+                keeper_try_gate(play->keeper, &view, &asking, false, &instance, &reason);
+                assert_true(instance.is_running);
+                stop_unit(play, "a.service", 0, 0);
+        }
+}
+
+/* By what the pools are when it begins, too. */
+static void test_older_status_at_begin(void **state) {
+        Play *play = begin(state, hundred, NULL);
+        Gate gate = starting("a", "a.service", play->tree->arena);
+        GateView view = {.arena = play->tree->arena};
+        StatusInstance instance;
+        Reason reason;
+
+        round_of(play);
+        start_unit(play, "a.service", 0, 0);
+        view.status = keeper_judge(play->keeper, play->tree->arena, false);
+        play->pools[0].total = 60;
+        show_host(play);
+        assert_int_equal(keeper_try_gate(play->keeper, &view, &gate, false, &instance, &reason),
+                         GATE_REFUSE);
+        assert_contains(reason.text, "the pools of node 0");
+}
+
+/* What it lacks is counted at that moment, though the status beside it may be older: a stranger has come. */
+static void test_older_status(void **state) {
+        static const struct {
+                const char *shortage;
+                GateAnswer answer;
+        } cases[] = {{"refuse", GATE_REFUSE}, {"degrade", GATE_PASS}};
+
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                Play *play = *state;
+                Arena *arena = play->tree->arena;
+                Gate gate = starting("a", "a.service", arena);
+                GateView view = {.arena = arena};
+                StatusInstance instance;
+                Reason reason;
+
+                play->pools[0].total = play->reserved = 0;
+                begin(state, arena_printf(arena, "%s\nShortage=%s", hundred, cases[i].shortage),
+                      NULL);
+                keeper_begin(play->keeper, KEEPER_FRESH, 0);
+                start_unit(play, "a.service", 0, 0);
+                assert_text(try_gate(play, &gate, true), "wait");
+                run(play);
+                view.status = keeper_judge(play->keeper, arena, false);
+                play->reserved = 1;
+                show_host(play);
+                assert_int_equal(
+                        keeper_try_gate(play->keeper, &view, &gate, false, &instance, &reason),
+                        cases[i].answer);
+                if (cases[i].answer == GATE_PASS) {
+                        assert_int_equal(instance.verdict, VERDICT_DEGRADED);
+                        reason = instance.reason;
+                }
+                assert_contains(reason.text, "1 of its 100 pages of 2M (200M) is not for it alone");
+                stop_unit(play, "a.service", 0, 0);
+        }
+}
+
+/* A daemon that comes after the one that refused says so, too. */
+static void test_refusal_is_on_disk(void **state) {
+        Play *play = begin(state, hundred, NULL);
+        Gate gate = starting("a", "a.service", play->tree->arena);
+        size_t n_rounds;
+
+        play->pools[0].most = 60;
+        round_of(play);
+        start_unit(play, "a.service", 0, 0);
+        assert_contains(pass_gate(play, &gate, &n_rounds), "refuse: ");
+        stop_unit(play, "a.service", 0, 0);
+        play->pools[0].most = UINT64_MAX;
+        boot(play);
+        round_of(play);
+        assert_contains(problems_of(play), "the last start of a.service was refused: ");
+}
+
+/* It is for who would have to start it: not while it runs all the same, nor where it is described no longer. */
+static void test_refusal_of_who_runs_or_is_gone(void **state) {
+        Play *play = begin(state, hundred, NULL);
+        Gate gate = starting("a", "a.service", play->tree->arena);
+        size_t n_rounds;
+
+        play->pools[0].most = 60;
+        round_of(play);
+        start_unit(play, "a.service", 0, 0);
+        assert_contains(pass_gate(play, &gate, &n_rounds), "refuse: ");
+        play->pools[0].most = UINT64_MAX;
+        round_of(play);
+        assert_verdict(play, "a", "ready");
+        assert_true(status_of(play, "a")->is_running);
+        assert_null(strstr(problems_of(play), "the last start of"));
+        stop_unit(play, "a.service", 0, 0);
+        assert_contains(problems_of(play), "the last start of a.service was refused: ");
+        remove_config(play, "a");
+        boot(play);
+        assert_int_equal(keeper_ledger(play->keeper)->refusals.n, 1);
+        assert_null(strstr(problems_of(play), "the last start of"));
+}
+
+/* Who has started is not refused any more, for the next daemon neither. */
+static void test_start_after_refusal_is_on_disk(void **state) {
+        Play *play = begin(state, hundred, NULL);
+        Gate gate = starting("a", "a.service", play->tree->arena);
+        size_t n_rounds;
+
+        play->pools[0].most = 60;
+        round_of(play);
+        start_unit(play, "a.service", 0, 0);
+        assert_contains(pass_gate(play, &gate, &n_rounds), "refuse: ");
+        play->pools[0].most = UINT64_MAX;
+        round_of(play);
+        gate = starting("a", "a.service", play->tree->arena);
+        gate.run = "r2";
+        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+        stop_unit(play, "a.service", 0, 0);
+        boot(play);
+        assert_null(strstr(problems_of(play), "the last start of"));
+}
+
+/* A unit that runs on without being described has a hold, which is nobody else's. */
+static void test_beside_left_hold(void **state) {
+        Play *play = begin(state, hundred, "Pages=30\nNodes=1\nUnit=b.service");
+        Gate a = starting("a", "a.service", play->tree->arena),
+             b = starting("b", "b.service", play->tree->arena);
+        size_t n_rounds;
+
+        round_of(play);
+        start_unit(play, "a.service", 0, 0);
+        assert_text(pass_gate(play, &a, &n_rounds), "pass");
+        remove_config(play, "a");
+        write_config(play, "c", "Pages=10\nNodes=1");
+        keeper_reload(play->keeper, false, 0);
+        run(play);
+        start_unit(play, "b.service", 0, 0);
+        assert_text(pass_gate(play, &b, &n_rounds), "pass");
+        assert_text(tree_read(play->tree, GROUPS "b.service/hugetlb.2MB.rsvd.max"), "62914560\n");
+}
+
+/* ---- who wants nothing, and what is not known ---- */
+
+/* A single page is held like any other. */
+static void test_one_page_wanted(void **state) {
+        Play *play = begin(state, "Pages=1\nNodes=0\nUnit=a.service", NULL);
+        Gate gate = starting("a", "a.service", play->tree->arena);
+        size_t n_rounds;
+
+        round_of(play);
+        start_unit(play, "a.service", 0, 0);
+        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+        assert_text(state_text(play), "a 0:1; hold a.service/a 1 any counted run r1");
+}
+
+/* Where its control group is not known no hugetlb limit is tried, though one is asked for. */
+static void test_unknown_group(void **state) {
+        static const char *const preferences[] = {"", "\nIsolate=yes"};
+
+        for (size_t i = 0; i < ARRAY_LEN(preferences); i++) {
+                Play *play = *state;
+                const char *lines =
+                        arena_printf(play->tree->arena, "%s%s", hundred, preferences[i]);
+                Gate gate = starting("a", NULL, play->tree->arena);
+                size_t n_rounds;
+
+                gate.run = i == 0 ? "r1" : "r2";
+                begin(state, lines, "Pages=30\nNodes=0");
+                round_of(play);
+                assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+                assert_text(text_string(&play->told), "");
+        }
+}
+
+/* An engine for which nothing is reserved has nothing to be noted. */
+static void test_nothing_wanted(void **state) {
+        Play *play = begin(state, "Engine=redis\nUnit=a.service", NULL);
+        Gate gate = starting("a", "a.service", play->tree->arena);
+        size_t n_rounds;
+
+        round_of(play);
+        start_unit(play, "a.service", 0, 0);
+        assert_text(pass_gate(play, &gate, &n_rounds), "pass");
+        assert_text(state_text(play), "-");
+}
+
+/* What cannot be read is no reason to refuse: it is waited for. */
+static void test_host_cannot_be_read(void **state) {
+        Play *play = begin(state, hundred, NULL);
+        Gate gate = starting("a", "a.service", play->tree->arena);
+
+        round_of(play);
+        start_unit(play, "a.service", 0, 0);
+        const HostFiles before = break_host();
+
+        for (int i = 0; i < 3; i++)
+                assert_text(try_gate(play, &gate, true), "wait");
+        mend_host(&before);
+        assert_text(try_gate(play, &gate, true), "pass");
+        assert_text(state_text(play), "a 0:100; hold a.service/a 100 any counted run r1");
+}
+
+static void test_before_start(void **state) {
+        Play *play = *state;
+
+        play->keeper = keeper_new(play->tree->root, NULL, NULL);
+        assert_false(keeper_was_refused(play->keeper, "a", "r1"));
+}
+
+TEST_FILE(keeper_gate) {
+        const struct CMUnitTest tests[] = {
+                PLAY_TEST(test_rounds_are_bounded),
+                PLAY_TEST(test_rounds_that_bring_nothing),
+                PLAY_TEST(test_one_page_lacks),
+                PLAY_TEST(test_rounds_that_bring_a_little),
+                PLAY_TEST(test_one_page_lacks_degraded),
+                PLAY_TEST(test_second_start_first),
+                PLAY_TEST(test_refused_after_run),
+                PLAY_TEST(test_one_page_wanted),
+                PLAY_TEST(test_unknown_group),
+                PLAY_TEST(test_older_status),
+                PLAY_TEST(test_older_status_at_begin),
+                PLAY_TEST(test_round_before),
+                PLAY_TEST(test_one_view),
+                PLAY_TEST(test_policy_of_drop_in),
+                PLAY_TEST(test_report_only),
+                PLAY_TEST(test_rounds_for_who_asks),
+                PLAY_TEST(test_two_starts),
+                PLAY_TEST(test_refused_is_over),
+                PLAY_TEST(test_refusal_is_on_disk),
+                PLAY_TEST(test_refusal_of_who_runs_or_is_gone),
+                PLAY_TEST(test_start_after_refusal_is_on_disk),
+                PLAY_TEST(test_beside_left_hold),
+                PLAY_TEST(test_nothing_wanted),
+                PLAY_TEST(test_host_cannot_be_read),
+                PLAY_TEST(test_before_start),
+        };
+
+        return RUN_TESTS(tests);
+}

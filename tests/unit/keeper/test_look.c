@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* A look: that what goes into a decision belongs together. */
+
+#include "keeper/look.h"
+#include "support/testing.h"
+
+#include "base/size.h"
+#include "host/host_sources.h"
+#include "model/names.h"
+#include "model/problem.h"
+#include "support/play.h"
+
+#include <errno.h>
+
+static const char mariadb[] = "[mysqld]\nlarge_pages\ninnodb_buffer_pool_size=1G\n";
+
+static LookInput input_of(const Play *play, const char *lines) {
+        return (LookInput){
+                .root = play->tree->root,
+                .config = config_make(play->tree->arena, "a.conf",
+                                      arena_printf(play->tree->arena, "[Instance]\n%s\n", lines),
+                                      NULL),
+        };
+}
+
+/* What a gate has found out is exact; what the files say is taken where nobody has. */
+static void test_figures(void **state) {
+        Play *play = *state;
+        Arena *arena = play->tree->arena;
+        LookInput input = input_of(play, "Engine=mariadb\nNodes=0\nMemory=auto");
+        HostSources sources = host_sources(play->tree->root);
+        const SourcesGatherer gatherer = figures_gatherer(&sources.sources);
+        Figures found = {};
+
+        tree_write(play->tree, "/etc/my.cnf", mariadb);
+        assert_text(grants_text(arena, look_make(arena, &input)->plan, "a"), "-");
+        input.gatherer = &gatherer.gatherer;
+        uint64_t by_rule = plan_find(look_make(arena, &input)->plan, "a")->pages_granted;
+
+        assert_in_range(by_rule, 512, 700);
+        *vec_push(arena, &found) =
+                (Figure){.instance = "a",
+                         .sizing = {.page_size_bytes = 2 * MIB, .pages = 333, .bytes = 666 * MIB}};
+        input.found = &found;
+        assert_text(grants_text(arena, look_make(arena, &input)->plan, "a"), "0:333");
+        input.gatherer = NULL;
+        assert_text(grants_text(arena, look_make(arena, &input)->plan, "a"), "0:333");
+}
+
+/* Who starts has ended before: he has nothing, and is to get all of it. */
+static void test_starting(void **state) {
+        Play *play = *state;
+        Arena *arena = play->tree->arena;
+        LookInput input = input_of(play, "Pages=100\nNodes=0\nUnit=a.service");
+        Ledger *ledger = ledger_new(arena, "boot");
+        PlanStartings starting = {};
+
+        start_unit(play, "a.service", 0, 0);
+        ledger_start(arena, ledger, "a",
+                     &(LedgerHold){.unit = "a.service",
+                                   .run = "r1",
+                                   .granted = {.name = "a", .page_size_bytes = 2 * MIB}});
+        input.ledger = ledger;
+        input.starting = &starting;
+        assert_int_equal(look_at_host(arena, &input)->ledger->holds.n, 1);
+        *vec_push(arena, &starting) =
+                (PlanStarting){"a", "a.service", "r2", {.kind = MEMORY_POLICY_ANY}};
+        const Look *look = look_make(arena, &input);
+
+        assert_int_equal(look->ledger->holds.n, 0);
+        assert_null(plan_find(look->plan, "a")->hold);
+        const StatusInput judged = look_status_input(look, look->plan);
+
+        assert_false(status_find(status_judge(arena, &judged), "a")->is_running);
+        assert_int_equal(ledger->holds.n, 1); /* a copy was asked */
+}
+
+/* What is wrong with the ledger's file is said; its place is taken by what is there. */
+static void test_broken_state(void **state) {
+        Play *play = *state;
+        Arena *arena = play->tree->arena;
+        LookInput input = input_of(play, "Pages=100\nNodes=0");
+
+        assert_null(look_at_host(arena, &input)->state);
+        tree_write(play->tree, PATH_STATE, "{");
+        play->pools[0].total = 40;
+        show_host(play);
+        const Look *look = look_at_host(arena, &input);
+
+        assert_non_null(look->state);
+        assert_int_equal(ledger_pool(look->ledger, 0, 2 * MIB)->found_pages, 40);
+}
+
+/* Pages that somebody has moved to another node are the same pages. */
+static void test_moved(void **state) {
+        Play *play = *state;
+        Arena *arena = play->tree->arena;
+        LookInput input = input_of(play, "Pages=100\nNodes=0");
+        Ledger *ledger = ledger_new(arena, "boot");
+
+        for (unsigned node = 0; node < NODES; node++)
+                *vec_push(arena, &ledger->pools) =
+                        (LedgerPool){node, 2 * MIB, .set_pages = node == 0 ? 100 : 0};
+        input.ledger = ledger;
+        play->pools[0].total = 60;
+        play->pools[1].total = 40;
+        show_host(play);
+        assert_int_equal(look_at_host(arena, &input)->moved_pages, 40);
+}
+
+static void test_fault(void **state) {
+        Play *play = *state;
+        LookInput input = input_of(play, "Pages=100\nNodes=0");
+        const HostFiles before = break_host();
+        const Look *host = look_at_host(play->tree->arena, &input);
+        const Look *look = look_make(play->tree->arena, &input);
+
+        mend_host(&before);
+        assert_int_equal(host->fault.error, -EMFILE);
+        assert_int_equal(look->fault.error, -EMFILE);
+        look = look_make(play->tree->arena, &input);
+        assert_int_equal(look->fault.error, 0);
+        assert_text(grants_text(play->tree->arena, look->plan, "a"), "0:100");
+}
+
+static void test_fault_is_told(void **state) {
+        const Diag file = look_fault_diag(*state, &(ReadFault){-EIO, "/proc/meminfo"});
+        const Diag memory = look_fault_diag(*state, &(ReadFault){-ENOMEM, NULL});
+
+        assert_text(file.id, problem_id(PROBLEM_HOST_UNREADABLE));
+        assert_text(file.file, "/proc/meminfo");
+        assert_text(file.text,
+                    "cannot be read: Input/output error; plan and pages stay as they are");
+        assert_text(memory.id, problem_id(PROBLEM_HOST_UNREADABLE));
+        assert_null(memory.file);
+        assert_text(memory.text,
+                    "there is no memory to look at the host; plan and pages stay as they are");
+}
+
+TEST_FILE(look) {
+        const struct CMUnitTest tests[] = {
+                PLAY_TEST(test_figures), PLAY_TEST(test_starting), PLAY_TEST(test_broken_state),
+                PLAY_TEST(test_moved),   PLAY_TEST(test_fault),    TEST(test_fault_is_told),
+        };
+
+        return RUN_TESTS(tests);
+}

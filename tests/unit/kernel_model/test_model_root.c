@@ -1,0 +1,665 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The daemon's own code on the model: what it reads there, and what its writes do. That this program
+ * links at all shows that root.o stays in the library: every function of root.h is defined twice. */
+
+#include "apply/apply.h"
+#include "host/cgroup_limit.h"
+#include "host/mounts.h"
+#include "host/probe.h"
+#include "host/unit_cgroup.h"
+#include "inspect/page_users.h"
+#include "keeper/look.h"
+#include "model/model_root.h"
+#include "model/names.h"
+#include "state/state.h"
+#include "support/testing.h"
+
+#include <linux/magic.h>
+
+#define SLICE "/system.slice"
+#define UNIT  SLICE "/pg.service"
+
+static const char host[] = "release 6.12.117\n"
+                           "sizes 1G 2M\n"
+                           "node 0 total=4G free=3G cache=512M\n"
+                           "node 1 total=8G free=6G scattered=1G\n"
+                           "node 2 nocpu\n";
+
+typedef struct Fixture {
+        Arena *arena;
+        Kernel *kernel;
+        Root *root;
+} Fixture;
+
+static int setup(void **state) {
+        Arena *arena = arena_new();
+        Fixture *fixture = ARENA_NEW(arena, Fixture);
+
+        *fixture = (Fixture){arena, kernel_new(host), NULL};
+        fixture->root = model_root_new(fixture->kernel);
+        *state = fixture;
+        return 0;
+}
+
+static int teardown(void **state) {
+        Fixture *fixture = *state;
+
+        root_free(fixture->root);
+        kernel_free(fixture->kernel);
+        arena_free(fixture->arena);
+        return 0;
+}
+
+#define ROOT_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+
+static const char *content(const Fixture *fixture, const char *path) {
+        char *text;
+
+        return root_read_file(fixture->root, fixture->arena, path, 4096, &text, NULL) < 0 ? NULL
+                                                                                          : text;
+}
+
+static const char *listed(const Fixture *fixture, const char *path) {
+        Text text = text_in(fixture->arena);
+        Names names = {};
+
+        if (root_list(fixture->root, fixture->arena, path, &names) < 0)
+                return NULL;
+        VEC_FOREACH(name, &names)
+                text_printf(&text, "%s%s", text.length > 0 ? " " : "", *name);
+        return text_string(&text);
+}
+
+/* ---- files in memory ---- */
+
+static void test_is_the_model(void **state) {
+        const Fixture *fixture = *state;
+        Root *other = NULL;
+
+        assert_false(root_is_host(fixture->root));
+        assert_int_equal(root_open("/", &other), -ENOENT);
+        assert_ptr_equal(model_root_kernel(fixture->root), fixture->kernel);
+        assert_text(root_path(fixture->arena, fixture->root, "/etc/x"), "(model)/etc/x");
+}
+
+static void test_files(void **state) {
+        const Fixture *fixture = *state;
+        const Root *root = fixture->root;
+        char *text;
+        size_t size;
+
+        assert_false(root_exists(root, "/etc"));
+        assert_int_equal(root_write_file(root, "/etc/a/b.conf", "one\n", 0644), 0);
+        assert_true(root_is_directory(root, "/etc/a"));
+        assert_text(content(fixture, "/etc//a/./x/../b.conf"), NULL); /* there is no x */
+        assert_text(content(fixture, "/etc/a/../a/b.conf"), "one\n");
+        assert_int_equal(root_create_file(root, "/etc/a/b.conf", "two\n", 0644), -EEXIST);
+        assert_int_equal(root_create_file(root, "/etc/a/c.conf", "three\n", 0644), 0);
+        assert_int_equal(root_write_file(root, "/etc/a/b.conf", "four\n", 0644), 0);
+        assert_text(content(fixture, "/etc/a/b.conf"), "four\n");
+        assert_text(listed(fixture, "/etc/a"), "b.conf c.conf");
+        assert_int_equal(root_read_file(root, fixture->arena, "/etc/a", 9, &text, NULL), -EISDIR);
+        assert_int_equal(root_read_file(root, fixture->arena, "/etc/a/b.conf", 4, &text, NULL),
+                         -EFBIG);
+        assert_int_equal(root_read_end(root, fixture->arena, "/etc/a/b.conf", 3, &text, &size), 0);
+        assert_int_equal(size, 3);
+        assert_memory_equal(text, "ur\n", 3);
+        assert_int_equal(root_read_end(root, fixture->arena, "/etc/a", 3, &text, &size), -EINVAL);
+        assert_int_equal(root_write_file(root, "/etc/a", "x", 0644), -EISDIR);
+        assert_int_equal(root_write_file(root, "/etc/a/b.conf/c", "x", 0644), -ENOTDIR);
+        assert_int_equal(root_remove(root, "/etc/a"), -EISDIR);
+        assert_int_equal(root_remove(root, "/etc/a/b.conf"), 0);
+        assert_int_equal(root_remove(root, "/etc/a/b.conf"), -ENOENT);
+        assert_int_equal(root_write_attribute(root, "/etc/a/b.conf", "x"), -ENOENT);
+        assert_text(listed(fixture, "/etc/a"), "c.conf");
+        assert_text(listed(fixture, "/etc/a/c.conf"), NULL);
+        assert_int_equal(root_make_directory(root, "/run/x/y"), 0);
+        assert_int_equal(root_make_directory(root, "/run/x/y"), 0);
+        assert_text(listed(fixture, "/run/x"), "y");
+}
+
+static void test_links(void **state) {
+        const Fixture *fixture = *state;
+        const Root *root = fixture->root;
+        char *text;
+
+        root_write_file(root, "/usr/lib/a.conf", "far\n", 0644);
+        root_make_directory(root, "/etc");
+        assert_int_equal(root_symlink(root, "/usr/lib/a.conf", "/etc/a.conf"), 0);
+        assert_int_equal(root_symlink(root, "../usr/lib", "/etc/lib"), 0);
+        assert_int_equal(root_symlink(root, "loop", "/etc/loop"), 0);
+        assert_int_equal(root_symlink(root, "/nowhere", "/etc/dangling"), 0);
+        assert_text(content(fixture, "/etc/a.conf"), "far\n");
+        assert_text(content(fixture, "/etc/lib/a.conf"), "far\n");
+        assert_int_equal(root_read_file(root, fixture->arena, "/etc/loop", 9, &text, NULL), -ELOOP);
+        assert_false(root_exists(root, "/etc/dangling"));
+        assert_int_equal(root_read_link(root, fixture->arena, "/etc/dangling", &text), 0);
+        assert_text(text, "/nowhere");
+        assert_int_equal(root_read_link(root, fixture->arena, "/usr/lib/a.conf", &text), -EINVAL);
+        assert_int_equal(root_create_file(root, "/etc/dangling", "x", 0644), -EEXIST);
+        /* A file takes the link's place; what it led to stays. */
+        assert_int_equal(root_write_file(root, "/etc/a.conf", "near\n", 0644), 0);
+        assert_text(content(fixture, "/usr/lib/a.conf"), "far\n");
+        assert_int_equal(root_symlink(root, "/x", "/no/such/link"), -ENOENT);
+        assert_text(listed(fixture, "/etc"), "a.conf dangling lib loop");
+        assert_text(content(fixture, "/../../usr/lib/a.conf"), "far\n");
+}
+
+static void test_identity(void **state) {
+        const Fixture *fixture = *state;
+        const Root *root = fixture->root;
+        const char *first, *second, *directory;
+
+        assert_text(root_identity(root, fixture->arena, "/etc/a"), "-");
+        root_write_file(root, "/etc/a", "1", 0644);
+        first = root_identity(root, fixture->arena, "/etc/a");
+        directory = root_identity(root, fixture->arena, "/etc");
+        assert_text(root_identity(root, fixture->arena, "/etc/a"), first);
+        root_write_file(root, "/etc/a", "1", 0644);
+        second = root_identity(root, fixture->arena, "/etc/a");
+        assert_string_not_equal(first, second);
+        assert_string_not_equal(root_identity(root, fixture->arena, "/etc"), directory);
+        root_write_attribute(root, "/etc/a", "2");
+        assert_string_not_equal(root_identity(root, fixture->arena, "/etc/a"), second);
+}
+
+/* ---- what is probed ---- */
+
+static void test_topology(void **state) {
+        const Fixture *fixture = *state;
+
+        kernel_set_pool(fixture->kernel, NULL, 1, 2 * MIB, 10);
+        kernel_set_pool(fixture->kernel, NULL, 0, GIB, 1);
+        KernelProcess *process = kernel_spawn(fixture->kernel, &(KernelSpawn){.cpu_node = 1});
+        KernelMapping *memory;
+
+        kernel_map(process, &(KernelMap){.n_pages = 4}, &memory);
+        kernel_touch(memory, 0);
+        const Topology *topology = probe_topology(fixture->root, fixture->arena);
+
+        assert_true(topology->is_numa);
+        assert_int_equal(topology->n_nodes, 3);
+        assert_int_equal(topology->n_page_sizes, 2);
+        assert_int_equal(topology->page_sizes[1].bytes, 2 * MIB);
+        assert_int_equal(topology->page_sizes[1].total_pages, 10);
+        assert_int_equal(topology->page_sizes[1].free_pages, 9);
+        assert_int_equal(topology->page_sizes[1].reserved_pages, 3);
+        assert_int_equal(topology->default_page_size_bytes, 2 * MIB);
+        assert_int_equal(topology_pool(topology, 1, 2 * MIB)->free_pages, 9);
+        assert_int_equal(topology_pool(topology, 0, GIB)->total_pages, 1);
+        assert_int_equal(topology_pool(topology, 0, GIB)->demote_to_bytes, 2 * MIB);
+        assert_int_equal(topology->nodes[0].memory_bytes, 4 * GIB);
+        assert_int_equal(topology->nodes[0].free_bytes, 2 * GIB);
+        assert_int_equal(topology->nodes[0].reclaimable_bytes, 512 * MIB);
+        assert_int_equal(topology->nodes[1].free_blocks[0], GIB / (4 * KIB));
+        assert_int_equal(topology->nodes[1].free_blocks[10], (5 * GIB - 20 * MIB) / (4 * MIB));
+        assert_true(topology->nodes[0].can_compact);
+        assert_false(topology->nodes[0].can_reclaim); /* since 6.17 */
+        assert_true(topology->can_reclaim);
+        assert_false(topology->nodes[2].has_memory);
+        assert_false(topology->nodes[2].has_cpus);
+        assert_text(topology->kernel_release, "6.12.117");
+        assert_text(topology->thp_enabled, "madvise");
+        assert_int_equal(topology->limits.shm_group, 0);
+        assert_true(id_set_has(&topology->allowed_nodes, 1));
+        assert_int_equal(topology->no_hugetlb_limit.kind, REASON_NONE);
+}
+
+static void test_reclaim_file(void **state) {
+        CLEANUP(kernel_freep)
+        Kernel *kernel = kernel_new("release 6.18.0\nnode 0 total=1G free=1G\n");
+        CLEANUP(root_freep) Root *root = model_root_new(kernel);
+        const Fixture *fixture = *state;
+
+        assert_true(probe_topology(root, fixture->arena)->nodes[0].can_reclaim);
+}
+
+static void test_own_cpuset(void **state) {
+        const Fixture *fixture = *state;
+
+        kernel_group_make(fixture->kernel, "/hugeplan");
+        root_write_attribute(fixture->root, PATH_CGROUP "/cgroup.subtree_control", "+cpuset");
+        root_write_attribute(fixture->root, PATH_CGROUP "/hugeplan/cpuset.mems", "1");
+        kernel_move(kernel_self(fixture->kernel), "/hugeplan");
+        const Topology *topology = probe_topology(fixture->root, fixture->arena);
+
+        assert_false(id_set_has(&topology->allowed_nodes, 0));
+        assert_true(id_set_has(&topology->allowed_nodes, 1));
+        assert_text(content(fixture, PATH_CGROUP "/hugeplan/cpuset.mems.effective"), "1\n");
+        assert_text(content(fixture, PATH_SELF_CGROUP), "0::/hugeplan\n");
+        /* So it gets nothing there. */
+        root_write_attribute(fixture->root,
+                             PATH_NODES "/node0/hugepages/hugepages-2048kB/nr_hugepages", "7\n");
+        assert_int_equal(kernel_pool(fixture->kernel, 0, 2 * MIB).total_pages, 0);
+}
+
+/* ---- what is written ---- */
+
+#define POOL_0 PATH_NODES "/node0/hugepages/hugepages-2048kB/"
+#define POOLS  PATH_HUGEPAGES "/hugepages-2048kB/"
+
+static void test_writes(void **state) {
+        static const struct {
+                const char *path, *text;
+                int error;
+                uint64_t on_0, overcommit;
+        } writes[] = {
+                {POOL_0 "nr_hugepages", "12\n", 0, 12, 0},
+                {POOL_0 "nr_hugepages", "", 0, 12, 0},
+                {POOL_0 "nr_hugepages", "+14", 0, 14, 0},
+                {POOL_0 "nr_hugepages", "010", 0, 10, 0},
+                {POOL_0 "nr_hugepages", "0x10", -EINVAL, 10, 0},
+                {POOL_0 "nr_hugepages", "16k", -EINVAL, 10, 0},
+                {POOL_0 "nr_hugepages", " 16", -EINVAL, 10, 0},
+                {POOL_0 "nr_hugepages", "16\n\n", -EINVAL, 10, 0},
+                {POOL_0 "nr_hugepages", "18446744073709551616", -ERANGE, 10, 0},
+                {POOL_0 "free_hugepages", "1", -EACCES, 10, 0},
+                {POOL_0 "no_hugepages", "1", -ENOENT, 10, 0},
+                {POOL_0, "1", -EISDIR, 10, 0},
+                {POOLS "nr_overcommit_hugepages", "5\n", 0, 10, 5},
+                {PATH_NR_HUGEPAGES, " 0x4 ", 0, 4, 5},
+                {PATH_NR_HUGEPAGES, "010", 0, 6, 5},
+                {PATH_NR_HUGEPAGES, "4 5", -EIO, 4, 5}, /* takes the 4 */
+                {PATH_NR_HUGEPAGES, "+14", -EINVAL, 4, 5},
+                {PATH_NR_HUGEPAGES, "-1", -EINVAL, 4, 5},
+                {PATH_NR_HUGEPAGES_MEMPOLICY, "0", 0, 0, 5},
+                {PATH_PROC_SYS "vm/nr_overcommit_hugepages", "9", 0, 0, 9},
+                {PATH_HUGEPAGES "/hugepages-1048576kB/nr_overcommit_hugepages", "1", -EINVAL, 0, 9},
+                {PATH_MEMINFO, "1", -EACCES, 0, 9},
+                {PATH_DROP_CACHES, "9", -EINVAL, 0, 9},
+                {PATH_COMPACT, "1", 0, 0, 9},
+                {PATH_NODES "/node0/reclaim", "1M", -ENOENT, 0, 9},
+                {PATH_CGROUP_RECLAIM, "1073741824 swappiness=0", -EAGAIN, 0, 9},
+        };
+        const Fixture *fixture = *state;
+
+        for (size_t i = 0; i < ARRAY_LEN(writes); i++) {
+                assert_int_equal(
+                        root_write_attribute(fixture->root, writes[i].path, writes[i].text),
+                        writes[i].error);
+                assert_int_equal(kernel_pool(fixture->kernel, 0, 2 * MIB).total_pages,
+                                 writes[i].on_0);
+                assert_int_equal(
+                        kernel_pool(fixture->kernel, KERNEL_HOST, 2 * MIB).overcommit_pages,
+                        writes[i].overcommit);
+        }
+        assert_text(content(fixture, POOLS "nr_overcommit_hugepages"), "9\n");
+        assert_text(content(fixture, POOL_0 "demote"), NULL);
+        assert_int_equal(root_write_file(fixture->root, POOL_0 "nr_hugepages", "3", 0644), -EACCES);
+        assert_int_equal(root_remove(fixture->root, POOL_0 "nr_hugepages"), -EPERM);
+}
+
+static void test_directories(void **state) {
+        const Fixture *fixture = *state;
+
+        assert_text(listed(fixture, PATH_NODES),
+                    "has_cpu has_memory has_normal_memory node0 node1 node2 online possible");
+        assert_text(listed(fixture, PATH_NODES "/node0/hugepages"),
+                    "hugepages-1048576kB hugepages-2048kB");
+        assert_text(listed(fixture, PATH_NODES "/node0/hugepages/hugepages-1048576kB"),
+                    "demote demote_size free_hugepages nr_hugepages surplus_hugepages");
+        assert_text(listed(fixture, POOL_0), "free_hugepages nr_hugepages surplus_hugepages");
+        assert_text(listed(fixture, PATH_NODES "/node7"), NULL);
+        assert_text(listed(fixture, "/sys"), "devices fs kernel");
+        assert_text(content(fixture, PATH_NODES "/possible"), "0-2\n");
+        assert_text(content(fixture, PATH_NODES "/has_memory"), "0-1\n");
+        assert_text(content(fixture, PATH_NODES "/node1/distance"), "20 10 20\n");
+}
+
+static void test_thp(void **state) {
+        const Fixture *fixture = *state;
+
+        assert_int_equal(root_write_attribute(fixture->root, PATH_THP_ENABLED, "never\n"), 0);
+        assert_text(content(fixture, PATH_THP_ENABLED), "always madvise [never]\n");
+        assert_int_equal(root_write_attribute(fixture->root, PATH_THP_ENABLED, "inherit"), -EINVAL);
+        assert_int_equal(root_write_attribute(fixture->root, PATH_THP_MAX_PTES_NONE, "0"), 0);
+        assert_text(content(fixture, PATH_THP_MAX_PTES_NONE), "0");
+}
+
+/* ---- processes and groups ---- */
+
+static KernelProcess *database(const Fixture *fixture, const char *group, KernelPolicy policy) {
+        return kernel_spawn(fixture->kernel, &(KernelSpawn){.name = "postgres",
+                                                            .group = group,
+                                                            .policy = policy,
+                                                            .cpu_node = 1});
+}
+
+static void test_page_users(void **state) {
+        const Fixture *fixture = *state;
+        KernelProcess *process = database(fixture, UNIT, kernel_bind(1));
+        KernelMapping *memory;
+        KernelSegment *segment;
+
+        kernel_set_pool(fixture->kernel, NULL, KERNEL_HOST, 2 * MIB, 40);
+        kernel_map(process, &(KernelMap){.n_pages = 12}, &memory);
+        for (uint64_t i = 0; i < 5; i++)
+                kernel_touch(memory, i);
+        assert_contains(content(fixture, arena_printf(fixture->arena, "/proc/%" PRIu64 "/numa_maps",
+                                                      kernel_pid(process))),
+                        " bind:1 file=/anon_hugepage\\040(deleted) huge dirty=5 N1=5 "
+                        "kernelpagesize_kB=2048\n");
+        KernelProcess *other = database(fixture, NULL, (KernelPolicy){});
+
+        kernel_shmget(other, 0, 3, false, &segment);
+        kernel_map(other, &(KernelMap){.segment = segment}, &memory);
+        kernel_touch(memory, 1);
+        kernel_exit(other);
+
+        const Topology *topology = probe_topology(fixture->root, fixture->arena);
+        const PageUsers *page_users = page_users_find(fixture->root, fixture->arena, topology);
+
+        assert_true(page_users->is_complete);
+        assert_int_equal(page_users->list.n, 2);
+        assert_text(page_user_format(fixture->arena, &page_users->list.items[0]),
+                    arena_printf(fixture->arena,
+                                 "pg.service (pid %" PRIu64 ", postgres): 12 pages of 2M",
+                                 kernel_pid(process)));
+        assert_int_equal(page_users->list.items[0].pages, 5);
+        assert_int_equal(page_users->list.items[0].nodes[0].node, 1);
+        assert_contains(page_user_format(fixture->arena, &page_users->list.items[1]),
+                        "System V segment");
+        assert_int_equal(page_user_kept_pages(&page_users->list.items[1]), 3);
+        assert_int_equal(page_users_unseen_pages(page_users, topology, 2 * MIB), 0);
+}
+
+static void test_units(void **state) {
+        const Fixture *fixture = *state;
+        const Root *root = fixture->root;
+        KernelProcess *process = database(fixture, UNIT, (KernelPolicy){});
+        pid_t pid = (pid_t) kernel_pid(process);
+
+        assert_text(unit_cgroup_running(root, fixture->arena, "pg.service"), PATH_CGROUP UNIT);
+        assert_true(unit_cgroup_has_process(root, "pg.service", pid));
+        assert_false(unit_cgroup_has_process(root, "pg.service", pid + 1));
+        assert_true(unit_cgroup_is_populated(root, "pg.service"));
+        kernel_set_self(fixture->kernel, process);
+        assert_text(unit_cgroup_own(root, fixture->arena, "pg.service"), PATH_CGROUP UNIT);
+        kernel_exit(process);
+        assert_false(unit_cgroup_is_populated(root, "pg.service"));
+        assert_null(unit_cgroup_running(root, fixture->arena, "pg.service"));
+}
+
+static void test_hugetlb_limit(void **state) {
+        static PageCount counts[] = {{GIB, 0}, {2 * MIB, 3}};
+        const PageCounts limits = {.items = counts, .n = ARRAY_LEN(counts)};
+        const Fixture *fixture = *state;
+        KernelProcess *process = database(fixture, UNIT, (KernelPolicy){});
+        KernelMapping *memory;
+
+        kernel_set_pool(fixture->kernel, NULL, 1, 2 * MIB, 20);
+        assert_int_equal(
+                cgroup_limit_set(fixture->root, fixture->arena, PATH_CGROUP UNIT, &limits).kind,
+                REASON_NONE);
+        assert_int_equal(kernel_map(process, &(KernelMap){.n_pages = 4}, &memory), -ENOMEM);
+        assert_int_equal(kernel_map(process, &(KernelMap){.n_pages = 3}, &memory), 0);
+        kernel_touch(memory, 0);
+        assert_text(content(fixture, PATH_CGROUP UNIT "/hugetlb.2MB.rsvd.current"), "6291456\n");
+        assert_text(content(fixture, PATH_CGROUP UNIT "/hugetlb.2MB.current"), "2097152\n");
+        assert_text(content(fixture, PATH_CGROUP UNIT "/hugetlb.2MB.numa_stat"),
+                    "total=2097152 N0=0 N1=2097152\n");
+        assert_text(content(fixture, PATH_CGROUP UNIT "/hugetlb.2MB.events"), "max 1\n");
+        assert_text(content(fixture, PATH_CGROUP "/hugetlb.2MB.current"), NULL);
+        counts[1].pages = 2;
+        assert_contains(
+                cgroup_limit_set(fixture->root, fixture->arena, PATH_CGROUP UNIT, &limits).text,
+                "Device or resource busy");
+        counts[1].pages = 3;
+}
+
+static void test_mount_use(void **state) {
+        const Fixture *fixture = *state;
+        const Config *config = config_make(fixture->arena, "a.conf",
+                                           "[Instance]\nPages=10\nUser=db\nMount=/mnt/pg\n", NULL);
+        KernelProcess *process = database(fixture, UNIT, (KernelPolicy){});
+        KernelMapping *memory;
+        KernelMount *mount;
+        struct statfs now;
+
+        kernel_set_pool(fixture->kernel, NULL, 1, 2 * MIB, 20);
+        assert_int_equal(mounts_use(fixture->root, &config->instances[0]).earmarked_pages, 0);
+        kernel_mount(fixture->kernel, NULL, "/mnt/pg", 2 * MIB, 8, 10, &mount);
+        kernel_map(process, &(KernelMap){.segment = kernel_open(mount, "a"), .n_pages = 5},
+                   &memory);
+        MountUse use = mounts_use(fixture->root, &config->instances[0]);
+
+        assert_int_equal(use.page_size_bytes, 2 * MIB);
+        assert_int_equal(use.earmarked_pages, 8);
+        assert_int_equal(use.used_pages, 5);
+        assert_int_equal(root_statfs(fixture->root, "/mnt/pg", &now), 0);
+        assert_int_equal(now.f_type, HUGETLBFS_MAGIC);
+        assert_int_equal(root_statfs(fixture->root, "/proc", &now), 0);
+        assert_int_not_equal(now.f_type, HUGETLBFS_MAGIC);
+        assert_int_equal(root_statfs(fixture->root, PATH_MEMINFO, &now), -ENOTDIR);
+}
+
+/* ---- applying ---- */
+
+static Apply *begin(const Fixture *fixture, const char *lines) {
+        const Config *config =
+                config_make(fixture->arena, "00-host.conf", "[Host]\nKeepFree=1M\n", "a.conf",
+                            arena_printf(fixture->arena, "[Instance]\n%s\n", lines), NULL);
+        const Topology *topology = probe_topology(fixture->root, fixture->arena);
+
+        const ApplyInput input = {
+                .root = fixture->root,
+                .config = config,
+                .topology = topology,
+                .ledger = ledger_of_idle(fixture->arena, topology),
+                .plan = plan_simple(fixture->arena, config, topology),
+                .deadline_usec = UINT64_MAX,
+        };
+
+        return apply_new(fixture->arena, &input);
+}
+
+static void run_all(const Fixture *fixture, Apply *apply) {
+        ApplyOperation operation;
+
+        while (apply_next(apply, 0, &operation))
+                apply_done(apply, &operation, apply_perform(fixture->root, &operation), 1);
+}
+
+static void test_apply(void **state) {
+        const Fixture *fixture = *state;
+
+        run_all(fixture, begin(fixture, "NodeMemory=0:200M 1:300M"));
+        assert_int_equal(kernel_pool(fixture->kernel, 0, 2 * MIB).total_pages, 100);
+        assert_int_equal(kernel_pool(fixture->kernel, 1, 2 * MIB).total_pages, 150);
+        assert_null(kernel_check_invariants(fixture->kernel, fixture->arena));
+}
+
+/* Scattered memory and cache are got by compacting and reclaiming. */
+static void test_apply_tries_hard(void **state) {
+        CLEANUP(kernel_freep)
+        Kernel *kernel = kernel_new("node 0 total=1G free=400M scattered=300M cache=400M\n");
+        CLEANUP(root_freep) Root *root = model_root_new(kernel);
+        Fixture fixture = {((Fixture *) *state)->arena, kernel, root};
+
+        run_all(&fixture, begin(&fixture, "Pages=340"));
+        assert_int_equal(kernel_pool(kernel, 0, 2 * MIB).total_pages, 340);
+}
+
+/* ---- hooks and failures ---- */
+
+typedef struct Thief {
+        const Fixture *fixture;
+        uint64_t on_write;
+        uint64_t n_writes, n_failed;
+        KernelMapping *memory;
+} Thief;
+
+static void take_pages(void *userdata, const char *path, const char *text) {
+        Thief *thief = userdata;
+        KernelMapping *memory;
+
+        assert_true(text_ends_with(path, "nr_hugepages"));
+        assert_non_null(text);
+        if (++thief->n_writes != thief->on_write)
+                return;
+        kernel_map(database(thief->fixture, NULL, (KernelPolicy){}),
+                   &(KernelMap){.n_pages = 8, .is_noreserve = true}, &memory);
+        kernel_touch_all(memory);
+}
+
+static void count_failures(void *userdata, const char *path, const char *text, int error) {
+        Thief *thief = userdata;
+
+        (void) path;
+        (void) text;
+        thief->n_failed += error < 0;
+}
+
+/* Somebody who is bound there reserves all that is about to be given back: it is taken back, for him. */
+static void reserve_pages(void *userdata, const char *path, const char *text) {
+        Thief *thief = userdata;
+
+        (void) path;
+        (void) text;
+        if (++thief->n_writes == 1)
+                kernel_map(database(thief->fixture, NULL, kernel_bind(1)),
+                           &(KernelMap){.n_pages = 40}, &thief->memory);
+}
+
+static void test_apply_takes_back(void **state) {
+        const Fixture *fixture = *state;
+        Arena *arena = fixture->arena;
+        Thief thief = {.fixture = fixture};
+
+        kernel_set_pool(fixture->kernel, NULL, 0, 2 * MIB, 20);
+        kernel_set_pool(fixture->kernel, NULL, 1, 2 * MIB, 40);
+        const Config *config =
+                config_make(arena, "a.conf", "[Instance]\nNodeMemory=0:40M 1:2M\n", NULL);
+        const Topology *topology = probe_topology(fixture->root, arena);
+        Ledger *ledger = ledger_of_idle(arena, topology);
+
+        ledger_pool(ledger, 0, 2 * MIB)->found_pages = 0;
+        ledger_pool(ledger, 1, 2 * MIB)->found_pages = 0;
+        const ApplyInput input = {
+                .root = fixture->root,
+                .config = config,
+                .topology = topology,
+                .ledger = ledger,
+                .plan = plan_with(arena, config, topology, ledger, NULL),
+                .deadline_usec = UINT64_MAX,
+        };
+
+        assert_text(steps_text(arena, input.plan), "1:2M:40->1");
+        model_root_set_hooks(fixture->root, &(ModelRootHooks){reserve_pages, NULL, &thief});
+        run_all(fixture, apply_new(arena, &input));
+        assert_int_equal(thief.n_writes, 2);
+        assert_int_equal(kernel_pool(fixture->kernel, 1, 2 * MIB).free_pages, 40);
+        assert_true(kernel_touch_all(thief.memory));
+}
+
+/* A foreign process comes between what was read and what is written. */
+static void test_hooks(void **state) {
+        const Fixture *fixture = *state;
+        Thief thief = {.fixture = fixture, .on_write = 1};
+
+        kernel_set_pool(fixture->kernel, NULL, 1, 2 * MIB, 10);
+        model_root_set_hooks(fixture->root, &(ModelRootHooks){take_pages, count_failures, &thief});
+        assert_int_equal(root_write_attribute(fixture->root, PATH_NR_HUGEPAGES, "4"), 0);
+        assert_int_equal(kernel_pool(fixture->kernel, 1, 2 * MIB).total_pages, 8);
+        assert_int_equal(kernel_pool(fixture->kernel, 1, 2 * MIB).surplus_pages, 4);
+        assert_int_equal(root_write_attribute(fixture->root, PATH_NR_HUGEPAGES, "x"), -EINVAL);
+        assert_int_equal(thief.n_writes, 2);
+        assert_int_equal(thief.n_failed, 1);
+}
+
+static void test_failures(void **state) {
+        const Fixture *fixture = *state;
+        const Root *root = fixture->root;
+
+        model_root_fail(fixture->root, 2, -EACCES);
+        assert_int_equal(root_write_attribute(root, POOL_0 "nr_hugepages", "3"), 0);
+        assert_int_equal(root_write_attribute(root, POOL_0 "nr_hugepages", "4"), -EACCES);
+        assert_int_equal(kernel_pool(fixture->kernel, 0, 2 * MIB).total_pages, 3);
+        assert_int_equal(root_write_attribute(root, POOL_0 "nr_hugepages", "5"), 0);
+        assert_int_equal(model_root_changes(root), 3);
+}
+
+/* The daemon is gone in the middle of its work; what it has written stays, and the next one ends it. */
+static void test_death(void **state) {
+        const Fixture *fixture = *state;
+        const Root *root = fixture->root;
+        char *text;
+
+        model_root_die(fixture->root, 2);
+        run_all(fixture, begin(fixture, "NodeMemory=0:20M 1:30M"));
+        assert_true(model_root_is_dead(root));
+        assert_int_equal(kernel_pool(fixture->kernel, KERNEL_HOST, 2 * MIB).total_pages, 10);
+        assert_int_equal(root_read_attribute(root, fixture->arena, PATH_MEMINFO, &text), -EIO);
+        assert_int_equal(root_write_file(root, "/x", "x", 0644), -EIO);
+        model_root_revive(fixture->root);
+        run_all(fixture, begin(fixture, "NodeMemory=0:20M 1:30M"));
+        assert_int_equal(kernel_pool(fixture->kernel, 0, 2 * MIB).total_pages, 10);
+        assert_int_equal(kernel_pool(fixture->kernel, 1, 2 * MIB).total_pages, 15);
+}
+
+/* A look is tried three times, and so is what it begins with: reads that fail for two of them do no harm. */
+static void test_look_tries(void **state) {
+        static const struct {
+                Look *(*look)(Arena *arena, const LookInput *input);
+        } looks[] = {{look_at_host}, {look_make}};
+        const Fixture *fixture = *state;
+        const LookInput input = {.root = fixture->root,
+                                 .config = config_make(fixture->arena, NULL)};
+
+        for (size_t i = 0; i < ARRAY_LEN(looks); i++) {
+                uint64_t before = model_root_reads(fixture->root);
+
+                model_root_fail_reads(fixture->root, 1, UINT64_MAX / 2, -EIO);
+                assert_int_equal(looks[i].look(fixture->arena, &input)->fault.error, -EIO);
+                uint64_t each = (model_root_reads(fixture->root) - before) / 3;
+
+                root_drop_fault(fixture->root);
+                model_root_fail_reads(fixture->root, 1, 2 * each, -EIO);
+                assert_int_equal(looks[i].look(fixture->arena, &input)->fault.error, 0);
+                model_root_fail_reads(fixture->root, 1, 3 * each, -EIO);
+                assert_int_equal(looks[i].look(fixture->arena, &input)->fault.error, -EIO);
+                root_drop_fault(fixture->root);
+        }
+}
+
+static void test_state(void **state) {
+        const Fixture *fixture = *state;
+        const char *text;
+        Ledger *ledger = state_load(fixture->root, fixture->arena, "boot", &text);
+
+        assert_null(text);
+        assert_int_equal(state_save(fixture->root, ledger), 0);
+        assert_true(root_exists(fixture->root, PATH_STATE));
+        assert_non_null(state_load(fixture->root, fixture->arena, "boot", &text));
+        assert_null(text);
+}
+
+int main(void) {
+        const struct CMUnitTest tests[] = {
+                ROOT_TEST(test_is_the_model),
+                ROOT_TEST(test_files),
+                ROOT_TEST(test_links),
+                ROOT_TEST(test_identity),
+                ROOT_TEST(test_topology),
+                ROOT_TEST(test_reclaim_file),
+                ROOT_TEST(test_own_cpuset),
+                ROOT_TEST(test_writes),
+                ROOT_TEST(test_directories),
+                ROOT_TEST(test_thp),
+                ROOT_TEST(test_page_users),
+                ROOT_TEST(test_units),
+                ROOT_TEST(test_hugetlb_limit),
+                ROOT_TEST(test_mount_use),
+                ROOT_TEST(test_apply),
+                ROOT_TEST(test_apply_tries_hard),
+                ROOT_TEST(test_apply_takes_back),
+                ROOT_TEST(test_hooks),
+                ROOT_TEST(test_failures),
+                ROOT_TEST(test_death),
+                ROOT_TEST(test_look_tries),
+                ROOT_TEST(test_state),
+        };
+
+        return RUN_TESTS(tests);
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include "model/topology.h"
+
+#include "base/size.h"
+#include "support/testing.h"
+
+static void test_rescue(void **state) {
+        static const char *const rescues[] = {"rescue",
+                                              "emergency",
+                                              "single",
+                                              "s",
+                                              "S",
+                                              "1",
+                                              "-b",
+                                              "systemd.unit=rescue.target",
+                                              "systemd.unit=emergency.target"};
+        static const char *const others[] = {
+                "", "ro quiet", "singlemode", "systemd.unit=multi-user.target", "a=1", "3"};
+
+        for (size_t i = 0; i < ARRAY_LEN(rescues); i++) {
+                assert_true(kernel_command_line_is_rescue(rescues[i]));
+                assert_true(kernel_command_line_is_rescue(
+                        arena_printf(*state, "root=/dev/vda1 %s quiet", rescues[i])));
+        }
+        for (size_t i = 0; i < ARRAY_LEN(others); i++)
+                assert_false(kernel_command_line_is_rescue(others[i]));
+}
+
+static void test_format_nodes(void **state) {
+        IdSet nodes = {};
+
+        id_set_add(&nodes, 1);
+        assert_text(topology_format_nodes(*state, &nodes), "node 1");
+        id_set_add(&nodes, 0);
+        id_set_add(&nodes, 2);
+        assert_text(topology_format_nodes(*state, &nodes), "nodes 0-2");
+}
+
+/* Older is what has the lower version; of what says none, nothing is believed to be missing. */
+static void test_older_kernels(void **state) {
+        static const struct {
+                const char *release;
+                bool is_older;
+        } cases[] = {
+                {"5.15.0-generic", true},
+                {"5.16.0", false},
+                {"5.16", false},
+                {"5.17.3", false},
+                {"4.18.0-553.el8", true},
+                {"4.16.1", true},
+                {"4.17.0", true},
+                {"6.1.176", false},
+                {"6.16.0", false},
+                {"6.15-rc1", false},
+                {"5.9-rc1", true},
+                {"5", false},
+                {"4", false},
+                {"", false},
+                {"x.y", false},
+                {"4.x", false},
+                {NULL, false},
+        };
+
+        (void) state;
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                const Topology topology = {.kernel_release = cases[i].release};
+
+                assert_int_equal(topology_kernel_is_older(&topology, 5, 16), cases[i].is_older);
+        }
+}
+
+/* A distribution may have it in an older kernel, from one of its builds on. */
+static void test_kernel_skills(void **state) {
+        static const struct {
+                const char *release;
+                bool lacks;
+        } cases[] = {
+                {"5.16.0", false},
+                {"5.15.0", true},
+                {"5.14.0-179.el9.x86_64", false},
+                {"5.14.0-180.el9.x86_64", false},
+                {"5.14.0-1000.el9.x86_64", false},
+                {"5.14.0-178.el9.x86_64", true},
+                {"5.14.0-20.el9.x86_64", true},
+                {"5.14.0-179-generic", true},
+                {"5.14.0-.el9", true},
+                {"5.15.0-200.el9.x86_64", true},
+        };
+        static const KernelSkill skills[] = {KERNEL_HUGEPAGES_BY_NODE, KERNEL_SHM_BY_GROUP};
+
+        (void) state;
+        for (size_t k = 0; k < ARRAY_LEN(skills); k++) {
+                for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                        const Topology topology = {.kernel_release = cases[i].release};
+
+                        assert_int_equal(topology_kernel_lacks(&topology, skills[k]),
+                                         cases[i].lacks);
+                }
+                assert_contains(kernel_skill_since(skills[k]), "Linux 5.16");
+        }
+}
+
+static const char two_sizes[] = "sizes 1G 2M\n"
+                                "node 0 total=16G 1G=3/2/0 2M=10/4/0\n"
+                                "node 2 total=16G 1G=- 2M=7\n"
+                                "node 5\n";
+
+/* Nodes by their numbers, sizes by their bytes; what is not there is nowhere. */
+static void test_finding(void **state) {
+        const Topology *topology = host_make(*state, two_sizes);
+        const IdSet with_memory = topology_memory_nodes(topology);
+
+        assert_int_equal(topology_node_index(topology, 0), 0);
+        assert_int_equal(topology_node_index(topology, 2), 1);
+        assert_int_equal(topology_node_index(topology, 1), 3);
+        assert_int_equal(topology_node(topology, 5)->id, 5);
+        assert_null(topology_node(topology, 1));
+        assert_int_equal(topology_page_size_index(topology, GIB), 0);
+        assert_int_equal(topology_page_size_index(topology, 2 * MIB), 1);
+        assert_int_equal(topology_page_size_index(topology, 64 * KIB), -1);
+        assert_int_equal(topology_pool(topology, 0, GIB)->total_pages, 3);
+        assert_int_equal(topology_pool(topology, 2, 2 * MIB)->total_pages, 7);
+        assert_null(topology_pool(topology, 2, GIB));
+        assert_null(topology_pool(topology, 1, 2 * MIB));
+        assert_null(topology_pool(topology, 0, 64 * KIB));
+        assert_text(id_set_format(*state, &with_memory), "0,2");
+        assert_text(topology_page_size_names(*state, topology), "2M, 1G");
+        assert_int_equal(topology_free_pages(*state, topology, 0)[0], 2);
+        assert_int_equal(topology_free_pages(*state, topology, 1)[0], 4);
+        assert_int_equal(topology_free_pages(*state, topology, 1)[1], 7);
+}
+
+TEST_FILE(topology) {
+        const struct CMUnitTest tests[] = {TEST(test_rescue), TEST(test_older_kernels),
+                                           TEST(test_kernel_skills), TEST(test_finding),
+                                           TEST(test_format_nodes)};
+
+        return RUN_TESTS(tests);
+}

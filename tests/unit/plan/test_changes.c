@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What a reload says that it has changed. */
+
+#include "plan/changes.h"
+
+#include "base/size.h"
+#include "support/testing.h"
+
+/* "a 2M=0:10 1:5": instances by name, size and grants, as support/testing.h has holds. */
+static Ledger *ledger_of(Arena *arena, const char *text) {
+        Ledger *ledger = ledger_new(arena, "boot");
+        const char *line;
+
+        while ((line = text_next_word(arena, &text, "\n"))) {
+                const Running one =
+                        running_make(arena, text_starts_with(line, "hold ")
+                                                    ? line
+                                                    : arena_printf(arena, "hold x %s\n", line));
+
+                if (text_starts_with(line, "hold "))
+                        *vec_push(arena, &ledger->holds) = one.holds.items[0];
+                else
+                        *vec_push(arena, &ledger->instances) = one.holds.items[0].granted;
+        }
+        return ledger;
+}
+
+/* Where "r" is described, with whatever it is granted. */
+static char *changes_text(Arena *arena, const char *before, const char *after) {
+        const InstanceConfig config = {.name = "r"};
+        const DemandInstance demand = {.config = &config};
+        PlanInstance planned = {.demand = &demand};
+        const Plan plan = {.instances = &planned, .n_instances = 1};
+        const Changes changes =
+                changes_between(arena, ledger_of(arena, before), ledger_of(arena, after), &plan);
+        json_t *json = changes_to_json(&changes), *item;
+        Text text = text_in(arena);
+        size_t i;
+
+        VEC_FOREACH(change, &changes)
+                text_printf(&text, "%s%s", text.length > 0 ? "\n" : "",
+                            change_format(arena, change));
+        assert_int_equal(json_array_size(json), changes.n);
+        /* As a client reads it. */
+        json_array_foreach(json, i, item) {
+                Change read;
+
+                assert_int_equal(change_from_json(arena, item, &read), 0);
+                assert_text(change_format(arena, &read), change_format(arena, &changes.items[i]));
+        }
+        json_decref(json);
+        return arena_strdup(arena, text_string(&text));
+}
+
+static void test_kinds(void **state) {
+        static const struct {
+                const char *before, *after, *text;
+        } cases[] = {
+                {"", "", ""},
+                {"a 2M=0:10", "a 2M=0:10", "a: unchanged"},
+                {"a 2M=0:10/1:5", "a 2M=1:5/0:10", "a: unchanged"},
+                {"", "a 2M=0:10/1:1061", "a: added, 1,071 pages of 2M"},
+                {"a 2M=", "a 2M=0:10", "a: added, 10 pages of 2M"},
+                {"a 2M=", "a 2M=", "a: unchanged"},
+                {"r 1G=0:2", "r 2M=", "r: refused, it had 2 pages of 1G"},
+                {"a 2M=0:10", "", "a: removed, 10 pages of 2M"},
+                {"r 2M=0:10", "", "r: refused, it had 10 pages of 2M"},
+                {"a 2M=0:10", "a 2M=", "a: removed, 10 pages of 2M"},
+                {"a 2M=0:10", "a 2M=0:10/1:5", "a: grown from 10 to 15 pages of 2M"},
+                {"a 2M=0:10", "a 2M=1:9", "a: shrunk from 10 to 9 pages of 2M"},
+                {"a 2M=0:10", "a 2M=0:5/1:5", "a: moved, 10 pages of 2M"},
+                {"a 2M=0:5/1:5", "a 2M=0:10", "a: moved, 10 pages of 2M"},
+                {"a 2M=0:10", "a 1G=0:3", "a: moved, 3 pages of 1G"},
+                {"a 2M=0:10\ngone 1G=0:1", "new 2M=0:1\na 2M=0:10",
+                 "new: added, 1 pages of 2M\na: unchanged\ngone: removed, 1 pages of 1G"},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+                assert_text(changes_text(*state, cases[i].before, cases[i].after), cases[i].text);
+}
+
+/* What a unit runs with is said where it is not what the instance has now. */
+static void test_kept(void **state) {
+        static const struct {
+                const char *before, *after, *text;
+        } cases[] = {
+                {"a 2M=0:10", "a 2M=0:10\nhold a.service a 2M=0:10", "a: unchanged"},
+                {"a 2M=0:10", "a 2M=0:15\nhold a.service a 2M=0:10",
+                 "a: grown from 10 to 15 pages of 2M; a.service keeps the 10 it runs with until it stops"},
+                {"a 2M=0:10", "a 2M=0:10/1:5\nhold a.service a 2M=0:10",
+                 "a: grown from 10 to 15 pages of 2M; a.service keeps the 10 it runs with until it stops"},
+                {"a 2M=0:10", "a 2M=1:10\nhold a.service a 2M=0:10",
+                 "a: moved, 10 pages of 2M; a.service keeps the 10 it runs with until it stops"},
+                {"a 2M=0:10", "a 1G=0:1\nhold a.service a 2M=0:10",
+                 "a: moved, 1 pages of 1G; a.service keeps the 10 it runs with until it stops"},
+                {"a 2M=0:10", "hold a.service a 2M=0:10",
+                 "a: removed, 10 pages of 2M; a.service keeps the 10 it runs with until it stops"},
+                /* Still of an earlier change. */
+                {"a 2M=0:15", "a 2M=0:15\nhold a.service a 2M=0:10",
+                 "a: unchanged; a.service keeps the 10 it runs with until it stops"},
+                {"a 2M=0:10", "hold x a 2M=0:10 tentative", "a: removed, 10 pages of 2M"},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+                assert_text(changes_text(*state, cases[i].before, cases[i].after), cases[i].text);
+}
+
+/* Only persistent pages, and only pools that differ. */
+static void test_pools(void **state) {
+        const Topology *before = host_make(*state, "sizes 1G 2M\n"
+                                                   "node 0 total=16G 2M=45 1G=2\n"
+                                                   "node 1 total=16G 2M=30/0/10 1G=-\n");
+        const Topology *after = host_make(*state, "sizes 1G 2M\n"
+                                                  "node 0 total=16G 2M=0 1G=3\n"
+                                                  "node 1 total=16G 2M=1520/0/0 1G=-\n"
+                                                  "node 2 total=16G 2M=7\n");
+        const PoolChanges changes = pool_changes_between(*state, before, after);
+        json_t *json = pool_changes_to_json(&changes), *item;
+        Text text = text_in(*state);
+        size_t i;
+
+        VEC_FOREACH(change, &changes)
+                text_printf(&text, "%s\n", pool_change_format(*state, change));
+        assert_text(text_string(&text), "node 0: 2 -> 3 pages of 1G\n"
+                                        "node 0: 45 -> 0 pages of 2M\n"
+                                        "node 1: 20 -> 1,520 pages of 2M\n"
+                                        "node 2: 0 -> 7 pages of 2M\n");
+        assert_int_equal(json_array_size(json), changes.n);
+        json_array_foreach(json, i, item) {
+                PoolChange read;
+
+                assert_int_equal(pool_change_from_json(item, &read), 0);
+                assert_text(pool_change_format(*state, &read),
+                            pool_change_format(*state, &changes.items[i]));
+        }
+        json_decref(json);
+}
+
+static void test_not_a_change(void **state) {
+        static const char *const texts[] = {
+                "{}",
+                "7",
+                "{\"instance\":\"a\",\"change\":\"grown\"}",
+                ("{\"instance\":\"a\",\"change\":\"blessed\",\"pageSizeBytes\":1,\"pagesBefore\":1,"
+                 "\"pagesAfter\":1,\"keptBy\":null,\"pagesKept\":0}"),
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+                json_t *json = json_loads(texts[i], JSON_DECODE_ANY, NULL);
+                PoolChange pool;
+                Change change;
+
+                assert_non_null(json);
+                assert_int_equal(change_from_json(*state, json, &change), -EPROTO);
+                assert_int_equal(pool_change_from_json(json, &pool), -EPROTO);
+                json_decref(json);
+        }
+}
+
+/* Fit for a terminal, whoever says it in the daemon's place. */
+static void test_odd_texts(void **state) {
+        json_t *json = json_loads("{\"instance\":\"a\\u001b[31m\",\"change\":\"grown\","
+                                  "\"pageSizeBytes\":1,\"pagesBefore\":1,\"pagesAfter\":2,"
+                                  "\"keptBy\":\"b\\n\",\"pagesKept\":1}",
+                                  0, NULL);
+        Change change;
+
+        assert_int_equal(change_from_json(*state, json, &change), 0);
+        assert_text(change.instance, "a?[31m");
+        assert_text(change.kept_by, "b?");
+        json_decref(json);
+}
+
+TEST_FILE(changes) {
+        const struct CMUnitTest tests[] = {
+                TEST(test_kinds),        TEST(test_kept),      TEST(test_pools),
+                TEST(test_not_a_change), TEST(test_odd_texts),
+        };
+
+        return RUN_TESTS(tests);
+}

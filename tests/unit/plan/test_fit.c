@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "plan/fit.h"
+
+#include "base/size.h"
+#include "support/testing.h"
+
+static Settings settings_of(Arena *arena, const char *name, const char *value) {
+        Settings settings = {};
+
+        if (name)
+                settings_add(arena, &settings, name, value, "postgresql.conf:1");
+        return settings;
+}
+
+/* The value fits, and a mebibyte more does not. */
+static void assert_largest(Arena *arena, const Engine *engine, const Settings *settings,
+                           uint64_t page_size_bytes, uint64_t pages) {
+        Settings more = {};
+        Sizing sizing;
+        Fit fit = {};
+
+        assert_null(fit_setting(arena, engine, engine_formula(engine), settings, page_size_bytes,
+                                pages, &fit));
+        assert_true(fit.sizing.pages <= pages);
+        VEC_FOREACH(setting, settings)
+                *vec_push(arena, &more) = *setting;
+        settings_add(arena, &more, engine->memory_setting,
+                     arena_printf(arena, "%" PRIu64 "%s", fit.value_bytes / MIB + 1,
+                                  engine->mebibyte_suffix),
+                     "more");
+        assert_null(engine_size(engine, arena, &more, page_size_bytes, &sizing));
+        assert_true(sizing.pages > pages);
+}
+
+static void test_largest(void **state) {
+        static const uint64_t pages[] = {300, 1081, 66913, 1000000};
+
+        for (size_t i = 0; i < n_engines; i++)
+                for (size_t k = 0; engines[i]->memory_setting && k < ARRAY_LEN(pages); k++) {
+                        Settings settings = {};
+
+                        assert_largest(*state, engines[i], &settings, 2 * MIB, pages[k]);
+                }
+}
+
+/* Other settings take their part first. */
+static void test_other_settings(void **state) {
+        const Engine *engine = engine_find("postgresql");
+        Settings few = settings_of(*state, "max_connections", "100");
+        Settings many = settings_of(*state, "max_connections", "5000");
+        Fit with_few, with_many;
+
+        assert_null(fit_setting(*state, engine, engine_formula(engine), &few, 2 * MIB, 2000,
+                                &with_few));
+        assert_null(fit_setting(*state, engine, engine_formula(engine), &many, 2 * MIB, 2000,
+                                &with_many));
+        assert_true(with_many.value_bytes + 300 * MIB < with_few.value_bytes);
+        assert_text(with_few.setting, "shared_buffers");
+        assert_text(with_few.value,
+                    arena_printf(*state, "%" PRIu64 "MB", with_few.value_bytes / MIB));
+}
+
+static void test_nothing_fits(void **state) {
+        const Engine *engine = engine_find("postgresql");
+        Settings settings = {}, wrong = settings_of(*state, "max_connections", "many");
+        Fit fit = {.value = "untouched"};
+
+        assert_text(
+                fit_setting(*state, engine, engine_formula(engine), &settings, 2 * MIB, 3, &fit),
+                "PostgreSQL does not fit into 3 pages of 2M at any size");
+        assert_contains(
+                fit_setting(*state, engine, engine_formula(engine), &wrong, 2 * MIB, 3000, &fit),
+                "max_connections (postgresql.conf:1)");
+        assert_contains(fit_setting(*state, engine_find("generic"),
+                                    engine_formula(engine_find("generic")), &settings, 2 * MIB, 3,
+                                    &fit),
+                        "has no setting");
+        assert_text(fit.value, "untouched");
+}
+
+/* ---- at the edges ---- */
+
+/* Engines that need just what their setting says; "plain" 3M more, and a setting of 2M at least. */
+static const char *size_own(const Settings *settings, uint64_t more_mebibytes,
+                            uint64_t page_size_bytes, Sizing *ret) {
+        uint64_t mebibytes = strtoull(settings->items[settings->n - 1].value, NULL, 10);
+
+        if (mebibytes < (more_mebibytes > 0 ? 2 : 0))
+                return "less than 2M";
+        *ret = (Sizing){.pages = div_round_up((mebibytes + more_mebibytes) * MIB, page_size_bytes)};
+        return NULL;
+}
+
+static const char *size_plainly(Arena *arena, const Settings *settings, uint64_t page_size_bytes,
+                                Sizing *ret) {
+        (void) arena;
+        return size_own(settings, 3, page_size_bytes, ret);
+}
+
+static const char *size_exactly(Arena *arena, const Settings *settings, uint64_t page_size_bytes,
+                                Sizing *ret) {
+        (void) arena;
+        return size_own(settings, 0, page_size_bytes, ret);
+}
+
+static const Engine plain = {.title = "Plain", .memory_setting = "pool", .mebibyte_suffix = "M"};
+static const EngineFormula sizes_plainly = {size_plainly};
+static const Engine exact = {.title = "Exact", .memory_setting = "pool", .mebibyte_suffix = "M"};
+static const EngineFormula sizes_exactly = {size_exactly};
+
+/* From a single mebibyte to all that the pages hold. */
+static void test_edges(void **state) {
+        const Settings settings = {};
+        Fit fit = {};
+
+        assert_null(fit_setting(*state, &exact, &sizes_exactly, &settings, 2 * MIB, 10, &fit));
+        assert_text(fit.value, "20M");
+        assert_int_equal(fit.value_bytes, 20 * MIB);
+        assert_int_equal(fit.sizing.pages, 10);
+        assert_null(fit_setting(*state, &exact, &sizes_exactly, &settings, MIB, 1, &fit));
+        assert_text(fit.value, "1M");
+        assert_text(fit_setting(*state, &exact, &sizes_exactly, &settings, 2 * MIB, 0, &fit),
+                    "Exact does not fit into 0 pages of 2M at any size");
+        assert_null(fit_setting(*state, &plain, &sizes_plainly, &settings, MIB, 5, &fit));
+        assert_text(fit.value, "2M");
+}
+
+/* That a value is too small for the engine is not what is wrong: it is that a large one does not fit. */
+static void test_too_small_for_engine(void **state) {
+        const Settings settings = {};
+        Fit fit = {};
+
+        assert_text(fit_setting(*state, &plain, &sizes_plainly, &settings, MIB, 4, &fit),
+                    "Plain does not fit into 4 pages of 1M at any size");
+        assert_text(fit_setting(*state, &plain, &sizes_plainly, &settings, MIB, 0, &fit),
+                    "Plain does not fit into 0 pages of 1M at any size");
+}
+
+/* ---- what the host could give ---- */
+
+static PlanInput input_of(Arena *arena, const Config *config, const Topology *host) {
+        Ledger *ledger = ledger_new(arena, "");
+
+        ledger_observe(arena, ledger, host, NULL);
+        return (PlanInput){&config->host, demand_compute(arena, config, host, NULL), host, ledger,
+                           NULL};
+}
+
+/* What the plan gives whole, and not a page more; nobody else may lose by it. */
+static void test_pages(void **state) {
+        const Topology *host =
+                host_make(*state, "sizes 2M\nnode 0 total=10G free=8G\nnode 1 total=10G free=8G\n");
+        const Config *alone = config_make(*state, "20-a.conf", "[Instance]\nPages=10\n", NULL);
+        const Config *two = config_make(*state, "20-a.conf", "[Instance]\nPages=10\nPriority=90\n",
+                                        "30-b.conf", "[Instance]\nPages=1000\n", NULL);
+        const Config *bound = config_make(*state, "20-a.conf",
+                                          "[Instance]\nPages=10\nPlacement=bind\nNodes=1\n", NULL);
+        PlanInput input = input_of(*state, alone, host);
+        uint64_t pages = fit_pages(*state, &input, "a", 2 * MIB);
+
+        /* 10 % of 10G are kept free on each. */
+        assert_int_equal(pages, 2 * (uint64_t) (7 * GIB / (2 * MIB)));
+        input = input_of(*state, two, host);
+        assert_int_equal(fit_pages(*state, &input, "a", 2 * MIB), pages - 1000);
+        input = input_of(*state, bound, host);
+        assert_int_equal(fit_pages(*state, &input, "a", 2 * MIB), pages / 2);
+        assert_int_equal(fit_pages(*state, &input, "nobody", 2 * MIB), 0);
+}
+
+/* It is asked in mind only. */
+static void test_demand_is_not_changed(void **state) {
+        const Topology *host = host_make(*state, "sizes 2M\nnode 0 total=10G free=8G\n");
+        const Config *config = config_make(*state, "a.conf", "[Instance]\nPages=10\n", NULL);
+        const PlanInput input = input_of(*state, config, host);
+
+        assert_int_equal(fit_pages(*state, &input, "a", 2 * MIB), 7 * GIB / (2 * MIB));
+        assert_int_equal(input.demand->instances[0].n_options, 1);
+        assert_int_equal(input.demand->instances[0].options[0].pages, 10);
+}
+
+/* Of the size that was asked for, whatever the instance can be served by today: by another size, or by none. */
+static void test_pages_of_another_size(void **state) {
+        const Topology *host = host_make(*state, "sizes 1G 2M\nnode 0 total=10G free=8G\n");
+        static const char *const lines[] = {"Memory=1G\nPageSize=1G,2M", "Memory=1G\nPageSize=16K"};
+
+        for (size_t i = 0; i < ARRAY_LEN(lines); i++) {
+                const Config *config = config_make(
+                        *state, "a.conf", arena_printf(*state, "[Instance]\n%s\n", lines[i]), NULL);
+                const PlanInput input = input_of(*state, config, host);
+
+                assert_int_equal(fit_pages(*state, &input, "a", 2 * MIB), 7 * GIB / (2 * MIB));
+                assert_int_equal(fit_pages(*state, &input, "a", GIB), 7);
+        }
+}
+
+/* From not a single page to all memory, where all is in the pool already. */
+static void test_pages_of_full_hosts(void **state) {
+        const Config *config = config_make(*state, "a.conf", "[Instance]\nPages=1\n", NULL);
+        PlanInput input = input_of(*state, config,
+                                   host_make(*state, "sizes 2M\nnode 0 total=10G free=10M\n"));
+
+        assert_int_equal(fit_pages(*state, &input, "a", 2 * MIB), 0);
+        input = input_of(*state, config,
+                         host_make(*state, "sizes 2M\nnode 0 total=20M free=0 2M=10\n"));
+        assert_int_equal(fit_pages(*state, &input, "a", 2 * MIB), 10);
+}
+
+TEST_FILE(fit) {
+        const struct CMUnitTest tests[] = {
+                TEST(test_largest),
+                TEST(test_other_settings),
+                TEST(test_nothing_fits),
+                TEST(test_edges),
+                TEST(test_too_small_for_engine),
+                TEST(test_pages),
+                TEST(test_demand_is_not_changed),
+                TEST(test_pages_of_another_size),
+                TEST(test_pages_of_full_hosts),
+        };
+
+        return RUN_TESTS(tests);
+}

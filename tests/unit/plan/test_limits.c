@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "config/instance_limits.h"
+#include "plan/limits.h"
+
+#include "base/size.h"
+#include "support/sources.h"
+#include "support/testing.h"
+
+static const char host_text[] = "sizes 2M\nnode 0 total=64G free=60G\n";
+static const char group_text[] = "root:x:0:\ndba:x:54321:oracle\nhugetlb:x:990:\n";
+
+static const KernelLimits unlimited = {UINT64_MAX, UINT64_MAX, 0};
+
+/* "FILE=VALUE ...|problems" */
+static char *plan_text(Arena *arena, const Config *config, const KernelLimits *kernel,
+                       const char *groups) {
+        Topology *host = host_make(arena, host_text);
+        Diags problems = diags_in(arena);
+        Text text = text_in(arena);
+        Accounts accounts = accounts_read(arena, TEST_SOURCES(arena, {"/etc/group", groups}));
+        const LimitsInput input = {config, plan_simple(arena, config, host), host, &accounts};
+
+        host->limits = *kernel;
+        LimitsPlan plan = limits_plan_make(arena, &input, &problems);
+
+        VEC_FOREACH(write, &plan.writes)
+                text_printf(&text, "%s%s=%s", write == plan.writes.items ? "" : " ",
+                            strrchr(write->path, '/') + 1, write->value);
+        text_printf(&text, "|%s", problems_text(arena, &problems));
+        return text.string;
+}
+
+static const char oracle_10[] = "[Instance]\nEngine=oracle\nPages=5120\n";
+static const char oracle_20[] = "[Instance]\nEngine=oracle\nPages=10240\n";
+static const char postgresql[] = "[Instance]\nEngine=postgresql\nPages=20000\n";
+
+/* Who maps memory needs none of it, however large. */
+static void test_mmap_needs_nothing(void **state) {
+        const KernelLimits low = {32 * MIB, 8192, 0};
+
+        assert_text(plan_text(*state, config_make(*state, "pg.conf", postgresql, NULL), &low,
+                              group_text),
+                    "|");
+}
+
+/* shmmax in bytes, for the largest; shmall in base pages, for all and an eighth. */
+static void test_limits_are_raised(void **state) {
+        const Config *config = config_make(*state, "a.conf", oracle_10, "b.conf", oracle_20,
+                                           "pg.conf", postgresql, NULL);
+        const KernelLimits low = {10 * GIB, 1000, 990};
+        const KernelLimits shmall_low = {20 * GIB, 30 * GIB / 4096, 990};
+        const KernelLimits enough = {20 * GIB, 34 * GIB / 4096, 990};
+
+        assert_text(plan_text(*state, config, &low, group_text),
+                    arena_printf(*state, "shmmax=%" PRIu64 " shmall=%" PRIu64 "|", 20 * GIB,
+                                 (30 * GIB + 30 * GIB / 8) / 4096));
+        assert_text(plan_text(*state, config, &shmall_low, group_text),
+                    arena_printf(*state, "shmall=%" PRIu64 "|", (30 * GIB + 30 * GIB / 8) / 4096));
+        assert_text(plan_text(*state, config, &enough, group_text), "|");
+}
+
+static void test_limits_are_kept(void **state) {
+        const Config *config = config_make(*state, "00-host.conf",
+                                           "[Host]\nSharedMemoryLimits=keep\n", "a.conf", oracle_10,
+                                           NULL);
+        const KernelLimits low = {1, 1, 990};
+
+        assert_text(plan_text(*state, config, &low, group_text), "|");
+}
+
+/* Base pages are the host's, where it says how large they are; a limit that just suffices stays. */
+static void test_limits_in_base_pages(void **state) {
+        static const struct {
+                uint64_t base_page_bytes, shmall_pages;
+                const char *written;
+        } cases[] = {
+                {4096, 10 * GIB / 8 * 9 / 4096, NULL},
+                {4096, 10 * GIB / 8 * 9 / 4096 - 1, "2949120"},
+                {65536, 0, "184320"},
+                {0, 0, "2949120"},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                const Config *config = config_make(*state, "o.conf", oracle_10, NULL);
+                Topology *host = host_make(*state, host_text);
+                Diags problems = diags_in(*state);
+                Accounts accounts =
+                        accounts_read(*state, TEST_SOURCES(*state, {"/etc/group", group_text}));
+                const LimitsInput input = {config, plan_simple(*state, config, host), host,
+                                           &accounts};
+
+                host->base_page_bytes = cases[i].base_page_bytes;
+                host->limits = (KernelLimits){UINT64_MAX, cases[i].shmall_pages, 990};
+                const LimitsPlan plan = limits_plan_make(*state, &input, &problems);
+
+                assert_int_equal(plan.writes.n, cases[i].written != NULL);
+                if (cases[i].written)
+                        assert_text(plan.writes.items[0].value, cases[i].written);
+        }
+}
+
+static void test_group(void **state) {
+        const Config *config = config_make(*state, "a.conf", oracle_10, NULL);
+        KernelLimits kernel = unlimited;
+
+        assert_text(plan_text(*state, config, &kernel, group_text), "hugetlb_shm_group=990|");
+        kernel.shm_group = 990;
+        assert_text(plan_text(*state, config, &kernel, group_text), "|");
+        kernel.shm_group = 54321;
+        const char *text = plan_text(*state, config, &kernel, group_text);
+
+        assert_contains(text, "hugetlb_shm_group=990|");
+        assert_contains(text, "vm.hugetlb_shm_group is group dba (54321)");
+        kernel.shm_group = 0;
+        text = plan_text(*state, config, &kernel, "root:x:0:\n");
+        assert_contains(text, "|");
+        assert_contains(text, "the group 'hugetlb' does not exist");
+        assert_null(strstr(text, "hugetlb_shm_group="));
+        kernel.shm_group = UINT64_MAX; /* a kernel without huge pages */
+        assert_text(plan_text(*state, config, &kernel, group_text), "|");
+}
+
+static const InstanceConfig *instance_of(Arena *arena, const char *keys) {
+        const Config *config = config_make(
+                arena, "a.conf", arena_printf(arena, "[Instance]\nPages=5\n%s", keys), NULL);
+
+        assert_text(problems_text(arena, &config->problems), "");
+        return &config->instances[0];
+}
+
+static void test_memory_lock(void **state) {
+        static const struct {
+                const char *keys, *expected;
+        } cases[] = {
+                {"Engine=oracle\n", "infinity"},
+                {"Engine=oracle\nMemoryLock=no\n", NULL},
+                {"Engine=oracle\nMemoryLock=80GiB\n", "85899345920"},
+                {"Engine=oracle\nSharedMemory=mmap\n", NULL},
+                {"Engine=postgresql\n", NULL},
+                {"Engine=postgresql\nSharedMemory=sysv\n", "infinity"},
+                {"Engine=jvm\nMemoryLock=infinity\n", "infinity"},
+                {"Engine=mongodb\n", NULL},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                const char *keys = cases[i].keys;
+                const InstanceConfig *instance =
+                        strstr(keys, "mongodb") ? &config_make(*state, "a.conf",
+                                                               "[Instance]\nEngine=mongodb\n", NULL)
+                                                           ->instances[0]
+                                                : instance_of(*state, keys);
+
+                assert_text(instance_memory_lock(instance), cases[i].expected);
+        }
+}
+
+static char *pam_lines(Arena *arena, const Config *config) {
+        const Topology *host = host_make(arena, host_text);
+        char *text = limits_pam_text(arena, config, plan_simple(arena, config, host));
+
+        return text ? strstr(text, "limits.conf(5).\n") + strlen("limits.conf(5).\n") : NULL;
+}
+
+/* In kB, where a unit counts bytes; instances of one user add up. */
+static void test_logins(void **state) {
+        assert_null(pam_lines(*state, config_make(*state, "pg.conf", postgresql, NULL)));
+        assert_text(pam_lines(*state, config_make(*state, "a.conf", oracle_10, "b.conf", oracle_20,
+                                                  "pg.conf", postgresql, NULL)),
+                    "oracle soft memlock 31457280\noracle hard memlock 31457280\n");
+        assert_text(pam_lines(*state, config_make(*state, "a.conf",
+                                                  "[Instance]\nEngine=oracle\nPages=1\n"
+                                                  "User=ora19\nMemoryLock=infinity\n",
+                                                  NULL)),
+                    "ora19 soft memlock unlimited\nora19 hard memlock unlimited\n");
+        assert_text(pam_lines(*state, config_make(*state, "a.conf",
+                                                  "[Instance]\nEngine=generic\nPages=1\n"
+                                                  "User=ifx\nMemoryLock=64M\n",
+                                                  NULL)),
+                    "ifx soft memlock 65536\nifx hard memlock 65536\n");
+        assert_text(pam_lines(*state, config_make(*state, "a.conf",
+                                                  "[Instance]\nEngine=generic\nPages=1\n"
+                                                  "User=54321\nMemoryLock=64M\n",
+                                                  NULL)),
+                    ":54321 soft memlock 65536\n:54321 hard memlock 65536\n");
+}
+
+static void test_accounts(void **state) {
+        const Sources *sources = TEST_SOURCES(
+                *state,
+                {"/etc/passwd", "root:x:0:0:root:/root:/bin/bash\n\nbroken\n+nis::::::\n"
+                                "postgres:x:112:118::/var/lib/postgresql:/bin/bash\n"
+                                "short:x:7:8\n"},
+                {"/usr/lib/passwd", "postgres:x:1:1::/:/bin/sh\nvendor:x:2:2::/:/bin/sh\n"},
+                {"/etc/group", "postgres:x:118:\nempty::7\ndba:x:501:www,postgres\n"},
+                {"/usr/lib/group", "vendors:x:2:\n"},
+                {"/etc/nsswitch.conf",
+                 "# x\npasswd: files systemd\ngroup:\tfiles [!UNAVAIL=return] sss\n"});
+        Accounts accounts = accounts_read(*state, sources);
+
+        assert_int_equal(account_find_user(*state, &accounts, "postgres")->id, 112);
+        assert_int_equal(account_find_user(*state, &accounts, "postgres")->group_id, 118);
+        assert_int_equal(account_find_group(*state, &accounts, "postgres")->id, 118);
+        assert_int_equal(account_find_user(*state, &accounts, "vendor")->id, 2);
+        assert_int_equal(account_find_group(*state, &accounts, "vendors")->id, 2);
+        assert_null(account_find_group(*state, &accounts, "empty"));
+        assert_null(account_find_user(*state, &accounts, "broken"));
+        assert_null(account_find_user(*state, &accounts, "+nis"));
+        assert_int_equal(account_find_user(*state, &accounts, "4711")->id, 4711);
+        assert_int_equal(account_find_user(*state, &accounts, "4711")->group_id, UINT64_MAX);
+        assert_text(account_find_user(*state, &accounts, "112")->name, "postgres");
+        assert_text(account_find_user(*state, &accounts, "postgres")->home, "/var/lib/postgresql");
+        assert_null(account_find_user(*state, &accounts, "short")->home);
+        const Account *dba = account_find_group(*state, &accounts, "dba");
+
+        assert_true(account_has_member(*state, dba, "postgres"));
+        assert_false(account_has_member(*state, dba, "post"));
+        assert_false(accounts.users_elsewhere);
+        assert_true(accounts.groups_elsewhere);
+}
+
+/* The first instance's as well as the last one's. */
+static void test_accounts_of_first_instance(void **state) {
+        Config *config = config_make(*state, "a.conf", "[Instance]\nPages=1\nUser=ghost\n",
+                                     "b.conf", "[Instance]\nPages=1\n", NULL);
+        Accounts accounts = accounts_read(
+                *state, TEST_SOURCES(*state, {"/etc/passwd", "nobody:x:65534:65534::/:\n"}));
+
+        config_check_accounts(*state, config, &accounts);
+        assert_contains(config->instances[0].refusal->text, "there is no user 'ghost'");
+        assert_null(config->instances[1].refusal);
+}
+
+/* One that does not exist makes that instance invalid, by file and line, and no other. */
+static void test_accounts_of_instances(void **state) {
+        Config *config = config_make(*state, "a.conf", "[Instance]\nPages=1\nUser=nobody\n",
+                                     "b.conf", "[Instance]\nPages=1\nUser=ghost\n", "c.conf",
+                                     "[Instance]\nPages=1\nGroup=ghosts\n", "d.conf",
+                                     "[Instance]\nPages=1\nUser=4711\n", NULL);
+        Accounts accounts = accounts_read(
+                *state, TEST_SOURCES(*state, {"/etc/passwd", "nobody:x:65534:65534::/:\n"}));
+
+        config_check_accounts(*state, config, &accounts);
+        assert_null(config->instances[0].refusal);
+        assert_text(diag_format(*state, config->instances[1].refusal),
+                    "/etc/hugeplan.d/b.conf:3: User: there is no user 'ghost' on this host; create "
+                    "the user, or name one that exists");
+        assert_contains(config->instances[2].refusal->text, "there is no group 'ghosts'");
+        assert_null(config->instances[3].refusal);
+        assert_int_equal(config->problems.list.n, 2);
+
+        /* Somebody else may know it. */
+        accounts.users_elsewhere = true;
+        config = config_make(*state, "b.conf", "[Instance]\nPages=1\nUser=ghost\n", NULL);
+        config_check_accounts(*state, config, &accounts);
+        assert_null(config->instances[0].refusal);
+}
+
+TEST_FILE(limits) {
+        const struct CMUnitTest tests[] = {
+                TEST(test_mmap_needs_nothing),
+                TEST(test_limits_are_raised),
+                TEST(test_limits_are_kept),
+                TEST(test_limits_in_base_pages),
+                TEST(test_accounts_of_first_instance),
+                TEST(test_group),
+                TEST(test_memory_lock),
+                TEST(test_logins),
+                TEST(test_accounts),
+                TEST(test_accounts_of_instances),
+        };
+
+        return RUN_TESTS(tests);
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* How many free pages may go. That nobody dies of it in any order is in property/. */
+
+#include "base/size.h"
+#include "promise/balance.h"
+#include "support/testing.h"
+
+typedef struct Scene {
+        Topology *topology;
+        Running running;
+        Promises promises;
+        Balance *balance;
+} Scene;
+
+/* Nodes with so many FREE pages of 2M ("40/30"), of which RESERVED are mapped, and who runs there. */
+static Scene *scene_new(Arena *arena, const char *free, unsigned reserved, const char *running) {
+        Scene *scene = ARENA_NEW(arena, Scene);
+        Text host = text_in(arena);
+        uint64_t free_pages[4];
+        const char *word;
+        size_t n = 0;
+
+        text_printf(&host, "sizes 2M\nreserved 2M=%u\n", reserved);
+        while ((word = text_next_word(arena, &free, "/"))) {
+                assert_int_equal(parse_u64(word, &free_pages[n]), 0);
+                text_printf(&host, "node %zu total=20G 2M=%s\n", n++, word);
+        }
+        scene->topology = host_make(arena, text_string(&host));
+        scene->running = running_make(arena, running);
+        scene->promises = promises_make(arena, scene->topology, 0, &scene->running.holds,
+                                        &scene->running.use,
+                                        ledger_of_idle(arena, scene->topology));
+        scene->balance = balance_new(arena, &scene->promises, free_pages);
+        return scene;
+}
+
+/* "40/30" */
+static char *counts_text(Arena *arena, const Scene *scene,
+                         uint64_t (*count)(const Balance *balance, size_t node)) {
+        Text text = text_in(arena);
+
+        for (size_t i = 0; i < scene->topology->n_nodes; i++)
+                text_printf(&text, "%s%" PRIu64, i > 0 ? "/" : "", count(scene->balance, i));
+        return arena_strdup(arena, text_string(&text));
+}
+
+#define assert_spare(state, scene, text) \
+        assert_text(counts_text(*(state), (scene), balance_spare_pages), (text))
+#define assert_missing(state, scene, text) \
+        assert_text(counts_text(*(state), (scene), balance_missing_pages), (text))
+
+typedef struct Case {
+        const char *free;
+        unsigned reserved;
+        const char *running, *spare, *missing;
+} Case;
+
+static void assert_cases(void **state, const Case *cases, size_t n) {
+        for (size_t i = 0; i < n; i++) {
+                const Scene *scene =
+                        scene_new(*state, cases[i].free, cases[i].reserved, cases[i].running);
+
+                assert_spare(state, scene, cases[i].spare);
+                assert_missing(state, scene, cases[i].missing);
+        }
+}
+
+static void test_nobody(void **state) {
+        static const Case cases[] = {
+                {"100/50", 0, "", "100/50", "0/0"},
+                {"0/0", 0, "", "0/0", "0/0"},
+        };
+
+        assert_cases(state, cases, ARRAY_LEN(cases));
+}
+
+/* It may depend on any one node, so it counts in full against each; the host has to serve it once. */
+static void test_unknown(void **state) {
+        static const Case cases[] = {
+                {"100/50", 30, "", "70/20", "0/0"},
+                {"100/20", 30, "", "70/0", "0/10"},
+                {"20/20", 30, "", "0/0", "10/10"},
+                {"20/20", 60, "", "0/0", "40/40"},
+                /* The same of somebody whose policy nobody can tell, mapped or not. */
+                {"100/50", 30, "hold a.service a 2M=0:30 unknown counted\nunit a.service 2M=30\n",
+                 "70/20", "0/0"},
+                {"100/50", 0, "hold a.service a 2M=0:30 unknown counted\nunit a.service 2M=0\n",
+                 "70/20", "0/0"},
+                {"100/50", 30, "hold a.service a 2M=0:50 unknown\nunit a.service\n", "50/0", "0/0"},
+        };
+
+        assert_cases(state, cases, ARRAY_LEN(cases));
+}
+
+/* Any node will do for it, but all of them together must. */
+static void test_any(void **state) {
+        static const char running[] = "hold a.service a 2M=0:30 counted\nunit a.service 2M=30\n";
+        static const Case cases[] = {
+                {"100/50", 30, running, "100/50", "0/0"},
+                {"20/20", 30, running, "10/10", "0/0"},
+                {"10/10", 30, running, "0/0", "10/10"},
+                /* What it was granted it may map at any moment. */
+                {"20/20", 0, "hold a.service a 2M=0:30 counted\nunit a.service 2M=0\n", "10/10",
+                 "0/0"},
+                {"20/20", 10, "hold a.service a 2M=0:30 counted\nunit a.service 2M=10\n", "10/10",
+                 "0/0"},
+                /* What it has touched it has. */
+                {"20/20", 0, "hold a.service a 2M=0:30 counted\nunit a.service 2M=30/0:30\n",
+                 "20/20", "0/0"},
+        };
+
+        assert_cases(state, cases, ARRAY_LEN(cases));
+}
+
+/* Only its nodes will do, whoever else may take pages there. */
+static void test_bound(void **state) {
+        static const char bound[] =
+                "hold b.service b 2M=1:30 bind=1 counted\nunit b.service 2M=30\n";
+        static const char and_any[] =
+                "hold b.service b 2M=1:30 bind=1 counted\nunit b.service 2M=30\n"
+                "hold a.service a 2M=0:20 counted\nunit a.service 2M=20\n";
+        static const char and_bound[] =
+                "hold b.service b 2M=1:30 bind=1 counted\nunit b.service 2M=30\n"
+                "hold a.service a 2M=0:20 bind=0 counted\nunit a.service 2M=20\n";
+        static const char and_both[] =
+                "hold b.service b 2M=1:30 bind=1 counted\nunit b.service 2M=30\n"
+                "hold a.service a 2M=0:20 bind=0-1 counted\nunit a.service 2M=20\n";
+        static const Case cases[] = {
+                {"100/50", 30, bound, "100/20", "0/0"},
+                {"100/30", 30, bound, "100/0", "0/0"},
+                {"100/25", 30, bound, "95/0", "0/5"},
+                {"100/60", 50, and_any, "100/10", "0/0"},
+                {"100/40", 50, and_any, "90/0", "0/10"},
+                {"100/40", 50, and_bound, "80/10", "0/0"},
+                {"100/40", 50, and_both, "90/0", "0/10"},
+                {"10/55", 50, and_both, "10/5", "0/0"},
+                /* Where he has touched all that he has, he depends on nothing any more. */
+                {"100/40", 40,
+                 "hold b.service b 2M=1:30 bind=1 counted\nunit b.service 2M=30/1:30\n"
+                 "hold a.service a 2M=0:40 counted\nunit a.service 2M=40\n",
+                 "100/40", "0/0"},
+                /* Of nobody who is known: 10 more may be taken there, or be bound to node 0, which
+                 * must then be enough for them and all of a. */
+                {"100/60", 60, and_any, "70/0", "0/0"},
+        };
+
+        assert_cases(state, cases, ARRAY_LEN(cases));
+}
+
+/* It takes its nodes' pages in turn, so half of them of each, but for an odd page of each mapping; none of
+ * the nodes must run out for it. */
+static void test_interleaved(void **state) {
+        static const char both[] =
+                "hold b.service b 2M=1:30 bind=1 counted\nunit b.service 2M=30\n"
+                "hold i.service i 2M=0:50/1:50 interleave=0-1 counted\nunit i.service 2M=100\n";
+        static const char half_used[] =
+                "hold b.service b 2M=1:30 bind=1 counted\nunit b.service 2M=30\n"
+                "hold i.service i 2M=0:50/1:50 interleave=0-1 counted\n"
+                "unit i.service 2M=100/0:25/1:25\n";
+        static const char strayed[] =
+                "hold b.service b 2M=1:30 bind=1 counted\nunit b.service 2M=30\n"
+                "hold i.service i 2M=0:50/1:50 interleave=0-1 counted\n"
+                "unit i.service 2M=100/0:35/1:15\n";
+        static const Case cases[] = {
+                {"100/100", 130, both, "50/12", "0/0"},
+                {"50/88", 130, both, "0/0", "0/0"},
+                {"100/85", 130, both, "50/0", "0/3"},
+                {"25/63", 80, half_used, "0/0", "0/0"},
+                {"30/70", 80, half_used, "5/7", "0/0"},
+                /* Twenty more than half of what is left may be for node 1. */
+                {"15/93", 80, strayed, "0/13", "0/0"},
+                /* It runs out of node 0, and goes on to node 1: there all 100 may be taken. */
+                {"40/130", 130, both, "0/0", "10/0"},
+                {"40/129", 130, both, "0/0", "10/1"},
+                /* Where nobody is bound it does no harm. */
+                {"40/90", 100,
+                 "hold i.service i 2M=0:50/1:50 interleave=0-1 counted\nunit i.service 2M=100\n",
+                 "30/30", "0/0"},
+        };
+
+        assert_cases(state, cases, ARRAY_LEN(cases));
+}
+
+/* Who may leave his turns already is not driven further from them: of node 0 he takes 70 in turn, though
+ * node 1 has less than it should. */
+static void test_not_further_from_turns(void **state) {
+        static const Case cases[] = {
+                {"100/150/300", 234,
+                 "hold b.service b 2M=1:94 bind=1 counted\nunit b.service 2M=94\n"
+                 "hold i.service i 2M=0:71/1:71 interleave=0-1 counted\n"
+                 "unit i.service 2M=142/0:1/1:1\n",
+                 "30/0/300", "0/84/0"},
+        };
+
+        assert_cases(state, cases, ARRAY_LEN(cases));
+}
+
+/* What goes is gone for all, and what comes is there for all. */
+static void test_remove_and_add(void **state) {
+        const Scene *scene =
+                scene_new(*state, "100/60/0", 50,
+                          "hold b.service b 2M=1:30 bind=1 counted\nunit b.service 2M=30\n"
+                          "hold a.service a 2M=0:20 counted\nunit a.service 2M=20\n");
+
+        assert_spare(state, scene, "100/10/0");
+        balance_remove(scene->balance, 1, 10);
+        assert_spare(state, scene, "100/0/0");
+        balance_remove(scene->balance, 0, 100);
+        assert_spare(state, scene, "0/0/0");
+        assert_missing(state, scene, "0/0/0");
+        balance_remove(scene->balance, 1, 4);
+        assert_missing(state, scene, "4/4/4");
+        balance_add(scene->balance, 2, 4);
+        assert_missing(state, scene, "0/4/0");
+        balance_add(scene->balance, 1, 4);
+        assert_missing(state, scene, "0/0/0");
+        assert_spare(state, scene, "0/0/4");
+}
+
+/* What is lowered beyond what is reserved would become surplus, and vanish later. */
+static void test_surplus(void **state) {
+        const Topology *topology = host_make(*state, "sizes 2M\nreserved 2M=40\n"
+                                                     "node 0 total=20G 2M=60/60/0\n"
+                                                     "node 1 total=20G 2M=30/10/20\n");
+        const Promises promises = promises_make(*state, topology, 0, &(LedgerHolds){}, NULL,
+                                                ledger_of_idle(*state, topology));
+        const uint64_t free_pages[] = {60, 10};
+        Balance *balance = balance_new(*state, &promises, free_pages);
+
+        assert_int_equal(balance_spare_pages(balance, 0), 10);
+        balance_remove(balance, 0, 10);
+        assert_int_equal(balance_spare_pages(balance, 0), 0);
+        /* 40 are reserved, and 60 free: nobody is short. */
+        assert_int_equal(balance_missing_pages(balance, 0), 0);
+}
+
+/* Somebody who takes his pages in turn may take an odd one more, and all of a node when the others have run
+ * out: who may be bound to that node, for all that is known, needs it. */
+static void test_unknown_beside_turns(void **state) {
+        static const char turns[] =
+                "hold a.service a 2M=0:20/1:20 interleave=0-1 counted\nunit a.service 2M=40\n";
+        const Case cases[] = {
+                {"100/100", 70, turns, "42/42", "0/0"},
+                {"100/40", 70, turns, "30/0", "0/30"},
+        };
+
+        assert_cases(state, cases, ARRAY_LEN(cases));
+}
+
+TEST_FILE(balance) {
+        const struct CMUnitTest tests[] = {
+                TEST(test_nobody),
+                TEST(test_unknown),
+                TEST(test_unknown_beside_turns),
+                TEST(test_surplus),
+                TEST(test_any),
+                TEST(test_bound),
+                TEST(test_interleaved),
+                TEST(test_not_further_from_turns),
+                TEST(test_remove_and_add),
+        };
+
+        return RUN_TESTS(tests);
+}

@@ -1,0 +1,698 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include "base/size.h"
+#include "promise/ledger.h"
+#include "support/testing.h"
+
+static const char boot[] = "8ac7e6f2-boot";
+
+static Topology *host_with_pool(Arena *arena, const char *counts) {
+        return host_make(arena,
+                         arena_printf(arena, "sizes 2M\nnode 0 total=16G free=8G 2M=%s\n", counts));
+}
+
+static Ledger *full_ledger(Arena *arena) {
+        Ledger *ledger = ledger_new(arena, boot);
+
+        ledger->guard = LEDGER_GUARD_CLOSED;
+        *vec_push(arena, &ledger->pools) = (LedgerPool){0, 2 * MIB, 10, 30};
+        *vec_push(arena, &ledger->pools) = (LedgerPool){2, GIB, 0, 4};
+        LedgerInstance *instance = vec_push(arena, &ledger->instances);
+
+        *instance = (LedgerInstance){.name = "pg-main",
+                                     .page_size_bytes = 2 * MIB,
+                                     .pages_wanted = 20,
+                                     .placement = PLACEMENT_PACK};
+        *vec_push(arena, &instance->grants) = (NodePages){0, 15};
+        *vec_push(arena, &instance->grants) = (NodePages){2, 5};
+        *vec_push(arena, &ledger->instances) =
+                (LedgerInstance){.name = "empty", .page_size_bytes = GIB};
+        ledger->holds = running_make(arena,
+                                     "hold pg.service pg-main 2M=0:12/2:5 bind=0,2 counted "
+                                     "run=a1\n"
+                                     "hold pg.service pg-old 1G=2:1 wanted=3 bind=0,2 run=a1\n"
+                                     "hold ora.service ora 2M=0:7 interleave=0-1\n"
+                                     "hold my.service my 2M=0:1 unknown\n"
+                                     "hold any.service any 2M=0:1\n")
+                                .holds;
+        return ledger;
+}
+
+/* ---- observing ---- */
+
+static void assert_pool(const Ledger *ledger, uint64_t found, uint64_t set) {
+        const LedgerPool *pool = ledger_pool(ledger, 0, 2 * MIB);
+
+        assert_non_null(pool);
+        assert_int_equal(pool->found_pages, found);
+        assert_int_equal(pool->set_pages, set);
+}
+
+static void test_observe_new(void **state) {
+        Ledger *ledger = ledger_new(*state, boot);
+
+        ledger_observe(*state, ledger, host_with_pool(*state, "30/10/5"), NULL);
+        assert_pool(ledger, 25, 25); /* surplus pages are not persistent */
+        assert_int_equal(ledger->pools.n, 1);
+        ledger_observe(*state, ledger, host_with_pool(*state, "30/10/5"), NULL);
+        assert_pool(ledger, 25, 25);
+        assert_int_equal(ledger->pools.n, 1);
+}
+
+/* What others add was found, too; of what they take away nothing is left to be found. */
+static void test_observe_others(void **state) {
+        Ledger *ledger = ledger_new(*state, boot);
+
+        ledger_observe(*state, ledger, host_with_pool(*state, "10"), NULL);
+        ledger_observe(*state, ledger, host_with_pool(*state, "14"), NULL);
+        assert_pool(ledger, 14, 14);
+        ledger_observe(*state, ledger, host_with_pool(*state, "3"), NULL);
+        assert_pool(ledger, 3, 3);
+        ledger_observe(*state, ledger, host_with_pool(*state, "14"), NULL);
+        assert_pool(ledger, 14, 14);
+        ledger_observe(*state, ledger, host_with_pool(*state, "15"), NULL);
+        assert_pool(ledger, 15, 15);
+}
+
+/* A pool with pages of ours, lowered by others: what was found stays so while it is there. */
+static void test_observe_lowered(void **state) {
+        Ledger *ledger = ledger_new(*state, boot);
+
+        ledger_observe(*state, ledger, host_with_pool(*state, "10"), NULL);
+        ledger_pool(ledger, 0, 2 * MIB)->set_pages = 50;
+        ledger_observe(*state, ledger, host_with_pool(*state, "20/0"), NULL);
+        assert_pool(ledger, 10, 50);
+        ledger_observe(*state, ledger, host_with_pool(*state, "5/0"), NULL);
+        assert_pool(ledger, 5, 5);
+}
+
+static Topology *host_with_pools(Arena *arena, unsigned first, unsigned second) {
+        return host_make(arena, arena_printf(arena,
+                                             "sizes 2M\nnode 0 total=16G free=8G 2M=%u\n"
+                                             "node 1 total=16G free=8G 2M=%u\n",
+                                             first, second));
+}
+
+/* Pages that somebody has moved between nodes are ours still; what there is beyond them was added. */
+static void test_observe_moved(void **state) {
+        static const struct {
+                unsigned first, second, found;
+        } hosts[] = {{0, 12, 0}, {23, 27, 0}, {50, 0, 0}, {23, 36, 9}, {60, 0, 10}, {7, 50, 7}};
+
+        for (size_t i = 0; i < ARRAY_LEN(hosts); i++) {
+                Ledger *ledger = ledger_new(*state, boot);
+
+                ledger_observe(*state, ledger, host_with_pools(*state, 0, 0), NULL);
+                ledger_pool(ledger, 1, 2 * MIB)->set_pages = 50;
+                /* However often one looks. */
+                for (size_t k = 0; k < 3; k++)
+                        ledger_observe(*state, ledger,
+                                       host_with_pools(*state, hosts[i].first, hosts[i].second),
+                                       NULL);
+                const LedgerPool *first = ledger_pool(ledger, 0, 2 * MIB);
+
+                assert_int_equal(first->found_pages, hosts[i].found);
+                assert_int_equal(first->set_pages, hosts[i].first);
+                assert_int_equal(ledger_pool(ledger, 1, 2 * MIB)->set_pages, 50);
+        }
+}
+
+/* Only who has all that he wants. */
+static void test_standing(void **state) {
+        static const struct {
+                uint64_t wanted, granted;
+                bool stands;
+        } cases[] = {
+                {100, 100, true}, {100, 101, true}, {100, 99, false}, {0, 0, false}, {1, 1, true}};
+
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                Ledger *ledger = ledger_new(*state, boot);
+                LedgerInstance *instance = vec_push(*state, &ledger->instances);
+
+                *instance = (LedgerInstance){
+                        .name = "a", .page_size_bytes = 2 * MIB, .pages_wanted = cases[i].wanted};
+                if (cases[i].granted > 0)
+                        *vec_push(*state, &instance->grants) = (NodePages){0, cases[i].granted};
+                ledger_note_standing(ledger);
+                assert_int_equal(instance->has_stood, cases[i].stands);
+        }
+}
+
+/* Of one instance, and of no other. */
+static void test_forget_refusal(void **state) {
+        static const char *const names[] = {"a", "b", "c", "b"};
+        Ledger *ledger = ledger_new(*state, boot);
+
+        for (size_t i = 0; i < ARRAY_LEN(names); i++)
+                vec_push(*state, &ledger->refusals)->instance = names[i];
+        ledger_forget_refusal(ledger, "b");
+        assert_int_equal(ledger->refusals.n, 2);
+        assert_text(ledger->refusals.items[0].instance, "a");
+        assert_text(ledger->refusals.items[1].instance, "c");
+        ledger_forget_refusal(ledger, "x");
+        assert_int_equal(ledger->refusals.n, 2);
+}
+
+/* A single page, too; none is no entry. */
+static void test_restored_pages(void **state) {
+        Ledger *ledger = ledger_new(*state, boot);
+
+        ledger_restore(*state, ledger, 2 * MIB, 0);
+        assert_int_equal(ledger->restored.n, 0);
+        ledger_restore(*state, ledger, 2 * MIB, 1);
+        ledger_restore(*state, ledger, GIB, 2);
+        assert_int_equal(ledger->restored.n, 2);
+        assert_int_equal(ledger->restored.items[0].pages, 1);
+        assert_int_equal(ledger->restored.items[1].pages, 2);
+}
+
+/* Who takes pages from one node may add them to another once they are back. */
+static void test_observe_restored(void **state) {
+        static const struct {
+                unsigned first;
+                bool is_long_ago;
+                unsigned moved, found;
+        } hosts[] = {{30, false, 30, 0}, {55, false, 40, 15}, {30, true, 0, 30}};
+
+        for (size_t i = 0; i < ARRAY_LEN(hosts); i++) {
+                Ledger *ledger = ledger_new(*state, boot);
+
+                ledger_observe(*state, ledger, host_with_pools(*state, 0, 0), NULL);
+                ledger_pool(ledger, 1, 2 * MIB)->set_pages = 50;
+                ledger_restore(*state, ledger, 2 * MIB, 30);
+                ledger_restore(*state, ledger, 2 * MIB, 10);
+                ledger = ledger_copy(*state, ledger);
+                if (hosts[i].is_long_ago)
+                        ledger_forget_restored(ledger);
+                uint64_t moved = ledger_observe(*state, ledger,
+                                                host_with_pools(*state, hosts[i].first, 50), NULL);
+
+                assert_int_equal(moved, hosts[i].moved);
+                assert_int_equal(ledger_pool(ledger, 0, 2 * MIB)->found_pages, hosts[i].found);
+                /* Each page once. */
+                ledger_observe(*state, ledger, host_with_pools(*state, hosts[i].first + 40, 50),
+                               NULL);
+                assert_int_equal(ledger_pool(ledger, 0, 2 * MIB)->found_pages,
+                                 hosts[i].first + 40 - 40 * !hosts[i].is_long_ago);
+        }
+}
+
+/* Pages that we have put there are not found. */
+static void test_observe_ours(void **state) {
+        Ledger *ledger = ledger_new(*state, boot);
+
+        ledger_observe(*state, ledger, host_with_pool(*state, "10"), NULL);
+        ledger_pool(ledger, 0, 2 * MIB)->set_pages = 50;
+        ledger_observe(*state, ledger, host_with_pool(*state, "50"), NULL);
+        assert_pool(ledger, 10, 50);
+        ledger_observe(*state, ledger, host_with_pool(*state, "53"), NULL);
+        assert_pool(ledger, 13, 53);
+}
+
+static void test_observe_missing_directory(void **state) {
+        Ledger *ledger = ledger_new(*state, boot);
+
+        ledger_observe(*state, ledger, host_with_pool(*state, "-"), NULL);
+        assert_int_equal(ledger->pools.n, 0);
+}
+
+static void test_look_up(void **state) {
+        const Ledger *ledger = full_ledger(*state);
+
+        assert_null(ledger_pool(ledger, 1, 2 * MIB));
+        assert_null(ledger_pool(ledger, 0, GIB));
+        assert_null(ledger_instance(ledger, "pg"));
+        assert_int_equal(ledger_granted_pages(ledger_instance(ledger, "pg-main")), 20);
+        assert_int_equal(ledger_granted_pages(ledger_instance(ledger, "empty")), 0);
+}
+
+/* ---- units that run ---- */
+
+/* "a.service/x a.service/y": what is held, in this order; "-" for nothing. */
+static char *holds_text(Arena *arena, const Ledger *ledger) {
+        Text text = text_in(arena);
+
+        VEC_FOREACH(hold, &ledger->holds)
+                text_printf(&text, "%s%s/%s:%" PRIu64, text.length > 0 ? " " : "", hold->unit,
+                            hold->granted.name, ledger_granted_pages(&hold->granted));
+        return arena_strdup(arena, text.length > 0 ? text_string(&text) : "-");
+}
+
+/* A hold ends with the control group of its unit: not while nothing is known of it, and not while
+ * something is. */
+static void test_observe_stopped(void **state) {
+        static const char holds[] = "hold a.service a 2M=0:3\n"
+                                    "hold b.service b 2M=0:4\n"
+                                    "hold b.service b2 2M=0:5\n"
+                                    "hold kept kept 2M=0:6 tentative\n";
+        static const struct {
+                const char *running, *left;
+        } cases[] = {
+                {"unit a.service\nunit b.service\n",
+                 "a.service/a:3 b.service/b:4 b.service/b2:5 kept/kept:6"},
+                {"unit b.service 2M=0\n", "b.service/b:4 b.service/b2:5 kept/kept:6"},
+                {"unit a.service\nunit c.service\n", "a.service/a:3 kept/kept:6"},
+                {"", "kept/kept:6"},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                Ledger *ledger = ledger_new(*state, boot);
+                const Running running = running_make(*state, cases[i].running);
+
+                ledger->holds = running_make(*state, holds).holds;
+                ledger_observe(*state, ledger, host_with_pool(*state, "10"), NULL);
+                assert_int_equal(ledger->holds.n, 4);
+                ledger_observe(*state, ledger, host_with_pool(*state, "10"), &running.use);
+                assert_text(holds_text(*state, ledger), cases[i].left);
+        }
+}
+
+/* There is a row for the unit, and it says that it does not run. */
+static void test_observe_known_to_be_stopped(void **state) {
+        Ledger *ledger = ledger_new(*state, boot);
+        Running running = running_make(*state, "unit a.service\n");
+
+        running.use.units.items[0].is_running = false;
+        ledger->holds = running_make(*state, "hold a.service a 2M=0:3\n").holds;
+        ledger_observe(*state, ledger, host_with_pool(*state, "10"), &running.use);
+        assert_text(holds_text(*state, ledger), "-");
+}
+
+static void start(Arena *arena, Ledger *ledger, const char *unit, const char *instance,
+                  const char *run) {
+        const LedgerHold hold = {.unit = unit,
+                                 .run = run,
+                                 .policy = {.kind = MEMORY_POLICY_ANY},
+                                 .is_counted = true,
+                                 .granted = {.name = instance, .pages_wanted = 7}};
+
+        ledger_start(arena, ledger, instance, &hold);
+}
+
+/* It holds what the ledger grants it at that moment, whatever becomes of that. */
+static void test_start(void **state) {
+        Ledger *ledger = full_ledger(*state);
+
+        ledger->holds.n = 0;
+        start(*state, ledger, "pg.service", "pg-main", "a1");
+        LedgerInstance *granted = ledger_instance(ledger, "pg-main");
+        const LedgerHold *hold = ledger_hold(ledger, "pg.service", "pg-main");
+
+        assert_non_null(hold);
+        assert_text(hold->run, "a1");
+        assert_true(hold->is_counted);
+        assert_int_equal(hold->granted.pages_wanted, 20);
+        assert_int_equal(hold->granted.placement, PLACEMENT_PACK);
+        granted->grants.items[0].pages = 1;
+        assert_text(holds_text(*state, ledger), "pg.service/pg-main:20");
+        /* Another start takes the place of the one before. */
+        start(*state, ledger, "pg.service", "pg-main", "a2");
+        assert_text(holds_text(*state, ledger), "pg.service/pg-main:6");
+        assert_text(ledger_hold(ledger, "pg.service", NULL)->run, "a2");
+        /* Who is granted nothing runs with nothing; what that is of, the caller knows. */
+        start(*state, ledger, "x.service", "empty", "a1");
+        start(*state, ledger, "y.service", "absent", "a1");
+        assert_text(holds_text(*state, ledger),
+                    "pg.service/pg-main:6 x.service/empty:0 y.service/absent:0");
+        assert_int_equal(ledger_hold(ledger, "y.service", "absent")->granted.pages_wanted, 7);
+}
+
+/* Whatever was planned, its policy says where its pages are. */
+static void test_start_elsewhere(void **state) {
+        static const struct {
+                MemoryPolicyKind kind;
+                const char *nodes, *kept;
+        } cases[] = {
+                {MEMORY_POLICY_ANY, "", "0:15 2:5"},
+                {MEMORY_POLICY_UNKNOWN, "", "0:15 2:5"},
+                /* Nodes that mean nothing, and a policy of whose nodes nothing is known. */
+                {MEMORY_POLICY_ANY, "2", "0:15 2:5"},
+                {MEMORY_POLICY_BIND, "", "0:15 2:5"},
+                {MEMORY_POLICY_BIND, "0,2", "0:15 2:5"},
+                {MEMORY_POLICY_BIND, "2", "2:20"},
+                {MEMORY_POLICY_BIND, "1,3", "1:10 3:10"},
+                {MEMORY_POLICY_BIND, "1-2", "2:12 1:8"},
+                {MEMORY_POLICY_INTERLEAVE, "0-2", "0:15 2:5"},
+                {MEMORY_POLICY_INTERLEAVE, "1-3", "2:10 1:5 3:5"},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                Ledger *ledger = ledger_new(*state, boot);
+                LedgerInstance *granted = vec_push((Arena *) *state, &ledger->instances);
+                LedgerHold hold = {.unit = "a.service", .run = "", .policy = {cases[i].kind}};
+                Text kept = text_in(*state);
+
+                *granted = (LedgerInstance){
+                        .name = "a", .page_size_bytes = 2 * MIB, .pages_wanted = 20};
+                *vec_push((Arena *) *state, &granted->grants) = (NodePages){0, 15};
+                *vec_push((Arena *) *state, &granted->grants) = (NodePages){2, 5};
+                assert_int_equal(id_set_parse(cases[i].nodes, &hold.policy.nodes), 0);
+                ledger_start(*state, ledger, "a", &hold);
+                VEC_FOREACH(grant, &ledger->holds.items[0].granted.grants)
+                        text_printf(&kept, "%s%u:%" PRIu64, kept.length > 0 ? " " : "", grant->node,
+                                    grant->pages);
+                assert_text(text_string(&kept), cases[i].kept);
+                assert_int_equal(granted->grants.n, 2);
+        }
+}
+
+static void test_look_up_hold(void **state) {
+        const Ledger *ledger = full_ledger(*state);
+
+        assert_text(ledger_hold(ledger, "pg.service", "pg-old")->granted.name, "pg-old");
+        assert_text(ledger_hold(ledger, "pg.service", NULL)->granted.name, "pg-main");
+        assert_null(ledger_hold(ledger, "pg.service", "ora"));
+        assert_null(ledger_hold(ledger, "other.service", NULL));
+        assert_null(ledger_hold(ledger, NULL, NULL));
+}
+
+/* A start of the unit ends what any earlier one had. Of two instances of a unit the gates come one
+ * after the other, in the same run. */
+static void test_end(void **state) {
+        static const struct {
+                const char *unit, *run, *instance, *left;
+        } cases[] = {
+                {"a.service", "r2", "x", "b.service/z:3"},
+                {"a.service", "r1", "x", "a.service/y:2 b.service/z:3"},
+                {"a.service", "r1", "w", "a.service/x:1 a.service/y:2 b.service/z:3"},
+                /* Nobody knows which run it is: then it is another one. */
+                {"a.service", "", "x", "b.service/z:3"},
+                {"b.service", "", "z", "a.service/x:1 a.service/y:2"},
+                {"c.service", "r1", "x", "a.service/x:1 a.service/y:2 b.service/z:3"},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                Ledger *ledger = ledger_new(*state, boot);
+
+                ledger->holds = running_make(*state, "hold a.service x 2M=0:1 run=r1\n"
+                                                     "hold a.service y 2M=0:2 run=r1\n"
+                                                     "hold b.service z 2M=0:3\n")
+                                        .holds;
+                ledger_end(ledger, cases[i].unit, cases[i].run, cases[i].instance);
+                assert_text(holds_text(*state, ledger), cases[i].left);
+        }
+}
+
+/* What is given back by hand is wanted again by a start or a reload; a unit that runs keeps its
+ * own. */
+static void test_release(void **state) {
+        Ledger *ledger = full_ledger(*state);
+
+        ledger_release(*state, ledger, "pg-main");
+        ledger_release(*state, ledger, "new");
+        assert_true(ledger_instance(ledger, "pg-main")->is_released);
+        assert_int_equal(ledger_granted_pages(ledger_instance(ledger, "pg-main")), 0);
+        assert_true(ledger_instance(ledger, "new")->is_released);
+        assert_false(ledger_instance(ledger, "empty")->is_released);
+        assert_int_equal(
+                ledger_granted_pages(&ledger_hold(ledger, "pg.service", "pg-main")->granted), 17);
+        ledger_want_again(ledger, "pg-main");
+        ledger_want_again(ledger, "absent");
+        assert_false(ledger_instance(ledger, "pg-main")->is_released);
+        assert_true(ledger_instance(ledger, "new")->is_released);
+        ledger_reload(ledger);
+        assert_false(ledger_instance(ledger, "new")->is_released);
+}
+
+/* ---- JSON ---- */
+
+static void assert_same(const Ledger *a, const Ledger *b) {
+        json_t *first = ledger_to_json(a), *second = ledger_to_json(b);
+
+        assert_true(json_equal(first, second));
+        json_decref(first);
+        json_decref(second);
+}
+
+/* What was decided about the boot is read as it was written. */
+static void test_round_trip_of_guard(void **state) {
+        for (int guard = LEDGER_GUARD_UNDECIDED; guard <= LEDGER_GUARD_OPEN; guard++) {
+                Ledger *ledger = full_ledger(*state);
+
+                ledger->guard = (LedgerGuard) guard;
+                json_t *json = ledger_to_json(ledger);
+
+                assert_int_equal(ledger_from_json(*state, json, boot)->guard, guard);
+                json_decref(json);
+        }
+}
+
+static void test_round_trip(void **state) {
+        const Ledger *ledger = full_ledger(*state);
+        json_t *json = ledger_to_json(ledger);
+        const Ledger *read = ledger_from_json(*state, json, boot);
+
+        assert_non_null(read);
+        assert_same(ledger, read);
+        assert_int_equal(read->guard, LEDGER_GUARD_CLOSED);
+        assert_int_equal(read->pools.n, 2);
+        const LedgerInstance *instance = ledger_instance(read, "pg-main");
+
+        assert_int_equal(instance->placement, PLACEMENT_PACK);
+        assert_int_equal(instance->grants.n, 2);
+        assert_int_equal(instance->grants.items[1].node, 2);
+        assert_int_equal(instance->grants.items[1].pages, 5);
+        const LedgerHold *hold = ledger_hold(read, "pg.service", "pg-main");
+
+        assert_int_equal(hold->policy.kind, MEMORY_POLICY_BIND);
+        assert_text(id_set_format(*state, &hold->policy.nodes), "0,2");
+        assert_true(hold->is_counted);
+        assert_false(hold->is_assumed || hold->is_tentative);
+        assert_text(hold->run, "a1");
+        assert_int_equal(hold->granted.grants.items[1].pages, 5);
+        assert_int_equal(ledger_hold(read, "pg.service", "pg-old")->granted.pages_wanted, 3);
+        assert_int_equal(ledger_hold(read, "ora.service", NULL)->policy.kind,
+                         MEMORY_POLICY_INTERLEAVE);
+        assert_int_equal(ledger_hold(read, "my.service", NULL)->policy.kind, MEMORY_POLICY_UNKNOWN);
+        assert_int_equal(ledger_hold(read, "any.service", NULL)->policy.kind, MEMORY_POLICY_ANY);
+        json_decref(json);
+}
+
+/* A reload under way may yet be taken back, and a daemon that is killed meanwhile has not made it. */
+static void test_tentative_is_not_written(void **state) {
+        Ledger *ledger = full_ledger(*state);
+        size_t n = ledger->holds.n;
+
+        *vec_push(*state, &ledger->holds) =
+                running_make(*state, "hold x x 2M=0:9 tentative\n").holds.items[0];
+        json_t *json = ledger_to_json(ledger);
+
+        assert_int_equal(ledger_copy(*state, ledger)->holds.n, n + 1);
+        assert_int_equal(ledger_from_json(*state, json, boot)->holds.n, n);
+        json_decref(json);
+}
+
+/* Who never had a page may be released all the same; but there are no pages of no size. */
+static void test_released_round_trip(void **state) {
+        Ledger *ledger = ledger_new(*state, boot);
+
+        ledger_release(*state, ledger, "a");
+        json_t *json = ledger_to_json(ledger);
+        const Ledger *read = ledger_from_json(*state, json, boot);
+
+        assert_non_null(read);
+        assert_true(ledger_instance(read, "a")->is_released);
+        json_decref(json);
+        *vec_push(*state, &ledger->instances.items[0].grants) = (NodePages){0, 1};
+        json = ledger_to_json(ledger);
+        assert_null(ledger_from_json(*state, json, boot));
+        json_decref(json);
+}
+
+static void test_empty_round_trip(void **state) {
+        json_t *json = ledger_to_json(ledger_new(*state, boot));
+
+        /* An earlier version knew of no guard. */
+        assert_null(json_object_get(json, "bootGuard"));
+        assert_int_equal(ledger_from_json(*state, json, boot)->guard, LEDGER_GUARD_UNDECIDED);
+        assert_null(ledger_from_json(*state, json, "another boot"));
+        assert_null(ledger_from_json(*state, json, ""));
+        json_decref(json);
+}
+
+/* Whatever observing and planning make of a ledger can be read back. */
+static void test_lowered_pool_round_trip(void **state) {
+        Ledger *ledger = ledger_new(*state, boot);
+
+        ledger_observe(*state, ledger, host_with_pool(*state, "100"), NULL);
+        ledger_observe(*state, ledger, host_with_pool(*state, "50"), NULL);
+        json_t *json = ledger_to_json(ledger);
+
+        assert_non_null(ledger_from_json(*state, json, boot));
+        json_decref(json);
+}
+
+static void test_copy(void **state) {
+        const Ledger *ledger = full_ledger(*state);
+        Arena *arena = arena_new();
+        Ledger *copy = ledger_copy(arena, ledger);
+
+        assert_same(ledger, copy);
+        ledger_reload(copy);
+        assert_int_equal(copy->guard, LEDGER_GUARD_OPEN);
+        assert_int_equal(ledger->guard, LEDGER_GUARD_CLOSED);
+        copy->instances.items[0].grants.items[0].pages = 99;
+        copy->pools.items[0].found_pages = 99;
+        assert_int_equal(ledger->instances.items[0].grants.items[0].pages, 15);
+        assert_int_equal(ledger->pools.items[0].found_pages, 10);
+        copy->holds.items[0].granted.grants.items[0].pages = 99;
+        assert_int_equal(ledger->holds.items[0].granted.grants.items[0].pages, 12);
+        arena_free(arena);
+}
+
+/* A value for PATH ("pools.0.node") in an otherwise good ledger; NULL takes the field away. */
+static void assert_rejected(Arena *arena, const char *path, const char *value_text) {
+        json_t *json = ledger_to_json(full_ledger(arena)), *at = json;
+        const char *rest = path, *next;
+        char *word = text_next_word(arena, &rest, ".");
+
+        for (; (next = text_next_word(arena, &rest, ".")); word = (char *) next)
+                at = json_is_array(at) ? json_array_get(at, strtoul(word, NULL, 10))
+                                       : json_object_get(at, word);
+        json_t *value = value_text ? json_loads(value_text, JSON_DECODE_ANY, NULL) : NULL;
+
+        if (value_text)
+                assert_non_null(value);
+        if (json_is_array(at))
+                json_array_set_new(at, strtoul(word, NULL, 10), value);
+        else if (value)
+                json_object_set_new(at, word, value);
+        else
+                json_object_del(at, word);
+        if (ledger_from_json(arena, json, boot))
+                fail_msg("taken with %s = %s", path, value_text ? value_text : "(missing)");
+        json_decref(json);
+}
+
+static void test_broken(void **state) {
+        static const struct {
+                const char *path, *value;
+        } cases[] = {
+                {"version", "1"}, /* of an earlier hugeplan, without holds */
+                {"version", "3"},
+                {"version", "\"2\""},
+                {"version", NULL},
+                {"bootId", "\"other\""},
+                {"bootId", "7"},
+                {"bootId", NULL},
+                {"bootGuard", "\"ajar\""},
+                {"bootGuard", "1"},
+                {"pools", NULL},
+                {"pools", "{}"},
+                {"pools", "null"},
+                {"instances", NULL},
+                {"instances", "{}"},
+                {"more", "1"}, /* a field we never wrote */
+                {"pools.0", "7"},
+                {"pools.0", "[]"},
+                {"pools.0.node", "-1"},
+                {"pools.0.node", "1024"},
+                {"pools.0.node", "0.5"},
+                {"pools.0.node", NULL},
+                {"pools.0.pageSizeBytes", "0"},
+                {"pools.0.pageSizeBytes", "-2097152"},
+                {"pools.0.found", "-1"},
+                {"pools.0.found", "31"}, /* more than was set */
+                {"pools.0.found", "null"},
+                {"pools.0.set", "\"30\""},
+                {"pools.0.set", "-1"},
+                {"pools.0.foreign", "1"}, /* of an earlier version */
+                {"pools.1", "{\"node\":0,\"pageSizeBytes\":2097152,\"found\":0,"
+                            "\"set\":0}"}, /* the same pool twice */
+                {"instances.0", "\"pg\""},
+                {"instances.0.name", "\"\""},
+                {"instances.0.name", "\"../etc\""},
+                {"instances.0.name", "null"},
+                {"instances.0.name", "\"empty\""}, /* twice */
+                {"instances.0.pageSizeBytes", "0"},
+                {"instances.0.pageSizeBytes", "-1"},
+                {"instances.0.pagesWanted", "-1"},
+                {"instances.0.pagesWanted", "1.0"},
+                {"instances.0.placement", "\"interleaved\""},
+                {"instances.0.placement", NULL},
+                {"instances.0.held", "true"}, /* of an earlier version */
+                {"instances.0.released", "1"},
+                {"instances.0.released", NULL},
+                {"instances.0.nodes", "{}"},
+                {"instances.0.nodes", NULL},
+                {"instances.0.nodes.0", "[0,15]"},
+                {"instances.0.nodes.0.node", "-1"},
+                {"instances.0.nodes.0.node", "1024"},
+                {"instances.0.nodes.0.pages", "0"},
+                {"instances.0.nodes.0.pages", "-5"},
+                {"instances.0.nodes.0.more", "5"},
+                {"instances.0.nodes.1.node", "0"}, /* a node twice */
+                {"holds", NULL},
+                {"holds", "{}"},
+                {"holds.0", "\"pg.service\""},
+                {"holds.0.unit", "\"\""},
+                {"holds.0.unit", "\"../pg.service\""},
+                {"holds.0.unit", "\"pg\""},
+                {"holds.0.unit", "null"},
+                {"holds.0.unit", NULL},
+                {"holds.0.run", "null"},
+                {"holds.0.run", NULL},
+                {"holds.0.policy", "\"preferred\""},
+                {"holds.0.policy", NULL},
+                {"holds.0.policyNodes", "\"0-\""},
+                {"holds.0.policyNodes", "\"1024\""},
+                {"holds.0.policyNodes", "[0]"},
+                {"holds.0.policyNodes", NULL},
+                {"holds.0.counted", "1"},
+                {"holds.0.counted", NULL},
+                {"holds.0.assumed", "true"}, /* never written */
+                {"holds.0.granted", NULL},
+                {"holds.0.granted.name", "\"../etc\""},
+                {"holds.0.granted.name", "\"pg-old\""}, /* a unit and an instance twice */
+                {"holds.0.granted.nodes.0.pages", "0"},
+                {"holds.0.granted.nodes.1.node", "0"},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+                assert_rejected(*state, cases[i].path, cases[i].value);
+}
+
+static void test_not_an_object(void **state) {
+        static const char *const texts[] = {"null", "7", "[]", "{}", "\"x\"", "true"};
+
+        for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+                json_t *json = json_loads(texts[i], JSON_DECODE_ANY, NULL);
+
+                assert_null(ledger_from_json(*state, json, boot));
+                json_decref(json);
+        }
+}
+
+TEST_FILE(ledger) {
+        const struct CMUnitTest tests[] = {
+                TEST(test_observe_new),
+                TEST(test_observe_others),
+                TEST(test_observe_lowered),
+                TEST(test_observe_moved),
+                TEST(test_standing),
+                TEST(test_forget_refusal),
+                TEST(test_restored_pages),
+                TEST(test_observe_restored),
+                TEST(test_observe_ours),
+                TEST(test_observe_missing_directory),
+                TEST(test_look_up),
+                TEST(test_observe_stopped),
+                TEST(test_observe_known_to_be_stopped),
+                TEST(test_start),
+                TEST(test_start_elsewhere),
+                TEST(test_look_up_hold),
+                TEST(test_end),
+                TEST(test_release),
+                TEST(test_round_trip),
+                TEST(test_round_trip_of_guard),
+                TEST(test_tentative_is_not_written),
+                TEST(test_released_round_trip),
+                TEST(test_empty_round_trip),
+                TEST(test_lowered_pool_round_trip),
+                TEST(test_copy),
+                TEST(test_broken),
+                TEST(test_not_an_object),
+        };
+
+        return RUN_TESTS(tests);
+}

@@ -1,0 +1,672 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Who else sets what hugeplan manages: the syntax of four formats, which entry is effective, and
+ * which one is named for what the kernel shows. */
+
+#include "base/size.h"
+#include "check/conflict.h"
+#include "read/setting_source.h"
+#include "support/testing.h"
+
+static const char host[] = "sizes 1G 2M\n"
+                           "node 0 total=64G free=60G 2M=10\n"
+                           "node 1 total=64G free=60G 2M=30 1G=2\n"
+                           "thp never 64K=inherit 2M=inherit\n";
+
+static const char *const kind_names[] = {
+        [SETTING_SOURCE_NR_HUGEPAGES] = "pool",
+        [SETTING_SOURCE_NR_HUGEPAGES_MEMPOLICY] = "mempolicy",
+        [SETTING_SOURCE_SIZE_POOL] = "size-pool",
+        [SETTING_SOURCE_NODE_POOL] = "node-pool",
+        [SETTING_SOURCE_NR_OVERCOMMIT_HUGEPAGES] = "overcommit",
+        [SETTING_SOURCE_HUGETLB_SHM_GROUP] = "shm-group",
+        [SETTING_SOURCE_SHMMAX] = "shmmax",
+        [SETTING_SOURCE_SHMALL] = "shmall",
+        [SETTING_SOURCE_THP] = "thp",
+        [SETTING_SOURCE_THP_SIZE] = "thp-size",
+        [SETTING_SOURCE_THP_OTHER] = "thp-other",
+};
+
+/* "LINE KIND VALUE", one to a line; "!" before what another entry overrules. */
+static char *list_text(Arena *arena, const SettingSources *setting_sources) {
+        Text text = text_in(arena);
+
+        for (size_t i = 0; i < setting_sources_count(setting_sources); i++) {
+                const SettingSource *setting_source = setting_sources_get(setting_sources, i);
+
+                text_printf(&text, "%s%u %s %s\n", setting_source->is_effective ? "" : "!",
+                            setting_source->line, kind_names[setting_source->what],
+                            setting_source->value);
+        }
+        return arena_strdup(arena, text_string(&text));
+}
+
+static void add(SettingSources *setting_sources, SettingSourceSource source, const char *path,
+                const char *text) {
+        setting_sources_add_file(setting_sources, &(SettingSourceFile){.source = source,
+                                                                       .path = path,
+                                                                       .text = text,
+                                                                       .size = strlen(text)});
+}
+
+static SettingSources *setting_sources_in(Arena *arena, SettingSourceSource source,
+                                          const char *text) {
+        SettingSources *setting_sources = setting_sources_new(arena, host_make(arena, host));
+
+        add(setting_sources, source, "/etc/x.conf", text);
+        setting_sources_finish(setting_sources);
+        return setting_sources;
+}
+
+typedef struct Case {
+        const char *text, *expected;
+} Case;
+
+static void check_cases(Arena *arena, SettingSourceSource source, const Case *cases, size_t n) {
+        for (size_t i = 0; i < n; i++) {
+                char *is = list_text(arena, setting_sources_in(arena, source, cases[i].text));
+
+                if (!text_equals(is, cases[i].expected))
+                        print_error("case %zu: %s\n", i, cases[i].text);
+                assert_text(is, cases[i].expected);
+        }
+}
+
+/* ---- formats ---- */
+
+static void test_sysctl_syntax(void **state) {
+        static const Case cases[] = {
+                {"", ""},
+                {"vm.nr_hugepages=20", "1 pool 20\n"},
+                {"\n # c\n;c\n  vm.nr_hugepages = 20  \n", "4 pool 20\n"},
+                {"vm/nr_hugepages=20\n", "1 pool 20\n"},
+                {"/vm/nr_hugepages=20\n", "1 pool 20\n"},
+                {"-vm.nr_hugepages=20\n", "1 pool 20\n"},
+                {"- vm.nr_hugepages = 20\n", "1 pool 20\n"},
+                {"vm.nr_hugepages=20 # no comment here\n", "1 pool 20 # no comment here\n"},
+                {"vm.nr_hugepages=\n", "1 pool \n"},
+                {"vm.nr_hugepages\n", ""},
+                {"vm.nr_hugepagesx=1\nvm.nr_hugepage=1\nxvm.nr_hugepages=1\n", ""},
+                {"vm.nr_hugepages_mempolicy=1\nvm.nr_overcommit_hugepages=2\n"
+                 "vm.hugetlb_shm_group=3\nkernel.shmmax=4\nkernel.shmall=5\nkernel.shmmni=6\n",
+                 "1 mempolicy 1\n2 overcommit 2\n3 shm-group 3\n4 shmmax 4\n5 shmall 5\n"},
+                /* Separators: the first one decides. */
+                {"vm/nr.hugepages=1\n", ""},
+                {"vm.nr/hugepages=1\n", ""},
+                {"kernel/shmmax=1\n", "1 shmmax 1\n"},
+                /* Line ends. */
+                {"a=1\r\nvm.nr_hugepages=20\r\n", "2 pool 20\n"},
+                {"\n\n\nvm.nr_hugepages=20", "4 pool 20\n"},
+        };
+
+        check_cases(*state, SETTING_SOURCE_SYSCTL, cases, ARRAY_LEN(cases));
+}
+
+static void test_sysctl_winner(void **state) {
+        static const Case cases[] = {
+                {"vm.nr_hugepages=20\nvm/nr_hugepages=30\n", "!1 pool 20\n2 pool 30\n"},
+                {"vm.nr_hugepages=20\nvm.hugetlb_shm_group=30\n", "1 pool 20\n2 shm-group 30\n"},
+                /* Patterns. */
+                {"vm.nr_huge*=20\n", "1 pool 20\n1 mempolicy 20\n"},
+                {"vm.nr_huge*=20\nvm.nr_hugepages=1\n", "!1 pool 20\n1 mempolicy 20\n2 pool 1\n"},
+                {"vm.nr_hugepages=1\nvm.nr_huge*=20\n", "1 pool 1\n!2 pool 20\n2 mempolicy 20\n"},
+                {"vm.nr_hugepage?=1\nvm.nr_hugepage[s]=2\n", "!1 pool 1\n2 pool 2\n"},
+                {"*=1\n", ""},
+                {"kernel.shm[am]*=1\n", "1 shmmax 1\n1 shmall 1\n"},
+                /* Exclusions. */
+                {"vm.nr_hugep*=20\n-vm.nr_hugepages\n", "!1 pool 20\n1 mempolicy 20\n"},
+                {"-vm.nr_hugepages\nvm.nr_hugepages*=20\n", "!2 pool 20\n2 mempolicy 20\n"},
+                {"vm.nr_hugepages=20\n-vm.nr_hugepages\n", "!1 pool 20\n"},
+                {"-vm.nr_hugepages\nvm.nr_hugepages=20\n", "2 pool 20\n"},
+                {"vm.nr_hugepages=20\n-vm.nr_huge*\n", "1 pool 20\n"},
+                /* Braces are none of glob(7) in sysctl.d, but no key has any. */
+        };
+
+        check_cases(*state, SETTING_SOURCE_SYSCTL, cases, ARRAY_LEN(cases));
+}
+
+#define POOL(size) "/sys/kernel/mm/hugepages/hugepages-" size "/nr_hugepages"
+#define NODE_POOL(node, size) \
+        "/sys/devices/system/node/node" node "/hugepages/hugepages-" size "/nr_hugepages"
+#define THP "/sys/kernel/mm/transparent_hugepage"
+
+static void test_tmpfiles(void **state) {
+        static const Case cases[] = {
+                {"w " THP "/enabled - - - - always\n", "1 thp always\n"},
+                {"w+ " THP "/enabled - - - - always\n", "1 thp always\n"},
+                {"w! \"" THP "/enabled\"\t-   - - - always\n", "1 thp always\n"},
+                {"w '" THP "/en\\x' - - - - always\n", ""},
+                {"f+ " THP "/enabled 0644 root root - always\nF " THP "/defrag - - - - never\n",
+                 "1 thp always\n2 thp-other never\n"},
+                /* Those that do not write into what exists. */
+                {"f " THP "/enabled - - - - always\nz " THP "/enabled 0600 - - -\nx " THP
+                 "/enabled\nr " THP "/enabled\n",
+                 ""},
+                {"# w " THP "/enabled - - - - always\n;w " THP "/enabled - - - - always\n", ""},
+                {"w " THP "/enabled\nw\nw " THP "/enabled - - - -\n", ""},
+                /* The first of a path wins, "w+" besides; others are written in turn. */
+                {"w " THP "/enabled - - - - always\nw " THP "/enabled - - - - never\n",
+                 "1 thp always\n!2 thp never\n"},
+                {"w " THP "/enabled - - - - always\nw+ " THP "/enabled - - - - never\n",
+                 "!1 thp always\n2 thp never\n"},
+                {"w " THP "/enabled - - - - always\nw " THP "/enable* - - - - never\n",
+                 "!1 thp always\n2 thp never\n"},
+                /* Pools. */
+                {"w " POOL("2048kB") " - - - - 5\nw /proc/sys/vm/nr_hugepages - - - - 6\n",
+                 "!1 pool 5\n2 pool 6\n"},
+                {"w " POOL("1048576kB") " - - - - 5\nw " POOL("64kB") " - - - - 5\n",
+                 "1 size-pool 5\n"},
+                {"w " NODE_POOL("0", "2048kB") " - - - - 5\nw " NODE_POOL(
+                         "1", "2048kB") " - - - - 6\nw " NODE_POOL("2", "2048kB") " - - - - 7\n",
+                 "1 node-pool 5\n2 node-pool 6\n"},
+                {"w " NODE_POOL("*", "*") " - - - - 5\n", "1 node-pool 5\n"},
+                {"w " NODE_POOL("{0,1}", "2048kB") " - - - - 5\n", "1 node-pool 5\n"},
+                {"w " NODE_POOL("[!01]", "2048kB") " - - - - 5\n", ""},
+                {"w /sys/kernel/mm/hugepages/*/nr_*hugepages - - - - 5\n",
+                 "1 size-pool 5\n1 overcommit 5\n1 pool 5\n"},
+                {"w " THP "/hugepages-64kB/enabled - - - - always\nw " THP
+                 "/hugepages-*/enabled - - - - never\nw " THP "/hugepages-8kB/enabled - - - - x\n",
+                 "1 thp-size always\n2 thp-size never\n"},
+                {"w /sys/kernel/mm/ksm/run - - - - 1\n", ""},
+        };
+
+        check_cases(*state, SETTING_SOURCE_TMPFILES, cases, ARRAY_LEN(cases));
+}
+
+static void test_tuned(void **state) {
+        static const Case cases[] = {
+                {"[vm]\ntransparent_hugepages=never\n", "2 thp never\n"},
+                {"[vm]\ntransparent_hugepage = madvise  # c\n", "2 thp madvise\n"},
+                {"[vm]\ntransparent_hugepage.defrag=never\n", "2 thp-other never\n"},
+                {"[vm]\n#transparent_hugepages=never\n;transparent_hugepages=never\n", ""},
+                {"transparent_hugepages=never\n", ""},
+                {"[x]\ntransparent_hugepages=never\n", ""},
+                {"[x]\ntransparent_hugepages=never\ntype=vm\n", "2 thp never\n"},
+                {"[vm]\ntransparent_hugepages=never\nenabled=0\n", ""},
+                {"[vm]\nenabled=true\ntransparent_hugepages=never\n", "3 thp never\n"},
+                {"[sysctl]\nvm.nr_hugepages=20\nkernel.shmmax = 1#2\n",
+                 "2 pool 20\n3 shmmax 1#2\n"},
+                {"[sysfs]\n" NODE_POOL("*", "2048kB") "=5\n" THP "/enabled=always\n",
+                 "2 node-pool 5\n3 thp always\n"},
+                {"[sysctl]\n" THP "/enabled=always\n[sysfs]\nvm.nr_hugepages=1\n", ""},
+                {"[sysctl]\nvm.nr_hugepages=1\nvm.nr_hugepages=2\n", "!2 pool 1\n3 pool 2\n"},
+                {"[sysctl]\nvm.nr_hugepages=1\n[a]\ntype=sysctl\nvm.nr_hugepages=2\n",
+                 "2 pool 1\n5 pool 2\n"},
+                {"[sysctl]\na=1\n  vm.nr_hugepages=1\nvm.nr_hugepages=2\n", "4 pool 2\n"},
+                {"[sysctl]\n  a=1\n  vm.nr_hugepages=1\n", "3 pool 1\n"},
+                {"[bootloader]\ncmdline_a=+isolcpus=1 transparent_hugepage=never hugepages=7\n",
+                 "2 thp never\n2 pool 7\n"},
+                {"[bootloader\ncmdline=transparent_hugepage=never\n", ""},
+        };
+
+        check_cases(*state, SETTING_SOURCE_TUNED, cases, ARRAY_LEN(cases));
+}
+
+static void test_command_line(void **state) {
+        static const Case cases[] = {
+                {"quiet", ""},
+                {"transparent_hugepage=never quiet", "0 thp never\n"},
+                {"transparent-hugepage=never transparent_hugepage=always",
+                 "!0 thp never\n0 thp always\n"},
+                {"hugepages=5", "0 pool 5\n"},
+                {"hugepagesz=1G hugepages=2 hugepagesz=2M hugepages=0:3,1:4",
+                 "0 size-pool 2\n0 node-pool 0:3,1:4\n"},
+                {"hugepages=9:9", ""},
+                {"sysctl.vm.nr_hugepages=5 sysctl/kernel/shmmax=6", "0 pool 5\n0 shmmax 6\n"},
+                {"-- transparent_hugepage=never", ""},
+        };
+
+        check_cases(*state, SETTING_SOURCE_KERNEL_COMMAND_LINE, cases, ARRAY_LEN(cases));
+}
+
+static void test_includes(void **state) {
+        static const char text[] = "include=no\n[main]\nsummary=x\ninclude = a, b;c -d # e\n"
+                                   "[vm]\ninclude=f\n";
+        SettingSourceNames names = setting_source_tuned_includes(*state, text, strlen(text));
+        Text all = text_in(*state);
+
+        VEC_FOREACH(name, &names)
+                text_printf(&all, "%s ", *name);
+        assert_text(text_string(&all), "a b c d ");
+}
+
+/* Patterns made to take for ever. */
+static void test_hostile_patterns(void **state) {
+        char stars[241], braces[241];
+        Text text = text_in(*state);
+
+        for (size_t i = 0; i < 240; i += 2) {
+                memcpy(stars + i, "*/", 2);
+                stars[i + 1] = 'a';
+                memcpy(braces + i, "{,", 2);
+        }
+        memset(braces + 120, '}', 120);
+        stars[240] = braces[240] = '\0';
+        for (size_t i = 0; i < 2000; i++)
+                text_printf(&text, "w /sys/*%s - - - - 1\nw /sys/%s - - - - 1\n", stars, braces);
+        assert_text(
+                list_text(*state, setting_sources_in(*state, SETTING_SOURCE_TMPFILES, text.string)),
+                "");
+}
+
+static void test_hostile_values(void **state) {
+        char *line = arena_printf(*state, "vm.nr_hugepages=\033[2J\xFF%01000d\n", 1);
+        const SettingSources *setting_sources =
+                setting_sources_in(*state, SETTING_SOURCE_SYSCTL, line);
+        const SettingSource *setting_source = setting_sources_get(setting_sources, 0);
+
+        assert_true(strlen(setting_source->value) < 200);
+        assert_true(text_is_utf8(setting_source->value, strlen(setting_source->value)));
+        assert_true(text_starts_with(setting_source->value, "?[2J?0"));
+}
+
+/* A flood of entries is cut, and settled in no time. */
+static void test_flood(void **state) {
+        Text text = text_in(*state);
+
+        for (size_t i = 0; i < 20000; i++)
+                text_add(&text, "vm.nr_hugepages=1\n");
+        const SettingSources *setting_sources =
+                setting_sources_in(*state, SETTING_SOURCE_SYSCTL, text.string);
+
+        assert_true(setting_sources_count(setting_sources) > 1000 &&
+                    setting_sources_count(setting_sources) < 10000);
+}
+
+/* ---- over several files ---- */
+
+static void test_readers(void **state) {
+        SettingSources *setting_sources = setting_sources_new(*state, host_make(*state, host));
+
+        add(setting_sources, SETTING_SOURCE_KERNEL_COMMAND_LINE, "/proc/cmdline",
+            "sysctl.vm.nr_hugepages=1");
+        add(setting_sources, SETTING_SOURCE_SYSCTL, "/etc/sysctl.d/10-a.conf", "vm.nr_hugepages=2");
+        add(setting_sources, SETTING_SOURCE_SYSCTL, "/etc/sysctl.d/20-b.conf", "vm.nr_hugepages=3");
+        add(setting_sources, SETTING_SOURCE_SYSCTL, "/etc/sysctl.conf", "vm.nr_hugepages=4");
+        add(setting_sources, SETTING_SOURCE_TUNED, "/usr/lib/tuned/a/tuned.conf",
+            "[sysctl]\nvm.nr_hugepages=5");
+        add(setting_sources, SETTING_SOURCE_TUNED, "/etc/tuned/b/tuned.conf",
+            "[sysctl]\nvm.nr_hugepages=6");
+        setting_sources_finish(setting_sources);
+        /* Each program has a last word of its own. */
+        assert_text(list_text(*state, setting_sources), "0 pool 1\n!1 pool 2\n1 pool 3\n1 pool 4\n"
+                                                        "!2 pool 5\n2 pool 6\n");
+}
+
+static void test_tuned_replace(void **state) {
+        SettingSources *setting_sources = setting_sources_new(*state, host_make(*state, host));
+
+        add(setting_sources, SETTING_SOURCE_TUNED, "/a",
+            "[sysctl]\nvm.nr_hugepages=5\n[vm]\n"
+            "transparent_hugepages=never");
+        add(setting_sources, SETTING_SOURCE_TUNED, "/b", "[sysctl]\nkernel.shmmax=5\nreplace=yes");
+        setting_sources_finish(setting_sources);
+        assert_text(list_text(*state, setting_sources), "!2 pool 5\n4 thp never\n2 shmmax 5\n");
+}
+
+static SettingSources *several(Arena *arena) {
+        SettingSources *setting_sources = setting_sources_new(arena, host_make(arena, host));
+
+        add(setting_sources, SETTING_SOURCE_SYSCTL, "/etc/sysctl.d/10-a.conf",
+            "vm.nr_hugepages=40");
+        add(setting_sources, SETTING_SOURCE_SYSCTL, "/etc/sysctl.d/20-b.conf",
+            "\n\nvm.nr_hugepages=0x14");
+        add(setting_sources, SETTING_SOURCE_TMPFILES, "/etc/tmpfiles.d/a.conf",
+            "w " NODE_POOL("1", "2048kB") " - - - - 30\nw " NODE_POOL(
+                    "*", "1048576kB") " - - - - 9\nw " THP "/enabled - - - - always");
+        add(setting_sources, SETTING_SOURCE_TUNED, "/etc/tuned/b/tuned.conf",
+            "[sysctl]\nvm.nr_hugepages=>7\n[vm]\ntransparent_hugepages=never");
+        setting_sources_finish(setting_sources);
+        return setting_sources;
+}
+
+static void assert_setting_source(Arena *arena, const SettingSource *setting_source,
+                                  const char *expected) {
+        assert_text(setting_source ? setting_source_format(arena, setting_source) : NULL, expected);
+}
+
+static void test_setting_source_for_path(void **state) {
+        static const struct {
+                const char *path, *shown, *expected;
+        } cases[] = {
+                /* By value, in whatever base, even if another one should win. */
+                {"/proc/sys/vm/nr_hugepages", "20",
+                 "vm.nr_hugepages=0x14 in /etc/sysctl.d/20-b.conf:3"},
+                {"/proc/sys/vm/nr_hugepages", "40\n",
+                 "vm.nr_hugepages=40 in /etc/sysctl.d/10-a.conf:1"},
+                {"/proc/sys/vm/nr_hugepages", "7",
+                 "vm.nr_hugepages=>7 in /etc/tuned/b/tuned.conf:2"},
+                /* Who asks for something else has not done it. */
+                {"/proc/sys/vm/nr_hugepages", "8", NULL},
+                {"/proc/sys/vm/nr_hugepages", NULL, NULL},
+                {THP "/enabled", "[always] madvise never",
+                 THP "/enabled=always in /etc/tmpfiles.d/a.conf:3"},
+                {THP "/enabled", "always madvise [never]",
+                 "transparent_hugepages=never in /etc/tuned/b/tuned.conf:4"},
+                {THP "/enabled", "always [madvise] never", NULL},
+                {THP "/defrag", "always", NULL},
+                {NODE_POOL("0", "1048576kB"), "9",
+                 NODE_POOL("*", "1048576kB") "=9 in /etc/tmpfiles.d/a.conf:2"},
+                {NODE_POOL("0", "1048576kB"), NULL, NULL},
+                {"/proc/sys/kernel/shmmax", "1", NULL},
+        };
+        SettingSources *setting_sources = several(*state);
+
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+                assert_setting_source(
+                        *state,
+                        setting_source_for_path(setting_sources, cases[i].path, cases[i].shown),
+                        cases[i].expected);
+}
+
+/* Of several that explain it: the effective one, and then the one that acts last. */
+static void test_most_likely(void **state) {
+        SettingSources *setting_sources = setting_sources_new(*state, host_make(*state, host));
+
+        add(setting_sources, SETTING_SOURCE_SYSCTL, "/etc/sysctl.d/10-a.conf",
+            "vm.nr_hugepages=40");
+        add(setting_sources, SETTING_SOURCE_SYSCTL, "/etc/sysctl.d/20-b.conf",
+            "vm.nr_hugepages=40");
+        setting_sources_finish(setting_sources);
+        assert_setting_source(
+                *state, setting_source_for_path(setting_sources, "/proc/sys/vm/nr_hugepages", "40"),
+                "vm.nr_hugepages=40 in /etc/sysctl.d/20-b.conf:1");
+        add(setting_sources, SETTING_SOURCE_TUNED, "/etc/tuned/b/tuned.conf",
+            "[sysctl]\nvm.nr_hugepages=40");
+        setting_sources_finish(setting_sources);
+        assert_setting_source(
+                *state, setting_source_for_path(setting_sources, "/proc/sys/vm/nr_hugepages", "40"),
+                "vm.nr_hugepages=40 in /etc/tuned/b/tuned.conf:2");
+}
+
+static void test_setting_source_for_pool(void **state) {
+        static const struct {
+                SettingSourceSource source;
+                const char *text, *node_0_2m, *node_1_2m, *node_0_1g, *node_1_1g;
+        } cases[] = {
+                /* Of 2M there are 10 on node 0 and 30 on node 1, of 1G none and 2. */
+                {SETTING_SOURCE_SYSCTL, "vm.nr_hugepages=40", "40", "40", NULL, NULL},
+                {SETTING_SOURCE_SYSCTL, "vm.nr_hugepages_mempolicy=050", "050", "050", NULL, NULL},
+                {SETTING_SOURCE_SYSCTL, "vm.nr_hugepages=1024", NULL, NULL, NULL, NULL},
+                {SETTING_SOURCE_SYSCTL, "vm.nr_hugepages=10", NULL, NULL, NULL, NULL},
+                {SETTING_SOURCE_SYSCTL, "vm.nr_hugepages=0", NULL, NULL, NULL, NULL},
+                {SETTING_SOURCE_TMPFILES, "w " NODE_POOL("1", "2048kB") " - - - - 30", NULL, "30",
+                 NULL, NULL},
+                {SETTING_SOURCE_TMPFILES, "w " NODE_POOL("1", "2048kB") " - - - - 40", NULL, NULL,
+                 NULL, NULL},
+                {SETTING_SOURCE_TMPFILES, "w " NODE_POOL("*", "2048kB") " - - - - 10", "10", NULL,
+                 NULL, NULL},
+                {SETTING_SOURCE_TMPFILES, "w " POOL("2048kB") " - - - - 40", "40", "40", NULL,
+                 NULL},
+                {SETTING_SOURCE_TMPFILES, "w " POOL("1048576kB") " - - - - 2", NULL, NULL, "2",
+                 "2"},
+                {SETTING_SOURCE_TMPFILES, "w " POOL("1048576kB") " - - - - 4", NULL, NULL, NULL,
+                 NULL},
+                {SETTING_SOURCE_TUNED, "[sysctl]\nvm.nr_hugepages=40", "40", "40", NULL, NULL},
+                {SETTING_SOURCE_TUNED, "[sysctl]\nvm.nr_hugepages=400", NULL, NULL, NULL, NULL},
+                {SETTING_SOURCE_KERNEL_COMMAND_LINE, "hugepages=40", "40", "40", NULL, NULL},
+                {SETTING_SOURCE_KERNEL_COMMAND_LINE, "hugepages=0:10,1:31", "0:10,1:31", NULL, NULL,
+                 NULL},
+                {SETTING_SOURCE_KERNEL_COMMAND_LINE, "hugepagesz=1G hugepages=1:2", NULL, NULL,
+                 NULL, "1:2"},
+        };
+        const Topology *now = host_make(*state, host);
+
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                SettingSources *setting_sources =
+                        setting_sources_in(*state, cases[i].source, cases[i].text);
+                const SettingSource *found[] = {
+                        setting_source_for_pool(setting_sources, now, 0, 2 * MIB),
+                        setting_source_for_pool(setting_sources, now, 1, 2 * MIB),
+                        setting_source_for_pool(setting_sources, now, 0, GIB),
+                        setting_source_for_pool(setting_sources, now, 1, GIB)};
+                const char *expected[] = {cases[i].node_0_2m, cases[i].node_1_2m,
+                                          cases[i].node_0_1g, cases[i].node_1_1g};
+
+                for (size_t k = 0; k < ARRAY_LEN(found); k++) {
+                        if (!text_equals(found[k] ? found[k]->value : NULL, expected[k]))
+                                print_error("case %zu, pool %zu: %s\n", i, k, cases[i].text);
+                        assert_text(found[k] ? found[k]->value : NULL, expected[k]);
+                }
+        }
+}
+
+/* Surplus pages are no part of what was set. */
+static void test_surplus_is_not_set(void **state) {
+        const Topology *now = host_make(*state, "sizes 2M\nnode 0 total=64G free=60G 2M=12/0/7\n"
+                                                "node 1 total=64G free=60G 2M=0/0/0\n");
+
+        assert_setting_source(
+                *state,
+                setting_source_for_pool(
+                        setting_sources_in(*state, SETTING_SOURCE_SYSCTL, "vm.nr_hugepages=5"), now,
+                        0, 2 * MIB),
+                "vm.nr_hugepages=5 in /etc/x.conf:1");
+        assert_null(setting_source_for_pool(
+                setting_sources_in(*state, SETTING_SOURCE_SYSCTL, "vm.nr_hugepages=12"), now, 0,
+                2 * MIB));
+}
+
+static void test_values(void **state) {
+#define VM "/proc/sys/vm/nr_hugepages"
+        static const struct {
+                const char *path, *value, *shown;
+                bool is_same;
+        } cases[] = {
+                /* sysctls: any base, and what follows a blank does not count. */
+                {VM, "20", "20", true},
+                {VM, "024", "20", true},
+                {VM, "0x14", "20", true},
+                {VM, "20 x", "20", true},
+                {VM, "20x", "20", false},
+                {VM, "20", "21", false},
+                {VM, "+20", "20", false},
+                {VM, "", "0", false},
+                {VM, "20", NULL, false},
+                /* sysfs: decimal. */
+                {POOL("2048kB"), "20", "20", true},
+                {POOL("2048kB"), "+20", "20", true},
+                {POOL("2048kB"), "020", "20", true},
+                {POOL("2048kB"), "024", "20", false},
+                {POOL("2048kB"), "0x14", "20", false},
+                {POOL("2048kB"), "20 x", "20", false},
+                /* Words. */
+                {THP "/enabled", "always", "always", true},
+                {THP "/enabled", "never", "madvise", false},
+                {THP "/enabled", "never", "always madvise [never]\n", true},
+                {THP "/enabled", "always", "always madvise [never]", false},
+        };
+
+        (void) state;
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                const SettingSource setting_source = {.path = cases[i].path,
+                                                      .value = cases[i].value};
+
+                if (setting_source_explains(&setting_source, cases[i].shown) != cases[i].is_same)
+                        print_error("case %zu: %s\n", i, cases[i].value);
+                assert_int_equal(setting_source_explains(&setting_source, cases[i].shown),
+                                 cases[i].is_same);
+        }
+        /* tuned's "at least" and "at most". */
+        assert_true(setting_source_explains(
+                &(SettingSource){.source = SETTING_SOURCE_TUNED, .path = VM, .value = ">7"}, "7"));
+        assert_false(setting_source_explains(
+                &(SettingSource){.source = SETTING_SOURCE_SYSCTL, .path = VM, .value = ">7"}, "7"));
+}
+
+static void test_guard(void **state) {
+        const char *text = setting_source_guard_text(*state, 1081);
+
+        /* What we write is what systemd-sysctl reads. */
+        assert_text(list_text(*state, setting_sources_in(*state, SETTING_SOURCE_SYSCTL, text)),
+                    "6 pool 1081\n");
+        assert_contains(text, "hugepland(8)");
+}
+
+/* ---- conflicts ---- */
+
+static char *conflicts_text(Arena *arena, const char *host_text, const char *instance,
+                            SettingSourceSource source, const char *path, const char *file) {
+        const Topology *topology = host_make(arena, "sizes 1G 2M\n"
+                                                    "node 0 total=64G free=60G\n"
+                                                    "thp never 64K=inherit 2M=inherit\n");
+        const Config *config = instance ? config_make(arena, "00-host.conf", host_text, "20-a.conf",
+                                                      instance, NULL)
+                                        : config_make(arena, "00-host.conf", host_text, NULL);
+        Diags ignored = diags_in(arena), problems = diags_in(arena);
+        ThpPlan thp = thp_plan_make(arena, config, topology, 0, &ignored);
+        SettingSources *setting_sources = setting_sources_new(arena, topology);
+        Text text = text_in(arena);
+
+        add(setting_sources, source, path, file);
+        setting_sources_finish(setting_sources);
+        conflicts_add(arena,
+                      &(ConflictInput){.config = config,
+                                       .topology = topology,
+                                       .plan = plan_simple(arena, config, topology),
+                                       .thp = &thp,
+                                       .setting_sources = setting_sources},
+                      &problems);
+        VEC_FOREACH(problem, &problems.list)
+                text_printf(&text, "%s %s %s\n", severity_name(problem->severity), problem->id,
+                            diag_format(arena, problem));
+        return arena_strdup(arena, text_string(&text));
+}
+
+static const char plain_host[] = "[Host]\n";
+static const char generic[] = "[Instance]\nEngine=generic\nUnit=a.service\nMemory=8G\n";
+static const char oracle[] = "[Instance]\nEngine=oracle\nUnit=a.service\nMemory=8G\n";
+
+static void test_conflict_text(void **state) {
+        assert_text(conflicts_text(*state, plain_host, generic, SETTING_SOURCE_SYSCTL,
+                                   "/etc/sysctl.d/99-db.conf", "\n\nvm.nr_hugepages=20"),
+                    "warning conflict-sysctl /etc/sysctl.d/99-db.conf:3: vm.nr_hugepages: sets "
+                    "vm.nr_hugepages for the whole host; systemd-sysctl applies it again whenever "
+                    "a package triggers it, and takes pages from nodes the plan gave them to; "
+                    "delete the line; hugeplan reserves per node\n");
+        assert_text(conflicts_text(*state, plain_host, generic, SETTING_SOURCE_TMPFILES,
+                                   "/usr/lib/tmpfiles.d/a.conf",
+                                   "w " THP "/enabled - - - - always"),
+                    "warning conflict-tmpfiles /usr/lib/tmpfiles.d/a.conf:1: " THP
+                    "/enabled: sets transparent huge pages to always, while the plan has never; "
+                    "systemd-tmpfiles applies it at every boot, after hugeplan, and undoes what "
+                    "the plan set; put a copy without the line into /etc/tmpfiles.d/a.conf, or "
+                    "write TransparentHugePages=always in [Host]\n");
+        assert_contains(conflicts_text(*state, plain_host, generic, SETTING_SOURCE_TMPFILES,
+                                       "/etc/x", "w /proc/sys/vm/nr_hugepages - - - - 5"),
+                        "nr_hugepages: sets the huge page pool of the whole host; ");
+        assert_contains(conflicts_text(*state, plain_host, oracle, SETTING_SOURCE_SYSCTL, "/etc/x",
+                                       "kernel.shmmax=1000"),
+                        "kernel.shmmax: sets kernel.shmmax to 1000, while 8G is needed");
+}
+
+/* Which entries stand against the plan, by how many problems they give. */
+static void test_conflicts(void **state) {
+        static const struct {
+                const char *host, *instance;
+                SettingSourceSource source;
+                const char *file;
+                unsigned n;
+        } cases[] = {
+                {plain_host, NULL, SETTING_SOURCE_SYSCTL, "vm.nr_hugepages=1", 0},
+                {plain_host, generic, SETTING_SOURCE_SYSCTL, "vm.nr_hugepages=1", 1},
+                {plain_host, "[Instance]\nEngine=redis\n", SETTING_SOURCE_SYSCTL,
+                 "vm.nr_hugepages=1", 0},
+                {plain_host, generic, SETTING_SOURCE_SYSCTL, "vm.nr_hugepages=1\nvm.nr_hugepages=2",
+                 2},
+                {plain_host, generic, SETTING_SOURCE_SYSCTL, "vm.nr_overcommit_hugepages=0", 0},
+                {plain_host, generic, SETTING_SOURCE_SYSCTL, "vm.nr_overcommit_hugepages=1", 1},
+                {plain_host, generic, SETTING_SOURCE_SYSCTL, "vm.hugetlb_shm_group=1", 0},
+                {plain_host, oracle, SETTING_SOURCE_SYSCTL, "vm.hugetlb_shm_group=1", 1},
+                {plain_host, generic, SETTING_SOURCE_SYSCTL, "kernel.shmmax=1", 0},
+                {plain_host, oracle, SETTING_SOURCE_SYSCTL, "kernel.shmmax=1\nkernel.shmall=1", 2},
+                {plain_host, oracle, SETTING_SOURCE_SYSCTL, "kernel.shmmax=18446744073692774399",
+                 0},
+                {plain_host, oracle, SETTING_SOURCE_SYSCTL, "kernel.shmall=18446744073692774399",
+                 0},
+                {plain_host, generic, SETTING_SOURCE_TUNED, "[vm]\ntransparent_hugepages=never", 0},
+                {plain_host, generic, SETTING_SOURCE_TUNED, "[vm]\ntransparent_hugepages=madvise",
+                 1},
+                {"[Host]\nTransparentHugePages=keep\n", generic, SETTING_SOURCE_TUNED,
+                 "[vm]\ntransparent_hugepages=always", 0},
+                {"[Host]\nTransparentHugePages=never\n", NULL, SETTING_SOURCE_TUNED,
+                 "[vm]\ntransparent_hugepages=always", 0},
+                {"[Host]\nTransparentHugePages=madvise\n", generic, SETTING_SOURCE_TUNED,
+                 "[vm]\ntransparent_hugepages=madvise", 0},
+                {plain_host, generic, SETTING_SOURCE_TMPFILES,
+                 "w " THP "/hugepages-64kB/enabled - - - - inherit", 0},
+                {plain_host, generic, SETTING_SOURCE_TMPFILES,
+                 "w " THP "/hugepages-64kB/enabled - - - - always", 1},
+                {plain_host, generic, SETTING_SOURCE_TMPFILES, "w " THP "/defrag - - - - always",
+                 0},
+                {plain_host, generic, SETTING_SOURCE_KERNEL_COMMAND_LINE, "hugepages=5", 0},
+                {plain_host, generic, SETTING_SOURCE_KERNEL_COMMAND_LINE,
+                 "hugepagesz=1G hugepages=0:5 sysctl.vm.nr_hugepages=5", 1},
+                {plain_host, generic, SETTING_SOURCE_KERNEL_COMMAND_LINE,
+                 "transparent_hugepage=always", 1},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                const char *text = conflicts_text(*state, cases[i].host, cases[i].instance,
+                                                  cases[i].source, "/etc/x", cases[i].file);
+                unsigned n = 0;
+
+                for (const char *at = text; (at = strchr(at, '\n')); at++)
+                        n++;
+                if (n != cases[i].n)
+                        print_error("case %zu: %s\n%s", i, cases[i].file, text);
+                assert_int_equal(n, cases[i].n);
+        }
+}
+
+/* shmmax has to do for the largest instance, shmall for all together. */
+static void test_limits(void **state) {
+        const Topology *topology = host_make(*state, "sizes 2M\nnode 0 total=64G free=60G\n");
+        const Config *config = config_make(*state, "20-a.conf", oracle, "30-b.conf",
+                                           "[Instance]\nEngine=oracle\nUnit=b.service\nMemory=8G\n",
+                                           NULL);
+        SettingSources *setting_sources = setting_sources_new(*state, topology);
+        Diags problems = diags_in(*state);
+        const ThpPlan thp = {.policy = THP_KEEP};
+
+        /* 10G in bytes, and in pages of 4K. */
+        add(setting_sources, SETTING_SOURCE_SYSCTL, "/a",
+            "kernel.shmmax=10737418240\nkernel.shmall=2621440");
+        setting_sources_finish(setting_sources);
+        conflicts_add(*state,
+                      &(ConflictInput){.config = config,
+                                       .topology = topology,
+                                       .plan = plan_simple(*state, config, topology),
+                                       .thp = &thp,
+                                       .setting_sources = setting_sources},
+                      &problems);
+        assert_int_equal(problems.list.n, 1);
+        assert_text(problems.list.items[0].key, "kernel.shmall");
+}
+
+TEST_FILE(setting_source) {
+        const struct CMUnitTest tests[] = {
+                TEST(test_sysctl_syntax),
+                TEST(test_sysctl_winner),
+                TEST(test_tmpfiles),
+                TEST(test_tuned),
+                TEST(test_command_line),
+                TEST(test_includes),
+                TEST(test_hostile_patterns),
+                TEST(test_hostile_values),
+                TEST(test_flood),
+                TEST(test_readers),
+                TEST(test_tuned_replace),
+                TEST(test_setting_source_for_path),
+                TEST(test_most_likely),
+                TEST(test_setting_source_for_pool),
+                TEST(test_surplus_is_not_set),
+                TEST(test_values),
+                TEST(test_guard),
+                TEST(test_conflict_text),
+                TEST(test_conflicts),
+                TEST(test_limits),
+        };
+
+        return RUN_TESTS(tests);
+}

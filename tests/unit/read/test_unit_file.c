@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Units as Debian, the PGDG and administrators write them; systemd's rules on what goes before what,
+ * on words and on variables; and files that nobody should have written. */
+
+#include "read/unit_file.h"
+#include "support/sources.h"
+#include "support/testing.h"
+
+#define ETC "/etc/systemd/system/"
+#define USR "/usr/lib/systemd/system/"
+#define RUN "/run/systemd/system/"
+
+static const char *value_of(const UnitFile *unit, const char *key) {
+        const UnitAssignment *found = unit_file_find(unit, "Service", key);
+
+        return found ? found->value : NULL;
+}
+
+/* Words with bars between. */
+static const char *join(Arena *arena, UnitWords words) {
+        Text text = text_in(arena);
+
+        VEC_FOREACH(word, &words)
+                text_printf(&text, "%s%s", text.length > 0 ? "|" : "", *word);
+        return text_string(&text);
+}
+
+/* ---- which file ---- */
+
+static void test_template(void **state) {
+        const Sources *sources = TEST_SOURCES(
+                *state,
+                {USR "postgresql@.service",
+                 "# systemd service template for PostgreSQL clusters.\n[Unit]\n"
+                 "Description=PostgreSQL Cluster %i\n"
+                 "AssertPathExists=/etc/postgresql/%I/postgresql.conf\n[Service]\n"
+                 "Type=forking\nExecStart=-/usr/bin/pg_ctlcluster --skip-systemctl-redirect %i "
+                 "start\n"},
+                {"/run/systemd/generator/postgresql.service.wants/postgresql@15-main.service",
+                 "-> /lib/systemd/system/postgresql@.service"});
+        UnitFile *unit = unit_file_read(*state, sources, "postgresql@15-main.service");
+        const UnitAssignment *start = unit_file_find(unit, "Service", "ExecStart");
+
+        assert_text(unit->fragment_path, USR "postgresql@.service");
+        assert_false(unit->is_masked);
+        assert_text(start->value,
+                    "-/usr/bin/pg_ctlcluster --skip-systemctl-redirect 15-main start");
+        assert_text(start->file, USR "postgresql@.service");
+        assert_int_equal(start->line, 7);
+        assert_text(unit_file_find(unit, "Unit", "AssertPathExists")->value,
+                    "/etc/postgresql/15/main/postgresql.conf");
+        assert_text(join(*state, unit_file_command(*state, unit, sources, start->value)),
+                    "/usr/bin/pg_ctlcluster|--skip-systemctl-redirect|15-main|start");
+}
+
+static void test_first_directory_counts(void **state) {
+        const Sources *sources = TEST_SOURCES(*state, {USR "a.service", "[Service]\nUser=usr\n"},
+                                              {RUN "a.service", "[Service]\nUser=run\n"},
+                                              {ETC "a.service", "[Service]\nUser=etc\n"},
+                                              {ETC "b@.service", NULL},
+                                              {USR "b@.service", "[Service]\nUser=readable\n"},
+                                              {USR "b@own.service", "[Service]\nUser=own\n"});
+
+        assert_text(value_of(unit_file_read(*state, sources, "a.service"), "User"), "etc");
+        assert_text(value_of(unit_file_read(*state, sources, "b@x.service"), "User"), "readable");
+        assert_text(value_of(unit_file_read(*state, sources, "b@own.service"), "User"), "own");
+}
+
+static void test_aliases(void **state) {
+        const Sources *sources = TEST_SOURCES(
+                *state, {ETC "mysql.service", "-> /usr/lib/systemd/system/mariadb.service"},
+                {ETC "relative.service", "-> ../../../usr/lib/systemd/system/mariadb.service"},
+                {ETC "mysql@.service", "-> " USR "mariadb@.service"},
+                {USR "mariadb.service", "[Service]\nUser=%p\n"},
+                {USR "mariadb@.service", "[Service]\nUser=%p-%i\n"},
+                {ETC "mysql.service.d/a.conf", "[Service]\nGroup=by-alias\n"},
+                {ETC "linked.service", "-> /opt/linked.service"},
+                {"/opt/linked.service", "[Service]\nUser=opt\n"});
+        UnitFile *unit = unit_file_read(*state, sources, "mysql.service");
+
+        assert_text(unit->name, "mariadb.service");
+        assert_text(value_of(unit, "User"), "mariadb");
+        assert_text(value_of(unit, "Group"), "by-alias");
+        unit = unit_file_read(*state, sources, "relative.service");
+        assert_text(unit->name, "mariadb.service");
+        unit = unit_file_read(*state, sources, "mysql@x.service");
+        assert_text(unit->name, "mariadb@x.service");
+        assert_text(value_of(unit, "User"), "mariadb-x");
+        unit = unit_file_read(*state, sources, "linked.service");
+        assert_text(unit->name, "linked.service");
+        assert_text(value_of(unit, "User"), "opt");
+}
+
+static void test_not_there(void **state) {
+        const Sources *sources = TEST_SOURCES(
+                *state, {ETC "masked.service", "-> /dev/null"},
+                {USR "masked.service", "[Service]\nUser=x\n"}, {ETC "empty.service", ""},
+                {ETC "a.service", "-> " ETC "b.service"}, {ETC "b.service", "-> " ETC "a.service"},
+                {"/etc/systemd/x.service", "[Service]\nUser=outside\n"});
+        UnitFile *unit = unit_file_read(*state, sources, "masked.service");
+
+        assert_true(unit->is_masked);
+        assert_int_equal(unit->assignments.n, 0);
+        assert_true(unit_file_read(*state, sources, "empty.service")->is_masked);
+        assert_null(unit_file_read(*state, sources, "a.service")->fragment_path);
+        static const char *const names[] = {"",          "x",        "../x.service",  "x/y.service",
+                                            "@.service", ".service", "nobody.service"};
+
+        for (size_t i = 0; i < ARRAY_LEN(names); i++)
+                assert_null(unit_file_read(*state, sources, names[i])->fragment_path);
+}
+
+/* ---- drop-ins ---- */
+
+static void test_dropins(void **state) {
+        const Sources *sources = TEST_SOURCES(
+                *state, {USR "db-a-b@.service", "[Service]\nUser=fragment\nA=fragment\n"},
+                {ETC "db-a-b@x.service.d/20.conf", "[Service]\nA=instance\n"},
+                {ETC "db-a-b@.service.d/10.conf", "[Service]\nA=template\nB=template\n"},
+                {ETC "db-a-b@.service.d/20.conf",
+                 "[Service]\nA=replaced by that of the instance\n"},
+                {RUN "db-a-@.service.d/30.conf", "[Service]\nC=prefix\n"},
+                {USR "db-@x.service.d/40.conf", "[Service]\nD=short\n"},
+                {USR "service.d/05.conf", "[Service]\nA=all\nE=all\n"},
+                {ETC "service.d/10.conf", "[Service]\nF=hidden by the template\n"},
+                {ETC "db-a-b@x.service.d/50.conf", "-> /dev/null"},
+                {USR "db-a-b@x.service.d/50.conf", "[Service]\nF=masked\n"},
+                {ETC "db-a-b@x.service.d/.60.conf", "[Service]\nF=hidden\n"},
+                {ETC "db-a-b@x.service.d/70.conf~", "[Service]\nF=backup\n"});
+        UnitFile *unit = unit_file_read(*state, sources, "db-a-b@x.service");
+
+        assert_text(value_of(unit, "User"), "fragment");
+        assert_text(value_of(unit, "A"), "instance");
+        assert_text(value_of(unit, "B"), "template");
+        assert_text(value_of(unit, "C"), "prefix");
+        assert_text(value_of(unit, "D"), "short");
+        assert_text(value_of(unit, "E"), "all");
+        assert_null(value_of(unit, "F"));
+}
+
+static void test_reset(void **state) {
+        const Sources *sources = TEST_SOURCES(
+                *state,
+                {USR "a.service",
+                 "[Service]\nExecStart=/bin/one\nExecStart=/bin/two\nUser=x\nGroup=g\n"},
+                {ETC "a.service.d/a.conf", "[Service]\nExecStart=\nExecStart=/bin/three\nUser=\n"});
+        UnitFile *unit = unit_file_read(*state, sources, "a.service");
+        UnitAssignments starts = unit_file_list(*state, unit, "Service", "ExecStart");
+
+        assert_int_equal(starts.n, 1);
+        assert_text(starts.items[0]->value, "/bin/three");
+        assert_null(value_of(unit, "User"));
+        assert_text(value_of(unit, "Group"), "g");
+        assert_null(unit_file_find(unit, "Unit", "Group"));
+}
+
+/* ---- syntax ---- */
+
+static void test_syntax(void **state) {
+        const Sources *sources = TEST_SOURCES(*state, {ETC "a.service", "Before=any section\n"
+                                                                        "; a comment\r\n"
+                                                                        "  [Service]\t\r\n"
+                                                                        "  Key \t=  a value  \r\n"
+                                                                        "Long=one \\\n"
+                                                                        "   # a comment within\n"
+                                                                        "   two\\\n"
+                                                                        "\n"
+                                                                        "Even=back\\\\\n"
+                                                                        "nonsense\n"
+                                                                        "=no key\n"
+                                                                        "Latin=\xE4\n"
+                                                                        "[X-Own]\n"
+                                                                        "Key=other\n"
+                                                                        "Open=to the end \\"});
+        UnitFile *unit = unit_file_read(*state, sources, "a.service");
+
+        assert_null(unit_file_find(unit, "", "Before"));
+        assert_text(value_of(unit, "Key"), "a value");
+        assert_int_equal(unit_file_find(unit, "Service", "Key")->line, 4);
+        assert_text(value_of(unit, "Long"), "one  two");
+        assert_int_equal(unit_file_find(unit, "Service", "Long")->line, 5);
+        assert_text(value_of(unit, "Even"), "back\\\\");
+        assert_null(value_of(unit, "Latin"));
+        assert_text(unit_file_find(unit, "X-Own", "Key")->value, "other");
+        assert_text(unit_file_find(unit, "X-Own", "Open")->value, "to the end");
+}
+
+static void test_specifiers(void **state) {
+        const Sources *sources = TEST_SOURCES(
+                *state,
+                {USR "a-b@.service", "[Service]\nA=%n %N %p %P %i %I %j %J %%n %t %S %h %\n"});
+
+        assert_text(value_of(unit_file_read(*state, sources, "a-b@15-x\\x2dy.service"), "A"),
+                    "a-b@15-x\\x2dy.service a-b@15-x\\x2dy a-b a/b 15-x\\x2dy 15/x-y b b %n /run "
+                    "/var/lib %h %");
+}
+
+/* ---- command lines ---- */
+
+static const char *command(Arena *arena, const char *line) {
+        const Sources *sources = TEST_SOURCES(
+                arena,
+                {ETC "a.service", "[Service]\nEnvironment=ONE=1 \"TWO=a  'b c'\" EMPTY=\n"
+                                  "Environment=HOME=/var/lib/x PGDATA=/not/this\n"
+                                  "EnvironmentFile=-/etc/missing\n"
+                                  "EnvironmentFile=/etc/default/x\n"},
+                {"/etc/default/x", "PGDATA=/data\n"});
+
+        return join(arena, unit_file_command(arena, unit_file_read(arena, sources, "a.service"),
+                                             sources, line));
+}
+
+static void test_commands(void **state) {
+        static const struct {
+                const char *line, *words;
+        } cases[] = {
+                {"/usr/bin/postgres -D ${PGDATA}", "/usr/bin/postgres|-D|/data"},
+                {"-+/bin/x a", "/bin/x|a"},
+                {"@/bin/x name a", "/bin/x|a"},
+                {":/bin/x ${PGDATA} $ONE $$", "/bin/x|${PGDATA}|$ONE|$$"},
+                {"/bin/x $TWO $EMPTY $NONE end", "/bin/x|a|b c|end"},
+                {"/bin/x \"${TWO}\" ${EMPTY} ${NONE}", "/bin/x|a  'b c'||"},
+                {"/bin/x -c a=${ONE}b $$ONE a$ONE ${ONE", "/bin/x|-c|a=1b|$ONE|a$ONE|${ONE"},
+                {"/bin/x 'a b' \"c'd\" e\\ f \\x41\\102\\s\\q\\x4",
+                 "/bin/x|a b|c'd|e\\ f|AB \\q\\x4"},
+                {"/bin/x -o \"-c a='1 2'\"", "/bin/x|-o|-c a='1 2'"},
+                {"/bin/x a ; /bin/y b", "/bin/x|a"},
+                {"/bin/x a \\; \";\"", "/bin/x|a|;|;"},
+                {"/bin/x a 'b", ""},
+                {"", ""},
+                {"-", ""},
+                {"@/bin/x", "/bin/x"},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+                assert_text(command(*state, cases[i].line), cases[i].words);
+}
+
+/* ---- environment ---- */
+
+static void test_environment(void **state) {
+        const Sources *sources = TEST_SOURCES(
+                *state,
+                {ETC "a.service", "[Service]\nEnvironment=PGDATA=/one\nEnvironment=\"A=x y\" B=z\n"
+                                  "EnvironmentFile=/etc/sysconfig/pgsql/*.env\n"
+                                  "EnvironmentFile=relative\n"},
+                {"/etc/sysconfig/pgsql/b.env", "# a comment\nPGDATA=/three\n"},
+                {"/etc/sysconfig/pgsql/a.env", "PGDATA=/two\nC=only\n"},
+                {"/etc/sysconfig/pgsql/c.conf", "PGDATA=/not/this\n"});
+        UnitFile *unit = unit_file_read(*state, sources, "a.service");
+        const char *origin = "untouched";
+
+        assert_text(unit_file_environment(*state, unit, sources, "PGDATA", &origin), "/three");
+        assert_text(origin, "/etc/sysconfig/pgsql/b.env:2");
+        assert_text(unit_file_environment(*state, unit, sources, "A", &origin), "x y");
+        assert_text(origin, ETC "a.service:3");
+        assert_text(unit_file_environment(*state, unit, sources, "C", NULL), "only");
+        assert_null(unit_file_environment(*state, unit, sources, "D", &origin));
+        assert_text(origin, ETC "a.service:3");
+}
+
+static void test_environment_file(void **state) {
+        const Sources *sources =
+                TEST_SOURCES(*state, {ETC "a.service", "[Service]\nEnvironmentFile=/e\n"},
+                             {"/e", "\n; comment\n  A = plain text  \n"
+                                    "B='single \"\\n' \"double \\\"\\$\\n\" tail\\ \n"
+                                    "C=one\\\ntwo\nnonsense\nD=\nE=\"a\nb\"\nF=\xE4\nG=\"open\n"});
+        UnitFile *unit = unit_file_read(*state, sources, "a.service");
+        static const struct {
+                const char *name, *value;
+        } cases[] = {{"A", "plain text"}, {"B", "single \"\\ndouble \"$\\ntail "},
+                     {"C", "onetwo"},     {"D", ""},
+                     {"E", "a\nb"},       {"F", NULL},
+                     {"G", "open\n"}};
+        const char *origin;
+
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+                assert_text(unit_file_environment(*state, unit, sources, cases[i].name, NULL),
+                            cases[i].value);
+        unit_file_environment(*state, unit, sources, "D", &origin);
+        assert_text(origin, "/e:8");
+}
+
+/* ---- names ---- */
+
+static void test_names(void **state) {
+        const Sources *sources = TEST_SOURCES(
+                *state, {USR "postgresql.service", "x"}, {ETC "postgresql.service", "x"},
+                {USR "postgresql@.service", "x"}, {USR "postgresql-16.service", "x"},
+                {ETC "postgresql-16.service.d/a.conf", "x"}, {USR "postgresql.socket", "x"},
+                {"/run/systemd/generator/postgresql.service.wants/postgresql@15-main.service", "x"},
+                {ETC "x.target.requires/postgresql@16-b.service", "x"}, {USR "ssh.service", "x"});
+        SourceNames names = unit_file_names(*state, sources, "postgresql*.service");
+
+        assert_text(join(*state, (UnitWords){names.items, names.n, names.n}),
+                    "postgresql-16.service|postgresql.service|postgresql@15-main.service|"
+                    "postgresql@16-b.service");
+        assert_int_equal(unit_file_names(*state, sources, "nobody*").n, 0);
+}
+
+/* ---- too much ---- */
+
+static char *repeat(Arena *arena, const char *string, size_t n) {
+        Text text = text_in(arena);
+
+        for (size_t i = 0; i < n; i++)
+                text_add(&text, string);
+        return text.string;
+}
+
+static void test_bounds(void **state) {
+        Arena *arena = *state;
+        const Sources *sources = TEST_SOURCES(
+                arena,
+                {ETC "a@.service",
+                 arena_printf(arena,
+                              "[Service]\nLine=%s\nMany=%s\nFew=%s\nEnvironment=\"X=%s\"\n%s",
+                              repeat(arena, "x", 70000), repeat(arena, "%n", 20000),
+                              repeat(arena, "%n", 10), repeat(arena, "a ", 30000),
+                              repeat(arena, "K=%n%n%n%n%n%n%n%n\n", 20000))});
+        const char *name = arena_printf(arena, "a@%s.service", repeat(arena, "x", 240));
+        UnitFile *unit = unit_file_read(arena, sources, name);
+        size_t bytes = 0;
+
+        assert_null(value_of(unit, "Line"));
+        assert_null(value_of(unit, "Many"));
+        assert_int_equal(strlen(value_of(unit, "Few")), 10 * strlen(name));
+        VEC_FOREACH(assignment, &unit->assignments)
+                bytes += strlen(assignment->value);
+        assert_true(bytes <= 1 << 20);
+        assert_int_equal(
+                unit_file_command(arena, unit, sources,
+                                  arena_printf(arena, "/bin/x %s", repeat(arena, "$X ", 20000)))
+                        .n,
+                0);
+        assert_int_equal(
+                unit_file_command(arena, unit, sources,
+                                  arena_printf(arena, "/bin/x %s", repeat(arena, "${X}", 15000)))
+                        .n,
+                0);
+        assert_null(
+                unit_file_read(arena, sources, repeat(arena, "a@x.service", 30))->fragment_path);
+        unit_file_read(arena, sources,
+                       arena_printf(arena, "%s@x.service", repeat(arena, "a-", 120)));
+}
+
+TEST_FILE(unit_file) {
+        const struct CMUnitTest tests[] = {
+                TEST(test_template),         TEST(test_first_directory_counts),
+                TEST(test_aliases),          TEST(test_not_there),
+                TEST(test_dropins),          TEST(test_reset),
+                TEST(test_syntax),           TEST(test_specifiers),
+                TEST(test_commands),         TEST(test_environment),
+                TEST(test_environment_file), TEST(test_names),
+                TEST(test_bounds),
+        };
+
+        return RUN_TESTS(tests);
+}

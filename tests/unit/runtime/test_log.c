@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Priorities are for the journal alone. */
+
+#include "runtime/log.h"
+#include "support/testing.h"
+
+#include "support/tree.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* What is said on a standard error that is the file PATH of TREE; the environment says DEVICE and
+ * INODE of the file, changed by these. */
+static char *said(const Tree *tree, const char *format, unsigned long add_device,
+                  unsigned long add_inode) {
+        int kept = dup(STDERR_FILENO);
+        struct stat file;
+
+        tree_write(tree, "/log", "");
+        int fd = open(tree_path(tree, "/log"), O_WRONLY | O_TRUNC);
+
+        assert_true(kept >= 0 && fd >= 0 && fstat(fd, &file) == 0);
+        if (format)
+                setenv("JOURNAL_STREAM",
+                       arena_printf(tree->arena, "%lu%s%lu",
+                                    (unsigned long) file.st_dev + add_device, format,
+                                    (unsigned long) file.st_ino + add_inode),
+                       1);
+        else
+                unsetenv("JOURNAL_STREAM");
+        dup2(fd, STDERR_FILENO);
+        log_line(LOG_ERR, "it is %s", "so");
+        dup2(kept, STDERR_FILENO);
+        close(kept);
+        close(fd);
+        unsetenv("JOURNAL_STREAM");
+        return tree_read(tree, "/log");
+}
+
+static void test_journal(void **state) {
+        assert_text(said(*state, ":", 0, 0), "<3>it is so\n");
+}
+
+static void test_elsewhere(void **state) {
+        static const char plain[] = "test-unit-runtime: it is so\n";
+
+        assert_text(said(*state, NULL, 0, 0), plain);
+        /* Inherited from a service whose log was the journal. */
+        assert_text(said(*state, ":", 0, 1), plain);
+        assert_text(said(*state, ":", 1, 0), plain);
+        /* Not of systemd. */
+        assert_text(said(*state, "", 0, 0), plain);
+        assert_text(said(*state, ": ", 0, 0), plain);
+        assert_text(said(*state, "::", 0, 0), plain);
+}
+
+TEST_FILE(log) {
+        const struct CMUnitTest tests[] = {
+                TREE_TEST(test_journal),
+                TREE_TEST(test_elsewhere),
+        };
+
+        return RUN_TESTS(tests);
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Every reason, problem and verdict that is logged has an identifier, and units/hugeplan.catalog
+ * explains each of them and nothing else. */
+
+#include "model/problem.h"
+#include "status/messages.h"
+
+#include "support/testing.h"
+
+enum { CATALOG_BYTES_MAX = 64 * 1024, PARAGRAPH_BYTES_MIN = 60 };
+
+static char *read_catalog(Arena *arena) {
+        char *text = arena_alloc(arena, CATALOG_BYTES_MAX);
+        FILE *file = fopen(TEST_SOURCE_DIR "/../units/hugeplan.catalog", "re");
+
+        assert_non_null(file);
+        size_t size = fread(text, 1, CATALOG_BYTES_MAX - 1, file);
+
+        fclose(file);
+        assert_in_range(size, 1, CATALOG_BYTES_MAX - 2);
+        text[size] = '\0';
+        return text;
+}
+
+/* The text of an entry, from the line after "-- ID" up to the next entry; NULL: none. */
+static char *catalog_entry(Arena *arena, const char *catalog, const char *id) {
+        const char *line = arena_printf(arena, "\n-- %s\n", id);
+        const char *start = strstr(catalog, line);
+
+        if (!start)
+                return NULL;
+        start += strlen(line);
+        const char *end = strstr(start, "\n-- ");
+
+        assert_null(strstr(start, line));
+        return end ? arena_strndup(arena, start, (size_t) (end - start) + 1)
+                   : arena_strdup(arena, start);
+}
+
+static void assert_explained(const char *kind) {
+        if (!message_find(kind))
+                fail_msg("'%s' has no message identifier in status/messages.c", kind);
+}
+
+static void test_every_reason_has_one(void **state) {
+        (void) state;
+        for (int kind = REASON_NONE + 1; kind < REASON_KINDS; kind++)
+                assert_explained(reason_id((ReasonKind) kind));
+}
+
+static void test_every_problem_has_one(void **state) {
+        (void) state;
+        for (int kind = 0; kind < PROBLEM_KINDS; kind++) {
+                assert_non_null(problem_id((ProblemKind) kind));
+                assert_explained(problem_id((ProblemKind) kind));
+        }
+}
+
+static void test_every_verdict_has_one(void **state) {
+        (void) state;
+        for (int verdict = VERDICT_READY; verdict <= VERDICT_LOST; verdict++)
+                for (int kind = REASON_NONE + 1; kind < REASON_KINDS; kind++)
+                        assert_explained(message_kind(
+                                &(StatusInstance){.verdict = (Verdict) verdict,
+                                                  .reason = {.kind = (ReasonKind) kind}}));
+        assert_explained(message_kind(&(StatusInstance){.verdict = VERDICT_READY}));
+        assert_explained(message_kind(&(StatusInstance){.verdict = VERDICT_PENDING}));
+}
+
+static void test_problems_have_families(void **state) {
+        (void) state;
+        assert_text(message_find("config-syntax")->kind, "config");
+        assert_text(message_find("thp-write")->kind, "thp-write");
+        assert_null(message_find("thp-other"));
+        assert_null(message_find("confi"));
+        assert_null(message_find(""));
+        assert_null(message_find(NULL));
+}
+
+static bool is_family_of(const Message *message, const char *kind) {
+        return message_find(kind) == message;
+}
+
+static bool is_used(const Message *message) {
+        if (text_equals(message->kind, verdict_name(VERDICT_READY)) ||
+            text_equals(message->kind, verdict_name(VERDICT_PENDING)))
+                return true;
+        for (int kind = REASON_NONE + 1; kind < REASON_KINDS; kind++)
+                if (is_family_of(message, reason_id((ReasonKind) kind)))
+                        return true;
+        for (int kind = 0; kind < PROBLEM_KINDS; kind++)
+                if (is_family_of(message, problem_id((ProblemKind) kind)))
+                        return true;
+        return false;
+}
+
+static void test_every_identifier_is_used(void **state) {
+        (void) state;
+        for (size_t i = 0; i < n_messages; i++) {
+                if (!is_used(&messages[i]))
+                        fail_msg("nothing is logged as '%s'", messages[i].kind);
+                assert_int_equal(strspn(messages[i].id, "0123456789abcdef"), 32);
+                assert_int_equal(strlen(messages[i].id), 32);
+                for (size_t k = 0; k < i; k++)
+                        assert_string_not_equal(messages[i].id, messages[k].id);
+        }
+}
+
+/* What is needed at three in the morning: what it is, where to read on, and a paragraph or more. */
+static void assert_entry_is_complete(const char *kind, const char *entry) {
+        static const char *const headers[] = {"Subject: ", "Defined-By: hugeplan\n",
+                                              "Support: ", "Documentation: man:"};
+        const char *at = entry, *paragraphs = strstr(entry, "\n\n");
+
+        for (size_t i = 0; i < ARRAY_LEN(headers); i++) {
+                if (!text_starts_with(at, headers[i]))
+                        fail_msg("the catalogue's entry for '%s' lacks %s", kind, headers[i]);
+                at = strchr(at, '\n') + 1;
+        }
+        assert_non_null(paragraphs);
+        assert_ptr_equal(at, paragraphs + 1);
+        if (strlen(paragraphs) < PARAGRAPH_BYTES_MIN)
+                fail_msg("the catalogue's entry for '%s' explains nothing", kind);
+}
+
+static void test_every_identifier_is_explained(void **state) {
+        Arena *arena = *state;
+        const char *catalog = read_catalog(arena);
+
+        for (size_t i = 0; i < n_messages; i++) {
+                const char *entry = catalog_entry(arena, catalog, messages[i].id);
+
+                if (!entry)
+                        fail_msg("units/hugeplan.catalog has no entry for '%s' (%s)",
+                                 messages[i].kind, messages[i].id);
+                assert_entry_is_complete(messages[i].kind, entry);
+        }
+}
+
+static bool is_identifier(const char *id, size_t length) {
+        for (size_t i = 0; i < n_messages; i++)
+                if (strlen(messages[i].id) == length && strncmp(messages[i].id, id, length) == 0)
+                        return true;
+        return false;
+}
+
+static void test_nothing_else_is_explained(void **state) {
+        Arena *arena = *state;
+        size_t n = 0;
+
+        for (const char *at = read_catalog(arena); (at = strstr(at, "\n-- ")); n++) {
+                at += strlen("\n-- ");
+                if (!is_identifier(at, strcspn(at, "\n")))
+                        fail_msg("the catalogue explains what nobody logs: %.32s", at);
+        }
+        assert_int_equal(n, n_messages);
+}
+
+TEST_FILE(messages) {
+        const struct CMUnitTest tests[] = {
+                TEST(test_every_reason_has_one),      TEST(test_every_problem_has_one),
+                TEST(test_every_verdict_has_one),     TEST(test_problems_have_families),
+                TEST(test_every_identifier_is_used),  TEST(test_every_identifier_is_explained),
+                TEST(test_nothing_else_is_explained),
+        };
+
+        return RUN_TESTS(tests);
+}

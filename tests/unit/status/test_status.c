@@ -1,0 +1,824 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Verdicts: what is said of each instance, and who is said to have lost when pages are missing. */
+
+#include "base/size.h"
+#include "status/status.h"
+#include "support/testing.h"
+
+static const char host[] = "sizes 2M\n"
+                           "node 0 total=20G free=4048M\n"
+                           "node 1 total=20G free=4048M\n"
+                           "thp never\n";
+
+/* A host in the course of events. */
+typedef struct Scene {
+        Arena *arena;
+        const Config *config;
+        Topology *topology;
+        Ledger *ledger;
+        Running running;
+        Plan *plan;
+        Status *status;
+} Scene;
+
+static Scene scene_beside(Arena *arena, const Config *config, const char *host_text,
+                          const char *running) {
+        Scene scene = {.arena = arena,
+                       .config = config,
+                       .topology = host_make(arena, host_text),
+                       .ledger = ledger_new(arena, "boot"),
+                       .running = running_make(arena, running)};
+
+        scene.plan = plan_beside(arena, config, scene.topology, scene.ledger, &scene.running);
+        return scene;
+}
+
+static Scene scene_with(Arena *arena, const Config *config, const char *host_text) {
+        return scene_beside(arena, config, host_text, "");
+}
+
+/* As the daemon does: record, write, and remember what was set. */
+static void apply_all(Scene *scene) {
+        plan_record(scene->arena, scene->plan, scene->ledger);
+        host_apply(scene->topology, scene->plan);
+        for (size_t i = 0; i < scene->plan->n_pools; i++)
+                ledger_pool(scene->ledger, scene->plan->pools[i].node,
+                            scene->plan->pools[i].page_size_bytes)
+                        ->set_pages = scene->plan->pools[i].to_pages;
+}
+
+static void judge(Scene *scene, bool is_working) {
+        const StatusInput input = {
+                .config = scene->config,
+                .plan = scene->plan,
+                .topology = scene->topology,
+                .use = &scene->running.use,
+                .ledger = scene->ledger,
+                .phase = is_working ? "reserving" : "idle",
+                .is_working = is_working,
+        };
+
+        scene->status = status_judge(scene->arena, &input);
+}
+
+/* Others take pages away from a pool: echo 0 > nr_hugepages, more or less. */
+static void lose_pages(Scene *scene, unsigned node, uint64_t pages) {
+        Pool *pool = (Pool *) topology_pool(scene->topology, node, 2 * MIB);
+
+        pool->total_pages -= pages;
+        pool->free_pages -= pages;
+}
+
+static const StatusInstance *instance_of(const Scene *scene, const char *name) {
+        const StatusInstance *instance = status_find(scene->status, name);
+
+        assert_non_null(instance);
+        return instance;
+}
+
+#define assert_verdict(scene, name, word) \
+        assert_text(verdict_name(instance_of((scene), (name))->verdict), (word))
+
+static void test_ready(void **state) {
+        Scene scene = scene_with(
+                *state,
+                config_make(*state, "a.conf", "[Instance]\nPages=100\nUnit=a.service\n", NULL),
+                host);
+
+        apply_all(&scene);
+        judge(&scene, false);
+        const StatusInstance *a = instance_of(&scene, "a");
+
+        assert_verdict(&scene, "a", "ready");
+        assert_text(verdict_name(scene.status->verdict), "ready");
+        assert_int_equal(a->pages_wanted, 100);
+        assert_int_equal(a->pages_granted, 100);
+        assert_int_equal(a->n_nodes, 2);
+        assert_text(a->unit, "a.service");
+        assert_text(a->engine, "generic");
+        assert_text(a->file, "/etc/hugeplan.d/a.conf");
+        assert_null(a->reason.text);
+        assert_text(scene.status->thp, "never");
+        assert_text(scene.status->phase, "idle");
+        assert_text(scene.status->boot_id, "boot");
+        assert_int_equal(scene.status->problems.list.n, 0);
+}
+
+/* Nothing was written yet: a plan alone is no success. */
+static void test_planned_is_not_ready(void **state) {
+        Scene scene = scene_with(
+                *state, config_make(*state, "a.conf", "[Instance]\nPages=100\n", NULL), host);
+
+        judge(&scene, false);
+        assert_verdict(&scene, "a", "refused");
+        assert_int_equal(instance_of(&scene, "a")->pages_granted, 0);
+        assert_int_equal(instance_of(&scene, "a")->reason.kind, REASON_POOL_SHRANK);
+        assert_contains(instance_of(&scene, "a")->reason.text, "are not reserved");
+        assert_int_equal(diags_count(&scene.status->problems, SEVERITY_ERROR), 1);
+}
+
+static void test_pending(void **state) {
+        Scene scene = scene_with(
+                *state, config_make(*state, "a.conf", "[Instance]\nPages=100\n", NULL), host);
+
+        judge(&scene, true);
+        assert_verdict(&scene, "a", "pending");
+        assert_text(instance_of(&scene, "a")->reason.text, "100 pages are still being reserved");
+        assert_int_equal(scene.status->problems.list.n, 0);
+        assert_text(verdict_name(scene.status->verdict), "pending");
+}
+
+static void test_refused(void **state) {
+        Scene scene =
+                scene_with(*state,
+                           config_make(*state, "a.conf", "[Instance]\nPages=99999\n", "b.conf",
+                                       "[Instance]\nPages=99999\nShortage=degrade\n", NULL),
+                           host);
+
+        apply_all(&scene);
+        judge(&scene, false);
+        assert_verdict(&scene, "a", "refused");
+        assert_verdict(&scene, "b", "degraded");
+        assert_text(verdict_name(scene.status->verdict), "refused"); /* the worst */
+        assert_int_equal(instance_of(&scene, "a")->pages_granted, 0);
+        assert_int_equal(instance_of(&scene, "b")->pages_granted, 2000);
+        assert_int_equal(diags_count(&scene.status->problems, SEVERITY_ERROR), 1);
+        assert_int_equal(diags_count(&scene.status->problems, SEVERITY_WARNING), 1);
+        assert_contains(problems_text(*state, &scene.status->problems),
+                        "/etc/hugeplan.d/a.conf: a is refused: 99,999 pages of 2M");
+        assert_contains(problems_text(*state, &scene.status->problems), "b is degraded: ");
+        assert_text(scene.status->problems.list.items[0].id, "not-enough-memory");
+        /* Not enough memory does not become enough by working on it. */
+        judge(&scene, true);
+        assert_verdict(&scene, "a", "refused");
+}
+
+/* What a short instance is said to have is what is there, not what was planned for it. */
+static void test_degraded_counts_what_is_there(void **state) {
+        Scene scene = scene_with(
+                *state,
+                config_make(*state, "b.conf", "[Instance]\nPages=99999\nShortage=degrade\n", NULL),
+                host);
+
+        judge(&scene, false);
+        assert_verdict(&scene, "b", "degraded");
+        assert_int_equal(instance_of(&scene, "b")->pages_granted, 0);
+        apply_all(&scene);
+        lose_pages(&scene, 0, 30);
+        judge(&scene, false);
+        assert_int_equal(instance_of(&scene, "b")->pages_granted, 1970);
+}
+
+/* Fragmented memory may still come together, as long as work goes on. */
+static void test_fragmented_is_pending(void **state) {
+        PoolLimits limits = {};
+        Scene scene = scene_with(
+                *state, config_make(*state, "a.conf", "[Instance]\nPages=100\nNodes=0\n", NULL),
+                host);
+
+        *vec_push((Arena *) *state, &limits) =
+                (PoolLimit){0, 2 * MIB, 40, {REASON_FRAGMENTED, "in pieces", "reboot"}};
+        scene.plan = plan_with(*state, scene.config, scene.topology, scene.ledger, &limits);
+        judge(&scene, true);
+        assert_verdict(&scene, "a", "pending");
+        judge(&scene, false);
+        assert_verdict(&scene, "a", "refused");
+        assert_text(instance_of(&scene, "a")->reason.text, "in pieces");
+}
+
+static void test_invalid(void **state) {
+        Scene scene = scene_with(*state,
+                                 config_make(*state, "a.conf", "[Instance]\nMemory=x\n", "b.conf",
+                                             "[Instance]\nPages=1\n", NULL),
+                                 host);
+
+        apply_all(&scene);
+        judge(&scene, false);
+        assert_verdict(&scene, "a", "invalid");
+        assert_verdict(&scene, "b", "ready");
+        assert_text(verdict_name(scene.status->verdict), "invalid");
+        assert_contains(instance_of(&scene, "a")->reason.text,
+                        "/etc/hugeplan.d/a.conf:2: Memory: 'x' is not valid here");
+        assert_int_equal(scene.status->problems.list.n, 1); /* told once */
+        assert_text(scene.status->problems.list.items[0].id, "config-bad-value");
+}
+
+/* Who insists on a hugetlb limit does not start without, though its pages stand. */
+static void test_no_hugetlb_limit(void **state) {
+        Scene scene = scene_with(
+                *state,
+                config_make(*state, "a.conf", "[Instance]\nPages=10\nIsolate=yes\n", "b.conf",
+                            "[Instance]\nPages=10\n", "c.conf", "[Instance]\nPages=x\n", NULL),
+                host);
+
+        apply_all(&scene);
+        judge(&scene, false);
+        assert_int_equal(scene.status->instances[0].verdict, VERDICT_READY);
+
+        scene.topology->no_hugetlb_limit =
+                (Reason){REASON_NO_HUGETLB_LIMIT, "no such controller", "boot another"};
+        scene.plan = plan_with(*state, scene.config, scene.topology, scene.ledger, NULL);
+        judge(&scene, false);
+        assert_int_equal(scene.status->instances[0].verdict, VERDICT_REFUSED);
+        assert_int_equal(scene.status->instances[0].reason.kind, REASON_NO_HUGETLB_LIMIT);
+        assert_text(scene.status->instances[0].reason.text, "no such controller");
+        assert_int_equal(scene.status->instances[0].pages_granted, 10);
+        assert_int_equal(scene.status->instances[1].verdict, VERDICT_READY);
+        assert_int_equal(scene.status->instances[2].verdict, VERDICT_INVALID);
+}
+
+static void test_lost(void **state) {
+        Scene scene = scene_with(
+                *state, config_make(*state, "a.conf", "[Instance]\nPages=100\nNodes=1\n", NULL),
+                host);
+
+        apply_all(&scene);
+        lose_pages(&scene, 1, 30);
+        judge(&scene, false);
+        assert_verdict(&scene, "a", "lost");
+        assert_int_equal(instance_of(&scene, "a")->pages_granted, 70);
+        assert_int_equal(instance_of(&scene, "a")->reason.kind, REASON_POOL_SHRANK);
+        assert_contains(instance_of(&scene, "a")->reason.text, "node 1 no longer hold");
+        assert_contains(instance_of(&scene, "a")->reason.text, " 30 of its pages");
+        assert_contains(instance_of(&scene, "a")->reason.remedy, "hugeplanctl reload");
+}
+
+/* A single page is one too few. */
+static void test_one_page_lost(void **state) {
+        Scene scene = scene_with(
+                *state, config_make(*state, "a.conf", "[Instance]\nPages=100\nNodes=1\n", NULL),
+                host);
+
+        apply_all(&scene);
+        lose_pages(&scene, 1, 1);
+        judge(&scene, false);
+        assert_verdict(&scene, "a", "lost");
+        assert_int_equal(instance_of(&scene, "a")->pages_granted, 99);
+}
+
+static void test_lost_but_degrade(void **state) {
+        Scene scene = scene_with(
+                *state,
+                config_make(*state, "a.conf", "[Instance]\nPages=100\nShortage=degrade\n", NULL),
+                host);
+
+        apply_all(&scene);
+        lose_pages(&scene, 0, 1);
+        judge(&scene, false);
+        assert_verdict(&scene, "a", "degraded");
+        assert_true(verdict_lets_start(instance_of(&scene, "a")->verdict));
+}
+
+/* The least important instance is the one that is said to have lost. */
+static void test_who_loses_first(void **state) {
+        Scene scene = scene_with(
+                *state,
+                config_make(*state, "a.conf", "[Instance]\nPages=50\nNodes=0\nPriority=10\n",
+                            "b.conf", "[Instance]\nPages=50\nNodes=0\nPriority=90\n", "c.conf",
+                            "[Instance]\nPages=50\nNodes=0\n", NULL),
+                host);
+
+        apply_all(&scene);
+        lose_pages(&scene, 0, 10);
+        judge(&scene, false);
+        assert_verdict(&scene, "a", "lost");
+        assert_verdict(&scene, "b", "ready");
+        assert_verdict(&scene, "c", "ready");
+        assert_int_equal(instance_of(&scene, "a")->pages_granted, 40);
+        lose_pages(&scene, 0, 60);
+        judge(&scene, false);
+        assert_verdict(&scene, "a", "lost");
+        assert_verdict(&scene, "b", "ready");
+        assert_verdict(&scene, "c", "lost");
+        assert_int_equal(instance_of(&scene, "a")->pages_granted, 0);
+        assert_int_equal(instance_of(&scene, "c")->pages_granted, 30);
+}
+
+/* Among equals, the later name. */
+static void test_who_loses_among_equals(void **state) {
+        Scene scene = scene_with(*state,
+                                 config_make(*state, "a.conf", "[Instance]\nPages=50\nNodes=0\n",
+                                             "b.conf", "[Instance]\nPages=50\nNodes=0\n", NULL),
+                                 host);
+
+        apply_all(&scene);
+        lose_pages(&scene, 0, 10);
+        judge(&scene, false);
+        assert_verdict(&scene, "a", "ready");
+        assert_verdict(&scene, "b", "lost");
+}
+
+/* Surplus pages of others do not stand in for lost ones: they vanish when they are given back. */
+static void test_surplus_does_not_count(void **state) {
+        Scene scene =
+                scene_with(*state,
+                           config_make(*state, "a.conf",
+                                       "[Instance]\nPages=100\nNodes=0\nUnit=a.service\n", NULL),
+                           host);
+        Pool *pool = (Pool *) topology_pool(scene.topology, 0, 2 * MIB);
+
+        apply_all(&scene);
+        pool->surplus_pages = 30;
+        pool->free_pages -= 30;
+        judge(&scene, false);
+        assert_verdict(&scene, "a", "lost");
+        assert_int_equal(instance_of(&scene, "a")->pages_granted, 70);
+        assert_contains(problems_text(*state, &scene.status->problems),
+                        "node 0 has 30 surplus pages of 2M, which vanish when they are given back");
+        assert_int_equal(diags_count(&scene.status->problems, SEVERITY_NOTICE), 1);
+        /* In use by its own unit, they are its own. */
+        scene.running = running_make(*state, "hold a.service a 2M=0:100 counted\n"
+                                             "unit a.service 2M=100/0:30\n");
+        scene.ledger->holds = scene.running.holds;
+        judge(&scene, false);
+        assert_verdict(&scene, "a", "ready");
+        assert_int_equal(instance_of(&scene, "a")->pages_granted, 100);
+}
+
+/* Pages of others in the pool are nobody's instance's. */
+static void test_foreign_pages(void **state) {
+        Scene scene = scene_with(
+                *state, config_make(*state, "a.conf", "[Instance]\nPages=100\nNodes=0\n", NULL),
+                "sizes 2M\nnode 0 total=20G free=4048M 2M=20/0\n");
+
+        apply_all(&scene);
+        judge(&scene, false);
+        assert_verdict(&scene, "a", "ready");
+        assert_int_equal(scene.status->pools[0].total_pages, 120);
+        assert_int_equal(scene.status->pools[0].owned_pages, 100);
+        assert_int_equal(scene.status->pools[0].foreign_pages, 20);
+        lose_pages(&scene, 0, 1);
+        judge(&scene, false);
+        assert_verdict(&scene, "a", "lost");
+}
+
+static void test_pools(void **state) {
+        Scene scene = scene_with(*state, config_make(*state, NULL),
+                                 "sizes 1G 2M\n"
+                                 "node 0 total=20G free=4G 2M=30/20/5 1G=2\n"
+                                 "node 3 total=20G free=4G 2M=10 1G=-\n");
+
+        judge(&scene, false);
+        assert_int_equal(scene.status->n_pools, 3);
+        const StatusPool *pools = scene.status->pools;
+
+        assert_true(pools[0].page_size_bytes == GIB);
+        assert_int_equal(pools[0].total_pages, 2);
+        assert_int_equal(pools[1].node, 0);
+        assert_int_equal(pools[1].total_pages, 30);
+        assert_int_equal(pools[1].free_pages, 20);
+        assert_int_equal(pools[1].surplus_pages, 5);
+        assert_int_equal(pools[1].owned_pages, 0);
+        assert_int_equal(pools[1].foreign_pages, 30);
+        assert_int_equal(pools[2].node, 3);
+        assert_int_equal(scene.status->reserved.n, 0);
+}
+
+/* ---- what is reserved ---- */
+
+/* "b.service 2M:30 on 1; ? 2M:7": whose it is, and where alone it can be had. */
+static char *reserved_text(Arena *arena, const Status *status) {
+        Text text = text_in(arena);
+
+        VEC_FOREACH(reserved, &status->reserved)
+                text_printf(&text, "%s%s %s:%" PRIu64 "%s%s", text.length > 0 ? "; " : "",
+                            reserved->unit ? reserved->unit : "?",
+                            format_page_size(arena, reserved->page_size_bytes), reserved->pages,
+                            id_set_is_empty(&reserved->nodes) ? "" : " on ",
+                            id_set_is_empty(&reserved->nodes)
+                                    ? ""
+                                    : id_set_format(arena, &reserved->nodes));
+        return arena_strdup(arena, text.length > 0 ? text_string(&text) : "-");
+}
+
+/* HugePages_Rsvd taken apart: without a page being lost or invented. */
+static void test_reserved(void **state) {
+        static const char pools[] = "sizes 1G 2M\n"
+                                    "node 0 total=20G free=4G 2M=60/50 1G=2\n"
+                                    "node 1 total=20G free=4G 2M=60/45\n"
+                                    "reserved 2M=50\n"
+                                    "reserved 1G=1\n";
+        static const struct {
+                const char *running, *reserved;
+        } cases[] = {
+                {"", "? 1G:1; ? 2M:50"},
+                {"hold b.service b 2M=1:45 bind=1 counted\nunit b.service 2M=45/1:15 1G=1\n",
+                 "b.service 1G:1 on 1; b.service 2M:30 on 1; ? 2M:20"},
+                {"hold b.service b 2M=1:45 bind=1 counted\nunit b.service 2M=45/1:15\n"
+                 "hold c.service c 2M=0:30 counted\nunit c.service 2M=30/0:10\n",
+                 "? 1G:1; b.service 2M:30 on 1; c.service 2M:20"},
+                /* Who is not counted is likely among those of nobody. */
+                {"hold b.service b 2M=1:45 bind=1\nunit b.service\n",
+                 "? 1G:1; b.service 2M:45 on 1; ? 2M:5"},
+                /* So is what a mount keeps. */
+                {"mount m 2M=25/10\n", "? 1G:1; ? 2M:15; ? 2M:35"},
+                /* And both of one unit. */
+                {"mount b 2M=25/10\nhold b.service b 2M=1:45 bind=1\nunit b.service\n",
+                 "? 1G:1; b.service 2M:15 on 1; b.service 2M:20 on 1; ? 2M:15"},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                Scene scene =
+                        scene_beside(*state, config_make(*state, NULL), pools, cases[i].running);
+
+                judge(&scene, false);
+                assert_text(reserved_text(*state, scene.status), cases[i].reserved);
+        }
+}
+
+/* ---- units that run ---- */
+
+static const char hundred[] = "sizes 2M\n"
+                              "node 0 total=20G free=4G 2M=100\n"
+                              "node 1 total=20G free=4G 2M=100\n";
+
+static Scene scene_of_unit(Arena *arena, const char *lines, const char *host_text,
+                           const char *running) {
+        Scene scene = scene_beside(
+                arena,
+                config_make(arena, "a.conf",
+                            arena_printf(arena, "[Instance]\nUnit=a.service\n%s\n", lines), NULL),
+                host_text, running);
+
+        plan_record(arena, scene.plan, scene.ledger);
+        judge(&scene, false);
+        return scene;
+}
+
+static void test_running(void **state) {
+        static const char running[] =
+                "hold a.service a 2M=0:60 counted\nunit a.service 2M=60/0:50\n";
+        Scene scene = scene_of_unit(*state, "Pages=60\nNodes=0", hundred, "");
+
+        assert_false(instance_of(&scene, "a")->is_running);
+        scene = scene_of_unit(*state, "Pages=60\nNodes=0", hundred, running);
+        assert_true(instance_of(&scene, "a")->is_running);
+        assert_null(instance_of(&scene, "a")->until_restart);
+        assert_verdict(&scene, "a", "ready");
+        /* Nobody let it start. */
+        scene = scene_of_unit(*state, "Pages=60\nNodes=0", hundred, "unit a.service\n");
+        assert_true(instance_of(&scene, "a")->is_running);
+        assert_null(instance_of(&scene, "a")->until_restart);
+        assert_verdict(&scene, "a", "ready");
+        /* A reload under way: nothing runs. */
+        scene = scene_of_unit(*state, "Pages=60\nNodes=0", hundred, "hold x a 2M=0:60 tentative\n");
+        assert_false(instance_of(&scene, "a")->is_running);
+}
+
+/* It has what it was started with until it is restarted, whatever is planned for it. */
+static void test_until_restart(void **state) {
+        static const char running[] =
+                "hold a.service a 2M=0:60 counted\nunit a.service 2M=60/0:50\n";
+        Scene scene = scene_of_unit(*state, "Pages=70\nNodes=0", hundred, running);
+        const StatusHold *until = instance_of(&scene, "a")->until_restart;
+
+        assert_verdict(&scene, "a", "ready");
+        assert_int_equal(instance_of(&scene, "a")->pages_granted, 70);
+        assert_non_null(until);
+        assert_text(until->unit, "a.service");
+        assert_int_equal(until->pages, 60);
+        assert_int_equal(until->n_nodes, 1);
+        assert_int_equal(until->nodes[0].pages, 60);
+        /* As many, elsewhere. */
+        scene = scene_of_unit(*state, "Pages=60\nNodes=1", hundred, running);
+        assert_non_null(instance_of(&scene, "a")->until_restart);
+        /* What it wants now is not to be had; it will not start like that another time. */
+        scene = scene_of_unit(*state, "Pages=99999\nNodes=0", hundred, running);
+        assert_verdict(&scene, "a", "refused");
+        assert_true(instance_of(&scene, "a")->is_running);
+        assert_int_equal(instance_of(&scene, "a")->until_restart->pages, 60);
+}
+
+/* What it has reserved and not touched is no longer there: touching it kills. */
+static void test_running_and_lost(void **state) {
+        static const char running[] =
+                "hold a.service a 2M=1:60 bind=1 counted\nunit a.service 2M=60/1:10\n";
+        static const char lines[] = "Pages=60\nNodes=1\nPlacement=bind";
+        Scene scene = scene_of_unit(*state, lines,
+                                    "sizes 2M\nnode 0 total=20G free=4G 2M=100\n"
+                                    "node 1 total=20G free=4G 2M=60/50\nreserved 2M=50\n",
+                                    running);
+
+        assert_verdict(&scene, "a", "ready");
+        lose_pages(&scene, 1, 7);
+        judge(&scene, false);
+        assert_verdict(&scene, "a", "lost");
+        assert_int_equal(instance_of(&scene, "a")->reason.kind, REASON_POOL_SHRANK);
+        assert_contains(
+                instance_of(&scene, "a")->reason.text,
+                "a.service runs, and 7 pages that it has reserved and not touched yet are no "
+                "longer free on its nodes");
+}
+
+/* As long as the counts do not belong together nobody can say so; nor of pages of a size that this kernel does not
+ * have. */
+static void test_running_and_not_known_to_be_lost(void **state) {
+        Scene scene = scene_of_unit(
+                *state, "Pages=60\nNodes=1\nPlacement=bind",
+                "sizes 2M\nnode 0 total=20G free=4G 2M=100\n"
+                "node 1 total=20G free=4G 2M=60/50\nreserved 2M=50\n",
+                "hold a.service a 2M=1:60 bind=1 counted\nunit a.service 2M=60/1:10\n");
+
+        lose_pages(&scene, 1, 7);
+        scene.running.use.is_moving = true;
+        judge(&scene, false);
+        assert_verdict(&scene, "a", "ready");
+        scene.running.use.is_moving = false;
+        judge(&scene, false);
+        assert_verdict(&scene, "a", "lost");
+        scene = scene_of_unit(*state, "Pages=60\nNodes=1", hundred,
+                              "hold a.service a 1G=1:60 counted\nunit a.service\n");
+        assert_true(instance_of(&scene, "a")->is_running);
+        assert_verdict(&scene, "a", "ready");
+}
+
+/* Pages of who runs are not lost by being planned elsewhere, and are said of whom is gone. */
+static void test_left(void **state) {
+        Scene scene = scene_of_unit(*state, "Pages=10", hundred,
+                                    "hold old.service old 2M=0:1/1:2\nunit old.service\n"
+                                    "hold x y 2M=0:5 tentative\n");
+        const Diag *problem = &scene.status->problems.list.items[0];
+
+        assert_int_equal(scene.status->left.n, 1);
+        assert_text(scene.status->left.items[0].instance, "old");
+        assert_text(scene.status->left.items[0].unit, "old.service");
+        assert_int_equal(scene.status->left.items[0].pages, 3);
+        assert_int_equal(scene.status->left.items[0].n_nodes, 2);
+        assert_int_equal(scene.status->problems.list.n, 1);
+        assert_int_equal(problem->severity, SEVERITY_NOTICE);
+        assert_text(problem->text,
+                    "old.service keeps the 3 pages of 2M that it was started with for "
+                    "old, which is described no longer, until it stops");
+        assert_text(verdict_name(scene.status->verdict), "ready");
+}
+
+/* Somebody may take pages that a unit is bound to. */
+static void test_exposure(void **state) {
+        Scene scene =
+                scene_of_unit(*state, "Pages=60\nNodes=1\nPlacement=bind",
+                              "sizes 2M\nnode 0 total=20G free=2G 2M=40\n"
+                              "node 1 total=20G free=2G 2M=60\nreserved 2M=100\n",
+                              "hold a.service a 2M=1:60 bind=1 counted\nunit a.service 2M=60\n"
+                              "hold c.service c 2M=0:40 counted\nunit c.service 2M=40\n");
+        const char *problems = problems_text(*state, &scene.status->problems);
+
+        assert_verdict(&scene, "a", "ready");
+        assert_contains(problems,
+                        "40 pages of 2M that a.service has reserved on node 1 and not touched "
+                        "yet may be taken by c.service, which may take 40 there");
+        assert_int_equal(diags_count(&scene.status->problems, SEVERITY_WARNING), 1);
+}
+
+/* ---- who comes before ---- */
+
+/* Its pages stand, and those that run may take some of them. */
+static void test_lack(void **state) {
+        static const char running[] = "hold c.service c 2M=0:40 counted\nunit c.service 2M=40\n";
+        static const char now[] = "sizes 2M\nnode 0 total=20G free=2G 2M=40\n"
+                                  "node 1 total=20G free=2G 2M=60\nreserved 2M=40\n";
+        Scene scene = scene_of_unit(*state, "Pages=60\nNodes=1\nPlacement=bind", now, running);
+
+        /* The ledger says that it had them. */
+        assert_verdict(&scene, "a", "lost");
+        assert_int_equal(instance_of(&scene, "a")->reason.kind, REASON_TAKEN);
+        assert_contains(
+                instance_of(&scene, "a")->reason.text,
+                "40 of its 60 pages of 2M (120M) are not for it alone: node 1 has 60 free, of "
+                "which c.service may take 40");
+        judge(&scene, true);
+        assert_verdict(&scene, "a", "pending");
+        scene.ledger->instances.n = 0;
+        judge(&scene, false);
+        assert_verdict(&scene, "a", "refused");
+        scene = scene_of_unit(*state, "Pages=60\nNodes=1\nPlacement=bind\nShortage=degrade", now,
+                              running);
+        assert_verdict(&scene, "a", "degraded");
+        /* Once it runs, it is an exposure, no verdict. */
+        scene = scene_of_unit(*state, "Pages=60\nNodes=1\nPlacement=bind", now,
+                              arena_printf(*state, "%s%s", running,
+                                           "hold a.service a 2M=1:60 bind=1\nunit a.service\n"));
+        assert_verdict(&scene, "a", "ready");
+}
+
+static void test_nothing_described(void **state) {
+        Scene scene = scene_with(*state, config_make(*state, NULL), host);
+
+        judge(&scene, false);
+        assert_text(verdict_name(scene.status->verdict), "ready");
+        assert_int_equal(scene.status->n_instances, 0);
+        assert_null(status_find(scene.status, "a"));
+}
+
+/* Nobody is harmed, and yet not all is well: a broken host file. */
+static void test_host_errors(void **state) {
+        Scene scene = scene_with(*state,
+                                 config_make(*state, "00.conf", "[Host]\nKeepFree=x\n", "a.conf",
+                                             "[Instance]\nPages=1\n", NULL),
+                                 host);
+
+        apply_all(&scene);
+        judge(&scene, false);
+        assert_verdict(&scene, "a", "ready");
+        assert_text(verdict_name(scene.status->verdict), "degraded");
+}
+
+static void test_names(void **state) {
+        Verdict verdict = VERDICT_LOST;
+
+        (void) state;
+        for (int i = VERDICT_READY; i <= VERDICT_LOST; i++) {
+                assert_int_equal(verdict_from_name(verdict_name((Verdict) i), &verdict), 0);
+                assert_int_equal(verdict, i);
+                assert_int_equal(verdict_lets_start(verdict),
+                                 i == VERDICT_READY || i == VERDICT_DEGRADED);
+        }
+        assert_int_equal(verdict_from_name("fine", &verdict), -EINVAL);
+        assert_int_equal(verdict_from_name(NULL, &verdict), -EINVAL);
+        assert_int_equal(verdict, VERDICT_LOST);
+}
+
+/* ---- what a starting unit needs ---- */
+
+/* By what the host has NOW; MOUNT is what follows "mount a ". */
+static uint64_t lack_with_mount(Arena *arena, const char *lines, const char *now,
+                                const char *mount) {
+        const Config *config =
+                config_make(arena, "a.conf",
+                            arena_printf(arena, "[Instance]\nUnit=a.service\n%s\n", lines), NULL);
+        const Plan *plan = plan_simple(arena, config, host_make(arena, host));
+        const Running running =
+                running_make(arena, mount ? arena_printf(arena, "mount a %s\n", mount) : "");
+        const StatusInput input = {
+                .config = config,
+                .plan = plan,
+                .topology = host_make(arena, now),
+                .use = &running.use,
+                .ledger = ledger_new(arena, "boot"),
+        };
+
+        assert_int_equal(plan_find(plan, "a")->reason.kind, REASON_NONE);
+        const uint64_t pages = status_lack_for_start(arena, &input, plan_find(plan, "a")).pages;
+
+        /* It is the only one. */
+        assert_int_equal(status_lack_for(arena, &input, plan_find(plan, "a")).pages, pages);
+        return pages;
+}
+
+static uint64_t lack_for_start(Arena *arena, const char *lines, const char *now) {
+        return lack_with_mount(arena, lines, now, NULL);
+}
+
+static void test_lack_for_start(void **state) {
+        static const char free_pages[] = "sizes 2M\nnode 0 total=20G 2M=60\nnode 1 total=20G 2M=40";
+        static const char used[] = "sizes 2M\nnode 0 total=20G 2M=60/35\nnode 1 total=20G 2M=40";
+        static const char promised[] =
+                "sizes 2M\nnode 0 total=20G 2M=60\nnode 1 total=20G 2M=40\nreserved 2M=7";
+
+        assert_int_equal(lack_for_start(*state, "Pages=100", free_pages), 0);
+        assert_int_equal(lack_for_start(*state, "Pages=100", used), 25);
+        assert_int_equal(lack_for_start(*state, "Pages=100", promised), 7);
+        /* Unbound, any node's free pages will do. */
+        assert_int_equal(lack_for_start(*state, "Pages=60\nNodes=1", free_pages), 0);
+        /* Bound, only those of its nodes. */
+        assert_int_equal(lack_for_start(*state, "Pages=60\nNodes=1\nPlacement=bind", free_pages),
+                         20);
+        /* The page size has gone altogether. */
+        assert_int_equal(lack_for_start(*state, "Pages=60", "node 0 total=20G"), 60);
+}
+
+/* 100 pages of its own, and 40 that a neighbour was promised. */
+static void test_lack_with_mount(void **state) {
+        static const char untouched[] = "sizes 2M\nnode 0 total=20G 2M=140\nreserved 2M=100";
+        static const char half_used[] = "sizes 2M\nnode 0 total=20G 2M=140/110\nreserved 2M=70";
+        static const char all_used[] = "sizes 2M\nnode 0 total=20G 2M=140/80\nreserved 2M=40";
+        static const char more_used[] = "sizes 2M\nnode 0 total=20G 2M=140/60\nreserved 2M=40";
+        static const char not_reserved[] = "sizes 2M\nnode 0 total=20G 2M=100/40";
+        static const char thief[] = "sizes 2M\nnode 0 total=20G 2M=140/110\nreserved 2M=100";
+        static const struct {
+                const char *now, *mount;
+                uint64_t lack;
+        } cases[] = {
+                {untouched, NULL, 60},
+                {untouched, "2M=60/0", 0},
+                {untouched, "1G=60/60", 60}, /* of another page size */
+                /* Files that it left there are its own, and count once. */
+                {half_used, "2M=60/30", 0},
+                {all_used, "2M=60/60", 0},
+                {all_used, "2M=0/60", 0},
+                {more_used, "2M=60/80", 0},
+                /* Where nobody knows of files, what is not reserved any more must be in them. */
+                {not_reserved, "2M=60/0", 0},
+                /* What others take beside the mount is missing all the same. */
+                {thief, "2M=60/0", 30},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+                assert_int_equal(lack_with_mount(*state, "Pages=100", cases[i].now, cases[i].mount),
+                                 cases[i].lack);
+}
+
+/* The earmark is of no node, so it does not stand for pages that were taken from the bound one. */
+static void test_lack_with_mount_bound(void **state) {
+        static const char bound[] = "Pages=100\nNodes=1\nPlacement=bind";
+
+        assert_int_equal(lack_with_mount(*state, bound,
+                                         "sizes 2M\nnode 0 total=20G 2M=100\n"
+                                         "node 1 total=20G 2M=100\nreserved 2M=100",
+                                         "2M=100/0"),
+                         0);
+        assert_int_equal(lack_with_mount(*state, bound,
+                                         "sizes 2M\nnode 0 total=20G 2M=100\n"
+                                         "node 1 total=20G 2M=100/40\nreserved 2M=100",
+                                         "2M=100/0"),
+                         60);
+}
+
+/* The more important ones that do not run yet come before; who is asked for alone may come before them. */
+static void test_lack_in_order(void **state) {
+        const Config *config =
+                config_make(*state, "a.conf", "[Instance]\nPages=50\nUnit=a.service\n", "b.conf",
+                            "[Instance]\nPages=50\nPriority=60\nUnit=b.service\n", NULL);
+        const Plan *plan = plan_simple(*state, config, host_make(*state, host));
+        const PlanInstance *a = plan_find(plan, "a"), *b = plan_find(plan, "b");
+        StatusInput input = {
+                .config = config,
+                .plan = plan,
+                .topology = host_make(*state, "sizes 2M\nnode 0 total=20G 2M=80\n"
+                                              "node 1 total=20G\nreserved 2M=10\n"),
+                .ledger = ledger_new(*state, "boot"),
+        };
+
+        assert_int_equal(status_lack_for_start(*state, &input, a).pages, 30);
+        assert_int_equal(status_lack_for_start(*state, &input, b).pages, 0);
+        assert_int_equal(status_lack_for(*state, &input, a).pages, 0);
+        /* It runs, and has mapped all of them: 60 are reserved. */
+        const Running running = running_make(*state, "hold b.service b 2M=0:25/1:25 counted\n"
+                                                     "unit b.service 2M=50\n");
+
+        input.ledger = ledger_new(*state, "boot");
+        ((Ledger *) input.ledger)->holds = running.holds;
+        input.use = &running.use;
+        ((Topology *) input.topology)->page_sizes[0].reserved_pages = 60;
+        assert_int_equal(status_lack_for_start(*state, &input, a).pages, 30);
+        assert_int_equal(status_lack_for(*state, &input, a).pages, 30);
+        const Lack lack = status_lack_for(*state, &input, a);
+
+        assert_text(lack.taker, "b.service");
+        assert_contains(
+                plan_explain_lack(*state, a, &lack).text,
+                "30 of its 50 pages of 2M (100M) are not for it alone: nodes 0-1 have 80 free, "
+                "of which others may take 60, b.service 50 of them");
+}
+
+static void test_plan_verdict(void **state) {
+        const Config *config = config_make(*state, "a.conf", "[Instance]\nPages=1\n", "b.conf",
+                                           "[Instance]\nPages=99999\n", "c.conf",
+                                           "[Instance]\nPages=99999\nShortage=degrade\n", "d.conf",
+                                           "[Instance]\nPages=x\n", NULL);
+        const Plan *plan = plan_simple(*state, config, host_make(*state, host));
+
+        assert_int_equal(plan_verdict(plan_find(plan, "a")), VERDICT_READY);
+        assert_int_equal(plan_verdict(plan_find(plan, "b")), VERDICT_REFUSED);
+        assert_int_equal(plan_verdict(plan_find(plan, "c")), VERDICT_DEGRADED);
+        assert_int_equal(plan_verdict(plan_find(plan, "d")), VERDICT_INVALID);
+}
+
+TEST_FILE(status) {
+        const struct CMUnitTest tests[] = {
+                TEST(test_ready),
+                TEST(test_planned_is_not_ready),
+                TEST(test_pending),
+                TEST(test_refused),
+                TEST(test_degraded_counts_what_is_there),
+                TEST(test_fragmented_is_pending),
+                TEST(test_invalid),
+                TEST(test_no_hugetlb_limit),
+                TEST(test_lost),
+                TEST(test_one_page_lost),
+                TEST(test_lost_but_degrade),
+                TEST(test_who_loses_first),
+                TEST(test_who_loses_among_equals),
+                TEST(test_surplus_does_not_count),
+                TEST(test_foreign_pages),
+                TEST(test_pools),
+                TEST(test_nothing_described),
+                TEST(test_host_errors),
+                TEST(test_names),
+                TEST(test_reserved),
+                TEST(test_running),
+                TEST(test_until_restart),
+                TEST(test_running_and_lost),
+                TEST(test_running_and_not_known_to_be_lost),
+                TEST(test_left),
+                TEST(test_exposure),
+                TEST(test_lack),
+                TEST(test_lack_for_start),
+                TEST(test_lack_with_mount),
+                TEST(test_lack_with_mount_bound),
+                TEST(test_lack_in_order),
+                TEST(test_plan_verdict),
+        };
+
+        return RUN_TESTS(tests);
+}

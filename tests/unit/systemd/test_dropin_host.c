@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Gates as the files of a host have them: there, outdated, or taken off. */
+
+#include "host/unit_facts.h"
+#include "support/testing.h"
+#include "support/tree.h"
+#include "systemd/dropin_check.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#define GENERATED "/run/systemd/generator/x@1.service.d/10-hugeplan.conf"
+#define ETC       "/etc/systemd/system/"
+
+static const char instance[] = "[Instance]\nPages=1\nUnit=x@1.service\n";
+
+static Dropins dropins_of(const Tree *tree, const char *text) {
+        const Config *config = config_make(tree->arena, "a.conf", text, NULL);
+        const DropinInput input = dropin_input(tree->root, tree->arena, config, "/bin/hugeplanctl");
+
+        return dropins_make(tree->arena, &input);
+}
+
+static const char *check(const Tree *tree, const char *text) {
+        const Dropins dropins = dropins_of(tree, text);
+        Diags problems = diags_in(tree->arena);
+
+        dropin_check(tree->root, &dropins, &problems);
+        return problems_text(tree->arena, &problems);
+}
+
+static void test_check(void **state) {
+        const Tree *tree = *state;
+
+        assert_text(check(tree, instance), ""); /* where systemd does not run */
+        tree_mkdir(tree, "/run/systemd/system");
+        assert_text(check(tree, instance),
+                    GENERATED ": x@1.service does not wait for its pages: its gate is missing; run "
+                              "'systemctl daemon-reload'");
+        tree_write(tree, GENERATED, dropins_of(tree, instance).items[0].text);
+        assert_text(check(tree, instance), "");
+        assert_contains(check(tree, "[Instance]\nEngine=mysql\nUnit=x@1.service\n"),
+                        "the gate of x@1.service is not that of today's configuration");
+}
+
+static void test_check_honours_administrators(void **state) {
+        static const char *const paths[] = {
+                ETC "x@1.service.d/10-hugeplan.conf",
+                ETC "x@.service.d/10-hugeplan.conf",
+        };
+        const Tree *tree = *state;
+
+        tree_mkdir(tree, "/run/systemd/system");
+        for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
+                tree_link(tree, "/dev/null", paths[i]);
+                assert_text(check(tree, instance), "");
+                root_remove(tree->root, paths[i]);
+                tree_write(tree, paths[i], "[Service]\n");
+                assert_text(check(tree, instance), "");
+                root_remove(tree->root, paths[i]);
+        }
+}
+
+/* It changes when systemd must have been told to read its units, or ought to be. */
+static void test_key(void **state) {
+        const Tree *tree = *state;
+        const struct timespec times[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
+        const SourceNames none = {};
+        const SourceNames units =
+                dropin_units(tree->arena, config_make(tree->arena, "20-x.conf", instance, NULL));
+        const char *keys[5];
+
+        keys[0] = dropin_key(tree->root, tree->arena, &none);
+        keys[1] = dropin_key(tree->root, tree->arena, &units);
+        tree_mkdir(tree, "/run/systemd/generator");
+        keys[2] = dropin_key(tree->root, tree->arena, &units);
+        tree_write(tree, ETC "x@1.service.d/zz.conf", "");
+        /* The clock of a file system may stand still from one change to the next. */
+        assert_int_equal(utimensat(AT_FDCWD, tree_path(tree, ETC "x@1.service.d"), times, 0), 0);
+        keys[3] = dropin_key(tree->root, tree->arena, &units);
+        assert_text(dropin_key(tree->root, tree->arena, &units), keys[3]);
+        root_remove(tree->root, ETC "x@1.service.d/zz.conf");
+        keys[4] = dropin_key(tree->root, tree->arena, &units);
+        for (size_t i = 1; i < ARRAY_LEN(keys); i++)
+                assert_string_not_equal(keys[i], keys[i - 1]);
+}
+
+static void explain(const Tree *tree, LoadedUnit *unit) {
+        LoadedUnits units = {};
+
+        *vec_push(tree->arena, &units) = *unit;
+        dropin_explain(tree->root, tree->arena, config_make(tree->arena, "a.conf", instance, NULL),
+                       &units);
+        *unit = units.items[0];
+}
+
+static void test_explain(void **state) {
+        const char *gate = "/bin/hugeplanctl wait a";
+        const Tree *tree = *state;
+        LoadedUnit unit = {.name = "x@1.service", .load_state = "loaded"}, gated = unit;
+
+        tree_write(tree, "/usr/lib/systemd/system/x@.service", "[Service]\nExecStart=/bin/x\n");
+        tree_write(tree, GENERATED, dropins_of(tree, instance).items[0].text);
+        tree_write(tree, ETC "x@.service.d/zz.conf", "[Service]\nExecStartPre=\n");
+        explain(tree, &unit);
+        assert_null(unit.override);
+        assert_text(unit.reset->file, ETC "x@.service.d/zz.conf");
+        assert_int_equal(unit.reset->line, 2);
+
+        tree_link(tree, "/dev/null", ETC "x@.service.d/10-hugeplan.conf");
+        explain(tree, &unit);
+        assert_text(unit.override, ETC "x@.service.d/10-hugeplan.conf");
+
+        *vec_push(tree->arena, &gated.pre_starts) = gate;
+        explain(tree, &gated); /* nothing to explain */
+        assert_null(gated.override);
+        assert_null(gated.reset);
+}
+
+TEST_FILE(dropin_host) {
+        const struct CMUnitTest tests[] = {
+                TREE_TEST(test_check),
+                TREE_TEST(test_check_honours_administrators),
+                TREE_TEST(test_key),
+                TREE_TEST(test_explain),
+        };
+
+        return RUN_TESTS(tests);
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+#include "support/testing.h"
+#include "units/hugetlb_limit.h"
+
+#define HOST "sizes 1G 2M\nnode 0 total=16G free=15G\n"
+
+/* ---- who is limited ---- */
+
+typedef struct Preference {
+        const char *a; /* lines of an instance of x.service */
+        const char *b; /* of another instance */
+        TriState expects;
+} Preference;
+
+static const Preference preferences[] = {
+        {"Pages=1", NULL, TRI_NO},
+        {"Pages=1", "Pages=1", TRI_AUTO}, /* who is not a unit takes pages all the same */
+        {"Pages=1", "Pages=1\nUnit=y.service", TRI_AUTO},
+        {"Pages=1", "Pages=1\nUnit=x.service", TRI_NO}, /* the same unit */
+        {"Pages=1", "Engine=mongodb", TRI_NO},
+        {"Engine=mongodb", "Pages=1", TRI_NO},
+        {"Pages=1\nIsolate=no", "Pages=1", TRI_NO},
+        {"Pages=1\nIsolate=yes", NULL, TRI_YES},
+        {"Engine=mongodb\nIsolate=yes", NULL, TRI_YES},
+        {"Pages=1\nIsolate=yes", "Pages=1\nUnit=x.service\nIsolate=no", TRI_YES},
+        {"Pages=1\nIsolate=yes", "Pages=1\nUnit=x.service", TRI_YES},
+        /* Page sizes: "default" may be any. */
+        {"Pages=1\nPageSize=1G", "Pages=1\nPageSize=2M", TRI_NO},
+        {"Pages=1\nPageSize=1G,2M", "Pages=1\nPageSize=2M", TRI_AUTO},
+        {"Pages=1\nPageSize=1G", "Pages=1", TRI_AUTO},
+        {"Pages=1", "Pages=1\nPageSize=1G", TRI_AUTO},
+        /* What a neighbour's broken file meant is not known. */
+        {"Pages=1\nPageSize=1G", "Pages=x", TRI_AUTO},
+        {"Pages=x\nIsolate=yes", "Pages=1", TRI_NO},
+};
+
+static void test_preference(void **state) {
+        for (size_t i = 0; i < ARRAY_LEN(preferences); i++) {
+                const Preference *preference = &preferences[i];
+                const char *a =
+                        arena_printf(*state, "[Instance]\nUnit=x.service\n%s\n", preference->a);
+                const char *b = arena_printf(*state, "[Instance]\n%s\n",
+                                             preference->b ? preference->b : "");
+                const Config *config =
+                        config_make(*state, "a.conf", a, preference->b ? "b.conf" : NULL, b, NULL);
+
+                if (hugetlb_limit_preference(config, "x.service") != preference->expects)
+                        fail_msg("%s | %s", preference->a, preference->b ? preference->b : "-");
+        }
+}
+
+/* One that leaves the unit open leaves it open for those that share it. */
+static void test_preference_of_shared_unit(void **state) {
+        const Config *config = config_make(*state, "a.conf",
+                                           "[Instance]\nPages=1\nUnit=x.service\n", "b.conf",
+                                           "[Instance]\nPages=1\nUnit=x.service\nIsolate=no\n",
+                                           "c.conf", "[Instance]\nPages=1\nUnit=y.service\n", NULL);
+
+        assert_int_equal(hugetlb_limit_preference(config, "x.service"), TRI_NO);
+        assert_int_equal(hugetlb_limit_preference(config, "y.service"), TRI_AUTO);
+        assert_int_equal(hugetlb_limit_preference(config, "nobody.service"), TRI_NO);
+}
+
+/* ---- how many pages ---- */
+
+static const char *limits_text(Arena *arena, const Status *status, const char *unit,
+                               bool is_by_preference) {
+        PageCounts limits =
+                hugetlb_limit_counts(arena, host_make(arena, HOST), status, unit, is_by_preference);
+        Text text = text_in(arena);
+
+        VEC_FOREACH(limit, &limits)
+                text_printf(&text, "%s%s:%" PRIu64, text.length > 0 ? " " : "",
+                            format_page_size(arena, limit->page_size_bytes), limit->pages);
+        return text_string(&text);
+}
+
+static void test_limits(void **state) {
+        StatusInstance instances[] = {
+                {.name = "a",
+                 .unit = "x.service",
+                 .page_size_bytes = 2 * MIB,
+                 .pages_wanted = 140,
+                 .pages_granted = 140},
+                {.name = "b",
+                 .unit = "x.service",
+                 .page_size_bytes = 2 * MIB,
+                 .pages_wanted = 60,
+                 .pages_granted = 10},
+                {.name = "c",
+                 .unit = "x.service",
+                 .page_size_bytes = GIB,
+                 .pages_wanted = 3,
+                 .pages_granted = 3},
+                {.name = "d", .unit = "y.service", .page_size_bytes = 2 * MIB, .pages_wanted = 7},
+                {.name = "e", .page_size_bytes = 2 * MIB, .pages_granted = 99},
+        };
+        const Status status = {.instances = instances, .n_instances = ARRAY_LEN(instances)};
+
+        /* Of a unit together; what is not its own size it may not have at all. */
+        assert_text(limits_text(*state, &status, "x.service", false), "1G:3 2M:150");
+        assert_text(limits_text(*state, &status, "x.service", true), "1G:3 2M:200");
+        assert_text(limits_text(*state, &status, "y.service", false), "1G:0 2M:0");
+        assert_text(limits_text(*state, &status, "y.service", true), "1G:0 2M:7");
+        /* Of whom nothing is known, nothing is said. */
+        assert_text(limits_text(*state, &status, "z.service", false), "");
+}
+
+/* hugetlb_cgroup.c, mem_fmt() */
+static void test_path(void **state) {
+        assert_text(hugetlb_limit_path(*state, "/g", 2 * MIB), "/g/hugetlb.2MB.rsvd.max");
+        assert_text(hugetlb_limit_path(*state, "/g", 16 * GIB), "/g/hugetlb.16GB.rsvd.max");
+        assert_text(hugetlb_limit_path(*state, "/g", 64 * KIB), "/g/hugetlb.64KB.rsvd.max");
+        assert_text(hugetlb_limit_path(*state, "/g", 512 * MIB), "/g/hugetlb.512MB.rsvd.max");
+}
+
+TEST_FILE(hugetlb_limit) {
+        const struct CMUnitTest tests[] = {
+                TEST(test_preference),
+                TEST(test_preference_of_shared_unit),
+                TEST(test_limits),
+                TEST(test_path),
+        };
+
+        return RUN_TESTS(tests);
+}

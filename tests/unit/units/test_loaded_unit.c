@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What systemd has in effect of a unit, and whether its instances can live with that. */
+
+#include "model/problem.h"
+#include "support/sources.h"
+#include "support/testing.h"
+#include "units/loaded_unit.h"
+
+#define OURS  "/run/systemd/generator/x.service.d/10-hugeplan.conf"
+#define LATER "/etc/systemd/system/x.service.d/zz.conf"
+
+static const char postgresql[] = "[Instance]\nPages=10\nUnit=x.service\n";
+static const char oracle[] = "[Instance]\nEngine=oracle\nPages=10\nUnit=x.service\n";
+static const char host_text[] = "sizes 2M\nnode 0 total=4G free=3G\nnode 1 total=4G free=3G\n";
+
+static SourceNames names(Arena *arena, const char *words) {
+        SourceNames list = {};
+        const char *word;
+
+        while ((word = text_next_word(arena, &words, "|")))
+                *vec_push(arena, &list) = word;
+        return list;
+}
+
+/* As it should be. */
+static LoadedUnit healthy(Arena *arena) {
+        return (LoadedUnit){
+                .name = "x.service",
+                .load_state = "loaded",
+                .dropins = names(arena, OURS),
+                .after = names(arena, "hugeplan.service"),
+                .pre_starts = names(arena, "/usr/bin/hugeplanctl wait a"),
+                .memory_lock_bytes = 8 * MIB,
+                .user = "db",
+                .group = "",
+        };
+}
+
+static const char *judge_on(Arena *arena, const Config *config, const LoadedUnit *unit,
+                            const char *kernel, const char *groups) {
+        Topology *host = host_make(arena, host_text);
+        Diags problems = diags_in(arena);
+        Accounts accounts = accounts_read(
+                arena,
+                TEST_SOURCES(arena, {"/etc/group", groups}, {"/etc/passwd", "db:x:9:17::/:/b\n"}));
+        const LoadedUnitInput input = {config, plan_simple(arena, config, host), host, &accounts};
+        LoadedUnits units = {};
+
+        host->kernel_release = kernel;
+        *vec_push(arena, &units) = *unit;
+        loaded_units_judge(&input, &units, &problems);
+        return problems_text(arena, &problems);
+}
+
+static const char *judge(Arena *arena, const char *text, const LoadedUnit *unit) {
+        return judge_on(arena, config_make(arena, "a.conf", text, NULL), unit, "6.1.0",
+                        "hugetlb:x:990:\n");
+}
+
+static void test_healthy(void **state) {
+        LoadedUnit unit = healthy(*state);
+
+        assert_text(judge(*state, postgresql, &unit), "");
+        unit.groups = names(*state, "hugetlb");
+        assert_text(judge(*state, oracle, &unit), "");
+}
+
+/* A gate is who asks, whoever wrote it and wherever it stands. */
+static void test_gates(void **state) {
+        static const struct {
+                const char *pre_starts;
+                bool has;
+        } units[] = {
+                {"/usr/bin/hugeplanctl wait a", true},
+                {"+/usr/bin/hugeplanctl wait a", true},
+                {"-/opt/h/bin/hugeplanctl --no-pager wait a", true},
+                {"/bin/mkdir /run/x|hugeplanctl wait --all", true},
+                {"/bin/sh -c 'hugeplanctl wait a && exec prepare'", true},
+                {"/bin/sh -c /usr/bin/hugeplanctl wait ${INSTANCE}", true},
+                {"", false},
+                {"/usr/bin/hugeplanctl wait ab", false},
+                {"/usr/bin/hugeplanctl status a", false},
+                {"/usr/bin/hugeplanctl hugetlb limit a", false},
+                {"/usr/bin/wait a", false},
+                {"/bin/echo hugeplanctl|/bin/wait wait a", false},
+        };
+        const Config *config = config_make(*state, "a.conf", postgresql, NULL);
+
+        for (size_t i = 0; i < ARRAY_LEN(units); i++) {
+                LoadedUnit unit = {.name = "x.service",
+                                   .pre_starts = names(*state, units[i].pre_starts)};
+
+                if (loaded_unit_has_gates(config, &unit) != units[i].has)
+                        fail_msg("%s", units[i].pre_starts);
+        }
+}
+
+static void test_reset(void **state) {
+        const UnitAssignment reset = {.file = LATER, .line = 3};
+        LoadedUnit unit = healthy(*state);
+
+        unit.pre_starts = (SourceNames){};
+        unit.dropins = names(*state, OURS "|" LATER);
+        unit.reset = &reset;
+        assert_text(judge(*state, postgresql, &unit),
+                    LATER ":3: ExecStartPre: x.service starts without asking for the pages of a: "
+                          "this line throws its gate away; write the gate again below it "
+                          "(hugeplan.d(5), THE GATE), or take the line out; then run 'systemctl "
+                          "daemon-reload'");
+        /* The files say nothing of that, or have something else by now. */
+        unit.reset = &(UnitAssignment){.file = "/etc/systemd/system/x.service.d/05-early.conf",
+                                       .line = 3};
+        assert_text(judge(*state, postgresql, &unit),
+                    OURS ": x.service starts without asking for the pages of a: its gate is read, "
+                         "but not in effect after " LATER
+                         "; see what 'systemctl cat x.service' says of ExecStartPre=");
+        unit.dropins = names(*state, OURS);
+        assert_contains(judge(*state, postgresql, &unit), "systemd has not read its gate; run ");
+}
+
+/* One unit, one message, with the names of those that are concerned. */
+static void test_shared_unit(void **state) {
+        const Config *config = config_make(*state, "a.conf", postgresql, "b.conf", postgresql,
+                                           "c.conf", postgresql, "y.conf",
+                                           "[Instance]\nPages=1\nUnit=y.service\n", NULL);
+        LoadedUnit unit = healthy(*state);
+
+        assert_contains(judge_on(*state, config, &unit, "6.1.0", ""),
+                        "x.service starts without asking for the pages of b, c: ");
+        /* A broken file keeps its gate, too. */
+        unit.pre_starts = (SourceNames){};
+        assert_contains(judge(*state, "[Instance]\nPages=x\nUnit=x.service\n", &unit),
+                        "pages of a: ");
+}
+
+/* What is done on purpose is a notice, and there is nothing to be done about it. */
+static void test_masked_gate(void **state) {
+        const char *own = "/etc/systemd/system/x.service.d/10-hugeplan.conf";
+        LoadedUnit unit = healthy(*state);
+        Diags problems = diags_in(*state);
+
+        unit.pre_starts = (SourceNames){};
+        unit.dropins = names(*state, own);
+        const char *text = judge(*state, postgresql, &unit);
+
+        assert_text(text, "/etc/systemd/system/x.service.d/10-hugeplan.conf: x.service starts "
+                          "without asking for the pages of a: this file takes the gate's place, "
+                          "as it may");
+        unit.dropins = (SourceNames){};
+        unit.override = own; /* a link to /dev/null is no drop-in */
+        assert_text(judge(*state, postgresql, &unit), text);
+        loaded_unit_judge_gates(config_make(*state, "a.conf", postgresql, NULL), &unit, &problems);
+        assert_int_equal(diags_count(&problems, SEVERITY_NOTICE), 1);
+        /* With a gate of its own it is nobody's business. */
+        unit.pre_starts = names(*state, "/usr/bin/hugeplanctl wait a");
+        assert_text(judge(*state, postgresql, &unit), "");
+}
+
+/* What is wrong is told once. */
+static void test_dropin_is_missing(void **state) {
+        const Config *config = config_make(*state, "a.conf", postgresql, NULL);
+        LoadedUnit unit = healthy(*state);
+        Diags problems = diags_in(*state);
+
+        unit.pre_starts = unit.dropins = (SourceNames){};
+        diags_add(&problems, &(Diag){.id = problem_id(PROBLEM_DROPIN_MISSING), .file = OURS});
+        loaded_unit_judge_gates(config, &unit, &problems);
+        assert_int_equal(problems.list.n, 1);
+        problems = diags_in(*state);
+        diags_add(&problems, &(Diag){.id = problem_id(PROBLEM_DROPIN_MISSING), .file = "/other"});
+        loaded_unit_judge_gates(config, &unit, &problems);
+        assert_int_equal(problems.list.n, 2);
+}
+
+static void test_states(void **state) {
+        LoadedUnit unit = {.name = "x.service", .load_state = "not-found"};
+
+        assert_text(judge(*state, postgresql, &unit),
+                    "/etc/hugeplan.d/a.conf:3: Unit: systemd knows no x.service: nobody waits for "
+                    "the pages of a; name the unit that there is, or install it; then run "
+                    "'systemctl daemon-reload'");
+        unit.load_state = "masked";
+        assert_text(
+                judge(*state, postgresql, &unit),
+                "/etc/hugeplan.d/a.conf:3: Unit: x.service is masked and cannot be started; the "
+                "pages of a stay reserved; take the instance's file away, or run 'systemctl unmask "
+                "x.service'");
+        unit.load_state = "bad-setting";
+        assert_contains(judge(*state, postgresql, &unit),
+                        "systemd does not take x.service (bad-setting): it cannot be started; run "
+                        "'systemd-analyze verify x.service'");
+        unit = healthy(*state);
+        unit.is_outdated = true;
+        assert_text(
+                judge(*state, postgresql, &unit),
+                "the files of x.service were changed, and systemd goes by what it had read; run "
+                "'systemctl daemon-reload'");
+        /* Of a unit that no instance names any more. */
+        unit.name = "y.service";
+        unit.is_outdated = false;
+        assert_text(judge(*state, postgresql, &unit), "");
+}
+
+/* An administrator's policy wins; it is a problem where pages are that it keeps the unit from. */
+static void test_nodes(void **state) {
+        LoadedUnit unit = healthy(*state);
+
+        id_set_add(&unit.nodes, 0);
+        assert_text(judge(*state, postgresql, &unit), "");
+        unit.is_bound = true;
+        assert_text(judge(*state, postgresql, &unit),
+                    "/etc/hugeplan.d/a.conf: Nodes: x.service is loaded with NUMAPolicy=bind to "
+                    "node 0, and 5 pages of 2M of a are elsewhere: it cannot use them; write "
+                    "Nodes=0 here, or NUMAMask= with all nodes of the instance into the unit");
+        assert_text(judge(*state, "[Instance]\nPages=10\nUnit=x.service\nNodes=0\n", &unit), "");
+        id_set_add(&unit.nodes, 1);
+        assert_text(judge(*state, postgresql, &unit), "");
+        unit.nodes = (IdSet){};
+        assert_text(judge(*state, postgresql, &unit), "");
+}
+
+static void test_group(void **state) {
+        static const char wrong[] =
+                "/etc/hugeplan.d/a.conf: SharedMemory: x.service is loaded without the group "
+                "hugetlb: the kernel refuses a its System V segment of 10 pages of 2M; systemctl "
+                "edit x.service: [Service] SupplementaryGroups=hugetlb";
+        const Config *config = config_make(*state, "a.conf", oracle, NULL);
+        LoadedUnit unit = healthy(*state);
+
+        assert_text(judge(*state, oracle, &unit), wrong);
+        unit.memory_lock_bytes = UINT64_MAX; /* counts no more */
+        unit.groups = names(*state, "dba");
+        assert_text(judge(*state, oracle, &unit), wrong);
+        assert_text(judge(*state, postgresql, &unit), "");
+        /* The ways in: member, primary group of the user or the unit, by number, as root, by right. */
+        assert_text(judge_on(*state, config, &unit, "6.1.0", "hugetlb:x:990:you,db\n"), "");
+        assert_text(judge_on(*state, config, &unit, "6.1.0", "hugetlb:x:17:\n"), "");
+        assert_text(judge_on(*state, config, &unit, "6.1.0", "other:x:1:\n"), "");
+        unit.groups = names(*state, "990");
+        assert_text(judge(*state, oracle, &unit), "");
+        unit.groups = (SourceNames){};
+        unit.group = "hugetlb";
+        assert_text(judge(*state, oracle, &unit), "");
+        unit.group = "";
+        unit.user = "";
+        assert_text(judge(*state, oracle, &unit), "");
+        unit.user = "db";
+        unit.may_lock = true;
+        assert_text(judge(*state, oracle, &unit), "");
+}
+
+/* Before Linux 5.16 the limit lets in as well, where it suffices. */
+static void test_memory_lock(void **state) {
+        const Config *config = config_make(*state, "a.conf", oracle, NULL);
+        LoadedUnit unit = healthy(*state);
+
+        assert_contains(judge_on(*state, config, &unit, "5.14.0", "hugetlb:x:990:\n"),
+                        "x.service is loaded with LimitMEMLOCK=8388608, and not in the group "
+                        "hugetlb: the kernel refuses a ");
+        unit.memory_lock_bytes = 20 * MIB;
+        assert_text(judge_on(*state, config, &unit, "5.14.0", "hugetlb:x:990:\n"), "");
+        assert_text(judge_on(*state, config, &unit, "5.14.0-162.6.1.el9_1", "hugetlb:x:990:\n"),
+                    "");
+        /* RHEL 9.2 took the newer rule over. */
+        assert_contains(
+                judge_on(*state, config, &unit, "5.14.0-284.11.1.el9_2", "hugetlb:x:990:\n"),
+                "x.service is loaded without the group hugetlb");
+}
+
+/* What it starts is known from systemd, what exists from the host's files. */
+static void test_match(void **state) {
+        const Config *config = config_make(*state, "a.conf",
+                                           "[Instance]\nEngine=postgresql\n"
+                                           "Unit=postgresql@15-man.service\nMemory=1G\n",
+                                           NULL);
+        const Sources *sources =
+                TEST_SOURCES(*state, {"/etc/postgresql/15/main/postgresql.conf", ""},
+                             {"/lib/systemd/system/postgresql@.service",
+                              "[Service]\nExecStart=-/usr/bin/pg_ctlcluster %i start\n"});
+        const Topology *host = host_make(*state, "sizes 2M\nnode 0 total=64G free=60G\n");
+        LoadedUnits units = {};
+        LoadedUnit *unit = vec_push(*state, &units);
+        LoadedUnitInput input = {
+                .config = config,
+                .plan = plan_simple(*state, config, host),
+                .topology = host,
+                .accounts = &(Accounts){},
+        };
+
+        *unit = healthy(*state);
+        unit->name = "postgresql@15-man.service";
+        *vec_push(*state, &unit->starts) = "/usr/bin/pg_ctlcluster 15-man start";
+        Diags problems = diags_in(*state);
+
+        loaded_units_judge(&input, &units, &problems);
+        assert_int_equal(problems.list.n, 0);
+        input.sources = sources;
+        loaded_units_judge(&input, &units, &problems);
+        assert_int_equal(problems.list.n, 1);
+        assert_text(problems.list.items[0].id, "unit-wrong");
+        assert_contains(problems_text(*state, &problems),
+                        "did you mean postgresql@15-main.service?");
+        unit->starts.items[0] = "/bin/true";
+        problems = diags_in(*state);
+        loaded_units_judge(&input, &units, &problems);
+        assert_contains(problems_text(*state, &problems),
+                        "starts /bin/true, which is no PostgreSQL");
+}
+
+static void test_order(void **state) {
+        LoadedUnit unit = healthy(*state);
+
+        unit.after = names(*state, "sysinit.target|basic.target");
+        assert_text(judge(*state, postgresql, &unit), "");
+        unit.after = names(*state, "local-fs.target");
+        assert_contains(judge(*state, postgresql, &unit),
+                        "Unit: x.service is not ordered after hugeplan.service: at boot its gate "
+                        "may ask before anything is reserved; ");
+        unit.pre_starts = (SourceNames){};
+        assert_null(strstr(judge(*state, postgresql, &unit), "ordered"));
+}
+
+/* The same verdict from the files, where nobody is asked. */
+static void test_of_files(void **state) {
+        const TestFile files[] = {
+                {"/usr/lib/systemd/system/x.service",
+                 "[Service]\nExecStartPre=/bin/mkdir /run/x\n"},
+                {OURS, "[Service]\nExecStartPre=/usr/bin/hugeplanctl wait a\n"},
+                {"/etc/systemd/system/x.service.d/05-early.conf", "[Service]\nExecStartPre=\n"},
+                {LATER, "[Service]\nNice=1\nExecStartPre=\nExecStartPre=/bin/true\n"},
+        };
+        const Config *config = config_make(*state, "a.conf", postgresql, NULL);
+
+        for (size_t n = 2; n <= ARRAY_LEN(files); n++) {
+                const UnitFile *file =
+                        unit_file_read(*state, test_sources(*state, files, n), "x.service");
+                LoadedUnit unit = loaded_unit_of_files(*state, "x.service", file);
+                Diags problems = diags_in(*state);
+
+                assert_text(unit.load_state, "loaded");
+                assert_int_equal(unit.dropins.n, n - 1);
+                loaded_unit_judge_gates(config, &unit, &problems);
+                assert_int_equal(problems.list.n, n == ARRAY_LEN(files));
+                if (problems.list.n > 0)
+                        assert_contains(problems_text(*state, &problems),
+                                        LATER ":3: ExecStartPre: ");
+        }
+        const UnitFile *none = unit_file_read(*state, test_sources(*state, files, 0), "x.service");
+
+        assert_text(loaded_unit_of_files(*state, "x.service", none).load_state, "not-found");
+}
+
+/* Who starts a unit, by its states and by who calls: 10 is its control process, 20 its main one. */
+static void test_starts_by(void **state) {
+        static const struct {
+                const char *active_state, *sub_state;
+                uint32_t control_pid, main_pid, pid;
+                bool starts;
+        } cases[] = {
+                {"activating", "start-pre", 10, 0, 10, true},
+                {"activating", "start-pre", 10, 0, 11, true}, /* a shell is the control process */
+                {"activating", "condition", 10, 0, 10, true},
+                {"activating", "start-pre", 0, 0, 11, false},
+                {"activating", "start", 10, 0, 10, true},
+                {"activating", "start", 10, 0, 11, true}, /* Type=forking: its start script */
+                {"activating", "start", 0, 20, 20, true}, /* Type=notify, exec, oneshot */
+                {"activating", "start", 0, 20, 21, false},
+                {"activating", "start", 10, 20, 21, false},
+                {"activating", "start", 0, 0, 21, false},
+                {"activating", "start-post", 10, 20, 10, false},
+                {"activating", "auto-restart", 0, 0, 21, false},
+                {"activating", "auto-restart-queued", 0, 0, 21, false},
+                {"active", "running", 0, 20, 20, false},
+                {"active", "start-pre", 10, 0, 10, false},
+                {"reloading", "reload", 10, 20, 10, false},
+                {"deactivating", "stop-post", 10, 0, 10, false},
+                {"inactive", "dead", 0, 0, 11, false},
+                {"", "", 0, 0, 0, false},
+        };
+
+        (void) state;
+        for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+                const LoadedUnit unit = {
+                        .active_state = cases[i].active_state,
+                        .sub_state = cases[i].sub_state,
+                        .control_pid = cases[i].control_pid,
+                        .main_pid = cases[i].main_pid,
+                };
+
+                if (loaded_unit_starts_by(&unit, cases[i].pid) != cases[i].starts)
+                        fail_msg("%s (%s), %u, %u: by %u", cases[i].active_state,
+                                 cases[i].sub_state, cases[i].control_pid, cases[i].main_pid,
+                                 cases[i].pid);
+        }
+}
+
+TEST_FILE(loaded_unit) {
+        const struct CMUnitTest tests[] = {
+                TEST(test_healthy),     TEST(test_gates),       TEST(test_reset),
+                TEST(test_shared_unit), TEST(test_masked_gate), TEST(test_dropin_is_missing),
+                TEST(test_states),      TEST(test_nodes),       TEST(test_group),
+                TEST(test_memory_lock), TEST(test_match),       TEST(test_order),
+                TEST(test_of_files),    TEST(test_starts_by),
+        };
+
+        return RUN_TESTS(tests);
+}

@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Mount=: what may be written, the units made of it, and what is said of what is there. */
+
+#include "base/size.h"
+#include "support/sources.h"
+#include "support/testing.h"
+#include "units/mount_unit.h"
+
+/* ---- the value ---- */
+
+static const char *parse(Arena *arena, const char *value) {
+        MountConfig mount = {};
+        const char *wrong = mount_config_parse(arena, value, &mount);
+
+        if (wrong)
+                return wrong;
+        return arena_printf(arena, "%s %o %s:%s %" PRIu64 "/%" PRIu64, mount.path, mount.mode,
+                            mount.user ? mount.user : "-", mount.group ? mount.group : "-",
+                            mount.min_size_bytes / MIB, mount.size_bytes / MIB);
+}
+
+static void test_values(void **state) {
+        assert_text(parse(*state, "/mnt/huge"), "/mnt/huge 770 -:- 0/0");
+        assert_text(parse(*state, "//mnt///huge/"), "/mnt/huge 770 -:- 0/0");
+        assert_text(parse(*state, "/mnt/huge  min_size=1G\tsize=1.5G owner=db:dba mode=1777"),
+                    "/mnt/huge 1777 db:dba 1024/1536");
+        assert_text(parse(*state, "/mnt/huge owner=1000 mode=700 min_size=2M"),
+                    "/mnt/huge 700 1000:- 2/0");
+        assert_text(parse(*state, "/srv/größe-1,2:3"), "/srv/größe-1,2:3 770 -:- 0/0");
+        assert_text(parse(*state, "/run/huge"), "/run/huge 770 -:- 0/0");
+        assert_text(parse(*state, "/home/db/huge"), "/home/db/huge 770 -:- 0/0");
+}
+
+/* Each with the words that say what is wrong. */
+static void test_hostile_paths(void **state) {
+        static const struct {
+                const char *value, *wrong;
+        } bad[] = {
+                {"", "no absolute path"},
+                {"huge", "no absolute path"},
+                {"mode=0770", "no absolute path"},
+                {"\"/mnt/huge\"", "no absolute path"},
+                {"/mnt/../etc", "over '.' or '..'"},
+                {"/mnt/./huge", "over '.' or '..'"},
+                {"/mnt/huge/..", "over '.' or '..'"},
+                {"/mnt/%n", "mean something else in unit files"},
+                {"/mnt/a%", "mean something else in unit files"},
+                {"/mnt/a\\x20b", "mean something else in unit files"},
+                {"/mnt/a\"b", "mean something else in unit files"},
+                {"/mnt/a'b", "mean something else in unit files"},
+                {"/mnt/a\nOptions=exec", "mean something else in unit files"},
+                {"/mnt/a\r", "mean something else in unit files"},
+                {"/mnt/a\x1b[2J", "mean something else in unit files"},
+                {"/mnt/gr\xf6\xdf"
+                 "e",
+                 "mean something else in unit files"},
+                {"/mnt/\xc2\x85next", "mean something else in unit files"},
+                {"/mnt/two words", "'words' is no option"},
+                {"/", "'/' cannot be a mount, since / belongs to the system"},
+                {"///", "belongs to the system"},
+                {"/proc", "since /proc belongs to the system"},
+                {"/proc/sys/vm", "since /proc belongs to the system"},
+                {"/sys/fs/cgroup", "since /sys belongs to the system"},
+                {"/dev/hugepages", "since /dev is private to services"},
+                {"/tmp/huge", "since /tmp is private to services"},
+                {"/run/systemd/x", "since /run/systemd belongs to the system"},
+                {"/run", "belongs to the system"},
+                {"/etc/hugeplan.d", "since /etc belongs to the system"},
+                {"/var/lib/", "belongs to the system"},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+                assert_contains(parse(*state, bad[i].value), bad[i].wrong);
+        /* Names that only begin like a place are others. */
+        assert_text(parse(*state, "/system"), "/system 770 -:- 0/0");
+        assert_text(parse(*state, "/developers/x"), "/developers/x 770 -:- 0/0");
+}
+
+static void test_long_path(void **state) {
+        char path[400] = "/mnt/";
+        size_t fits = 255 - strlen("mnt-.mount");
+
+        memset(path + strlen("/mnt/"), 'a', fits);
+        assert_contains(parse(*state, path), " 770 ");
+        path[strlen("/mnt/") + fits] = 'a';
+        assert_contains(parse(*state, path), "too long");
+        /* What has to be escaped takes four bytes each. */
+        memset(path + strlen("/mnt/"), 0, sizeof(path) - strlen("/mnt/"));
+        memset(path + strlen("/mnt/"), '-', 100);
+        assert_contains(parse(*state, path), "too long");
+}
+
+static void test_bad_options(void **state) {
+        static const struct {
+                const char *options, *wrong;
+        } bad[] = {
+                {"exec", "'exec' is no option"},
+                {"Size=1G", "'Size=1G' is no option"},
+                {"size=1G,exec", "'1G,exec' is no size"},
+                {"size=", "'' is no size"},
+                {"size=0", "'0' is no size"},
+                {"size=-1", "'-1' is no size"},
+                {"size=50%", "'50%' is no size"},
+                {"min_size=8E", "more than can be counted"},
+                {"size=1G size=1G", "size= is given twice"},
+                {"size=1G min_size=2G", "min_size= is more than size="},
+                {"mode=", "no mode that a mount can have"},
+                {"mode=77", "no mode of three or four octal digits"},
+                {"mode=0o77", "no mode of three or four octal digits"},
+                {"mode=07700", "no mode of three or four octal digits"},
+                {"mode=798", "no mode of three or four octal digits"},
+                {"mode=4770", "no mode that a mount can have"},
+                {"owner=", "'':"},
+                {"owner=:dba", "':dba':"},
+                {"owner=db:", "'db:':"},
+                {"owner=db:dba:x", "'db:dba:x':"},
+                {"owner=-1", "'-1':"},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+                assert_contains(parse(*state, arena_printf(*state, "/mnt/a %s", bad[i].options)),
+                                bad[i].wrong);
+}
+
+/* The examples of systemd.unit(5) and systemd-escape(1), and what systemd-escape makes of others. */
+static void test_unit_names(void **state) {
+        static const struct {
+                const char *path, *name;
+        } names[] = {
+                {"/dev/sda", "dev-sda.mount"},
+                {"/foo//bar/baz/", "foo-bar-baz.mount"},
+                {"/tmp//waldi/foobar/", "tmp-waldi-foobar.mount"},
+                {"/", "-.mount"},
+                {"/mnt/huge-pages", "mnt-huge\\x2dpages.mount"},
+                {"/.hidden/a.b", "\\x2ehidden-a.b.mount"},
+                {"/a/.b", "a-.b.mount"},
+                {"/srv/größe", "srv-gr\\xc3\\xb6\\xc3\\x9fe.mount"},
+                {"/a@b+c", "a\\x40b\\x2bc.mount"},
+                {"/a:b_c", "a:b_c.mount"},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(names); i++)
+                assert_text(mount_unit_name(*state, names[i].path), names[i].name);
+}
+
+static void test_overlap(void **state) {
+        (void) state;
+        assert_true(mount_paths_overlap("/mnt/a", "/mnt/a"));
+        assert_true(mount_paths_overlap("/mnt/a", "/mnt/a/b"));
+        assert_true(mount_paths_overlap("/mnt/a/b", "/mnt/a"));
+        assert_false(mount_paths_overlap("/mnt/a", "/mnt/ab"));
+}
+
+/* ---- in a configuration ---- */
+
+static const char *refusal(Arena *arena, const char *lines) {
+        const Config *config = config_make(arena, "20-pg.conf",
+                                           arena_printf(arena, "[Instance]\n%s\n", lines), NULL);
+
+        assert_int_equal(config->n_instances, 1);
+        return config->instances[0].refusal ? diag_format(arena, config->instances[0].refusal)
+                                            : NULL;
+}
+
+static void test_contradictions(void **state) {
+        assert_text(refusal(*state, "Pages=1\nSharedMemory=hugetlbfs"),
+                    "/etc/hugeplan.d/20-pg.conf:3: SharedMemory: 'hugetlbfs' needs a mount; add "
+                    "Mount= with a path");
+        assert_text(refusal(*state, "Pages=1\nMount=/mnt/a"),
+                    "/etc/hugeplan.d/20-pg.conf:3: Mount: nothing says who owns it; add owner=USER "
+                    "to it, or give User=");
+        assert_text(refusal(*state, "Engine=redis\nMount=/mnt/a owner=redis"),
+                    "/etc/hugeplan.d/20-pg.conf:3: Mount: Redis uses no reserved huge pages; leave "
+                    "Mount= out");
+        assert_contains(refusal(*state, "Pages=1\nMount=/mnt/%i"),
+                        "/etc/hugeplan.d/20-pg.conf:3: Mount: '/mnt/%i' has characters that mean "
+                        "something else in unit files; write a path such as ");
+        assert_null(refusal(*state, "Pages=1\nMount=/mnt/a owner=db\nSharedMemory=hugetlbfs"));
+        assert_null(refusal(*state, "Pages=1\nMount=/mnt/a\nUser=db"));
+        assert_null(refusal(*state, "Engine=oracle\nPages=1\nMount=/mnt/a"));
+}
+
+static void test_reset(void **state) {
+        const Config *config = config_make(*state, "a.conf",
+                                           "[Instance]\nPages=1\nMount=/mnt/a owner=db\n",
+                                           "a.conf.d/1.conf", "[Instance]\nMount=\n", NULL);
+
+        assert_null(config->instances[0].refusal);
+        assert_null(config->instances[0].mount);
+}
+
+static void test_one_place_each(void **state) {
+        const Config *config =
+                config_make(*state, "a.conf", "[Instance]\nPages=1\nUser=db\nMount=/mnt/a\n",
+                            "b.conf", "[Instance]\nPages=1\nUser=db\nMount=/mnt/a/b\n", "c.conf",
+                            "[Instance]\nPages=1\nUser=db\nMount=/mnt/ab\n", NULL);
+
+        assert_text(problems_text(*state, &config->problems),
+                    "/etc/hugeplan.d/b.conf:4: Mount: /mnt/a/b is in the way of /mnt/a, the mount "
+                    "of a; give each instance a place of its own");
+        assert_null(config->instances[0].refusal);
+        assert_non_null(config->instances[1].refusal);
+        assert_null(config->instances[2].refusal);
+}
+
+/* ---- units ---- */
+
+static const char host_text[] = "sizes 1G 2M\nnode 0 total=64G free=60G\n";
+
+static Accounts test_accounts(Arena *arena) {
+        return accounts_read(arena, TEST_SOURCES(arena,
+                                                 {"/etc/passwd", "root:x:0:0::/:/bin/sh\n"
+                                                                 "db:x:109:117::/:/bin/sh\n"},
+                                                 {"/etc/group", "root:x:0:\ndba:x:54321:db\n"}));
+}
+
+static MountUnits make(Arena *arena, Config *config, const char *host) {
+        Accounts accounts = test_accounts(arena);
+        const MountUnitInput input = {config, host_make(arena, host), &accounts};
+
+        mount_check_owners(arena, config, &accounts);
+        return mount_units_make(arena, &input);
+}
+
+static const char *options(Arena *arena, const char *lines) {
+        Config *config = config_make(arena, "20-db.conf",
+                                     arena_printf(arena, "[Instance]\n%s\n", lines), NULL);
+        MountUnits units = make(arena, config, host_text);
+
+        assert_text(problems_text(arena, &config->problems), "");
+        assert_int_equal(units.n, 1);
+        return huge_mount_format(arena, &units.items[0].wanted);
+}
+
+static void test_unit_text(void **state) {
+        MountUnits units = make(*state,
+                                config_make(*state, "20-orders.conf",
+                                            "[Instance]\nMemory=8G\nMount=/run/hugepages/orders "
+                                            "owner=db min_size=4G\n",
+                                            NULL),
+                                host_text);
+
+        assert_int_equal(units.n, 1);
+        assert_text(units.items[0].name, "run-hugepages-orders.mount");
+        assert_text(units.items[0].text,
+                    "# Generated by hugeplan-generator from /etc/hugeplan.d/20-orders.conf\n"
+                    "# See hugeplan.d(5). A unit of this name in /etc/systemd/system takes its "
+                    "place.\n"
+                    "\n"
+                    "[Unit]\n"
+                    "Description=Huge Pages of the Database Instance orders\n"
+                    "Documentation=man:hugeplan.d(5)\n"
+                    "DefaultDependencies=no\n"
+                    "Requires=hugeplan-wait@orders.service\n"
+                    "After=local-fs.target hugeplan-wait@orders.service\n"
+                    "Conflicts=umount.target\n"
+                    "Before=umount.target\n"
+                    "AssertDirectoryNotEmpty=!/run/hugepages/orders\n"
+                    "\n"
+                    "[Mount]\n"
+                    "What=hugetlbfs\n"
+                    "Where=/run/hugepages/orders\n"
+                    "Type=hugetlbfs\n"
+                    "Options=pagesize=2M,uid=109,gid=117,mode=0770,size=8589934592,"
+                    "min_size=4294967296,nosuid,nodev\n");
+}
+
+/* The size is that of the instance; whole pages in any case. */
+static void test_options(void **state) {
+        assert_text(options(*state, "Pages=10\nUser=db\nMount=/mnt/a"),
+                    "pagesize=2M,uid=109,gid=117,mode=0770,size=20971520");
+        assert_text(options(*state, "Pages=10\nUser=db\nMount=/mnt/a size=3M min_size=1"),
+                    "pagesize=2M,uid=109,gid=117,mode=0770,size=4194304,min_size=2097152");
+        assert_text(options(*state, "Memory=2G\nPageSize=1G,2M\nUser=db\nMount=/mnt/a mode=0700"),
+                    "pagesize=1G,uid=109,gid=117,mode=0700,size=2147483648");
+        assert_text(options(*state, "Memory=2G\nPageSize=512M,2M\nUser=db\nMount=/mnt/a"),
+                    "pagesize=2M,uid=109,gid=117,mode=0770,size=2147483648");
+        /* What is learned may be more at the next start. */
+        assert_text(options(*state, "Engine=mariadb\nUser=db\nMount=/mnt/a"),
+                    "pagesize=2M,uid=109,gid=117,mode=0770");
+}
+
+static void test_owners(void **state) {
+        assert_contains(options(*state, "Pages=1\nUser=root\nMount=/mnt/a owner=db"),
+                        "uid=109,gid=117,");
+        assert_contains(options(*state, "Pages=1\nUser=db\nGroup=dba\nMount=/mnt/a"),
+                        "uid=109,gid=54321,");
+        assert_contains(options(*state, "Pages=1\nGroup=dba\nMount=/mnt/a owner=db"),
+                        "uid=109,gid=117,");
+        assert_contains(options(*state, "Pages=1\nMount=/mnt/a owner=db:dba"),
+                        "uid=109,gid=54321,");
+        assert_contains(options(*state, "Pages=1\nMount=/mnt/a owner=1000:1001"),
+                        "uid=1000,gid=1001,");
+        assert_contains(options(*state, "Pages=1\nMount=/mnt/a owner=109"), "uid=109,gid=117,");
+}
+
+/* By file and line; the others go on. */
+static void test_no_owner(void **state) {
+        Config *config =
+                config_make(*state, "a.conf", "[Instance]\nPages=1\nMount=/mnt/a owner=ora\n",
+                            "b.conf", "[Instance]\nPages=1\nMount=/mnt/b owner=db:oinstall\n",
+                            "c.conf", "[Instance]\nPages=1\nMount=/mnt/c owner=db\n", NULL);
+        MountUnits units = make(*state, config, host_text);
+
+        assert_text(
+                problems_text(*state, &config->problems),
+                "/etc/hugeplan.d/a.conf:3: Mount: there is no user 'ora' in /etc/passwd to own "
+                "/mnt/a; create the user, or write owner=USER:GROUP with others or with numbers\n"
+                "/etc/hugeplan.d/b.conf:3: Mount: there is no group 'oinstall' in /etc/group "
+                "to own /mnt/b; create the group, or write owner=USER:GROUP with others or with "
+                "numbers");
+        assert_non_null(config->instances[0].refusal);
+        assert_non_null(config->instances[1].refusal);
+        assert_int_equal(units.n, 1);
+        assert_text(units.items[0].name, "mnt-c.mount");
+}
+
+/* Whose group nobody knows owns nothing by half. */
+static void test_number_without_group(void **state) {
+        Config *config = config_make(*state, "a.conf",
+                                     "[Instance]\nPages=1\nMount=/mnt/a owner=1000\n", NULL);
+
+        assert_int_equal(make(*state, config, host_text).n, 0);
+        assert_contains(problems_text(*state, &config->problems), "there is no user '1000' in ");
+}
+
+static void test_no_page_size(void **state) {
+        Config *config = config_make(*state, "a.conf",
+                                     "[Instance]\nPages=1\nPageSize=512M\nUser=db\nMount=/mnt/a\n",
+                                     NULL);
+
+        assert_int_equal(make(*state, config, host_text).n, 0);
+        assert_int_equal(make(*state, config, "node 0 total=64G free=60G\n").n, 0);
+}
+
+/* ---- the reservation that goes with it ---- */
+
+static const char *reason(Arena *arena, const char *lines, const char *host) {
+        const Config *config = config_make(
+                arena, "a.conf", arena_printf(arena, "[Instance]\nUser=db\n%s\n", lines), NULL);
+        const Plan *plan = plan_simple(arena, config, host_make(arena, host));
+
+        return plan->instances[0].reason.kind == REASON_NONE
+                       ? grants_text(arena, plan, "a")
+                       : arena_printf(arena, "%s: %s", reason_id(plan->instances[0].reason.kind),
+                                      plan->instances[0].reason.text);
+}
+
+/* No more is earmarked than was reserved, or neighbours would pay for it. */
+static void test_min_size_within_the_reservation(void **state) {
+        assert_text(reason(*state, "Pages=10\nMount=/mnt/a min_size=20M", host_text), "0:10");
+        assert_text(reason(*state, "Pages=10\nMount=/mnt/a min_size=21M", host_text),
+                    "config: min_size= of Mount= earmarks 11 pages of 2M, and only 10 are reserved "
+                    "for the instance");
+}
+
+/* Its pages are of the mount's size, or it has none. */
+static void test_one_page_size(void **state) {
+        static const char small_host[] = "sizes 1G 2M\nnode 0 total=4G free=900M\n";
+
+        assert_text(reason(*state, "Memory=100M\nPageSize=1G,2M", small_host), "0:50");
+        assert_contains(reason(*state, "Memory=100M\nPageSize=1G,2M\nMount=/mnt/a", small_host),
+                        "not-enough-memory: ");
+}
+
+/* ---- what is there ---- */
+
+static const char mountinfo[] =
+        "22 1 0:20 / / rw - ext4 /dev/sda1 rw\n"
+        "junk\n"
+        "29 22 0:25 / /mnt/a rw,nosuid shared:9 master:1 - hugetlbfs hugetlbfs "
+        "rw,uid=109,gid=117,mode=770,pagesize=2M,size=20971520,min_size=4194304\n"
+        "30 22 0:26 / /mnt/with\\040blank rw - tmpfs tmpfs rw\n"
+        "31 22 0:27 / /mnt/b rw - hugetlbfs none rw,pagesize=1024M\n"
+        "32 22 0:28 / /mnt/c rw - hugetlbfs none rw,pagesize=2M\n"
+        "33 22 0:29 / /mnt/c rw - tmpfs none rw\n"
+        "34 22 0:30 / /mnt/cut rw - hugetlbfs\n";
+
+static const char *mounted(Arena *arena, const char *path) {
+        MountTable table = mount_table_parse(arena, mountinfo);
+        const MountEntry *entry = mount_table_find(&table, path);
+        HugeMount mount;
+
+        if (!entry)
+                return "-";
+        return mount_entry_read(arena, entry, &mount) ? huge_mount_format(arena, &mount)
+                                                      : entry->type;
+}
+
+static void test_mountinfo(void **state) {
+        assert_text(mounted(*state, "/mnt/a"),
+                    "pagesize=2M,uid=109,gid=117,mode=0770,size=20971520,min_size=4194304");
+        assert_text(mounted(*state, "/mnt/b"), "pagesize=1G,uid=0,gid=0,mode=0755");
+        assert_text(mounted(*state, "/mnt/with blank"), "tmpfs");
+        assert_text(mounted(*state, "/mnt/c"), "tmpfs"); /* the last one covers the first */
+        assert_text(mounted(*state, "/mnt/cut"), "-");
+        assert_text(mounted(*state, "/mnt"), "-");
+}
+
+static void test_fstab(void **state) {
+        static const char fstab[] = "# /dev/sda1 /mnt/a ext4\n"
+                                    "\n"
+                                    "UUID=1 / ext4 defaults 0 1\n"
+                                    "none\t//mnt/a/\thugetlbfs\n"
+                                    "/dev/sdb none swap sw 0 0\n"
+                                    "x /mnt/with\\040blank tmpfs";
+
+        assert_int_equal(mount_fstab_line(*state, fstab, "/mnt/a"), 4);
+        assert_int_equal(mount_fstab_line(*state, fstab, "/mnt/with blank"), 6);
+        assert_int_equal(mount_fstab_line(*state, fstab, "/mnt"), 0);
+        assert_int_equal(mount_fstab_line(*state, fstab, "/mnt/a/b"), 0);
+        assert_int_equal(mount_fstab_line(*state, "", "/mnt"), 0);
+}
+
+/* ---- what is said of it ---- */
+
+typedef struct Scene {
+        MountUnits units;
+        MountTable table;
+        MountSight sight;
+} Scene;
+
+static Scene *scene(Arena *arena, const char *mount) {
+        Scene *scene = ARENA_NEW(arena, Scene);
+
+        scene->units = make(arena,
+                            config_make(arena, "a.conf",
+                                        arena_printf(arena,
+                                                     "[Instance]\nPages=10\nUser=db\n"
+                                                     "Unit=db.service\nMount=%s\n",
+                                                     mount),
+                                        NULL),
+                            host_text);
+        scene->table = mount_table_parse(arena, mountinfo);
+        scene->sight.table = &scene->table;
+        assert_int_equal(scene->units.n, 1);
+        return scene;
+}
+
+static const char *said(Arena *arena, const Scene *scene) {
+        const Diag *obstacle = mount_obstacle(arena, &scene->units.items[0], &scene->sight);
+        const Diag *difference = mount_difference(arena, &scene->units.items[0], &scene->sight);
+        const Diag *diag = obstacle ? obstacle : difference;
+
+        return diag ? arena_printf(arena, "%s %s: %s", severity_name(diag->severity), diag->id,
+                                   diag_format(arena, diag))
+                    : "-";
+}
+
+static void test_obstacles(void **state) {
+        Scene *free_place = scene(*state, "/mnt/free");
+
+        assert_text(said(*state, free_place), "-");
+        free_place->sight.is_directory_used = true;
+        assert_text(
+                said(*state, free_place),
+                "warning mount-taken: /etc/hugeplan.d/a.conf:5: Mount: there are files, so the mount of a at /mnt/free "
+                "is left to it; move them away, or give Mount= a path of its own");
+        free_place->sight.fstab_line = 7;
+        assert_contains(said(*state, free_place),
+                        "notice mount-taken: /etc/fstab:7: this line mounts something there, so ");
+        free_place->sight.unit_file = "/etc/systemd/system/mnt-free.mount";
+        assert_contains(
+                said(*state, free_place),
+                "notice mount-taken: /etc/systemd/system/mnt-free.mount: this unit stands ");
+        assert_contains(
+                said(*state, scene(*state, "/mnt/c")),
+                "warning mount-taken: /etc/hugeplan.d/a.conf:5: Mount: a file system of type tmpfs is mounted, so ");
+}
+
+static void test_difference(void **state) {
+        Scene *same = scene(*state, "/mnt/a min_size=4M");
+
+        assert_text(said(*state, same), "-");
+        same->sight.is_directory_used = true; /* by files of its own */
+        assert_text(said(*state, same), "-");
+        assert_text(said(*state, scene(*state, "/mnt/a min_size=6M")),
+                    "warning mount-outdated: /mnt/a, the mount of a, has "
+                    "pagesize=2M,uid=109,gid=117,mode=0770,size=20971520,min_size=4194304 instead "
+                    "of pagesize=2M,uid=109,gid=117,mode=0770,size=20971520,min_size=6291456; stop "
+                    "db.service, then 'systemctl daemon-reload' and 'systemctl restart "
+                    "mnt-a.mount'; a remount does not change min_size=");
+}
+
+TEST_FILE(mount) {
+        const struct CMUnitTest tests[] = {
+                TEST(test_values),         TEST(test_hostile_paths),
+                TEST(test_long_path),      TEST(test_bad_options),
+                TEST(test_unit_names),     TEST(test_overlap),
+                TEST(test_contradictions), TEST(test_reset),
+                TEST(test_one_place_each), TEST(test_unit_text),
+                TEST(test_options),        TEST(test_owners),
+                TEST(test_no_owner),       TEST(test_number_without_group),
+                TEST(test_no_page_size),   TEST(test_min_size_within_the_reservation),
+                TEST(test_one_page_size),  TEST(test_mountinfo),
+                TEST(test_fstab),          TEST(test_obstacles),
+                TEST(test_difference),
+        };
+
+        return RUN_TESTS(tests);
+}
