@@ -78,7 +78,7 @@ def random_mounts() -> None:
 
 
 SCENARIO = Scenario(
-    nodes=(Node("6G"), Node("5G"), Node("512M", cpus=0)),
+    nodes=(Node("12G"), Node("9G"), Node("512M", cpus=0)),
     suites=("bookworm",),
     more_suites=("trixie",),
     tools=("kernel-script",),
@@ -87,7 +87,7 @@ SCENARIO = Scenario(
         Boot(
             same_as_the_model,
             kernel_args="hugeplan=off init_on_alloc=0 default_hugepagesz=2M "
-            "hugepagesz=1G hugepages=0:2,1:1",
+            "hugepagesz=1G hugepages=0:5,1:4",
             limit_sec=900,
         ),
     ),
