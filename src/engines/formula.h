@@ -19,8 +19,8 @@ typedef VEC(Setting) Settings;
 
 /* One line of a derivation, top to bottom. */
 typedef struct SizingStep {
-        const char *what;    /* "buffer descriptors and hash" */
-        const char *formula; /* "2.8 % of shared_buffers"; NULL where a value is taken as it is */
+        const char *what;    /* "buffer descriptors" */
+        const char *formula; /* "for each buffer of 8K"; NULL where a value is taken as it is */
         uint64_t bytes;      /* what the step adds */
 } SizingStep;
 

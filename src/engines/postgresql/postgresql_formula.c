@@ -3,19 +3,13 @@
 /* PostgreSQL: the one shared memory segment of the server, which holds the shared buffers and all
  * else that the server processes share.
  *
- * The server's own answer, `postgres -C shared_memory_size_in_huge_pages`, is exact from 15 on.
- * This formula is an upper bound for when it cannot be asked: fitted to 15.18, 17.11 and 18.6 over
- * 128MB to 64GB of shared_buffers, 100 to 1000 connections; never below, at most 32 % above at
- * 128MB, 5 % at 1GB, 0.7 % at 64GB. What the other settings add was measured with 15.18: of 1500
- * random configurations none took more than this says. It holds for blocks of 8kB, as all packages
- * are built.
- *
- * Huge pages came with 9.4. Of 560 configurations of 9.6 to 14, most of them random, none took more either. 9.4
- * and 9.5 have two locks of 32 bytes for each buffer (LWLOCK_PADDED_SIZE) beside its descriptor and
- * its place in the hash table: 184 bytes for 8kB, where 2.8 % are 229. */
+ * The server's own answer, `postgres -C shared_memory_size_in_huge_pages`, is exact from 15 on. For when it
+ * cannot be asked, postgresql_segment.c reckons as the server does, in blocks of 8kB, as all packages are
+ * built. Huge pages came with 9.4. */
 
 #include "engines/postgresql/postgresql_formula.h"
 #include "base/text.h"
+#include "engines/postgresql/postgresql_segment.h"
 
 #include <string.h>
 #include <strings.h>
@@ -36,6 +30,9 @@ enum {
         WAL_BUFFERS,
         WAL_SEGMENT_SIZE,
         TRACK_ACTIVITY_QUERY_SIZE,
+        MAX_LOGICAL_REPLICATION_WORKERS,
+        MAX_ACTIVE_REPLICATION_ORIGINS,
+        IO_METHOD,
         IO_MAX_CONCURRENCY,
         IO_MAX_COMBINE_LIMIT,
         COMMIT_TIMESTAMP_BUFFERS,
@@ -52,8 +49,6 @@ enum {
         SHARED_MEMORY_TYPE,
         BLOCK_SIZE,
 };
-
-#define BLOCK_BYTES (8 * KIB)
 
 /* ---- values as in postgresql.conf ---- */
 
@@ -117,7 +112,7 @@ static int parse_megabytes(const char *value, uint64_t *ret_bytes) {
 }
 
 int postgresql_parse_blocks(const char *value, uint64_t *ret_bytes) {
-        return parse_quantity(value, BLOCK_BYTES, ret_bytes);
+        return parse_quantity(value, POSTGRESQL_BLOCK_BYTES, ret_bytes);
 }
 
 /* -1 means that the server chooses, which is 0 here. What is less than a block counts as one. */
@@ -131,7 +126,7 @@ static int parse_blocks_or_auto(const char *value, uint64_t *ret_bytes) {
         int r = postgresql_parse_blocks(value, &bytes);
 
         if (r >= 0)
-                *ret_bytes = MAX(bytes, BLOCK_BYTES);
+                *ret_bytes = MAX(bytes, (uint64_t) POSTGRESQL_BLOCK_BYTES);
         return r;
 }
 
@@ -164,6 +159,14 @@ static int parse_shared_memory_type(const char *value, uint64_t *ret) {
         return parse_word(value, words, ARRAY_LEN(words), ret);
 }
 
+enum { IO_METHOD_WORKER, IO_METHOD_SYNC, IO_METHOD_IO_URING };
+
+static int parse_io_method(const char *value, uint64_t *ret) {
+        static const char *const words[] = {"worker", "sync", "io_uring"};
+
+        return parse_word(value, words, ARRAY_LEN(words), ret);
+}
+
 /* ---- settings ---- */
 
 static const char expects_blocks[] =
@@ -173,6 +176,7 @@ static const char expects_kilobytes[] = "write a size such as 1GB (none: kilobyt
 static const char expects_bytes[] = "write a size such as 16MB (none: bytes)";
 static const char expects_count[] = "write a whole number";
 static const char per_session[] = "private memory of the sessions";
+static const char not_in_segment[] = "it changes no size";
 static const char among_workers[] = "counted in max_worker_processes";
 static const char among_connections[] = "counted in max_connections";
 
@@ -201,6 +205,12 @@ static const Parameter parameters[] = {
         [WAL_SEGMENT_SIZE] = {"wal_segment_size", parse_bytes, expects_bytes, .initial = 16 * MIB},
         [TRACK_ACTIVITY_QUERY_SIZE] = {"track_activity_query_size", parse_bytes, expects_bytes,
                                        .initial = KIB},
+        [MAX_LOGICAL_REPLICATION_WORKERS] = {"max_logical_replication_workers", parse_count,
+                                             expects_count, .initial = 4, .since = 10},
+        [MAX_ACTIVE_REPLICATION_ORIGINS] = {"max_active_replication_origins", parse_count,
+                                            expects_count, .initial = 10, .since = 18},
+        [IO_METHOD] = {"io_method", parse_io_method, "write worker, sync or io_uring",
+                       .initial = IO_METHOD_WORKER, .since = 18},
         [IO_MAX_CONCURRENCY] = {"io_max_concurrency", parse_count_or_auto,
                                 "write -1 or more than 0", .since = 18},
         [IO_MAX_COMBINE_LIMIT] = {"io_max_combine_limit", postgresql_parse_blocks, expects_blocks,
@@ -208,12 +218,15 @@ static const Parameter parameters[] = {
         [COMMIT_TIMESTAMP_BUFFERS] = {"commit_timestamp_buffers", postgresql_parse_blocks,
                                       expects_blocks, .since = 17},
         [MULTIXACT_MEMBER_BUFFERS] = {"multixact_member_buffers", postgresql_parse_blocks,
-                                      expects_blocks, .since = 17},
+                                      expects_blocks, .initial = 32 * POSTGRESQL_BLOCK_BYTES,
+                                      .since = 17},
         [MULTIXACT_OFFSET_BUFFERS] = {"multixact_offset_buffers", postgresql_parse_blocks,
-                                      expects_blocks, .since = 17},
-        [NOTIFY_BUFFERS] = {"notify_buffers", postgresql_parse_blocks, expects_blocks, .since = 17},
+                                      expects_blocks, .initial = 16 * POSTGRESQL_BLOCK_BYTES,
+                                      .since = 17},
+        [NOTIFY_BUFFERS] = {"notify_buffers", postgresql_parse_blocks, expects_blocks,
+                            .initial = 16 * POSTGRESQL_BLOCK_BYTES, .since = 17},
         [SERIALIZABLE_BUFFERS] = {"serializable_buffers", postgresql_parse_blocks, expects_blocks,
-                                  .since = 17},
+                                  .initial = 32 * POSTGRESQL_BLOCK_BYTES, .since = 17},
         [SUBTRANSACTION_BUFFERS] = {"subtransaction_buffers", postgresql_parse_blocks,
                                     expects_blocks, .since = 17},
         [TRANSACTION_BUFFERS] = {"transaction_buffers", postgresql_parse_blocks, expects_blocks,
@@ -225,7 +238,7 @@ static const Parameter parameters[] = {
         [HUGE_PAGES] = {"huge_pages", parse_huge_pages, "write on", .initial = HUGE_PAGES_TRY},
         [HUGE_PAGE_SIZE] = {"huge_page_size", parse_kilobytes, expects_kilobytes, .since = 14},
         [SHARED_MEMORY_TYPE] = {"shared_memory_type", parse_shared_memory_type, "write mmap"},
-        [BLOCK_SIZE] = {"block_size", parse_bytes, expects_bytes, .initial = BLOCK_BYTES,
+        [BLOCK_SIZE] = {"block_size", parse_bytes, expects_bytes, .initial = POSTGRESQL_BLOCK_BYTES,
                         .minimum = KIB},
         {.name = "work_mem", .takes_nothing = per_session},
         {.name = "hash_mem_multiplier", .takes_nothing = per_session},
@@ -237,9 +250,22 @@ static const Parameter parameters[] = {
         {.name = "dynamic_shared_memory_type", .takes_nothing = "outside the segment"},
         {.name = "max_parallel_workers", .takes_nothing = among_workers},
         {.name = "max_parallel_workers_per_gather", .takes_nothing = among_workers},
-        {.name = "max_logical_replication_workers", .takes_nothing = among_workers},
+        {.name = "max_parallel_maintenance_workers", .takes_nothing = among_workers},
+        {.name = "max_sync_workers_per_subscription", .takes_nothing = among_workers},
         {.name = "superuser_reserved_connections", .takes_nothing = among_connections},
         {.name = "reserved_connections", .takes_nothing = among_connections},
+        {.name = "wal_level", .takes_nothing = not_in_segment},
+        {.name = "wal_keep_size", .takes_nothing = "on disk"},
+        {.name = "max_wal_size", .takes_nothing = "on disk"},
+        {.name = "min_wal_size", .takes_nothing = "on disk"},
+        {.name = "wal_decode_buffer_size", .takes_nothing = per_session},
+        {.name = "io_workers", .takes_nothing = "room for all of them is always there"},
+        {.name = "effective_io_concurrency", .takes_nothing = not_in_segment},
+        {.name = "maintenance_io_concurrency", .takes_nothing = not_in_segment},
+        {.name = "io_combine_limit", .takes_nothing = "io_max_combine_limit counts"},
+        {.name = "max_files_per_process", .takes_nothing = not_in_segment},
+        {.name = "max_stack_depth", .takes_nothing = per_session},
+        {.name = "track_commit_timestamp", .takes_nothing = "its buffers are always there"},
 };
 
 const ParameterTable postgresql_parameters = {&engine_postgresql, parameters,
@@ -281,130 +307,41 @@ static Preloads preloads_read(Arena *arena, const Setting *setting) {
         return preloads;
 }
 
-/* ---- the formula, term by term ---- */
+/* ---- the formula ---- */
 
-static uint64_t fixed_bytes(const ParameterValue *v) {
-        (void) v;
-        return 28 * MIB;
+static PostgresqlSettings settings_of(const ParameterValue *v, const Preloads *preloads) {
+        return (PostgresqlSettings){
+                .major_version = v[SERVER_VERSION].number,
+                .shared_buffers_bytes = v[SHARED_BUFFERS].number,
+                .max_connections = v[MAX_CONNECTIONS].number,
+                .autovacuum_max_workers = v[AUTOVACUUM_MAX_WORKERS].number,
+                .autovacuum_worker_slots = v[AUTOVACUUM_WORKER_SLOTS].number,
+                .max_worker_processes = v[MAX_WORKER_PROCESSES].number,
+                .max_wal_senders = v[MAX_WAL_SENDERS].number,
+                .max_prepared_transactions = v[MAX_PREPARED_TRANSACTIONS].number,
+                .max_locks_per_transaction = v[MAX_LOCKS_PER_TRANSACTION].number,
+                .max_pred_locks_per_transaction = v[MAX_PRED_LOCKS_PER_TRANSACTION].number,
+                .max_replication_slots = v[MAX_REPLICATION_SLOTS].number,
+                .max_logical_replication_workers = v[MAX_LOGICAL_REPLICATION_WORKERS].number,
+                .max_active_replication_origins = v[MAX_ACTIVE_REPLICATION_ORIGINS].number,
+                .min_dynamic_shared_memory_bytes = v[MIN_DYNAMIC_SHARED_MEMORY].number,
+                .wal_buffers_bytes = v[WAL_BUFFERS].number,
+                .wal_segment_size_bytes = v[WAL_SEGMENT_SIZE].number,
+                .track_activity_query_size_bytes = v[TRACK_ACTIVITY_QUERY_SIZE].number,
+                .io_max_concurrency = v[IO_MAX_CONCURRENCY].number,
+                .io_max_combine_limit_bytes = v[IO_MAX_COMBINE_LIMIT].number,
+                .has_io_uring = v[IO_METHOD].number == IO_METHOD_IO_URING,
+                .transaction_buffers_bytes = v[TRANSACTION_BUFFERS].number,
+                .commit_timestamp_buffers_bytes = v[COMMIT_TIMESTAMP_BUFFERS].number,
+                .subtransaction_buffers_bytes = v[SUBTRANSACTION_BUFFERS].number,
+                .multixact_offset_buffers_bytes = v[MULTIXACT_OFFSET_BUFFERS].number,
+                .multixact_member_buffers_bytes = v[MULTIXACT_MEMBER_BUFFERS].number,
+                .notify_buffers_bytes = v[NOTIFY_BUFFERS].number,
+                .serializable_buffers_bytes = v[SERIALIZABLE_BUFFERS].number,
+                .pg_stat_statements_max =
+                        preloads->has_pg_stat_statements ? v[PG_STAT_STATEMENTS_MAX].number : 0,
+        };
 }
-
-static uint64_t shared_buffers_bytes(const ParameterValue *v) {
-        return v[SHARED_BUFFERS].number;
-}
-
-/* Descriptors, hash table, checkpoint list; from 17 on also the SLRU buffers, which grow along. */
-static uint64_t descriptors_bytes(const ParameterValue *v) {
-        return share_of(v[SHARED_BUFFERS].number, 280);
-}
-
-/* Those that a default server has are in the fixed part. */
-static uint64_t count_backends(const ParameterValue *v) {
-        static const int others[] = {AUTOVACUUM_MAX_WORKERS, AUTOVACUUM_WORKER_SLOTS,
-                                     MAX_WORKER_PROCESSES, MAX_WAL_SENDERS,
-                                     MAX_PREPARED_TRANSACTIONS};
-        uint64_t n = v[MAX_CONNECTIONS].number;
-
-        for (size_t i = 0; i < ARRAY_LEN(others); i++)
-                n = add_saturated(n,
-                                  sub_floored(v[others[i]].number, parameters[others[i]].initial));
-        return n;
-}
-
-/* Measured: 42 to 82 KiB each, by version. */
-static uint64_t backends_bytes(const ParameterValue *v) {
-        return mul_saturated(count_backends(v), 85 * KIB);
-}
-
-/* The tables hold so many entries for every backend, with those of a default server (20, from 18 on
- * 36) that are not in count_backends(). */
-static uint64_t lock_table_bytes(const ParameterValue *v, int parameter, uint64_t entry_bytes) {
-        uint64_t locks = sub_floored(v[parameter].number, parameters[parameter].initial);
-
-        return mul_saturated(mul_saturated(locks, add_saturated(count_backends(v), 40)),
-                             entry_bytes);
-}
-
-static uint64_t locks_bytes(const ParameterValue *v) {
-        return lock_table_bytes(v, MAX_LOCKS_PER_TRANSACTION, 450);
-}
-
-static uint64_t pred_locks_bytes(const ParameterValue *v) {
-        return lock_table_bytes(v, MAX_PRED_LOCKS_PER_TRANSACTION, 300);
-}
-
-static uint64_t replication_slots_bytes(const ParameterValue *v) {
-        return mul_saturated(sub_floored(v[MAX_REPLICATION_SLOTS].number, 10), 512);
-}
-
-static uint64_t dynamic_bytes(const ParameterValue *v) {
-        return v[MIN_DYNAMIC_SHARED_MEMORY].number;
-}
-
-/* The server's own choice is 1/32 of shared_buffers, at most a WAL segment. */
-static uint64_t wal_buffers_bytes(const ParameterValue *v) {
-        uint64_t bytes = v[WAL_BUFFERS].number;
-
-        if (bytes == 0)
-                bytes = MIN(v[SHARED_BUFFERS].number / 32, v[WAL_SEGMENT_SIZE].number);
-        bytes = sub_floored(bytes, 16 * MIB);
-        return add_saturated(bytes, bytes / 512);
-}
-
-/* One text for every backend and auxiliary process, of which there are up to 80. */
-static uint64_t query_texts_bytes(const ParameterValue *v) {
-        return mul_saturated(sub_floored(v[TRACK_ACTIVITY_QUERY_SIZE].number, KIB),
-                             add_saturated(count_backends(v), 80));
-}
-
-/* AioShmemSize() of 18: a handle, and for each block of a combined read a vector (16 bytes) and its
- * data (8 bytes). What the server chooses itself, at most 64 handles of 16 blocks for every
- * backend, is in backends_bytes(). Measured: 528 bytes for a handle of 16 blocks. */
-static uint64_t io_handles_bytes(const ParameterValue *v) {
-        uint64_t blocks = v[IO_MAX_COMBINE_LIMIT].number / BLOCK_BYTES;
-        uint64_t handles = v[IO_MAX_CONCURRENCY].number;
-        uint64_t bytes_each = add_saturated(176, mul_saturated(24, blocks));
-
-        if (handles == 0) {
-                handles = 64;
-                bytes_each = mul_saturated(24, sub_floored(blocks, 16));
-        }
-        return mul_saturated(mul_saturated(add_saturated(count_backends(v), 80), handles),
-                             bytes_each);
-}
-
-/* Blocks and 64 bytes of bookkeeping for each, rounded up. */
-static uint64_t slru_bytes(const ParameterValue *v) {
-        uint64_t sum = 0;
-
-        for (int i = COMMIT_TIMESTAMP_BUFFERS; i <= TRANSACTION_BUFFERS; i++)
-                sum = add_saturated(sum, v[i].number);
-        return add_saturated(sum, sum / 64);
-}
-
-static const struct {
-        const char *what;
-        const char *formula;
-        uint64_t (*bytes)(const ParameterValue *v);
-} terms[] = {
-        {"shared_buffers", NULL, shared_buffers_bytes},
-        {"buffer descriptors and hash", "2.8 % of shared_buffers", descriptors_bytes},
-        {"fixed part", "28M, with WAL buffers up to 16M", fixed_bytes},
-        {"server processes",
-         "85K for each of max_connections, max_prepared_transactions and the workers and WAL "
-         "senders beyond the default",
-         backends_bytes},
-        {"locks beyond 64", "450 bytes x (server processes + 40)", locks_bytes},
-        {"predicate locks beyond 64", "300 bytes x (server processes + 40)", pred_locks_bytes},
-        {"replication slots beyond 10", "512 bytes each", replication_slots_bytes},
-        {"min_dynamic_shared_memory", NULL, dynamic_bytes},
-        {"WAL buffers beyond 16M", NULL, wal_buffers_bytes},
-        {"query texts beyond 1K", "for each of server processes + 80", query_texts_bytes},
-        {"SLRU buffers given", "with 1/64 for bookkeeping", slru_bytes},
-        {"asynchronous I/O",
-         "io_max_concurrency x (server processes + 80) x (176 + 24 bytes for each block of "
-         "io_max_combine_limit)",
-         io_handles_bytes},
-};
 
 /* What keeps the server from taking pages of this size. */
 static const char *check_pages(Arena *arena, const ParameterValue *v, uint64_t page_size_bytes) {
@@ -440,7 +377,7 @@ static const char *check_formula(Arena *arena, const ParameterValue *v) {
             (major < 9 || (major == 9 && minor < 4)))
                 return setting_refuse(arena, version,
                                       "PostgreSQL takes huge pages from 9.4 on; remove Memory=");
-        if (v[BLOCK_SIZE].number != BLOCK_BYTES)
+        if (v[BLOCK_SIZE].number != POSTGRESQL_BLOCK_BYTES)
                 return setting_refuse(arena, v[BLOCK_SIZE].setting,
                                       "the formula holds for blocks of 8kB; write Pages= as "
                                       "postgres -C shared_memory_size_in_huge_pages says");
@@ -448,20 +385,29 @@ static const char *check_formula(Arena *arena, const ParameterValue *v) {
 }
 
 static const char *caveat(Arena *arena, const ParameterValue *v, const Preloads *preloads) {
-        const Setting *version = v[SERVER_VERSION].setting;
+        uint64_t version = v[SERVER_VERSION].number, newest = postgresql_newest_known();
+        const char *ask =
+                version == 0 || version >= 15
+                        ? "; the server's own answer is exact: postgres -C shared_memory_size_in_huge_pages"
+                        : "; from version 15 on the server can be asked";
 
         if (preloads->unknown.length > 0)
                 return arena_printf(arena,
                                     "not counted is what these preloaded libraries take: %s%s",
                                     preloads->unknown.string,
-                                    version && v[SERVER_VERSION].number < 15
+                                    version > 0 && version < 15
                                             ? "; compare with what the server says when it finds "
                                               "too few"
                                             : "; ask postgres -C shared_memory_size_in_huge_pages");
-        if (version && v[SERVER_VERSION].number < 15)
-                return "an upper bound; from version 15 on the server can be asked";
-        return "an upper bound; the server's own answer is exact: "
-               "postgres -C shared_memory_size_in_huge_pages";
+        if (version > newest)
+                return arena_printf(arena,
+                                    "an estimate, for %" PRIu64 " is newer than this rule, "
+                                    "which knows %" PRIu64 "%s",
+                                    version, newest, ask);
+        if (version == 0)
+                return arena_printf(arena, "an upper bound for any version up to %" PRIu64 "%s",
+                                    newest, ask);
+        return arena_printf(arena, "an upper bound, near to what the server takes%s", ask);
 }
 
 static const char *size_postgresql(Arena *arena, const Settings *settings, uint64_t page_size_bytes,
@@ -479,13 +425,9 @@ static const char *size_postgresql(Arena *arena, const Settings *settings, uint6
 
         Preloads preloads = preloads_read(arena, v[SHARED_PRELOAD_LIBRARIES].setting);
 
-        for (size_t i = 0; i < ARRAY_LEN(terms); i++)
-                sizing_add_positive(arena, &sizing, terms[i].what, terms[i].formula,
-                                    terms[i].bytes(v));
-        if (preloads.has_pg_stat_statements)
-                sizing_add(arena, &sizing, "pg_stat_statements",
-                           "450 bytes x pg_stat_statements.max",
-                           mul_saturated(450, v[PG_STAT_STATEMENTS_MAX].number));
+        PostgresqlSettings server = settings_of(v, &preloads);
+
+        postgresql_segment_size(arena, &server, &sizing);
         sizing_add_idle(arena, &sizing, &postgresql_parameters, settings);
         sizing_finish(&sizing);
         sizing.caveat = caveat(arena, v, &preloads);

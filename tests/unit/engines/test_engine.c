@@ -278,7 +278,8 @@ static const Example examples[] = {
         {"postgresql", "shared_buffers=2GB wal_buffers=-1 io_max_concurrency=-1 huge_pages=try",
          2 * MIB, 1060, 1085},
         {"postgresql", "shared_buffers=4GB wal_segment_size=64MB", 2 * MIB, 2131, 2160},
-        {"postgresql", "shared_buffers=2GB transaction_buffers=1GB", 2 * MIB, 1572, 1600},
+        {"postgresql", "shared_buffers=2GB transaction_buffers=1GB server_version=17", 2 * MIB,
+         1581, 1582},
         /* MariaDB: the bound of the documentation, and 1G pages, of which caches take none. */
         {"mariadb", "innodb_buffer_pool_size=1G", 2 * MIB, 659, 659},
         {"mariadb", "innodb-buffer-pool-size=1G", GIB, 1, 1},
@@ -449,7 +450,7 @@ typedef struct Input {
         bool is_bytes;      /* so that the result is at least as large as the input */
 } Input;
 
-/* Missing are MySQL's chunk size, page size and instances: larger chunks have fewer remainders, and
+/* Missing are PostgreSQL's buffers of which 0 means that the server chooses, and MySQL's chunk size, page size and instances: larger chunks have fewer remainders, and
  * more instances can divide the pool better, so that more really takes less. */
 static const Input inputs[] = {
         {"generic", "", "memory", "", true},
@@ -472,12 +473,9 @@ static const Input inputs[] = {
         {"postgresql", "io_max_combine_limit=1MB", "io_max_concurrency", "", false},
         {"postgresql", "", "io_max_combine_limit", "B", false},
         {"postgresql", "", "multixact_member_buffers", "B", true},
-        {"postgresql", "", "commit_timestamp_buffers", "B", true},
         {"postgresql", "", "multixact_offset_buffers", "B", true},
         {"postgresql", "", "notify_buffers", "B", true},
         {"postgresql", "", "serializable_buffers", "B", true},
-        {"postgresql", "", "subtransaction_buffers", "B", true},
-        {"postgresql", "", "transaction_buffers", "B", true},
         {"postgresql", "shared_preload_libraries=pg_stat_statements", "pg_stat_statements.max", "",
          false},
         {"oracle", "", "sga_max_size", "", true},

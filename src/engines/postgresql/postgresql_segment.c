@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* PostgreSQL's segment as the server reckons it up before it maps it: sums of arrays, and hash tables whose
+ * directories are powers of two. Shapes of the terms are those of the sources named beside them (13.16, 15.18,
+ * 17.11 and 18.6 were read); sizes of the structures were taken from servers 9.6 to 18, amd64, by what they map
+ * for settings that differ in one thing, and rounded up. Over random settings of each version the server took at
+ * most 16 KiB less than this says, and never more (tests/sizes); beyond 300 server processes of 18 up to half a
+ * KiB each, see io_bytes(). */
+
+#include "engines/postgresql/postgresql_segment.h"
+
+/* One major version. Bytes for each of what the field is named after. */
+typedef struct Release {
+        uint64_t major;
+        uint32_t fixed;
+        /* PGPROC with its semaphore, serializable transactions and conflicts, subtransactions of the
+         * ProcArray, status, latches, with TLS and GSSAPI compiled in. */
+        uint32_t process;
+        uint32_t prepared;       /* that without status, and GlobalTransactionData */
+        uint32_t worker;         /* BackgroundWorkerSlot */
+        uint32_t sender;         /* WalSnd */
+        uint32_t slot;           /* ReplicationSlot and, up to 17, its origin's ReplicationState */
+        uint32_t origin;         /* that from 18 on */
+        uint32_t logical_worker; /* LogicalRepWorker */
+        uint32_t autovacuum_worker; /* WorkerInfoData */
+        uint32_t buffer;    /* BufferDescPadded, its lock or condition variable, CkptSortItem */
+        uint32_t request;   /* CheckpointerRequest */
+        uint32_t statement; /* pgssEntry of pg_stat_statements */
+        /* Processes that MaxBackends has beside connections, workers and senders; and those on top of it
+         * that have a text in pg_stat_activity. */
+        uint8_t others, auxiliary;
+        /* 9.6, 10 and 11 take WAL senders from the connections. */
+        bool has_own_senders;
+} Release;
+
+/* Of 9.4 and 9.5, which were not to be had, 9.6's with two locks of 32 bytes for each buffer, as they have. */
+static const Release releases[] = {
+        {9, 891 * KIB, 5610, 5045, 384, 160, 312, 0, 0, 60, 64 + 64 + 20, 20, 200, 1, 0, false},
+        {10, 903 * KIB, 6060, 5360, 368, 160, 304, 0, 112, 64, 64 + 32 + 20, 20, 200, 1, 7, false},
+        {11, 906 * KIB, 6090, 5390, 564, 160, 304, 0, 112, 64, 64 + 32 + 20, 20, 200, 1, 7, false},
+        {12, 905 * KIB, 6470, 5550, 564, 112, 304, 0, 112, 64, 64 + 32 + 20, 24, 200, 1, 7, true},
+        {13, 905 * KIB, 6500, 5560, 564, 112, 312, 0, 112, 80, 64 + 32 + 20, 24, 272, 1, 7, true},
+        {14, 907 * KIB, 6540, 5580, 568, 112, 328, 0, 112, 88, 64 + 16 + 20, 24, 280, 1, 8, true},
+        {15, 1163 * KIB, 6540, 5580, 568, 112, 328, 0, 120, 88, 64 + 16 + 20, 24, 360, 1, 6, true},
+        {16, 1180 * KIB, 6550, 5580, 568, 112, 328, 0, 128, 88, 64 + 16 + 20, 24, 360, 1, 6, true},
+        {17, 566 * KIB, 6560, 5580, 1496, 112, 336, 0, 136, 88, 64 + 16 + 20, 32, 408, 2, 6, true},
+        {18, 688 * KIB, 6880, 5530, 1488, 112, 296, 64, 144, 88, 64 + 16 + 20, 32, 432, 2, 38,
+         true},
+};
+
+enum {
+        SLRU_BANK_SLOTS = 16,
+        BUFFER_PARTITIONS = 128,
+        CLOG_SLOTS_MAX = 65536, /* CLOG_MAX_ALLOWED_BUFFERS: all transactions there can be */
+        /* From this version on SLRU buffers can be set, and grow with shared_buffers. */
+        SLRU_SETTINGS_SINCE = 17,
+        IO_HANDLES_SINCE = 18,
+        IO_HANDLES_MAX = 64,
+        FAST_PATH_SLOTS = 16,
+        FAST_PATH_GROUPS_MAX = 1024,
+        /* For what a newer version may have added: 18 took up to 5 % more than 17 at 128MB, 0.6 % at 1GB. */
+        NEWER_SHARE = 32,
+};
+
+/* What a term is reckoned from. */
+typedef struct Segment {
+        const Release *release;
+        const PostgresqlSettings *settings;
+        uint64_t buffers;   /* NBuffers */
+        uint64_t processes; /* MaxBackends */
+        uint64_t lockers;   /* and prepared transactions: who can hold locks */
+        uint64_t statuses;  /* and auxiliary processes: who has a text, and in 18 an I/O context */
+} Segment;
+
+static uint64_t align_up(uint64_t bytes, uint64_t alignment) {
+        return mul_saturated(div_round_up(bytes, alignment), alignment);
+}
+
+static uint64_t power_of_two_from(uint64_t n) {
+        uint64_t power = 1;
+
+        while (power < n && power < UINT64_C(1) << 63)
+                power *= 2;
+        return power;
+}
+
+/* hash_estimate_size() of dynahash.c: a directory and segments of 256 buckets, both in powers of two, and the
+ * elements in groups that fill a power of two. */
+static uint64_t hash_table_bytes(uint64_t n, uint64_t entry_bytes) {
+        uint64_t segments = div_round_up(power_of_two_from(n), 256);
+        uint64_t element_bytes = 16 + align_up(entry_bytes, 8), group = 256;
+
+        while (group / element_bytes < 32)
+                group *= 2;
+        group /= element_bytes;
+        return add_saturated(376 + MAX(segments, UINT64_C(256)) * 8,
+                             add_saturated(mul_saturated(segments, 2048),
+                                           mul_saturated(align_up(n, group), element_bytes)));
+}
+
+/* SimpleLruShmemSize() of slru.c: pages, and for each of them its place, state, number, age and lock; from 17
+ * on a lock for 16 of them. */
+static uint64_t slru_bytes(uint64_t slots, bool has_lsns) {
+        uint64_t slot_bytes = POSTGRESQL_BLOCK_BYTES + 162;
+
+        /* One for 32 transactions of the 32,768 of a page: CLOG_LSNS_PER_PAGE. */
+        return add_saturated(256, mul_saturated(slots, slot_bytes + (has_lsns ? 8192 : 0)));
+}
+
+static uint64_t buffers_bytes(const Segment *s) {
+        return s->settings->shared_buffers_bytes;
+}
+
+static uint64_t descriptors_bytes(const Segment *s) {
+        return mul_saturated(s->buffers, s->release->buffer);
+}
+
+static uint64_t buffer_table_bytes(const Segment *s) {
+        return hash_table_bytes(add_saturated(s->buffers, BUFFER_PARTITIONS), 24);
+}
+
+/* CheckpointerShmemSize(): from 13 on ten millions at most, which is 80GB of buffers. */
+static uint64_t requests_bytes(const Segment *s) {
+        uint64_t most = s->release->major >= 13 ? 10 * 1000 * 1000 : UINT64_MAX;
+
+        return mul_saturated(MIN(s->buffers, most), s->release->request);
+}
+
+/* CLOGShmemBuffers() and CommitTsShmemBuffers() up to 16; other SLRUs have a fixed size there. */
+static uint64_t old_slrus_bytes(const Segment *s) {
+        uint64_t clog = MIN(MAX(s->buffers / 512, UINT64_C(4)), UINT64_C(128));
+        uint64_t commit_ts = s->release->major >= 15
+                                     ? MIN(MAX(s->buffers / 256, UINT64_C(4)), UINT64_C(256))
+                                     : MIN(MAX(s->buffers / 1024, UINT64_C(4)), UINT64_C(16));
+
+        return add_saturated(slru_bytes(clog, true), slru_bytes(commit_ts, false));
+}
+
+/* As set; where the server chooses, 1/512 of the buffers in whole banks, 16 to 1024 (SimpleLruAutotuneBuffers()). */
+static uint64_t tuned_slots(const Segment *s, uint64_t bytes) {
+        uint64_t tuned = s->buffers / 512 / SLRU_BANK_SLOTS * SLRU_BANK_SLOTS;
+
+        if (bytes > 0)
+                return MAX(bytes / POSTGRESQL_BLOCK_BYTES, (uint64_t) SLRU_BANK_SLOTS);
+        return MIN(MAX(tuned, (uint64_t) SLRU_BANK_SLOTS), UINT64_C(1024));
+}
+
+static uint64_t slrus_bytes(const Segment *s) {
+        const PostgresqlSettings *v = s->settings;
+
+        if (s->release->major < SLRU_SETTINGS_SINCE)
+                return old_slrus_bytes(s);
+        const uint64_t slots[] = {
+                tuned_slots(s, v->commit_timestamp_buffers_bytes),
+                tuned_slots(s, v->subtransaction_buffers_bytes),
+                v->multixact_offset_buffers_bytes / POSTGRESQL_BLOCK_BYTES,
+                v->multixact_member_buffers_bytes / POSTGRESQL_BLOCK_BYTES,
+                v->notify_buffers_bytes / POSTGRESQL_BLOCK_BYTES,
+                v->serializable_buffers_bytes / POSTGRESQL_BLOCK_BYTES,
+        };
+        uint64_t transactions =
+                MIN(tuned_slots(s, v->transaction_buffers_bytes), (uint64_t) CLOG_SLOTS_MAX);
+        uint64_t sum = slru_bytes(transactions, true);
+
+        for (size_t i = 0; i < ARRAY_LEN(slots); i++)
+                sum = add_saturated(sum, slru_bytes(slots[i], false));
+        return sum;
+}
+
+/* XLOGChooseNumBuffers() and XLOGShmemSize(): a position for each page. */
+static uint64_t wal_bytes(const Segment *s) {
+        uint64_t pages = s->settings->wal_buffers_bytes / POSTGRESQL_BLOCK_BYTES;
+        uint64_t segment = s->settings->wal_segment_size_bytes / POSTGRESQL_BLOCK_BYTES;
+
+        if (pages == 0)
+                pages = MAX(MIN(s->buffers / 32, segment), UINT64_C(8));
+        return mul_saturated(MAX(pages, UINT64_C(4)), POSTGRESQL_BLOCK_BYTES + 8);
+}
+
+static uint64_t processes_bytes(const Segment *s) {
+        /* SERIALIZABLEXID; ten for each. */
+        uint64_t xids = hash_table_bytes(mul_saturated(s->lockers, 10), 16);
+
+        return add_saturated(xids, mul_saturated(s->processes, s->release->process));
+}
+
+/* Two tables, the second for twice as many, and 10 % for safety. */
+static uint64_t lock_tables_bytes(const Segment *s, uint64_t per_transaction, uint64_t first_bytes,
+                                  uint64_t second_bytes) {
+        uint64_t n = mul_saturated(per_transaction, s->lockers);
+        uint64_t bytes = add_saturated(hash_table_bytes(n, first_bytes),
+                                       hash_table_bytes(mul_saturated(n, 2), second_bytes));
+
+        return add_saturated(bytes, bytes / 10);
+}
+
+/* LockShmemSize() with LOCK and PROCLOCK; in 18 FastPathLockShmemSize() with a bit field and 16 tables for each
+ * group. */
+static uint64_t locks_bytes(const Segment *s) {
+        uint64_t locks = s->settings->max_locks_per_transaction, groups;
+        uint64_t bytes = lock_tables_bytes(s, locks, 152, 64);
+
+        if (s->release->major < 18)
+                return bytes;
+        groups = MAX(
+                MIN(power_of_two_from(locks) / FAST_PATH_SLOTS, (uint64_t) FAST_PATH_GROUPS_MAX),
+                UINT64_C(1));
+        return add_saturated(
+                bytes,
+                mul_saturated(add_saturated(s->statuses, s->settings->max_prepared_transactions),
+                              groups * (8 + 4 * FAST_PATH_SLOTS)));
+}
+
+/* PredicateLockShmemSize() with PREDICATELOCKTARGET and PREDICATELOCK. */
+static uint64_t predicate_locks_bytes(const Segment *s) {
+        return lock_tables_bytes(s, s->settings->max_pred_locks_per_transaction, 32, 56);
+}
+
+static uint64_t query_texts_bytes(const Segment *s) {
+        return mul_saturated(s->statuses, s->settings->track_activity_query_size_bytes);
+}
+
+static uint64_t slots_bytes(const Segment *s) {
+        const PostgresqlSettings *v = s->settings;
+        const uint64_t terms[][2] = {
+                {v->max_prepared_transactions, s->release->prepared},
+                {v->max_worker_processes, s->release->worker},
+                {v->max_wal_senders, s->release->sender},
+                {v->max_replication_slots, s->release->slot},
+                {v->max_active_replication_origins, s->release->origin},
+                {v->max_logical_replication_workers, s->release->logical_worker},
+                {v->autovacuum_max_workers, s->release->autovacuum_worker},
+        };
+        uint64_t sum = 0;
+
+        for (size_t i = 0; i < ARRAY_LEN(terms); i++)
+                sum = add_saturated(sum, mul_saturated(terms[i][0], terms[i][1]));
+        return sum;
+}
+
+static uint64_t dynamic_bytes(const Segment *s) {
+        return s->settings->min_dynamic_shared_memory_bytes;
+}
+
+static uint64_t statements_bytes(const Segment *s) {
+        uint64_t n = s->settings->pg_stat_statements_max;
+
+        return n > 0 ? add_saturated(hash_table_bytes(n, s->release->statement), 8 * KIB) : 0;
+}
+
+/* AioShmemSize(): for each process that many handles, each with a vector (16 bytes) and data (8 bytes) for each
+ * block of a combined read. Where the server chooses (AioChooseMaxConcurrency()) these are as many as each
+ * process may pin of the buffers, so all together at most as many as there are buffers. */
+static uint64_t io_bytes(const Segment *s) {
+        uint64_t each = s->settings->io_max_concurrency;
+        uint64_t blocks = s->settings->io_max_combine_limit_bytes / POSTGRESQL_BLOCK_BYTES;
+        uint64_t handles = mul_saturated(s->statuses, each > 0 ? each : IO_HANDLES_MAX), bytes;
+
+        if (s->release->major < IO_HANDLES_SINCE)
+                return 0;
+        if (each == 0)
+                handles = MIN(handles, MAX(s->buffers, s->statuses));
+        bytes = mul_saturated(handles, add_saturated(144, mul_saturated(24, blocks)));
+        if (!s->settings->has_io_uring)
+                return bytes;
+        /* Read in method_io_uring.c, not measured: a context for each process and, where the kernel lets the
+         * server bring the memory, rings with 64 bytes for each submission and 36 for its completions. */
+        each = power_of_two_from(each > 0 ? each : IO_HANDLES_MAX);
+        return add_saturated(
+                bytes, mul_saturated(s->statuses,
+                                     add_saturated(512 + 2 * 4096, mul_saturated(each, 64 + 36))));
+}
+
+static uint64_t fixed_bytes(const Segment *s) {
+        return s->release->fixed;
+}
+
+static const struct {
+        const char *what;
+        const char *formula;
+        uint64_t (*bytes)(const Segment *s);
+} terms[] = {
+        {"shared_buffers", NULL, buffers_bytes},
+        {"buffer descriptors", "for each buffer of 8K", descriptors_bytes},
+        {"buffer table", "a hash table of all buffers", buffer_table_bytes},
+        {"checkpointer's queue", "an entry for each buffer", requests_bytes},
+        {"SLRU buffers", "by shared_buffers, or as set", slrus_bytes},
+        {"WAL buffers", "wal_buffers, or 1/32 of shared_buffers up to a WAL segment", wal_bytes},
+        {"server processes", "for each of max_connections, workers and WAL senders",
+         processes_bytes},
+        {"locks", "max_locks_per_transaction for each of them", locks_bytes},
+        {"predicate locks", "max_pred_locks_per_transaction for each of them",
+         predicate_locks_bytes},
+        {"query texts", "track_activity_query_size for each of them", query_texts_bytes},
+        {"slots", "for prepared transactions, workers, WAL senders and replication", slots_bytes},
+        {"min_dynamic_shared_memory", NULL, dynamic_bytes},
+        {"asynchronous I/O", "io_max_concurrency handles for each process", io_bytes},
+        {"pg_stat_statements", "a hash table of pg_stat_statements.max", statements_bytes},
+        {"fixed part", "the rest, as measured", fixed_bytes},
+};
+
+static Segment segment_of(const Release *release, const PostgresqlSettings *v) {
+        Segment s = {
+                .release = release,
+                .settings = v,
+                .buffers = v->shared_buffers_bytes / POSTGRESQL_BLOCK_BYTES,
+                .processes = add_saturated(v->max_connections, v->max_worker_processes),
+        };
+        uint64_t vacuum = release->major >= 18 ? v->autovacuum_worker_slots
+                                               : v->autovacuum_max_workers;
+
+        s.processes = add_saturated(s.processes, add_saturated(vacuum, release->others));
+        if (release->has_own_senders)
+                s.processes = add_saturated(s.processes, v->max_wal_senders);
+        s.lockers = add_saturated(s.processes, v->max_prepared_transactions);
+        s.statuses = add_saturated(s.processes, release->auxiliary);
+        return s;
+}
+
+static uint64_t segment_bytes(const Segment *s) {
+        uint64_t sum = 0;
+
+        for (size_t i = 0; i < ARRAY_LEN(terms); i++)
+                sum = add_saturated(sum, terms[i].bytes(s));
+        return sum;
+}
+
+static const Release *largest_release(const PostgresqlSettings *settings) {
+        const Release *largest = releases;
+        uint64_t most = 0;
+
+        for (size_t i = 0; i < ARRAY_LEN(releases); i++) {
+                Segment segment = segment_of(&releases[i], settings);
+                uint64_t bytes = segment_bytes(&segment);
+
+                if (bytes > most) {
+                        most = bytes;
+                        largest = &releases[i];
+                }
+        }
+        return largest;
+}
+
+/* That of the version, or the nearest older one. */
+static const Release *release_of(const PostgresqlSettings *settings) {
+        size_t i = ARRAY_LEN(releases) - 1;
+
+        if (settings->major_version == 0)
+                return largest_release(settings);
+        while (i > 0 && releases[i].major > settings->major_version)
+                i--;
+        return &releases[i];
+}
+
+uint64_t postgresql_newest_known(void) {
+        return releases[ARRAY_LEN(releases) - 1].major;
+}
+
+void postgresql_segment_size(Arena *arena, const PostgresqlSettings *settings, Sizing *sizing) {
+        Segment segment = segment_of(release_of(settings), settings);
+
+        for (size_t i = 0; i < ARRAY_LEN(terms); i++) {
+                uint64_t bytes = terms[i].bytes(&segment);
+
+                if (bytes > 0)
+                        sizing_add(arena, sizing, terms[i].what, terms[i].formula, bytes);
+        }
+        if (settings->major_version > postgresql_newest_known())
+                sizing_add(arena, sizing, "what a newer version may add", "1/32 of all that",
+                           sizing->bytes / NEWER_SHARE);
+}

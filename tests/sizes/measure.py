@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Holds the sizes that hugeplan reckons against what real servers ask for.
+
+    tests/sizes/measure.py --meter LIBRARY --hugeplanctl PROGRAM [--settings N] [--seed N] [--cache DIR]
+                           [--record FILE] [ENGINE[-VERSION]...]
+
+Servers are fetched once, into the cache. For each version: its grid, and N random settings. A setting for which
+the server asks for more than hugeplan says is a failure, and one that hugeplan puts more than 2 % and 8 pages
+above. --record writes what was measured, for the test that is run without servers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+# Said before the imports: no __pycache__ in the source tree.
+sys.dont_write_bytecode = True
+
+from meter import Meter  # noqa: E402
+from postgresql import PostgreSQL, Settings  # noqa: E402
+from servers import Server, chosen, unpacked  # noqa: E402
+
+PRODUCTS = {"postgresql": PostgreSQL}
+PAGE = 2 << 20
+ABOVE_SHARE, ABOVE_PAGES = 0.02, 8
+SHOWN = 5
+
+
+@dataclass
+class Tally:
+    """What came out for one version."""
+
+    under: list[str] = field(default_factory=list)
+    far: list[str] = field(default_factory=list)
+    exact: int = 0
+    above: int = 0
+    most: int = 0
+
+    def add(self, settings: Settings, needed: int, said: int) -> None:
+        text = f"{_text(settings)}: {needed} pages, hugeplan says {said}"
+        self.exact += said == needed
+        self.above += said > needed
+        self.most = max(self.most, said - needed)
+        if said < needed:
+            self.under.append(text)
+        if said > needed * (1 + ABOVE_SHARE) + ABOVE_PAGES:
+            self.far.append(text)
+
+    def __str__(self) -> str:
+        return (f"{self.exact + self.above + len(self.under)} settings: {len(self.under)} under, "
+                f"{self.exact} exact, {self.above} above, by {self.most} pages at most")
+
+
+def main() -> int:
+    options = _parse_arguments()
+    recorded: list[str] = []
+    n_failed = 0
+    servers = list(chosen(options.names))
+    if not servers:
+        sys.exit(f"there is no server {' '.join(options.names)}")
+    for server in servers:
+        tally = _measure(server, options, recorded)
+        is_good = not tally.under and not tally.far
+        n_failed += not is_good
+        print(f"{'ok' if is_good else 'not ok'} - {server.engine} {server.version}: {tally}", flush=True)
+        for text in (tally.under + tally.far)[:SHOWN]:
+            print(f"#   {text}", flush=True)
+    if options.record:
+        options.record.write_text(_header() + "".join(f"{line}\n" for line in recorded))
+    print(f"{len(servers) - n_failed} passed, {n_failed} failed")
+    return 1 if n_failed else 0
+
+
+def _measure(server: Server, options: argparse.Namespace, recorded: list[str]) -> Tally:
+    tally = Tally()
+    directory = unpacked(server, options.cache)
+    with tempfile.TemporaryDirectory(prefix="hugeplan-sizes-") as work:
+        os.chmod(work, 0o755)
+        product = PRODUCTS[server.engine](directory, server.version, Path(work), Meter(options.meter, Path(work)))
+        chance = random.Random(f"{options.seed} {server.version}")
+        grid = product.grid()
+        if options.record:
+            grid = [grid[i] for i in range(chance.randrange(3), len(grid), 3)]
+        for settings in grid + [product.drawn(chance) for _ in range(options.settings)]:
+            needed = product.bytes_of(settings)
+            if needed is None:
+                continue
+            tally.add(settings, -(-needed // PAGE), _said(options.hugeplanctl, server, settings))
+            recorded.append(f"{server.engine}\t{server.version}\t{_text(settings)}\t{needed}")
+    return tally
+
+
+def _said(program: Path, server: Server, settings: Settings) -> int:
+    arguments = [program, "size", server.engine, "--page-size=2M", "--json=short", "-c",
+                 f"server_version={server.version}"]
+    for name, value in settings.items():
+        arguments += ["-c", f"{name}={value}"]
+    done = subprocess.run(arguments, capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"{server.engine} {server.version}: {_text(settings)}: {done.stderr}")
+    return json.loads(done.stdout)["pages"]
+
+
+def _text(settings: Settings) -> str:
+    return " ".join(f"{name}={value}" for name, value in settings.items())
+
+
+def _header() -> str:
+    return ("# SPDX-License-Identifier: LGPL-2.1-or-later\n"
+            "# Made by tests/sizes/measure.py --record: engine, version, settings, bytes that the server asks for.\n")
+
+
+def _parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--meter", type=Path, required=True)
+    parser.add_argument("--hugeplanctl", type=Path, required=True)
+    parser.add_argument("--cache", type=Path, default=Path("/var/tmp/hugeplan-sizes"))
+    parser.add_argument("--settings", type=int, default=300)
+    parser.add_argument("--seed", default="1")
+    parser.add_argument("--record", type=Path)
+    parser.add_argument("names", nargs="*")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

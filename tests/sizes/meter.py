@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Runs programs with the preloaded meter (meter.c), as a user without rights."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+PATIENCE_SEC = 60
+# Who servers run as where this runs as root: they refuse root.
+USER = "nobody"
+
+
+class Meter:
+    """WORK is a directory of the user that programs run as."""
+
+    def __init__(self, library: Path, work: Path) -> None:
+        self._library = library
+        self._file = work / "requests"
+        self._user: dict[str, object] = {}
+        if os.geteuid() == 0:
+            entry = pwd.getpwnam(USER)
+            os.chown(work, entry.pw_uid, entry.pw_gid)
+            self._user = {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
+
+    def run(self, command: Sequence[Path | str]) -> None:
+        """Without the meter; it must succeed."""
+        subprocess.run(command, check=True, capture_output=True, env=self._environment({}), **self._user)
+
+    def requests(self, command: Sequence[Path | str], mode: str) -> list[tuple[str, int]]:
+        """What the program asks for until it ends: ("shared", BYTES), ..."""
+        self._file.unlink(missing_ok=True)
+        environment = self._environment({
+            "LD_PRELOAD": str(self._library),
+            "SIZE_METER": mode,
+            "SIZE_METER_FILE": str(self._file),
+        })
+        subprocess.run(command, capture_output=True, env=environment, timeout=PATIENCE_SEC, **self._user)
+        if not self._file.exists():
+            return []
+        lines = [line.split() for line in self._file.read_text().splitlines()]
+        return [(what, int(size)) for what, size in lines]
+
+    @staticmethod
+    def _environment(more: dict[str, str]) -> dict[str, str]:
+        return {"PATH": "/usr/bin:/bin", "LC_ALL": "C", **more}

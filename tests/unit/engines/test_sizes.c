@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* The formulas against what real servers asked for (tests/vectors/sizes.tsv, made by tests/sizes): never below,
+ * and at most 2 % and 8 pages above. */
+
+#include "base/size.h"
+#include "base/text.h"
+#include "engines/formula.h"
+#include "support/testing.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define PAGE_BYTES (2 * MIB)
+
+/* Engine, version, settings with spaces between, and bytes. */
+static void check_line(Arena *arena, const char *line) {
+        const char *name = text_next_word(arena, &line, "\t");
+        const char *version = text_next_word(arena, &line, "\t");
+        const char *text = text_next_word(arena, &line, "\t"), *whole = text;
+        const char *number = text_next_word(arena, &line, "\t");
+        Settings settings = {};
+        uint64_t bytes, needed;
+        Sizing sizing;
+        char *word;
+
+        assert_non_null(number);
+        assert_int_equal(parse_u64(number, &bytes), 0);
+        needed = div_round_up(bytes, PAGE_BYTES);
+        settings_add(arena, &settings, "server_version", version, NULL);
+        while ((word = text_next_word(arena, &text, " "))) {
+                char *equals = strchr(word, '=');
+
+                assert_non_null(equals);
+                *equals = '\0';
+                settings_add(arena, &settings, word, equals + 1, NULL);
+        }
+        assert_null(engine_size(engine_find(name), arena, &settings, PAGE_BYTES, &sizing));
+        if (sizing.pages < needed || sizing.pages > needed + needed / 50 + 8)
+                fail_msg("%s %s %s: %" PRIu64 " pages, measured %" PRIu64, name, version, whole,
+                         sizing.pages, needed);
+}
+
+static void test_measured_sizes(void **state) {
+        FILE *file = fopen(TEST_SOURCE_DIR "/vectors/sizes.tsv", "re");
+        char line[2048];
+        size_t n = 0;
+
+        (void) state;
+        assert_non_null(file);
+        while (fgets(line, sizeof(line), file)) {
+                CLEANUP(arena_freep) Arena *arena = arena_new();
+
+                line[strcspn(line, "\n")] = '\0';
+                if (*line == '#')
+                        continue;
+                check_line(arena, line);
+                n++;
+        }
+        assert_int_equal(fclose(file), 0);
+        assert_true(n > 500);
+}
+
+TEST_FILE(sizes) {
+        const struct CMUnitTest tests[] = {
+                TEST(test_measured_sizes),
+        };
+
+        return RUN_TESTS(tests);
+}
