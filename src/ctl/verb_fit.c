@@ -23,9 +23,9 @@ typedef struct Room {
 
 /* The database's own settings as far as its files can be read. */
 static Settings read_settings(Command *command, const InstanceConfig *config,
-                              const char **ret_why_not) {
+                              const Topology *topology, const char **ret_why_not) {
         OwnerGatherer owner = gather_as_owner(command->root);
-        EngineTarget target = figures_target(config);
+        EngineTarget target = figures_target(config, topology);
         Figures figures = {};
 
         if (!config->engine->has_auto) {
@@ -115,7 +115,9 @@ int verb_fit(Command *command) {
                 return EXIT_FAILED;
         }
         uint64_t page_size_bytes = page_size_of(planned, local.topology);
-        Settings settings = read_settings(command, config, &why_not);
+        Settings settings = read_settings(command, config, local.topology, &why_not);
+
+        settings_add_cpus(command->arena, &settings, local.topology->n_cpus);
         Room rooms[] = {
                 {"the pages it has", "granted", planned->pages_granted, {}, NULL},
                 {"the most that this host could give it now",

@@ -14,8 +14,8 @@
 #include <string.h>
 
 /* The page size to reckon with: as asked, else the host's own default, else 2M. */
-static int size_page_size(Command *command, uint64_t *ret) {
-        uint64_t bytes = probe_topology(command->root, command->arena)->default_page_size_bytes;
+static int size_page_size(const Command *command, const Topology *topology, uint64_t *ret) {
+        uint64_t bytes = topology->default_page_size_bytes;
 
         if (command->page_size && (parse_size_bytes(command->page_size, &bytes) < 0 ||
                                    bytes < 4 * KIB || (bytes & (bytes - 1)) != 0)) {
@@ -118,7 +118,11 @@ int verb_size(Command *command) {
                          engine_refuse(command->arena, name));
                 return EXIT_USAGE;
         }
-        if (size_page_size(command, &page_size_bytes) < 0 || size_settings(command, &settings) < 0)
+        const Topology *topology = probe_topology(command->root, command->arena);
+
+        settings_add_cpus(command->arena, &settings, topology->n_cpus);
+        if (size_page_size(command, topology, &page_size_bytes) < 0 ||
+            size_settings(command, &settings) < 0)
                 return EXIT_USAGE;
         if (!engine->reserves)
                 return size_of_nothing(command, engine, page_size_bytes);

@@ -117,7 +117,9 @@ static Reason fill_automatic(const Context *context, const InstanceConfig *confi
 
 /* ---- a size that was given ---- */
 
-static Reason fill_sized(Arena *arena, const InstanceConfig *config, DemandOption *option) {
+static Reason fill_sized(const Context *context, const InstanceConfig *config,
+                         DemandOption *option) {
+        Arena *arena = context->arena;
         uint64_t memory_bytes = instance_memory_bytes(config);
         const char *name = config->engine->memory_setting;
         Settings settings = {};
@@ -126,6 +128,7 @@ static Reason fill_sized(Arena *arena, const InstanceConfig *config, DemandOptio
         settings_add(arena, &settings, name ? name : "memory",
                      arena_printf(arena, "%" PRIu64 "%s", memory_bytes, name ? "B" : ""),
                      "Memory=");
+        settings_add_cpus(arena, &settings, context->topology->n_cpus);
         const char *wrong = engine_size(config->engine, arena, &settings, option->page_size_bytes,
                                         &option->sizing);
 
@@ -175,7 +178,7 @@ static Reason try_option(const Context *context, const InstanceConfig *config,
         if (config->memory_kind == MEMORY_AUTO)
                 reason = fill_automatic(context, config, option);
         else if (config->pages.n == 0)
-                reason = fill_sized(arena, config, option);
+                reason = fill_sized(context, config, option);
         else if (pages > 0)
                 take_pages(option, pages);
         else

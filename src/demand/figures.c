@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "demand/figures.h"
 
-EngineTarget figures_target(const InstanceConfig *instance) {
+EngineTarget figures_target(const InstanceConfig *instance, const Topology *topology) {
         return (EngineTarget){
                 .instance = instance->name,
                 .unit = instance->unit,
                 .config_file = instance->config_file,
                 .data_directory = instance->data_directory,
                 .user = instance->user,
+                .n_cpus = topology ? topology->n_cpus : 0,
         };
 }
 
@@ -18,6 +19,8 @@ void figures_gather(Arena *arena, const Engine *engine, const EngineTarget *targ
 
         gathered->problems = diags_in(arena);
         const char *wrong = engine_reader(engine)->gather(arena, target, sources, gathered);
+
+        settings_add_cpus(arena, &gathered->settings, target->n_cpus);
 
         for (size_t i = 0; i < n_page_sizes && !wrong; i++) {
                 Figure figure = {.instance = target->instance, .gathered = gathered};
@@ -63,7 +66,7 @@ size_t figures_page_sizes(Arena *arena, const InstanceConfig *instance, const To
 
 void figures_add(Arena *arena, const InstanceConfig *instance, const Topology *topology,
                  const Gatherer *gatherer, Figures *figures) {
-        const EngineTarget target = figures_target(instance);
+        const EngineTarget target = figures_target(instance, topology);
         const uint64_t *sizes;
         size_t n = figures_page_sizes(arena, instance, topology, &sizes);
         Figures found = {};

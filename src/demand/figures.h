@@ -48,5 +48,5 @@ void figures_add(Arena *arena, const InstanceConfig *instance, const Topology *t
 size_t figures_page_sizes(Arena *arena, const InstanceConfig *instance, const Topology *topology,
                           const uint64_t **ret);
 
-/* What the engine is told about INSTANCE. */
-EngineTarget figures_target(const InstanceConfig *instance);
+/* What the engine is told about INSTANCE, and about the host (NULL: nothing). */
+EngineTarget figures_target(const InstanceConfig *instance, const Topology *topology);

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "engines/engine_rows.h"
+#include "model/names.h"
 
 static const char *size_nothing(Arena *arena, const Settings *settings, uint64_t page_size_bytes,
                                 Sizing *ret) {
@@ -58,6 +59,12 @@ void settings_add(Arena *arena, Settings *settings, const char *name, const char
                 .value = arena_strdup(arena, value),
                 .origin = arena_strdup(arena, origin),
         };
+}
+
+void settings_add_cpus(Arena *arena, Settings *settings, unsigned n) {
+        if (n > 0)
+                settings_add(arena, settings, "host_cpus", arena_printf(arena, "%u", n),
+                             PATH_CPUS_ONLINE);
 }
 
 /* ---- sizing ---- */

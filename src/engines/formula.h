@@ -60,6 +60,10 @@ const Setting *settings_find(const Settings *settings, const char *name);
 void settings_add(Arena *arena, Settings *settings, const char *name, const char *value,
                   const char *origin);
 
+/* Adds the pseudo-setting `host_cpus`, for products whose sizes depend on it; the others skip it. Nothing where
+ * N is 0. */
+void settings_add_cpus(Arena *arena, Settings *settings, unsigned n);
+
 /* Adds a step and its bytes to *SIZING->bytes, stopping at UINT64_MAX. */
 void sizing_add(Arena *arena, Sizing *sizing, const char *what, const char *formula,
                 uint64_t bytes);

@@ -15,6 +15,7 @@ typedef struct EngineTarget {
         const char *config_file;    /* ConfigFile=; NULL: where the engine has it by default */
         const char *data_directory; /* DataDirectory=; likewise */
         const char *user; /* User=; NULL: the owner of the data directory, or of the unit */
+        unsigned n_cpus;  /* of the host; 0: not known */
 } EngineTarget;
 
 /* What a product's own configuration says. */

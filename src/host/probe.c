@@ -187,10 +187,12 @@ static IdSet list_nodes(const Probe *probe) {
 
 static void probe_nodes(Probe *probe) {
         Topology *topology = probe->topology;
-        IdSet nodes = list_nodes(probe), with_memory, with_cpus;
+        IdSet nodes = list_nodes(probe), with_memory, with_cpus, cpus;
         bool knows_memory = read_id_set(probe, PATH_NODES "/has_memory", &with_memory);
         bool knows_cpus = read_id_set(probe, PATH_NODES "/has_cpu", &with_cpus);
 
+        if (read_id_set(probe, PATH_CPUS_ONLINE, &cpus))
+                topology->n_cpus = id_set_count(&cpus);
         topology->is_numa = !id_set_is_empty(&nodes);
         if (!topology->is_numa)
                 id_set_add(&nodes, 0);

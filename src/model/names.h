@@ -42,6 +42,7 @@
 
 /* The kernel's files: Documentation/admin-guide/mm/hugetlbpage.rst and transhuge.rst. */
 #define PATH_NODES                  "/sys/devices/system/node"
+#define PATH_CPUS_ONLINE            "/sys/devices/system/cpu/online"
 #define PATH_HUGEPAGES              "/sys/kernel/mm/hugepages"
 #define PATH_THP                    "/sys/kernel/mm/transparent_hugepage"
 #define PATH_THP_ENABLED            PATH_THP "/enabled"

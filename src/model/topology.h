@@ -74,6 +74,7 @@ typedef struct Topology {
         uint64_t default_page_size_bytes; /* 0: no hugetlb in this kernel */
         uint64_t base_page_bytes;         /* 4K on x86 */
         uint64_t swap_bytes;              /* SwapTotal */
+        unsigned n_cpus;                  /* online; 0: not known */
         bool can_reclaim;                 /* the root cgroup's memory.reclaim is there */
         bool is_numa;                     /* false: no node directories; node 0 is the host */
         IdSet possible_nodes;             /* online or not */

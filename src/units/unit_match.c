@@ -183,7 +183,7 @@ static void judge_instance(const Matcher *matcher, const InstanceConfig *instanc
                            const LoadedUnit *unit) {
         const Engine *engine = instance->engine;
         const EngineReader *reader = engine_reader(engine);
-        const EngineTarget target = figures_target(instance);
+        const EngineTarget target = figures_target(instance, NULL);
         const char *program = NULL, *fault = NULL;
 
         if (match_unit(matcher->arena, engine, &unit->starts, &program) == MATCH_ANOTHER)

@@ -197,6 +197,8 @@ static void read_fact(Arena *arena, Topology *topology, const char *line) {
                         number_or_abort(strchr(rest, '=') + 1);
         else if (text_equals(what, "thp"))
                 read_thp(arena, topology, rest);
+        else if (text_equals(what, "cpus"))
+                topology->n_cpus = (unsigned) number_or_abort(rest);
         else if (text_equals(what, "blocks"))
                 read_blocks(arena, topology, rest);
         else if (text_equals(what, "possible")) {

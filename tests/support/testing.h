@@ -45,6 +45,7 @@ void testing_assert_contains(const char *haystack, const char *needle, const cha
  *                           a pool is TOTAL/FREE/SURPLUS; "1G=-" leaves its directory out
  *   reserved 2M=3
  *   possible 0-7            nodes that may come online; by default those that are
+ *   cpus 64                 how many are online; by default that is not known
  *   allowed 0-1             our own cpuset; by default all
  *   thp madvise 64K=never 2M=inherit/always shmem=never defrag=madvise max_ptes_none=511
  *   blocks 0 9=12 10=3      free blocks of a node by order

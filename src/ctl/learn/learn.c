@@ -189,7 +189,7 @@ Lesson learn_find(Command *command, const InstanceConfig *instance, const Topolo
 
         if (!is_automatic(instance)) {
                 const EngineReader *reader = engine_reader(instance->engine);
-                const EngineTarget target = figures_target(instance);
+                const EngineTarget target = figures_target(instance, topology);
                 Question question = {};
                 char *output = NULL;
 
@@ -379,7 +379,7 @@ void learn_now(Command *command, const char *name, uint64_t timeout_usec) {
 /* Whose it is depends on files and users that the generator cannot know, which has chosen us. */
 static const char *why_not_ours(Command *command, const InstanceConfig *instance,
                                 bool *ret_is_guess) {
-        const EngineTarget target = figures_target(instance);
+        const EngineTarget target = figures_target(instance, NULL);
 
         *ret_is_guess = false;
         if (!root_is_host(command->root) || !is_automatic(instance))

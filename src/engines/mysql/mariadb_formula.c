@@ -123,7 +123,14 @@ static Chunks pool_chunks(Arena *arena, const ParameterValue *values) {
 static const char *check(Arena *arena, const ParameterValue *values, uint64_t page_size_bytes) {
         uint64_t pool_bytes = values[INNODB_BUFFER_POOL_SIZE].number;
         Chunks chunks = pool_chunks(arena, values);
+        const Setting *version = values[SERVER_VERSION].setting;
 
+        if (version && version_number(arena, version->value) < VERSION(10, 5, 0))
+                return setting_refuse(
+                        arena, version,
+                        "MariaDB up to 10.4 takes System V segments, which this rule does not know; write "
+                        "SharedMemory=sysv and Pages=: for each chunk of 128M 66 pages of 2M, and the "
+                        "key buffer");
         if (values[LARGE_PAGES].number == 0)
                 return setting_refuse(arena, values[LARGE_PAGES].setting,
                                       "without it MariaDB takes no huge pages; write ON");

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* MySQL with large-pages: the InnoDB buffer pool in chunks, each a mapping of its own that also
- * holds the descriptors of its blocks, so that 128M take 66 pages of 2M. The log buffer and the key
+/* MySQL from 8.0 on, with large-pages: the InnoDB buffer pool in chunks, each a mapping of its own that
+ * also holds the descriptors of its blocks, so that 128M take 66 pages of 2M. The log buffer and the key
  * buffer take none. MySQL takes pages of the host's default size only.
  *
- * Source: large_page_alloc-linux.h and buf_chunk_init() of MySQL, measurements of 9.7.4; the
- * manual, "Configuring InnoDB Buffer Pool Size", for chunks and instances. */
+ * Source: large_page_alloc-linux.h and buf_chunk_init() of MySQL, measurements of 8.0 and 9.7.4; the
+ * manual, "Configuring InnoDB Buffer Pool Size" and innodb_buffer_pool_instances of 8.0 and of 8.4, for
+ * chunks and instances. */
 
 #include "engines/parameters.h"
 
@@ -17,7 +18,7 @@ enum {
         INNODB_PAGE_SIZE,
         INNODB_DEDICATED_SERVER,
         LARGE_PAGES,
-        SIZED_PARAMETERS,
+        HOST_CPUS,
 };
 
 /* sizeof(buf_block_t) is more than 256 and at most 384 by the pages measured. */
@@ -51,6 +52,8 @@ static const Parameter parameters[] = {
                               "write 4K, 8K, 16K, 32K or 64K", .initial = 16 * KIB},
         [INNODB_DEDICATED_SERVER] = {"innodb_dedicated_server", parse_switch, "write ON or OFF"},
         [LARGE_PAGES] = {"large_pages", parse_switch, "write ON", .initial = 1},
+        /* Added by hugeplan itself. */
+        [HOST_CPUS] = {"host_cpus", parse_u64, "write a number", .minimum = 1},
         {.name = "innodb_log_buffer_size", .takes_nothing = not_large},
         {.name = "key_buffer_size", .takes_nothing = not_large},
         {.name = "max_connections", .takes_nothing = per_session},
@@ -67,21 +70,14 @@ typedef struct Chunks {
         uint64_t bytes; /* of buffer pool in each */
 } Chunks;
 
-/* Where the instances are not given: one below 1G, else the 8 of MySQL 5.7 and 8.0. From 8.4 on the
- * number of CPUs decides, which this rule does not know: the caveat says so. */
-static uint64_t buffer_pool_instances(const ParameterValue *values) {
-        if (values[INNODB_BUFFER_POOL_INSTANCES].setting)
-                return values[INNODB_BUFFER_POOL_INSTANCES].number;
-        return values[INNODB_BUFFER_POOL_SIZE].number < GIB ? 1 : 8;
-}
+enum { INSTANCES_MAX = 64 };
 
 /* The pool is rounded up to whole chunks for each instance; where it is smaller than one chunk for
  * each, the chunks are made smaller instead. */
-static Chunks buffer_pool_chunks(const ParameterValue *values) {
+static Chunks chunks_for(const ParameterValue *values, uint64_t instances) {
         uint64_t pool_bytes = values[INNODB_BUFFER_POOL_SIZE].number;
         uint64_t chunk_bytes =
                 round_up_saturated(values[INNODB_BUFFER_POOL_CHUNK_SIZE].number, MIB);
-        uint64_t instances = buffer_pool_instances(values);
         uint64_t unit_bytes = mul_saturated(chunk_bytes, instances);
 
         if (pool_bytes < unit_bytes)
@@ -100,7 +96,58 @@ static uint64_t chunk_mapping_bytes(uint64_t chunk_bytes, uint64_t block_bytes,
         return round_up_saturated(add_saturated(chunk_bytes, descriptors_bytes), page_size_bytes);
 }
 
+static uint64_t chunks_bytes(const ParameterValue *values, Chunks chunks,
+                             uint64_t page_size_bytes) {
+        return mul_saturated(chunks.n,
+                             chunk_mapping_bytes(chunks.bytes, values[INNODB_PAGE_SIZE].number,
+                                                 page_size_bytes));
+}
+
+/* What 8.0 chooses. */
+static uint64_t instances_before_8_4(const ParameterValue *values) {
+        return values[INNODB_BUFFER_POOL_SIZE].number < GIB ? 1 : 8;
+}
+
+/* What 8.4 and later choose: half as many as there are chunks, or a quarter of the CPUs, whichever is less. Where
+ * nobody knows the CPUs, as before. An affinity that keeps the server to fewer of them is not looked at. */
+static uint64_t instances_since_8_4(const ParameterValue *values) {
+        uint64_t pool_bytes = values[INNODB_BUFFER_POOL_SIZE].number;
+        uint64_t chunks = pool_bytes / values[INNODB_BUFFER_POOL_CHUNK_SIZE].number;
+
+        if (pool_bytes <= GIB)
+                return 1;
+        if (values[HOST_CPUS].number == 0)
+                return instances_before_8_4(values);
+        return MAX(MIN(MIN(chunks / 2, values[HOST_CPUS].number / 4), (uint64_t) INSTANCES_MAX),
+                   UINT64_C(1));
+}
+
+/* Where the version is not known, that which takes more. */
+static Chunks buffer_pool_chunks(const ParameterValue *values, uint64_t page_size_bytes) {
+        const Setting *version = values[SERVER_VERSION].setting;
+        Chunks before = chunks_for(values, instances_before_8_4(values));
+        Chunks since = chunks_for(values, instances_since_8_4(values));
+        uint64_t major, minor;
+
+        if (values[INNODB_BUFFER_POOL_INSTANCES].setting)
+                return chunks_for(values, values[INNODB_BUFFER_POOL_INSTANCES].number);
+        if (version && parse_version(version->value, &major, &minor) >= 0)
+                return major > 8 || (major == 8 && minor >= 4) ? since : before;
+        return chunks_bytes(values, before, page_size_bytes) >
+                               chunks_bytes(values, since, page_size_bytes)
+                       ? before
+                       : since;
+}
+
 static const char *check(Arena *arena, const ParameterValue *values) {
+        uint64_t version = values[SERVER_VERSION].number;
+
+        if (version > 0 && version < 8)
+                return setting_refuse(
+                        arena, values[SERVER_VERSION].setting,
+                        "MySQL up to 5.7 takes System V segments, which this rule does not know; write "
+                        "SharedMemory=sysv and Pages=: for each chunk of 128M 66 pages of 2M, and the "
+                        "key buffer");
         if (values[LARGE_PAGES].number == 0)
                 return setting_refuse(arena, values[LARGE_PAGES].setting,
                                       "without it MySQL takes no huge pages; write ON");
@@ -112,12 +159,12 @@ static const char *check(Arena *arena, const ParameterValue *values) {
 }
 
 static const char *caveat(const ParameterValue *values) {
-        if (!values[INNODB_BUFFER_POOL_INSTANCES].setting &&
-            values[INNODB_BUFFER_POOL_SIZE].number >= GIB)
+        if (!values[INNODB_BUFFER_POOL_INSTANCES].setting && values[HOST_CPUS].number == 0 &&
+            values[INNODB_BUFFER_POOL_SIZE].number > GIB)
                 return "an estimate for pages of the host's default size; it assumes 8 buffer pool "
-                       "instances, but from 8.4 on the number of CPUs decides: give "
+                       "instances, but from 8.4 on the number of CPUs decides: give host_cpus or "
                        "innodb_buffer_pool_instances";
-        return "an estimate for pages of the host's default size, checked against 9.7";
+        return "an estimate for pages of the host's default size, checked against 8.0 and 9.7";
 }
 
 static const char *size_mysql(Arena *arena, const Settings *settings, uint64_t page_size_bytes,
@@ -131,15 +178,14 @@ static const char *size_mysql(Arena *arena, const Settings *settings, uint64_t p
         if (wrong)
                 return wrong;
 
-        Chunks chunks = buffer_pool_chunks(values);
-        uint64_t mapping_bytes =
-                chunk_mapping_bytes(chunks.bytes, values[INNODB_PAGE_SIZE].number, page_size_bytes);
+        Chunks chunks = buffer_pool_chunks(values, page_size_bytes);
+        uint64_t bytes = chunks_bytes(values, chunks, page_size_bytes);
 
         sizing_add(arena, &sizing, "InnoDB buffer pool",
                    arena_printf(arena, "%" PRIu64 " chunks of %s with their descriptors: %s each",
                                 chunks.n, format_size(arena, chunks.bytes),
-                                format_size(arena, mapping_bytes)),
-                   mul_saturated(chunks.n, mapping_bytes));
+                                format_size(arena, bytes / MAX(chunks.n, UINT64_C(1)))),
+                   bytes);
         sizing_add_idle(arena, &sizing, &table, settings);
         sizing_finish(&sizing);
         sizing.caveat = caveat(values);

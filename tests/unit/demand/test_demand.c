@@ -62,6 +62,16 @@ static void test_engine_rule(void **state) {
         assert_text(demand->options[0].sizing.steps.items[0].what, "shared_buffers");
 }
 
+/* MySQL from 8.4 on, which it may be, has 16 instances on so many CPUs, and rounds the pool up to whole 2G. */
+static void test_cpus(void **state) {
+        static const char host[] = "sizes 2M\nnode 0 total=900G free=800G\ncpus 64";
+        const DemandInstance *demand = demand_of(*state, host, "Engine=mysql\nMemory=104G");
+
+        assert_true(demand->options[0].pages == 832 * UINT64_C(66));
+        demand = demand_of(*state, host, "Engine=mysql\nMemory=105G");
+        assert_true(demand->options[0].pages == 848 * UINT64_C(66));
+}
+
 static void test_page_size_preference(void **state) {
         const DemandInstance *demand =
                 demand_of(*state, two_nodes, "Memory=3G\nPageSize=16G,1G,default");
@@ -325,6 +335,7 @@ TEST_FILE(demand) {
                 TEST(test_memory),
                 TEST(test_pages),
                 TEST(test_engine_rule),
+                TEST(test_cpus),
                 TEST(test_page_size_preference),
                 TEST(test_no_such_page_size),
                 TEST(test_no_hugetlb),

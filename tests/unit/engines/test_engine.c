@@ -320,6 +320,21 @@ static const Example examples[] = {
         {"mariadb", "innodb_buffer_pool_size=1G", 64 * KIB, 16384 + 127 + 512 + 4096,
          16384 + 127 + 512 + 4096},
         /* MySQL: 66 pages for 128M, 131 for 256M; rounding to chunks and instances. */
+        /* MySQL: by the CPUs from 8.4 on, with 8 instances before. */
+        {"mysql",
+         "innodb_buffer_pool_size=100G innodb_buffer_pool_chunk_size=1G server_version=8.4.3 "
+         "host_cpus=64",
+         2 * MIB, 112 * 524, 112 * 524},
+        {"mysql",
+         "innodb_buffer_pool_size=100G innodb_buffer_pool_chunk_size=1G server_version=8.0.36 "
+         "host_cpus=64",
+         2 * MIB, 104 * 524, 104 * 524},
+        {"mysql", "innodb_buffer_pool_size=100G innodb_buffer_pool_chunk_size=1G host_cpus=64",
+         2 * MIB, 112 * 524, 112 * 524},
+        {"mysql", "innodb_buffer_pool_size=1100M server_version=9.7 host_cpus=4", 2 * MIB, 9 * 66,
+         9 * 66},
+        {"mysql", "innodb_buffer_pool_size=1G server_version=8.4 host_cpus=64", 2 * MIB, 8 * 66,
+         8 * 66},
         {"mysql", "innodb_buffer_pool_size=12G", 2 * MIB, 6336, 6336},
         {"mysql", "innodb_buffer_pool_size=256M innodb_buffer_pool_chunk_size=256M", 2 * MIB, 131,
          131},
@@ -722,6 +737,8 @@ static const struct {
          "server_version=10.11.7 innodb_buffer_pool_size=64M",
          {"innodb_buffer_pool_size", "chunks of 1M", "set innodb_buffer_pool_chunk_size"}},
         {"mariadb", "key_cache_segments=65", {"key_cache_segments", "'65'", "0 to 64"}},
+        {"mysql", "server_version=5.7.44", {"server_version", "SharedMemory=sysv"}},
+        {"mariadb", "server_version=10.4.34", {"server_version", "SharedMemory=sysv"}},
         {"mysql", "innodb_dedicated_server=ON", {"innodb_dedicated_server", "pool_size beside"}},
         {"mysql", "innodb_buffer_pool_size=12GB", {"innodb_buffer_pool_size", "'12GB'", "12G"}},
         {"mysql", "innodb_page_size=5K", {"innodb_page_size", "'5K'", "16K"}},

@@ -45,6 +45,7 @@ static void write_two_nodes(const Tree *tree) {
         tree_write(tree, "/sys/devices/system/node/possible", "0-3\n");
         tree_write(tree, "/sys/devices/system/node/has_memory", "0,2\n");
         tree_write(tree, "/sys/devices/system/node/has_cpu", "0\n");
+        tree_write(tree, "/sys/devices/system/cpu/online", "0-5,8\n");
         tree_write(tree, "/proc/meminfo", "MemTotal: 33554432 kB\nHugepagesize:    2048 kB\n");
 }
 
@@ -65,6 +66,7 @@ static void test_two_nodes(void **state) {
         assert_true(node->reclaimable_bytes == (1024 + 2048 + 512) * KIB);
         assert_true(node->has_memory);
         assert_false(node->has_cpus);
+        assert_int_equal(topology->n_cpus, 7);
         assert_true(node->can_compact);
         assert_false(node->can_reclaim);
         assert_int_equal(node->pools[0].total_pages, 12);
