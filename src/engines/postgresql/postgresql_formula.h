@@ -11,5 +11,8 @@ extern const ParameterTable postgresql_parameters;
  * known. */
 bool postgresql_takes_pages(Arena *arena, const Settings *settings, uint64_t page_size_bytes);
 
+/* Whether the setting NAME has a number, and VALUE is more than OTHER. Wrong values are neither. */
+bool postgresql_is_more(const char *name, const char *value, const char *other);
+
 /* As shared_buffers is written: "128GB", or a number of blocks. */
 int postgresql_parse_blocks(const char *value, uint64_t *ret_bytes);

@@ -4,6 +4,7 @@
 #include "base/size.h"
 #include "base/text.h"
 #include "engines/postgresql/postgresql_command.h"
+#include "engines/postgresql/postgresql_formula.h"
 #include "model/problem.h"
 
 #include <string.h>
@@ -347,6 +348,18 @@ static void add_settings(Arena *arena, const Settings *from, Settings *to) {
                 *vec_push(arena, to) = *setting;
 }
 
+/* The command line of the last start. Patroni and others start the server with parameters that they keep
+ * elsewhere, and which may have been raised since: then the files have the newer number, and the next start takes
+ * that. So the larger of both counts. */
+static void add_last_options(const Server *server) {
+        VEC_FOREACH(option, &server->last.settings) {
+                const Setting *filed = settings_find(&server->files, option->name);
+
+                if (!filed || !postgresql_is_more(option->name, filed->value, option->value))
+                        *vec_push(server->arena, &server->ret->options) = *option;
+        }
+}
+
 const char *postgresql_gather(Arena *arena, const EngineTarget *target, const Sources *sources,
                               PostgresqlWanted *is_wanted, Gathered *ret) {
         Server server = {.arena = arena,
@@ -369,7 +382,7 @@ const char *postgresql_gather(Arena *arena, const EngineTarget *target, const So
         learn_version(&server);
         add_settings(arena, &server.files, &ret->settings);
         if (!server.start.is_server)
-                add_settings(arena, &server.last.settings, &ret->options);
+                add_last_options(&server);
         add_settings(arena, &pg_ctl.settings, &ret->options);
         add_settings(arena, &server.start.settings, &ret->options);
         add_settings(arena, &ret->options, &ret->settings);

@@ -459,6 +459,29 @@ static void test_patroni(void **state) {
                     "400 (/data/postmaster.opts:1)");
         assert_text(setting_text(*state, &found, "shared_buffers"),
                     "8GB (/data/postgresql.base.conf:1)");
+        assert_int_equal(found.gathered.options.n, 2);
+
+        /* Raised since the last start, or lowered: wal_buffers -1 is not more than 4MB. */
+        sources = TEST_SOURCES(
+                *state,
+                {UNITS "patroni.service",
+                 "[Service]\nUser=postgres\nExecStart=/usr/bin/patroni /etc/patroni.yml\n"},
+                {"/data/PG_VERSION", "17\n"},
+                {"/data/postgresql.conf",
+                 "max_connections = 2500\nmax_worker_processes = 8\nwal_buffers = -1\n"},
+                {"/data/postmaster.opts",
+                 "/usr/lib/postgresql/17/bin/postgres \"-D\" \"/data\" \"--max_connections=1500\" "
+                 "\"--max_worker_processes=16\" \"--wal_buffers=4MB\"\n"});
+        found = gather(*state, sources,
+                       (EngineTarget){.unit = "patroni.service", .data_directory = "/data/"});
+        assert_null(found.wrong);
+        assert_text(setting_text(*state, &found, "max_connections"),
+                    "2500 (/data/postgresql.conf:1)");
+        assert_text(setting_text(*state, &found, "max_worker_processes"),
+                    "16 (/data/postmaster.opts:1)");
+        assert_text(setting_text(*state, &found, "wal_buffers"), "4MB (/data/postmaster.opts:1)");
+        assert_int_equal(found.gathered.options.n, 2);
+
         found = gather(*state, sources, (EngineTarget){.unit = "patroni.service"});
         assert_text(found.wrong, "patroni.service does not say where its data directory is; write "
                                  "DataDirectory=");
