@@ -105,7 +105,7 @@ static void test_debian(void **state) {
         assert_text(gathered.config_file, "/etc/mysql/my.cnf");
         assert_text(gathered.user, "mysql");
         assert_text(problems_text(*state, &gathered.problems), "");
-        assert_int_equal(pages_of(*state, "mariadb", &gathered), 512 + 3 + 16 + 64);
+        assert_int_equal(pages_of(*state, "mariadb", &gathered), 512 + 4 + 16 + 62);
 }
 
 /* Red Hat's unit, which is named by its alias; no script, and a file by the vendor. */

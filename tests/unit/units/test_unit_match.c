@@ -219,14 +219,14 @@ static const Case cases[] = {
         {MDB("mariadb.service"), MDB("mariadb.service"),
          .expected =
                  "/etc/hugeplan.d/30-other.conf:3: Unit: other names mariadb.service, and so does "
-                 "db (/etc/hugeplan.d/20-db.conf): 659 pages of 2M and 659 pages of 2M are "
+                 "db (/etc/hugeplan.d/20-db.conf): 647 pages of 2M and 647 pages of 2M are "
                  "reserved, and both have to be there before it starts; take one of the files "
                  "away; if both are meant, say so by SilenceRules=unit-shared",
          .files = {MARIA}},
         {MDB("mariadb.service"), MDB("mariadb.service") "PageSize=1G\n",
          .expected =
                  "/etc/hugeplan.d/30-other.conf:3: Unit: other names mariadb.service, and so does "
-                 "db (/etc/hugeplan.d/20-db.conf): 1 page of 1G and 659 pages of 2M are "
+                 "db (/etc/hugeplan.d/20-db.conf): 1 page of 1G and 647 pages of 2M are "
                  "reserved, and both have to be there before it starts",
          .files = {MARIA}},
         {ORA("ora.service") "ConfigFile=/u01/initA.ora\n",
