@@ -40,6 +40,9 @@ typedef struct Engine {
         bool is_started_by_name;
         /* The units that its packages bring, as patterns: each is likely a database. NULL: none. */
         const char *services;
+        /* What any other unit is a database by: the base names of the server and of what supervises it. NULL: by
+         * none. */
+        const char *servers;
         /* What its units are called, as patterns: where to look when one is misspelt; NULL: anything. */
         const char *units;
 } Engine;

@@ -78,12 +78,69 @@ static void find_services(Finder *finder, const Engine *engine) {
         }
 }
 
+/* What the first word of a command line may be, with the server behind it. */
+static const char wrappers[] =
+        "numactl taskset nice ionice chrt prlimit setpriv env nohup stdbuf runuser su sudo";
+
+static bool is_word_of(Finder *finder, const char *word, const char *words) {
+        const char *one;
+
+        while (words && (one = text_next_word(finder->arena, &words, " ")))
+                if (text_equals(one, word))
+                        return true;
+        return false;
+}
+
+/* A path further on, such as that of the data, may have the name of a server too, but not behind a program that is
+ * no wrapper. */
+static bool starts_server(Finder *finder, const UnitFile *unit, const Engine *engine) {
+        UnitAssignments starts = unit_file_list(finder->arena, unit, "Service", "ExecStart");
+
+        VEC_FOREACH(start, &starts) {
+                const char *rest = (*start)->value + strspn((*start)->value, "-@:+!|"), *word;
+                bool is_first = true, is_wrapped = false;
+
+                while ((is_first || is_wrapped) &&
+                       (word = text_next_word(finder->arena, &rest, " \t\"'"))) {
+                        const char *name = text_base_name(word);
+
+                        if ((is_first || *word == '/') && is_word_of(finder, name, engine->servers))
+                                return true;
+                        is_wrapped = is_wrapped || (is_first && is_word_of(finder, name, wrappers));
+                        is_first = false;
+                }
+        }
+        return false;
+}
+
+/* Units of any name, by what they start. */
+static void find_starters(Finder *finder) {
+        SourceNames units = unit_file_names(finder->arena, finder->sources, "*.service");
+
+        VEC_FOREACH(name, &units) {
+                const UnitFile *unit = unit_file_read(finder->arena, finder->sources, *name);
+
+                if (!unit->fragment_path || unit->is_masked || !text_equals(unit->name, *name))
+                        continue;
+                for (size_t i = 0; i < n_engines; i++)
+                        if (starts_server(finder, unit, engines[i]))
+                                finder_add(finder, &(Candidate){
+                                                           .engine = engines[i],
+                                                           .name = finder_stem(finder, *name),
+                                                           .title = engines[i]->title,
+                                                           .found = unit->fragment_path,
+                                                           .target = {.unit = *name},
+                                                   });
+        }
+}
+
 void engines_find(Finder *finder) {
         for (size_t i = 0; i < n_engines; i++) {
                 if (engine_finder(engines[i])->find_installed)
                         engine_finder(engines[i])->find_installed(finder, engines[i]);
                 find_services(finder, engines[i]);
         }
+        find_starters(finder);
         for (size_t i = 0; i < n_engines; i++)
                 if (engine_finder(engines[i])->find_running)
                         engine_finder(engines[i])->find_running(finder, engines[i]);

@@ -15,6 +15,7 @@ const Engine engine_mariadb = {
         .programs = "*mariadbd* *mysqld* galera_new_cluster !*export*",
         .services = "mariadb.service mariadb@*.service",
         .is_started_by_name = true,
+        .servers = "mariadbd mariadbd-safe",
         .units = "*maria*.service *mysql*.service",
 };
 
@@ -33,5 +34,6 @@ const Engine engine_mysql = {
         .programs = "*mysqld* mysql-systemd-start !*export*",
         .services = "mysql.service mysqld.service mysqld@*.service",
         .is_started_by_name = true,
+        .servers = "mysqld mysqld_safe",
         .units = "*mysql*.service",
 };

@@ -16,5 +16,6 @@ const Engine engine_postgresql = {
                 "*postgres* postmaster *pg_ctl* *pgsql* *patroni* pg_autoctl stolon-keeper repmgr* "
                 "!*export* !*pgbouncer* !pg_*dump*",
         .is_started_by_name = true,
+        .servers = "postgres postmaster pg_ctl patroni pg_autoctl",
         .units = "*postgres*.service *pgsql*.service patroni*.service",
 };

@@ -24,6 +24,7 @@ const Engine engine_mongodb = {
         .asks_version = true,
         .thp_by_version = mongodb_thp_by_version,
         .programs = "mongod",
+        .servers = "mongod",
         .services = "mongod.service",
 };
 
@@ -43,6 +44,7 @@ const Engine engine_redis = {
         .asks_version = true,
         .thp_by_version = redis_thp_by_version,
         .programs = "redis-server",
+        .servers = "redis-server",
         .services = "redis-server.service redis.service",
 };
 
@@ -54,6 +56,7 @@ const Engine engine_mssql = {
         .title = "SQL Server",
         .default_unit = "mssql-server.service",
         .programs = "sqlservr",
+        .servers = "sqlservr",
         .services = "mssql-server.service",
         .thp_preference = THP_ALWAYS,
 };
@@ -64,6 +67,7 @@ const Engine engine_clickhouse = {
         .title = "ClickHouse",
         .default_unit = "clickhouse-server.service",
         .programs = "clickhouse clickhouse-server",
+        .servers = "clickhouse-server",
         .services = "clickhouse-server.service",
         .thp_preference = THP_MADVISE,
 };
@@ -74,6 +78,7 @@ const Engine engine_memcached = {
         .title = "memcached",
         .default_unit = "memcached.service",
         .programs = "memcached",
+        .servers = "memcached",
         .services = "memcached.service",
         .thp_preference = THP_MADVISE,
 };

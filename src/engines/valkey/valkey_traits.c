@@ -10,6 +10,7 @@ const Engine engine_valkey = {
         .default_user = "valkey",
         .thp_preference = THP_AUTO,
         .programs = "valkey-server",
+        .servers = "valkey-server",
         .services = "valkey-server.service valkey-server@*.service valkey.service valkey@*.service",
         .units = "*valkey*.service",
 };

@@ -72,6 +72,36 @@ static void test_debian_cluster(void **state) {
         assert_accepted(*state, one);
 }
 
+/* The unit of PostgreSQL's own manual, under a name of the administrator's. */
+static void test_found_by_program(void **state) {
+        const Sources *sources = TEST_SOURCES(
+                *state,
+                {"/etc/systemd/system/orders-db.service",
+                 "[Service]\nType=notify\nUser=postgres\n"
+                 "ExecStart=/usr/local/pgsql/bin/postgres -D /usr/local/pgsql/data\n"},
+                {"/usr/local/pgsql/data/PG_VERSION", "16\n"},
+                {"/usr/local/pgsql/data/postgresql.conf", "shared_buffers = 2GB\n"},
+                {"/etc/systemd/system/exporter.service",
+                 "[Service]\nExecStart=/usr/bin/postgres_exporter /srv/postgres\n"},
+                {"/etc/systemd/system/backup.service",
+                 "[Service]\nExecStart=/usr/bin/rsync -a /srv/postgres /backup/mysqld\n"},
+                {"/etc/systemd/system/reports.service",
+                 "[Service]\nUser=mysql\nExecStart=numactl --interleave=all /opt/mysql/bin/mysqld "
+                 "--defaults-file=/etc/reports.cnf\n"},
+                {"/etc/reports.cnf",
+                 "[mysqld]\nlarge-pages\ninnodb_buffer_pool_size=1G\ndatadir=/srv/reports\n"});
+        Suggestions found = suggest_for(*state, NULL, sources, NULL, NULL);
+
+        assert_int_equal(found.n, 2);
+        assert_text(found.items[0].unit, "orders-db.service");
+        assert_text(found.items[0].path, "/etc/hugeplan.d/20-orders-db.conf");
+        assert_true(found.items[0].pages > 1040 && found.items[0].pages < 1080);
+        assert_accepted(*state, &found.items[0]);
+        assert_text(found.items[1].unit, "reports.service");
+        assert_text(found.items[1].engine->name, "mysql");
+        assert_int_equal(found.items[1].pages, 8 * 66);
+}
+
 static void test_described_already(void **state) {
         const Config *config = config_make(*state, "20-pg.conf",
                                            "[Instance]\nEngine=postgresql\nMemory=2G\n"
@@ -195,10 +225,11 @@ static void test_segments(void **state) {
 
 TEST_FILE(suggest) {
         const struct CMUnitTest tests[] = {
-                TEST(test_debian_cluster), TEST(test_described_already),
-                TEST(test_running),        TEST(test_hostile_processes),
-                TEST(test_unknown_size),   TEST(test_transparent_only),
-                TEST(test_nothing_wanted), TEST(test_segments),
+                TEST(test_debian_cluster),    TEST(test_found_by_program),
+                TEST(test_described_already), TEST(test_running),
+                TEST(test_hostile_processes), TEST(test_unknown_size),
+                TEST(test_transparent_only),  TEST(test_nothing_wanted),
+                TEST(test_segments),
         };
 
         return RUN_TESTS(tests);
