@@ -121,6 +121,14 @@ static void make_dropin(const Maker *maker, const Candidate *candidate, Suggesti
         Text text = text_in(arena);
 
         explain_candidate(arena, candidate, &text);
+        if (candidate->is_elsewhere) {
+                suggestion->why_not =
+                        "it runs with another root directory, in a container most likely, and its "
+                        "files are not those of this host; ask it there for its size, and write "
+                        "Pages= with the unit that starts it";
+                suggestion->peak_bytes = candidate->peak_bytes;
+                return;
+        }
         /* Nothing of what hugeplan does changes anything for it. */
         if (!candidate->engine->reserves && candidate->engine->thp_preference == THP_AUTO &&
             !candidate->engine->asks_version)

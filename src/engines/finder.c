@@ -11,8 +11,10 @@
 /* More than that on one host is not believed. */
 enum { CANDIDATES_MAX = 256 };
 
-/* Two traces of one database: its unit, or its data. */
+/* Two traces of one database: its unit, or its data. The same path in two containers is not the same. */
 static bool is_same(const Candidate *a, const Candidate *b) {
+        if (a->is_elsewhere || b->is_elsewhere)
+                return a->is_elsewhere && b->is_elsewhere && text_equals(a->found, b->found);
         if (a->target.unit && b->target.unit)
                 return text_equals(a->target.unit, b->target.unit);
         if (a->target.data_directory && b->target.data_directory)
@@ -21,16 +23,25 @@ static bool is_same(const Candidate *a, const Candidate *b) {
 }
 
 /* What was found first stands: packages tell more than processes do. */
-void finder_add(Finder *finder, const Candidate *candidate) {
-        if (finder->candidates.n >= CANDIDATES_MAX || name_check_instance(candidate->name) ||
-            (candidate->target.unit && name_check_unit(candidate->target.unit)))
+void finder_add(Finder *finder, const Candidate *found) {
+        Candidate candidate = *found;
+
+        candidate.is_elsewhere = finder->is_elsewhere;
+        if (candidate.is_elsewhere) {
+                candidate.target.data_directory = NULL;
+                /* A scope, as engines for containers have it, can be no Unit=. */
+                if (candidate.target.unit && name_check_unit(candidate.target.unit))
+                        candidate.target.unit = NULL;
+        }
+        if (finder->candidates.n >= CANDIDATES_MAX || name_check_instance(candidate.name) ||
+            (candidate.target.unit && name_check_unit(candidate.target.unit)))
                 return;
         VEC_FOREACH(other, &finder->candidates)
-                if (is_same(other, candidate)) {
-                        other->peak_bytes = MAX(other->peak_bytes, candidate->peak_bytes);
+                if (is_same(other, &candidate)) {
+                        other->peak_bytes = MAX(other->peak_bytes, candidate.peak_bytes);
                         return;
                 }
-        *vec_push(finder->arena, &finder->candidates) = *candidate;
+        *vec_push(finder->arena, &finder->candidates) = candidate;
 }
 
 const char *finder_stem(const Finder *finder, const char *unit) {
@@ -134,6 +145,23 @@ static void find_starters(Finder *finder) {
         }
 }
 
+/* The processes that IS_ELSEWHERE fits; what they say of files holds in their own root directory. */
+static void find_running(Finder *finder, bool is_elsewhere) {
+        const RunningProcesses *all = finder->processes;
+        RunningProcesses some = {};
+
+        VEC_FOREACH(process, all)
+                if (process->is_elsewhere == is_elsewhere)
+                        *vec_push(finder->arena, &some) = *process;
+        finder->processes = &some;
+        finder->is_elsewhere = is_elsewhere;
+        for (size_t i = 0; i < n_engines; i++)
+                if (engine_finder(engines[i])->find_running)
+                        engine_finder(engines[i])->find_running(finder, engines[i]);
+        finder->processes = all;
+        finder->is_elsewhere = false;
+}
+
 void engines_find(Finder *finder) {
         for (size_t i = 0; i < n_engines; i++) {
                 if (engine_finder(engines[i])->find_installed)
@@ -141,9 +169,8 @@ void engines_find(Finder *finder) {
                 find_services(finder, engines[i]);
         }
         find_starters(finder);
-        for (size_t i = 0; i < n_engines; i++)
-                if (engine_finder(engines[i])->find_running)
-                        engine_finder(engines[i])->find_running(finder, engines[i]);
+        find_running(finder, false);
+        find_running(finder, true);
         for (size_t i = 0; i < n_engines; i++)
                 if (engine_finder(engines[i])->find_rest)
                         engine_finder(engines[i])->find_rest(finder, engines[i]);

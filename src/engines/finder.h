@@ -15,6 +15,7 @@ typedef struct RunningProcess {
         SourceNames arguments; /* as it was started; [0] is its own name for itself */
         const char *unit;      /* of the host's manager; NULL: none */
         uint64_t peak_bytes;   /* VmPeak; 0: not known */
+        bool is_elsewhere;     /* its root directory is another, as in a container */
 } RunningProcess;
 
 typedef VEC(RunningProcess) RunningProcesses;
@@ -29,6 +30,7 @@ typedef struct Candidate {
         const char *note; /* what the administrator should know; NULL: nothing */
         uint64_t peak_bytes;
         uint64_t memory_bytes; /* for Memory=, where nothing can be asked; 0: none */
+        bool is_elsewhere;     /* the paths in TARGET are not of this host's files */
 } Candidate;
 
 /* What a finder looks at and adds to. */
@@ -38,6 +40,7 @@ typedef struct Finder {
         const RunningProcesses *processes;
         const char *sysv_segments; /* /proc/sysvipc/shm; NULL: not known */
         VEC(Candidate) candidates;
+        bool is_elsewhere; /* the processes are */
 } Finder;
 
 /* All members may be NULL. ENGINE is the one whose finder it is. */

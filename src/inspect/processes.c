@@ -6,6 +6,8 @@
 #include "model/names.h"
 #include "read/process.h"
 
+#include <sys/stat.h>
+
 enum {
         PROCESSES_MAX = 65536,
         ARGUMENTS_BYTES_MAX = 128 * 1024,
@@ -55,6 +57,20 @@ static uint64_t parse_uid(Arena *arena, const char *status) {
         return word && parse_u64(word, &uid) == 0 ? uid : UINT64_MAX;
 }
 
+/* The link leads into the process's own mounts, where any path may be "/": only following it tells. What a captured
+ * host has is what the link says. */
+static bool is_elsewhere(const Root *root, Arena *scratch, uint64_t pid) {
+        const char *path = arena_printf(scratch, PATH_PROC "/%" PRIu64 "/root", pid);
+        struct stat own, other;
+        char *target;
+
+        if (!root_is_host(root))
+                return root_read_link(root, scratch, path, &target) >= 0 &&
+                       !text_equals(target, "/");
+        return stat("/", &own) >= 0 && stat(path, &other) >= 0 &&
+               (own.st_dev != other.st_dev || own.st_ino != other.st_ino);
+}
+
 static bool read_process(const Root *root, Arena *arena, uint64_t pid, RunningProcess *ret) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
         size_t size = 0;
@@ -76,6 +92,7 @@ static bool read_process(const Root *root, Arena *arena, uint64_t pid, RunningPr
                 .arguments = split_arguments(arena, arguments, size),
                 .unit = arena_strdup(arena, process.unit),
                 .peak_bytes = parse_peak(scratch, status),
+                .is_elsewhere = is_elsewhere(root, scratch, pid),
         };
         return true;
 }

@@ -144,6 +144,30 @@ static void test_running(void **state) {
 }
 
 /* Nobody is made to write what would break the file, or its meaning. */
+/* In a container the same path is another cluster's; what the host has there is not read for it. */
+static void test_containers(void **state) {
+        RunningProcesses processes = {};
+        RunningProcess process = process_of(*state, "postgres", "libpod-12.scope",
+                                            "postgres -D /var/lib/postgresql/15/main");
+
+        process.is_elsewhere = true;
+        process.peak_bytes = 3 * GIB;
+        *vec_push(*state, &processes) = process;
+        process.pid = 4712;
+        *vec_push(*state, &processes) = process;
+        Suggestions found = suggest_for(
+                *state, NULL, test_sources(*state, debian, ARRAY_LEN(debian)), &processes, NULL);
+
+        assert_int_equal(found.n, 3);
+        assert_text(found.items[0].unit, "postgresql@15-main.service");
+        assert_non_null(found.items[0].path);
+        assert_null(found.items[1].path);
+        assert_text(found.items[1].found, "process 4711");
+        assert_contains(found.items[1].why_not, "another root directory");
+        assert_true(found.items[1].peak_bytes == 3 * GIB);
+        assert_text(found.items[2].found, "process 4712");
+}
+
 static void test_hostile_processes(void **state) {
         static const char *const lines[] = {
                 "postgres -D /srv/p\ng",   "postgres -D relative", "postgres -D", "postgres",
@@ -227,9 +251,9 @@ TEST_FILE(suggest) {
         const struct CMUnitTest tests[] = {
                 TEST(test_debian_cluster),    TEST(test_found_by_program),
                 TEST(test_described_already), TEST(test_running),
-                TEST(test_hostile_processes), TEST(test_unknown_size),
-                TEST(test_transparent_only),  TEST(test_nothing_wanted),
-                TEST(test_segments),
+                TEST(test_hostile_processes), TEST(test_containers),
+                TEST(test_unknown_size),      TEST(test_transparent_only),
+                TEST(test_nothing_wanted),    TEST(test_segments),
         };
 
         return RUN_TESTS(tests);

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What is seen of the processes of a host. */
+
+#include "inspect/processes.h"
+#include "support/testing.h"
+#include "support/tree.h"
+
+#include <unistd.h>
+
+static void write_process(const Tree *tree, const char *pid, const char *unit) {
+        static const char arguments[] = "postgres\0-D\0/srv/pg";
+        const char *directory = arena_printf(tree->arena, "/proc/%s", pid);
+
+        tree_write_bytes(tree, arena_printf(tree->arena, "%s/cmdline", directory), arguments,
+                         sizeof(arguments));
+        tree_write(tree, arena_printf(tree->arena, "%s/status", directory),
+                   arena_printf(tree->arena,
+                                "Name:\tpostgres\nState:\tS (sleeping)\nPid:\t%s\nPPid:\t1\n"
+                                "Uid:\t112\t112\t112\t112\nVmPeak:\t 2048 kB\n",
+                                pid));
+        tree_write(tree, arena_printf(tree->arena, "%s/cgroup", directory),
+                   arena_printf(tree->arena, "0::/system.slice/%s\n", unit));
+}
+
+static void test_seen(void **state) {
+        const Tree *tree = *state;
+
+        write_process(tree, "5000001", "pg.service");
+        tree_link(tree, "/", "/proc/5000001/root");
+        write_process(tree, "5000002", "libpod-1.scope");
+        tree_link(tree, "/srv/containers/1", "/proc/5000002/root");
+        write_process(tree, "5000003", "pg.service");
+        tree_write(tree, "/proc/meminfo", "");
+        RunningProcesses processes = processes_list(tree->root, tree->arena);
+
+        assert_int_equal(processes.n, 3);
+        const RunningProcess *one = &processes.items[0];
+
+        assert_int_equal(one->pid, 5000001);
+        assert_int_equal(one->uid, 112);
+        assert_text(one->command, "postgres");
+        assert_int_equal(one->arguments.n, 3);
+        assert_text(one->arguments.items[2], "/srv/pg");
+        assert_text(one->unit, "pg.service");
+        assert_true(one->peak_bytes == 2 << 20);
+        assert_false(one->is_elsewhere);
+        assert_true(processes.items[1].is_elsewhere);
+        /* Whose link cannot be read is taken for one of this host's. */
+        assert_false(processes.items[2].is_elsewhere);
+}
+
+/* This very process, on this very host. */
+static void test_here(void **state) {
+        CLEANUP(root_freep) Root *root = NULL;
+
+        assert_int_equal(root_open("/", &root), 0);
+        RunningProcesses processes = processes_list(root, *state);
+        bool is_seen = false;
+
+        VEC_FOREACH(process, &processes)
+                if (process->pid == (uint64_t) getpid()) {
+                        assert_false(process->is_elsewhere);
+                        is_seen = true;
+                }
+        assert_true(is_seen);
+}
+
+TEST_FILE(processes) {
+        const struct CMUnitTest tests[] = {
+                TREE_TEST(test_seen),
+                TEST(test_here),
+        };
+
+        return RUN_TESTS(tests);
+}
