@@ -196,6 +196,48 @@ static bool was_ready(const Judge *judge, const char *name) {
         return before && ledger_granted_pages(before) >= before->pages_wanted;
 }
 
+/* The pools of NODES are as large as all instances have it: what is missing, others have. */
+static bool are_taken(const Judge *judge, const StatusInstance *instance, const IdSet *nodes) {
+        const Plan *plan = judge->input->plan;
+        uint64_t total = 0, planned = 0;
+
+        for (size_t k = 0; k < judge->status->n_pools; k++)
+                if (judge->status->pools[k].page_size_bytes == instance->page_size_bytes &&
+                    id_set_has(nodes, judge->status->pools[k].node))
+                        total += sub_floored(judge->status->pools[k].total_pages,
+                                             judge->status->pools[k].surplus_pages);
+        for (size_t i = 0; i < plan->n_instances; i++)
+                for (size_t j = 0; j < plan->instances[i].n_grants; j++)
+                        if (plan->instances[i].page_size_bytes == instance->page_size_bytes &&
+                            id_set_has(nodes, plan->instances[i].grants[j].node))
+                                planned += plan->instances[i].grants[j].pages;
+        return total >= planned;
+}
+
+static Reason missing_reason(Arena *arena, uint64_t missing, const IdSet *nodes, bool is_lost,
+                             bool is_taken) {
+        const char *where = topology_format_nodes(arena, nodes), *n = format_count(arena, missing);
+
+        if (is_taken)
+                return (Reason){
+                        REASON_TAKEN,
+                        arena_printf(arena,
+                                     "others use pages of %s, and %s of its pages %s missing",
+                                     where, n, missing == 1 ? "is" : "are"),
+                        "see who uses huge pages in 'hugeplanctl status', and run 'hugeplanctl "
+                        "reload' to reserve more"};
+        if (is_lost)
+                return (Reason){REASON_POOL_SHRANK,
+                                arena_printf(arena,
+                                             "the pools of %s no longer hold %s of its pages",
+                                             where, n),
+                                "run 'hugeplanctl reload' to reserve them again, and look for what "
+                                "lowered vm.nr_hugepages"};
+        return (Reason){REASON_POOL_SHRANK,
+                        arena_printf(arena, "on %s, %s of its pages are not reserved", where, n),
+                        "restart hugeplan.service, or run 'hugeplanctl reload'"};
+}
+
 static void judge_missing(const Judge *judge, StatusInstance *instance, uint64_t missing,
                           const IdSet *nodes) {
         Arena *arena = judge->arena;
@@ -210,15 +252,8 @@ static void judge_missing(const Judge *judge, StatusInstance *instance, uint64_t
         }
         bool is_lost = was_ready(judge, instance->name);
 
-        instance->reason = (Reason){
-                REASON_POOL_SHRANK,
-                arena_printf(arena,
-                             is_lost ? "the pools of node%s %s no longer hold %s of its pages"
-                                     : "on node%s %s, %s of its pages are not reserved",
-                             id_set_count(nodes) == 1 ? "" : "s", id_set_format(arena, nodes),
-                             format_count(arena, missing)),
-                is_lost ? "run 'hugeplanctl reload' to reserve them again, and look for what lowered vm.nr_hugepages"
-                        : "restart hugeplan.service, or run 'hugeplanctl reload'"};
+        instance->reason = missing_reason(arena, missing, nodes, is_lost,
+                                          is_lost && are_taken(judge, instance, nodes));
         if (instance->shortage == SHORTAGE_DEGRADE)
                 instance->verdict = VERDICT_DEGRADED;
         else

@@ -257,6 +257,31 @@ static void test_one_page_lost(void **state) {
         assert_int_equal(instance_of(&scene, "a")->pages_granted, 99);
 }
 
+/* The pool is as it was, and somebody whom nobody knows has come: nothing was lowered. */
+static void test_one_page_taken(void **state) {
+        Scene scene =
+                scene_with(*state,
+                           config_make(*state, "a.conf",
+                                       "[Instance]\nPages=100\nNodes=1\nUnit=a.service\n", NULL),
+                           host);
+
+        apply_all(&scene);
+        ((Pool *) topology_pool(scene.topology, 1, 2 * MIB))->free_pages -= 1;
+        judge(&scene, false);
+        assert_verdict(&scene, "a", "lost");
+        assert_int_equal(instance_of(&scene, "a")->pages_granted, 99);
+        assert_int_equal(instance_of(&scene, "a")->reason.kind, REASON_TAKEN);
+        assert_text(instance_of(&scene, "a")->reason.text,
+                    "others use pages of node 1, and 1 of its pages is missing");
+        assert_contains(instance_of(&scene, "a")->reason.remedy, "who uses huge pages");
+
+        /* That it is used and was lowered is another matter: then it has vanished. */
+        lose_pages(&scene, 1, 1);
+        judge(&scene, false);
+        assert_int_equal(instance_of(&scene, "a")->pages_granted, 98);
+        assert_int_equal(instance_of(&scene, "a")->reason.kind, REASON_POOL_SHRANK);
+}
+
 static void test_lost_but_degrade(void **state) {
         Scene scene = scene_with(
                 *state,
@@ -796,6 +821,7 @@ TEST_FILE(status) {
                 TEST(test_no_hugetlb_limit),
                 TEST(test_lost),
                 TEST(test_one_page_lost),
+                TEST(test_one_page_taken),
                 TEST(test_lost_but_degrade),
                 TEST(test_who_loses_first),
                 TEST(test_who_loses_among_equals),
