@@ -34,12 +34,8 @@ static char *count_or_dash(Arena *arena, uint64_t pages) {
 }
 
 static void add_pools(Text *text, const KernelAdvice *advice, bool is_colored) {
-        static const TableColumn columns[] = {
-                {"NODE", TABLE_RIGHT},      {"PAGE", TABLE_RIGHT},     {"PLAN", TABLE_RIGHT},
-                {"THIS BOOT", TABLE_RIGHT}, {"EXISTING", TABLE_RIGHT},
-        };
         Arena *arena = text->arena;
-        Table *table = table_new(arena, columns, ARRAY_LEN(columns));
+        Table *table = table_new(arena, ">NODE|>PAGE|>PLAN|>THIS BOOT|>EXISTING");
 
         VEC_FOREACH(pool, &advice->pools) {
                 if (pool->planned_pages + pool->present_pages == 0)

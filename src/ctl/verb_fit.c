@@ -79,11 +79,8 @@ static json_t *rooms_to_json(const Command *command, const Engine *engine, uint6
 
 static void print_rooms(Command *command, const Engine *engine, uint64_t page_size_bytes,
                         const Room *rooms, size_t n) {
-        const TableColumn columns[] = {{"PAGES", TABLE_RIGHT},
-                                       {"OF", TABLE_LEFT},
-                                       {engine->memory_setting, TABLE_RIGHT},
-                                       {"WITH", TABLE_LEFT}};
-        Table *table = table_new(command->arena, columns, ARRAY_LEN(columns));
+        Table *table = table_new(command->arena, arena_printf(command->arena, ">PAGES|OF|>%s|WITH",
+                                                              engine->memory_setting));
         Text text = text_in(command->arena);
 
         for (size_t i = 0; i < n; i++) {

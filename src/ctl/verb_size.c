@@ -87,8 +87,7 @@ static void print_engines_json(Command *command) {
 }
 
 static void print_engines(Command *command) {
-        static const TableColumn columns[] = {{"ENGINE", TABLE_LEFT}, {"DATABASE", TABLE_LEFT}};
-        Table *table = table_new(command->arena, columns, ARRAY_LEN(columns));
+        Table *table = table_new(command->arena, "ENGINE|DATABASE");
         Text text = text_in(command->arena);
 
         for (size_t i = 0; i < n_engines; i++) {

@@ -142,10 +142,8 @@ static void add_headline(Text *text, const Lesson *lesson) {
 
 /* Where it came from, last word per setting. */
 static void add_inputs(Text *text, const Gathered *gathered) {
-        static const TableColumn columns[] = {
-                {"Setting", TABLE_LEFT}, {"Value", TABLE_LEFT}, {"From", TABLE_LEFT}};
         Arena *arena = text->arena;
-        Table *table = table_new(arena, columns, ARRAY_LEN(columns));
+        Table *table = table_new(arena, "Setting|Value|From");
 
         VEC_FOREACH(setting, &gathered->settings) {
                 if (settings_find(&gathered->settings, setting->name) != setting ||

@@ -11,12 +11,8 @@ enum { VALUE_COLUMNS_MAX = 60 };
 /* ---- a derivation ---- */
 
 static void add_sizing(Text *text, const Sizing *sizing, const RenderOptions *options) {
-        static const TableColumn columns[] = {{"BYTES", TABLE_RIGHT},
-                                              {"", TABLE_RIGHT},
-                                              {"WHAT", TABLE_LEFT},
-                                              {"HOW", TABLE_LEFT}};
         Arena *arena = text->arena;
-        Table *table = table_new(arena, columns, ARRAY_LEN(columns));
+        Table *table = table_new(arena, ">BYTES|>|WHAT|HOW");
         uint64_t sum = 0;
 
         VEC_FOREACH(step, &sizing->steps) {
@@ -89,11 +85,9 @@ char *render_thp_preference(Arena *arena, const Engine *engine, const char *vers
 
 /* The last word on each setting, as the product takes them. */
 static void add_settings(Text *text, const Lesson *lesson, const RenderOptions *options) {
-        static const TableColumn columns[] = {
-                {"SETTING", TABLE_LEFT}, {"VALUE", TABLE_LEFT}, {"FROM", TABLE_LEFT}};
         Arena *arena = text->arena;
         const Settings *settings = &lesson->gathered->settings;
-        Table *table = table_new(arena, columns, ARRAY_LEN(columns));
+        Table *table = table_new(arena, "SETTING|VALUE|FROM");
 
         VEC_FOREACH(setting, settings) {
                 if (settings_find(settings, setting->name) != setting)
@@ -175,9 +169,7 @@ static char *render_lesson(Arena *arena, const Lesson *lesson, const RenderOptio
 /* ---- an instance ---- */
 
 static void add_origins(Text *text, const InstanceConfig *config) {
-        static const TableColumn columns[] = {
-                {"SETTING", TABLE_LEFT}, {"VALUE", TABLE_LEFT}, {"FROM", TABLE_LEFT}};
-        Table *table = table_new(text->arena, columns, ARRAY_LEN(columns));
+        Table *table = table_new(text->arena, "SETTING|VALUE|FROM");
 
         VEC_FOREACH(origin, &config->origins) {
                 table_printf(table, "%s=", origin->key);

@@ -38,13 +38,8 @@ static void add_plan_splits(Text *text, const PlanSteps *steps) {
 }
 
 static void add_plan_steps(Text *text, const Plan *plan, const RenderOptions *options) {
-        static const TableColumn columns[] = {
-                {"NODE", TABLE_RIGHT},  {"PAGE", TABLE_RIGHT},   {"EXISTING", TABLE_RIGHT},
-                {"TAKEN", TABLE_RIGHT}, {"WANTED", TABLE_RIGHT}, {"FROM", TABLE_RIGHT},
-                {"TO", TABLE_RIGHT},    {"STEP", TABLE_RIGHT},
-        };
         Arena *arena = text->arena;
-        Table *table = table_new(arena, columns, ARRAY_LEN(columns));
+        Table *table = table_new(arena, ">NODE|>PAGE|>EXISTING|>TAKEN|>WANTED|>FROM|>TO|>STEP");
         PlanSteps steps = plan_steps(arena, plan);
 
         for (size_t i = 0; i < plan->n_pools; i++) {
@@ -69,13 +64,8 @@ static void add_plan_steps(Text *text, const Plan *plan, const RenderOptions *op
 }
 
 static void add_plan_instances(Text *text, const Plan *plan, const RenderOptions *options) {
-        static const TableColumn columns[] = {
-                {"VERDICT", TABLE_LEFT},       {"INSTANCE", TABLE_LEFT}, {"SIZE", TABLE_RIGHT},
-                {"PAGES", TABLE_RIGHT},        {"OF", TABLE_RIGHT},      {"NODES", TABLE_LEFT},
-                {"TABLES SAVED", TABLE_RIGHT},
-        };
         Arena *arena = text->arena;
-        Table *table = table_new(arena, columns, ARRAY_LEN(columns));
+        Table *table = table_new(arena, "VERDICT|INSTANCE|>SIZE|>PAGES|>OF|NODES|>TABLES SAVED");
 
         for (size_t i = 0; i < plan->n_instances; i++) {
                 const PlanInstance *planned = &plan->instances[i];

@@ -26,13 +26,8 @@ static void add_headline(Text *text, const Status *status, const RenderOptions *
 }
 
 static void add_instances(Text *text, const Status *status, const RenderOptions *options) {
-        static const TableColumn columns[] = {
-                {"VERDICT", TABLE_LEFT}, {"INSTANCE", TABLE_LEFT}, {"SIZE", TABLE_RIGHT},
-                {"PAGES", TABLE_RIGHT},  {"OF", TABLE_RIGHT},      {"NODES", TABLE_LEFT},
-                {"UNIT", TABLE_LEFT},
-        };
         Arena *arena = text->arena;
-        Table *table = table_new(arena, columns, ARRAY_LEN(columns));
+        Table *table = table_new(arena, "VERDICT|INSTANCE|>SIZE|>PAGES|>OF|NODES|UNIT");
 
         for (size_t i = 0; i < status->n_instances; i++) {
                 const StatusInstance *instance = &status->instances[i];
@@ -53,13 +48,8 @@ static void add_instances(Text *text, const Status *status, const RenderOptions 
 }
 
 static void add_pools(Text *text, const Status *status, const RenderOptions *options) {
-        static const TableColumn columns[] = {
-                {"NODE", TABLE_RIGHT},    {"PAGE", TABLE_RIGHT},   {"TOTAL", TABLE_RIGHT},
-                {"FREE", TABLE_RIGHT},    {"OURS", TABLE_RIGHT},   {"OTHERS", TABLE_RIGHT},
-                {"SURPLUS", TABLE_RIGHT}, {"MEMORY", TABLE_RIGHT},
-        };
         Arena *arena = text->arena;
-        Table *table = table_new(arena, columns, ARRAY_LEN(columns));
+        Table *table = table_new(arena, ">NODE|>PAGE|>TOTAL|>FREE|>OURS|>OTHERS|>SURPLUS|>MEMORY");
 
         for (size_t i = 0; i < status->n_pools; i++) {
                 const StatusPool *pool = &status->pools[i];
@@ -135,12 +125,8 @@ static void add_page_user(Table *table, Arena *arena, const Status *status,
 }
 
 static void add_page_users(Text *text, const Status *status, const RenderOptions *options) {
-        static const TableColumn columns[] = {
-                {"USED BY", TABLE_LEFT}, {"PID", TABLE_RIGHT},    {"COMMAND", TABLE_LEFT},
-                {"PAGES", TABLE_RIGHT},  {"MAPPED", TABLE_RIGHT}, {"OF", TABLE_RIGHT},
-                {"SIZE", TABLE_RIGHT},   {"NODES", TABLE_LEFT},   {"INSTANCE", TABLE_LEFT},
-        };
-        Table *table = table_new(text->arena, columns, ARRAY_LEN(columns));
+        Table *table = table_new(text->arena,
+                                 "USED BY|>PID|COMMAND|>PAGES|>MAPPED|>OF|>SIZE|NODES|INSTANCE");
 
         if (!status->page_users || status->page_users->list.n == 0)
                 return;
