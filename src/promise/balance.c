@@ -21,10 +21,8 @@ struct Balance {
 static void add_sets(Arena *arena, Balance *balance, const Reach *reach) {
         VEC_FOREACH(row, &reach->promises->list) {
                 const IdSet *nodes = &row->policy.nodes;
-                bool is_known = false;
+                bool is_known = VEC_ANY(set, &balance->sets, id_set_equals(&set->nodes, nodes));
 
-                VEC_FOREACH(set, &balance->sets)
-                        is_known = is_known || id_set_equals(&set->nodes, nodes);
                 if (!is_known && row->policy.kind == MEMORY_POLICY_BIND &&
                     reach_rest(reach, row) > 0)
                         *vec_push(arena, &balance->sets) = (Constraint){
@@ -68,7 +66,7 @@ Balance *balance_new(Arena *arena, const Promises *promises, const uint64_t *fre
         balance->promises = promises;
         balance->node_free = arena_memdup(arena, free_pages, n * sizeof(*free_pages));
         balance->node_needed = ARENA_ARRAY(arena, uint64_t, n);
-        balance->free_pages = reach_sum(promises, free_pages);
+        balance->free_pages = reach_sum_in(promises, free_pages, NULL);
         balance->needed_pages = promises->unknown_pages;
         /* set_max_huge_pages() frees pages down to as many persistent ones as are reserved and in use, surplus
          * pages or not; what is to go beyond that it makes surplus pages instead, which vanish when their users

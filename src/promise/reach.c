@@ -11,16 +11,8 @@ uint64_t reach_sum_in(const Promises *promises, const uint64_t *pages, const IdS
         uint64_t sum = 0;
 
         for (size_t i = 0; i < promises->topology->n_nodes; i++)
-                if (id_set_has(nodes, promises->topology->nodes[i].id))
+                if (!nodes || id_set_has(nodes, promises->topology->nodes[i].id))
                         sum = add_saturated(sum, pages[i]);
-        return sum;
-}
-
-uint64_t reach_sum(const Promises *promises, const uint64_t *pages) {
-        uint64_t sum = 0;
-
-        for (size_t i = 0; i < promises->topology->n_nodes; i++)
-                sum = add_saturated(sum, pages[i]);
         return sum;
 }
 
