@@ -8,9 +8,9 @@ enum { CLAIMS_NAMED_MAX = 3 };
 
 /* Whether OPTION lacks pages of this pool: of parts, the one that lies there. */
 static bool is_short_in(const DemandOption *option, const Candidate *candidate, size_t i) {
-        for (size_t k = 0; k < option->n_split; k++)
-                if (option->split[k].node == candidate->pools[i]->node)
-                        return option->split[k].pages > candidate->capacity[i];
+        ARRAY_FOREACH(part, option->split, option->n_split)
+                if (part->node == candidate->pools[i]->node)
+                        return part->pages > candidate->capacity[i];
         return true;
 }
 
@@ -41,40 +41,21 @@ static bool is_taken(const DemandOption *option, const Candidate *candidate, uin
         *ret_taken = 0;
         for (size_t i = 0; i < candidate->n; i++)
                 *ret_taken = add_saturated(*ret_taken, candidate->pools[i]->others_pages);
-        for (size_t k = 0; k < option->n_split; k++) {
-                size_t i = candidate_find(candidate, option->split[k].node);
+        ARRAY_FOREACH(part, option->split, option->n_split) {
+                size_t i = candidate_find(candidate, part->node);
 
                 if (i == candidate->n ||
-                    option->split[k].pages > add_saturated(candidate->capacity[i],
-                                                           candidate->pools[i]->others_pages))
+                    part->pages > add_saturated(candidate->capacity[i],
+                                                candidate->pools[i]->others_pages))
                         return false;
         }
         return add_saturated(candidate_capacity(candidate), *ret_taken) >= option->pages;
 }
 
-static Reason taken_reason(const Planner *planner, const DemandInstance *demand,
-                           const DemandOption *option, const Candidate *candidate, uint64_t taken) {
-        Arena *arena = planner->arena;
-
-        return (Reason){
-                REASON_TAKEN,
-                arena_printf(arena,
-                             "others hold %s of %s, and only %s of the %s that it wants %s left",
-                             format_page_count_and_size(arena, taken, option->page_size_bytes),
-                             topology_format_nodes(arena, &demand->nodes),
-                             format_count(arena, candidate_capacity(candidate)),
-                             format_count(arena, option->pages),
-                             candidate_capacity(candidate) == 1 ? "is" : "are"),
-                "see who holds huge pages in 'hugeplanctl status', and describe that program in /etc/hugeplan.d too"};
-}
-
 static uint64_t granted_bytes(const PlanInstance *instance, const IdSet *nodes) {
-        uint64_t pages = 0;
-
-        for (size_t i = 0; i < instance->n_grants; i++)
-                if (id_set_has(nodes, instance->grants[i].node))
-                        pages = add_saturated(pages, instance->grants[i].pages);
-        return mul_saturated(pages, instance->page_size_bytes);
+        return mul_saturated(ARRAY_SUM(grant, instance->grants, instance->n_grants,
+                                       id_set_has(nodes, grant->node) ? grant->pages : 0),
+                             instance->page_size_bytes);
 }
 
 /* "KeepFree=10%, 8G for high (/etc/hugeplan.d/20-high.conf)": what goes before on these nodes. */
@@ -84,8 +65,7 @@ static char *earlier_claims(const Planner *planner, const IdSet *nodes) {
         size_t n = 0;
 
         text_printf(&text, "KeepFree=%s", amount_format(arena, &planner->input->host->keep_free));
-        for (size_t i = 0; i < planner->plan->n_instances; i++) {
-                const PlanInstance *other = &planner->plan->instances[i];
+        ARRAY_FOREACH(other, planner->plan->instances, planner->plan->n_instances) {
                 uint64_t bytes = granted_bytes(other, nodes);
 
                 if (bytes > 0 && n++ < CLAIMS_NAMED_MAX)
@@ -102,11 +82,9 @@ static char *shortage_remedy(const Planner *planner, const DemandInstance *deman
                              uint64_t capacity) {
         IdSet memory_nodes = topology_memory_nodes(planner->input->topology);
         Text text = text_in(planner->arena);
-        bool has_earlier = false;
+        bool has_earlier = ARRAY_ANY(instance, planner->plan->instances, planner->plan->n_instances,
+                                     granted_bytes(instance, &demand->nodes) > 0);
 
-        for (size_t i = 0; i < planner->plan->n_instances; i++)
-                has_earlier = has_earlier ||
-                              granted_bytes(&planner->plan->instances[i], &demand->nodes) > 0;
         if (capacity > 0)
                 text_printf(&text, "ask for at most %s %s, ",
                             format_count(planner->arena, capacity),
@@ -127,27 +105,35 @@ Reason planner_explain(const Planner *planner, const PlanInstance *instance,
         uint64_t capacity = candidate_capacity(candidate), taken;
 
         if (is_taken(option, candidate, &taken))
-                return taken_reason(planner, demand, option, candidate, taken);
+                return (Reason){
+                        REASON_TAKEN,
+                        arena_printf(
+                                arena,
+                                "others hold %s of %s, and only %s of the %s that it wants %s left",
+                                format_page_count_and_size(arena, taken, option->page_size_bytes),
+                                topology_format_nodes(arena, &demand->nodes),
+                                format_count(arena, capacity), format_count(arena, option->pages),
+                                capacity == 1 ? "is" : "are"),
+                        "see who holds huge pages in 'hugeplanctl status', and describe that program in /etc/hugeplan.d too"};
         if (limit)
                 return limit->reason;
-        for (size_t k = 0; k < option->n_split; k++) {
-                size_t i = candidate_find(candidate, option->split[k].node);
+        ARRAY_FOREACH(part, option->split, option->n_split) {
+                size_t i = candidate_find(candidate, part->node);
                 uint64_t here = i < candidate->n ? candidate->capacity[i] : 0;
                 IdSet node = {};
 
-                id_set_add(&node, option->split[k].node);
+                id_set_add(&node, part->node);
 
-                if (option->split[k].pages > here)
+                if (part->pages > here)
                         return (Reason){
                                 REASON_NOT_ENOUGH_MEMORY,
                                 arena_printf(
                                         arena, "%s on node %u %s not fit: it can give %s beyond %s",
-                                        format_page_count_and_size(arena, option->split[k].pages,
+                                        format_page_count_and_size(arena, part->pages,
                                                                    option->page_size_bytes),
-                                        option->split[k].node,
-                                        option->split[k].pages == 1 ? "does" : "do",
+                                        part->node, part->pages == 1 ? "does" : "do",
                                         format_count(arena, here), earlier_claims(planner, &node)),
-                                split_remedy(arena, option, option->split[k].node, here)};
+                                split_remedy(arena, option, part->node, here)};
         }
         return (Reason){
                 REASON_NOT_ENOUGH_MEMORY,

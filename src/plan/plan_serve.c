@@ -72,9 +72,9 @@ static const DemandOption *find_part_before(const Planner *planner, const PlanIn
 
 /* The most that an option wants of a node. */
 static uint64_t wanted_on(const DemandOption *option, unsigned node) {
-        for (size_t k = 0; k < option->n_split; k++)
-                if (option->split[k].node == node)
-                        return option->split[k].pages;
+        ARRAY_FOREACH(part, option->split, option->n_split)
+                if (part->node == node)
+                        return part->pages;
         return option->split ? 0 : option->pages;
 }
 
@@ -134,11 +134,8 @@ static void serve_held(Planner *planner, PlanInstance *instance) {
 static bool serve_whole(Planner *planner, PlanInstance *instance, const DemandOption *but) {
         const DemandInstance *demand = instance->demand;
 
-        for (size_t i = 0; i < demand->n_options; i++)
-                if (&demand->options[i] != but &&
-                    serve_option(planner, instance, &demand->options[i]))
-                        return true;
-        return false;
+        return ARRAY_ANY(option, demand->options, demand->n_options,
+                         option != but && serve_option(planner, instance, option));
 }
 
 /* With the rest of it, else, if nobody uses it yet, whole by pages of another size; else it keeps
@@ -252,10 +249,10 @@ void planner_serve(Planner *planner) {
         for (size_t i = 0; i < plan->n_instances; i++)
                 order[i] = &plan->instances[i];
         qsort(order, plan->n_instances, sizeof(*order), plan_compare_instances);
-        for (size_t i = 0; i < plan->n_instances; i++)
-                keep_reserved(planner, order[i]);
-        for (size_t i = 0; i < plan->n_instances; i++)
-                serve_held(planner, order[i]);
+        ARRAY_FOREACH(each, order, plan->n_instances)
+                keep_reserved(planner, *each);
+        ARRAY_FOREACH(each, order, plan->n_instances)
+                serve_held(planner, *each);
         for (size_t i = 0, end; i < plan->n_instances; i = end) {
                 unsigned priority = order[i]->demand->config->priority;
 
