@@ -73,34 +73,17 @@ static void take_pages(DemandOption *option, uint64_t pages) {
 
 /* ---- Memory=auto ---- */
 
-static Reason refuse_unknown(const Context *context, const InstanceConfig *config,
-                             const Figure *figure) {
-        const char *remedy = figure ? figure->remedy : NULL;
-
-        return refuse(
-                REASON_SIZE_UNKNOWN,
-                arena_printf(context->arena, "its size is not known yet: %s",
-                             figure ? figure->wrong : "nothing was learned at an earlier start"),
-                remedy ? remedy
-                       : arena_printf(
-                                 context->arena,
-                                 "start %s, before which %s is asked (the log of hugeplan-learn@%s.service "
-                                 "tells what came of it); or give Memory= or Pages=",
-                                 config->unit ? config->unit : "the database",
-                                 config->engine->title, config->name));
-}
-
 static Reason fill_automatic(const Context *context, const InstanceConfig *config,
                              DemandOption *option) {
-        const Figure *figure = NULL;
+        Arena *arena = context->arena;
         uint64_t pages = page_counts_find(&config->learned.pages, option->page_size_bytes);
-
-        if (context->figures)
-                VEC_FOREACH(known, context->figures)
-                        if (!figure && text_equals(known->instance, config->name) &&
-                            (known->wrong ||
-                             known->sizing.page_size_bytes == option->page_size_bytes))
-                                figure = known;
+        const Figure *figure =
+                !context->figures
+                        ? NULL
+                        : VEC_FIND(known, context->figures,
+                                   text_equals(known->instance, config->name) &&
+                                           (known->wrong || known->sizing.page_size_bytes ==
+                                                                    option->page_size_bytes));
 
         if (figure && !figure->wrong) {
                 option->sizing = figure->sizing;
@@ -108,7 +91,18 @@ static Reason fill_automatic(const Context *context, const InstanceConfig *confi
                 return (Reason){};
         }
         if (pages == 0)
-                return refuse_unknown(context, config, figure);
+                return refuse(
+                        REASON_SIZE_UNKNOWN,
+                        arena_printf(arena, "its size is not known yet: %s",
+                                     figure ? figure->wrong
+                                            : "nothing was learned at an earlier start"),
+                        figure && figure->remedy
+                                ? figure->remedy
+                                : arena_printf(
+                                          arena,
+                                          "start %s, before which %s is asked (the log of hugeplan-learn@%s.service tells what came of it); or give Memory= or Pages=",
+                                          config->unit ? config->unit : "the database",
+                                          config->engine->title, config->name));
         take_pages(option, pages);
         option->sizing.is_exact = config->learned.is_exact;
         option->sizing.caveat = "Learned at the last start; found out anew before each start.";
@@ -195,9 +189,8 @@ static Reason fill_options(const Context *context, const InstanceConfig *config,
         Reason first = {};
 
         instance->options = ARENA_ARRAY(arena, DemandOption, config->n_page_sizes);
-        for (size_t i = 0; i < config->n_page_sizes; i++) {
-                uint64_t bytes = config->page_sizes[i] ? config->page_sizes[i]
-                                                       : topology->default_page_size_bytes;
+        ARRAY_FOREACH(each, config->page_sizes, config->n_page_sizes) {
+                uint64_t bytes = *each ? *each : topology->default_page_size_bytes;
 
                 if (topology_page_size_index(topology, bytes) < 0) {
                         text_add_item(&missing, format_page_size(arena, bytes));

@@ -50,9 +50,8 @@ size_t figures_page_sizes(Arena *arena, const InstanceConfig *instance, const To
         uint64_t *sizes = ARENA_ARRAY(arena, uint64_t, instance->n_page_sizes);
         size_t n = 0;
 
-        for (size_t i = 0; i < instance->n_page_sizes; i++) {
-                uint64_t bytes = instance->page_sizes[i] ? instance->page_sizes[i]
-                                                         : topology->default_page_size_bytes;
+        ARRAY_FOREACH(size, instance->page_sizes, instance->n_page_sizes) {
+                uint64_t bytes = *size ? *size : topology->default_page_size_bytes;
 
                 if (topology_page_size_index(topology, bytes) >= 0)
                         sizes[n++] = bytes;
@@ -80,12 +79,9 @@ static void add_unlearned(Arena *arena, const InstanceConfig *instance, const To
         const PageCounts *learned = &instance->learned.pages;
         const uint64_t *sizes;
         size_t n = figures_page_sizes(arena, instance, topology, &sizes);
-        bool is_learned = true;
         Figures derived = {};
 
-        for (size_t i = 0; i < n; i++)
-                is_learned = is_learned && page_counts_find(learned, sizes[i]) > 0;
-        if (is_learned && learned->n > 0)
+        if (learned->n > 0 && !ARRAY_ANY(size, sizes, n, page_counts_find(learned, *size) == 0))
                 return;
         figures_add(arena, instance, topology, gatherer, &derived);
         VEC_FOREACH(figure, &derived)
@@ -97,9 +93,7 @@ Figures figures_derive(Arena *arena, const Config *config, const Topology *topol
                        const Gatherer *gatherer, FiguresWanted wanted) {
         Figures figures = {};
 
-        for (size_t i = 0; i < config->n_instances; i++) {
-                const InstanceConfig *instance = &config->instances[i];
-
+        ARRAY_FOREACH(instance, config->instances, config->n_instances) {
                 if (instance->refusal || instance->memory_kind != MEMORY_AUTO)
                         continue;
                 if (wanted == FIGURES_ALL)
