@@ -51,8 +51,8 @@ static void read_limits_of_kernel(Facts *facts) {
         ret->has_shmmax = read_number(facts, PATH_SHMMAX, &ret->shmmax_bytes);
         ret->has_shmall = read_number(facts, PATH_SHMALL, &ret->shmall_pages);
         ret->has_shm_group = read_number(facts, PATH_HUGETLB_SHM_GROUP, &ret->shm_group);
-        for (size_t i = 0; i < facts->topology->n_page_sizes; i++) {
-                Overcommit overcommit = {.page_size_bytes = facts->topology->page_sizes[i].bytes};
+        ARRAY_FOREACH(size, facts->topology->page_sizes, facts->topology->n_page_sizes) {
+                Overcommit overcommit = {.page_size_bytes = size->bytes};
                 const char *path = arena_printf(facts->arena,
                                                 PATH_HUGEPAGES "/" NAME_HUGEPAGES_DIR "%" PRIu64
                                                                "kB/nr_overcommit_hugepages",
@@ -65,57 +65,40 @@ static void read_limits_of_kernel(Facts *facts) {
 
 /* ---- owners ---- */
 
-/* ADDED: the groups that SupplementaryGroups= and Group= of the unit name. */
-static void find_ids(const Facts *facts, OwnerFacts *owner, const char *added) {
-        Arena *arena = facts->arena;
-        const Account *user = account_find_user(arena, &facts->accounts, owner->name);
-        const char *name = user ? user->name : owner->name;
-
-        if (user && user->group_id != UINT64_MAX) {
-                owner->has_ids = true;
-                owner->uid = user->id;
-                *vec_push(arena, &owner->gids) = user->group_id;
-        }
-        VEC_FOREACH(group, &facts->accounts.groups)
-                if (account_has_member(arena, group, name) || text_has_word(added, group->name) ||
-                    text_has_word(added, arena_printf(arena, "%" PRIu64, group->id)))
-                        *vec_push(arena, &owner->gids) = group->id;
-}
-
-static const char *added_groups(const Facts *facts, const UnitFile *unit) {
-        Text text = text_in(facts->arena);
-        static const char *const keys[] = {"SupplementaryGroups", "Group"};
-
-        for (size_t i = 0; unit && i < ARRAY_LEN(keys); i++) {
-                UnitAssignments values = unit_file_list(facts->arena, unit, "Service", keys[i]);
-
-                VEC_FOREACH(value, &values)
-                        text_printf(&text, "%s ", (*value)->value);
-        }
-        return text_string(&text);
-}
-
-static const char *gathered_user(const Figures *figures, const char *instance) {
-        VEC_FOREACH(figure, figures)
-                if (text_equals(figure->instance, instance) && figure->gathered &&
-                    figure->gathered->user)
-                        return figure->gathered->user;
-        return NULL;
-}
-
 static OwnerFacts find_owner(const Facts *facts, const InstanceConfig *config,
                              const UnitFile *unit) {
+        static const char *const keys[] = {"SupplementaryGroups", "Group"};
+        Arena *arena = facts->arena;
         OwnerFacts owner = {.name = config->user};
+        Text added = text_in(arena);
 
         if (!owner.name)
                 owner.name = unit_file_value(unit, "Service", "User");
-        if (!owner.name)
-                owner.name = gathered_user(facts->figures, config->name);
+        VEC_FOREACH(figure, facts->figures)
+                if (!owner.name && text_equals(figure->instance, config->name) && figure->gathered)
+                        owner.name = figure->gathered->user;
         if (!owner.name)
                 owner.name = config->engine->default_user;
         if (!owner.name)
                 return owner;
-        find_ids(facts, &owner, added_groups(facts, unit));
+        for (size_t i = 0; unit && i < ARRAY_LEN(keys); i++) {
+                UnitAssignments values = unit_file_list(arena, unit, "Service", keys[i]);
+
+                VEC_FOREACH(value, &values)
+                        text_printf(&added, "%s ", (*value)->value);
+        }
+        const Account *user = account_find_user(arena, &facts->accounts, owner.name);
+
+        if (user && user->group_id != UINT64_MAX) {
+                owner.has_ids = true;
+                owner.uid = user->id;
+                *vec_push(arena, &owner.gids) = user->group_id;
+        }
+        VEC_FOREACH(group, &facts->accounts.groups)
+                if (account_has_member(arena, group, user ? user->name : owner.name) ||
+                    text_has_word(text_string(&added), group->name) ||
+                    text_has_word(text_string(&added), arena_printf(arena, "%" PRIu64, group->id)))
+                        *vec_push(arena, &owner.gids) = group->id;
         return owner;
 }
 
@@ -163,17 +146,6 @@ static void read_slices(const Facts *facts, UnitFacts *unit, const char *slice) 
 static const char *const hierarchies[] = {PATH_CGROUP, PATH_CGROUP "/unified",
                                           PATH_CGROUP "/systemd"};
 
-static bool find_processes(const Facts *facts, UnitFacts *unit) {
-        for (size_t i = 0; i < ARRAY_LEN(hierarchies); i++) {
-                const char *path = arena_printf(facts->arena, "%s%s/cgroup.procs", hierarchies[i],
-                                                unit->group);
-
-                if (read_number(facts, path, &unit->pid))
-                        return true;
-        }
-        return false;
-}
-
 static uint64_t find_age_usec(const Facts *facts, uint64_t pid) {
         const char *stat =
                 read_line(facts, arena_printf(facts->arena, PATH_PROC "/%" PRIu64 "/stat", pid));
@@ -192,24 +164,16 @@ static uint64_t find_age_usec(const Facts *facts, uint64_t pid) {
         return mul_saturated(sub_floored(seconds, ticks / USER_TICKS), USEC_PER_SEC);
 }
 
-static void add_limit(const Facts *facts, UnitFacts *unit, const char *path,
-                      uint64_t page_size_bytes) {
-        GroupLimit limit = {.file = path, .page_size_bytes = page_size_bytes};
-
-        if (read_number(facts, path, &limit.bytes)) /* "max" is none */
-                *vec_push(facts->arena, &unit->limits) = limit;
-}
-
 /* Unified at its usual place, or that of a hybrid host. */
 static void find_hierarchy(Facts *facts) {
         facts->ret->hierarchy = PATH_CGROUP;
-        for (size_t i = 0; i < ARRAY_LEN(hierarchies); i++) {
+        ARRAY_FOREACH(hierarchy, hierarchies, ARRAY_LEN(hierarchies)) {
                 const char *controllers = read_line(
-                        facts, arena_printf(facts->arena, "%s/cgroup.controllers", hierarchies[i]));
+                        facts, arena_printf(facts->arena, "%s/cgroup.controllers", *hierarchy));
 
                 if (!controllers)
                         continue;
-                facts->ret->hierarchy = hierarchies[i];
+                facts->ret->hierarchy = *hierarchy;
                 facts->ret->has_hugetlb_limits = text_has_word(controllers, "hugetlb");
                 return;
         }
@@ -217,27 +181,29 @@ static void find_hierarchy(Facts *facts) {
 
 /* The group of the unit, and those above it. */
 static void read_groups(const Facts *facts, UnitFacts *unit) {
+        Arena *arena = facts->arena;
         const char *hierarchy = facts->ret->hierarchy;
-        char *group = arena_printf(facts->arena, "%s%s", hierarchy, unit->group), *slash;
+        char *group = arena_printf(arena, "%s%s", hierarchy, unit->group);
         const char *nodes =
-                read_line(facts, arena_printf(facts->arena, "%s/cpuset.mems.effective", group));
+                read_line(facts, arena_printf(arena, "%s/cpuset.mems.effective", group));
 
         unit->has_memory_nodes = nodes && *nodes && id_set_parse(nodes, &unit->memory_nodes) == 0;
-        unit->memory_limits = memory_limits_read(facts->arena, facts->sources, hierarchy, group);
+        unit->memory_limits = memory_limits_read(arena, facts->sources, hierarchy, group);
         for (size_t i = 0; i < CGROUP_DEPTH_MAX && strlen(group) > strlen(hierarchy); i++) {
-                Arena *arena = facts->arena;
+                ARRAY_FOREACH(size, facts->topology->page_sizes, facts->topology->n_page_sizes) {
+                        const char *const files[] = {
+                                arena_printf(arena, "%s/hugetlb.%s.max", group,
+                                             hugetlb_limit_size_name(arena, size->bytes)),
+                                hugetlb_limit_path(arena, group, size->bytes)};
 
-                for (size_t k = 0; k < facts->topology->n_page_sizes; k++) {
-                        uint64_t bytes = facts->topology->page_sizes[k].bytes;
+                        ARRAY_FOREACH(file, files, ARRAY_LEN(files)) {
+                                GroupLimit limit = {.file = *file, .page_size_bytes = size->bytes};
 
-                        add_limit(facts, unit,
-                                  arena_printf(arena, "%s/hugetlb.%s.max", group,
-                                               hugetlb_limit_size_name(arena, bytes)),
-                                  bytes);
-                        add_limit(facts, unit, hugetlb_limit_path(arena, group, bytes), bytes);
+                                if (read_number(facts, *file, &limit.bytes)) /* "max" is none */
+                                        *vec_push(arena, &unit->limits) = limit;
+                        }
                 }
-                slash = strrchr(group, '/');
-                *slash = '\0';
+                *strrchr(group, '/') = '\0';
         }
 }
 
@@ -258,7 +224,11 @@ static const UnitFacts *read_unit(Facts *facts, const char *name) {
         read_slices(facts, unit, slice);
         unit->group =
                 arena_printf(facts->arena, "%s/%s", slice_group_path(facts->arena, slice), name);
-        unit->is_running = find_processes(facts, unit);
+        unit->is_running = ARRAY_ANY(hierarchy, hierarchies, ARRAY_LEN(hierarchies),
+                                     read_number(facts,
+                                                 arena_printf(facts->arena, "%s%s/cgroup.procs",
+                                                              *hierarchy, unit->group),
+                                                 &unit->pid));
         if (unit->is_running)
                 unit->age_usec = find_age_usec(facts, unit->pid);
         read_groups(facts, unit);
@@ -307,16 +277,6 @@ static void read_login_limits(Facts *facts, const char *path) {
         }
 }
 
-static void read_all_login_limits(Facts *facts) {
-        SourceNames names = source_list(facts->sources, facts->arena, PATH_LIMITS_DIR);
-
-        read_login_limits(facts, PATH_LIMITS);
-        VEC_FOREACH(name, &names)
-                if (text_ends_with(*name, ".conf"))
-                        read_login_limits(facts,
-                                          arena_printf(facts->arena, PATH_LIMITS_DIR "/%s", *name));
-}
-
 static void take_remove_ipc(Facts *facts, const char *path) {
         SourceText text = source_read(facts->sources, facts->arena, path);
         SourceLines lines = source_lines(&text);
@@ -344,13 +304,13 @@ static void read_logind(Facts *facts) {
 
         take_remove_ipc(facts, "/usr/lib/systemd/logind.conf");
         take_remove_ipc(facts, PATH_LOGIND);
-        for (size_t i = 0; i < ARRAY_LEN(dirs); i++) {
-                SourceNames names = source_list(facts->sources, facts->arena, dirs[i]);
+        ARRAY_FOREACH(directory, dirs, ARRAY_LEN(dirs)) {
+                SourceNames names = source_list(facts->sources, facts->arena, *directory);
 
                 VEC_FOREACH(name, &names)
                         if (text_ends_with(*name, ".conf"))
-                                take_remove_ipc(
-                                        facts, arena_printf(facts->arena, "%s/%s", dirs[i], *name));
+                                take_remove_ipc(facts, arena_printf(facts->arena, "%s/%s",
+                                                                    *directory, *name));
         }
 }
 
@@ -449,13 +409,18 @@ HostFacts *host_facts_read(Arena *arena, const Sources *sources, const Config *c
                 .accounts = accounts_read(arena, sources),
                 .ret = ARENA_NEW(arena, HostFacts),
         };
+        SourceNames names = source_list(sources, arena, PATH_LIMITS_DIR);
 
         read_limits_of_kernel(&facts);
         facts.ret->has_own_group = account_find_group(arena, &facts.accounts, NAME_HUGETLB_GROUP);
         facts.ret->counts_huge_pages = memory_limits_count_huge_pages(arena, sources);
         find_hierarchy(&facts);
         read_instances(&facts, config);
-        read_all_login_limits(&facts);
+        read_login_limits(&facts, PATH_LIMITS);
+        VEC_FOREACH(name, &names)
+                if (text_ends_with(*name, ".conf"))
+                        read_login_limits(&facts,
+                                          arena_printf(arena, PATH_LIMITS_DIR "/%s", *name));
         read_logind(&facts);
         read_oratab(&facts, "/etc/oratab");
         read_oratab(&facts, "/var/opt/oracle/oratab");
