@@ -14,19 +14,6 @@ enum { SENTENCE_BYTES_MAX = 200 /* of what is quoted */ };
 
 static const char search_path[] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/* Who has no rights to give up asks as himself, where it may be anybody. */
-static const char *find_person(Arena *arena, const Question *question, Person *ret) {
-        if (text_equals(question->user, QUESTION_ANYBODY) && geteuid() != 0) {
-                owner_ourselves(arena, ret);
-                return NULL;
-        }
-        if (question->user)
-                return owner_find_user(arena, question->user, ret);
-        if (question->data_directory)
-                return owner_of_path(arena, question->data_directory, ret);
-        return "it is not known whose database it is; name the owner in User=";
-}
-
 /* ---- who else could have written it ---- */
 
 /* A file or directory, held by its descriptor from here on. */
@@ -125,18 +112,6 @@ static const char *find_program(Arena *arena, const Question *question, const ch
                             text_excerpt(arena, text_string(&names), SENTENCE_BYTES_MAX));
 }
 
-static const char *pin_program(Arena *arena, const char *path, const Person *person, Pinned *ret) {
-        const char *wrong = pin_closed(arena, path, person, ret);
-
-        if (!wrong && !S_ISREG(ret->st.st_mode))
-                wrong = arena_printf(arena, "%s is no regular file",
-                                     text_excerpt(arena, path, SENTENCE_BYTES_MAX));
-        if (!wrong && (ret->st.st_mode & (S_ISUID | S_ISGID)))
-                wrong = arena_printf(arena, "%s runs with the rights of its file",
-                                     text_excerpt(arena, path, SENTENCE_BYTES_MAX));
-        return wrong;
-}
-
 /* What it is made to read, as given and as judged. */
 typedef struct Named {
         const char *path, *real;
@@ -188,7 +163,11 @@ static const char *find_and_judge(void *userdata, Arena *arena, Program *ret) {
                 wrong = check_closed(arena, errand->named[i].path, errand->person,
                                      &errand->named[i].real);
         if (!wrong)
-                wrong = pin_program(arena, path, errand->person, &pinned);
+                wrong = pin_closed(arena, path, errand->person, &pinned);
+        if (!wrong && (!S_ISREG(pinned.st.st_mode) || (pinned.st.st_mode & (S_ISUID | S_ISGID))))
+                wrong = arena_printf(arena, "%s %s", text_excerpt(arena, path, SENTENCE_BYTES_MAX),
+                                     S_ISREG(pinned.st.st_mode) ? "runs with the rights of its file"
+                                                                : "is no regular file");
         if (!wrong)
                 prepare(arena, errand, &pinned, ret);
         return wrong;
@@ -208,27 +187,6 @@ static const char *title_of(Arena *arena, const Question *question) {
         return text_excerpt(arena, title.string, SENTENCE_BYTES_MAX);
 }
 
-static const char *run_errand(Arena *arena, Errand *errand, uint64_t timeout_usec,
-                              char **ret_output) {
-        const Confinement run = {
-                .title = title_of(arena, errand->question),
-                .person = errand->person,
-                .timeout_usec = timeout_usec,
-                .output_bytes_max = ASK_OUTPUT_BYTES_MAX,
-                .find = find_and_judge,
-                .userdata = errand,
-        };
-        char *output = NULL;
-        size_t size = 0;
-        const char *wrong = confine(arena, &run, &output, &size);
-
-        if (!wrong && strlen(output) != size)
-                wrong = arena_printf(arena, "%s answers with what is no text", run.title);
-        if (!wrong)
-                *ret_output = output;
-        return wrong;
-}
-
 const char *ask(const Root *root, Arena *arena, const Question *question, const char *config_file,
                 uint64_t timeout_usec, char **ret_output) {
         Person person = {};
@@ -242,12 +200,40 @@ const char *ask(const Root *root, Arena *arena, const Question *question, const 
                 return "no program is run for a captured host";
         if (question->untrusted)
                 return question->untrusted;
-        const char *wrong = find_person(arena, question, &person);
+        const char *wrong = NULL;
+
+        /* Who has no rights to give up asks as himself, where it may be anybody. */
+        if (text_equals(question->user, QUESTION_ANYBODY) && geteuid() != 0)
+                owner_ourselves(arena, &person);
+        else if (question->user)
+                wrong = owner_find_user(arena, question->user, &person);
+        else if (question->data_directory)
+                wrong = owner_of_path(arena, question->data_directory, &person);
+        else
+                wrong = "it is not known whose database it is; name the owner in User=";
 
         if (!wrong && person.uid == 0)
                 wrong = "it belongs to root, with whose rights no database is asked; name its "
                         "owner in User=";
         if (!wrong && geteuid() != 0 && geteuid() != person.uid)
                 wrong = arena_printf(arena, "only root and %s may ask it", person.name);
-        return wrong ? wrong : run_errand(arena, &errand, timeout_usec, ret_output);
+        if (wrong)
+                return wrong;
+        const Confinement run = {
+                .title = title_of(arena, question),
+                .person = &person,
+                .timeout_usec = timeout_usec,
+                .output_bytes_max = ASK_OUTPUT_BYTES_MAX,
+                .find = find_and_judge,
+                .userdata = &errand,
+        };
+        char *output = NULL;
+        size_t size = 0;
+
+        wrong = confine(arena, &run, &output, &size);
+        if (!wrong && strlen(output) != size)
+                wrong = arena_printf(arena, "%s answers with what is no text", run.title);
+        if (!wrong)
+                *ret_output = output;
+        return wrong;
 }

@@ -322,49 +322,35 @@ static bool wait_for_end(Run *run, uint64_t deadline_usec) {
         return false;
 }
 
-static const char *first_line(Arena *arena, const Text *text) {
-        const char *rest = text_string(text);
-        const char *line = text_next_word(arena, &rest, "\r\n");
-
-        return line ? text_excerpt(arena, text_strip(arena, line), SENTENCE_BYTES_MAX)
-                    : "it says nothing";
-}
-
+/* Why it did not run, as it has said itself; NULL: it did. */
 static const char *why_not_run(const Run *run) {
         char buffer[FAILURE_BYTES_MAX];
         ssize_t n = read(run->failure, buffer, sizeof(buffer));
-        const char *sentence;
 
         if (n <= 0)
                 return NULL;
-        sentence = text_excerpt(run->arena, arena_strndup(run->arena, buffer, (size_t) n),
-                                FAILURE_BYTES_MAX);
+        const char *sentence = text_excerpt(
+                run->arena, arena_strndup(run->arena, buffer, (size_t) n), FAILURE_BYTES_MAX);
+
         return text_starts_with(sentence, "cannot ")
                        ? arena_printf(run->arena, "%s: %s", run->how->title, sentence)
                        : sentence;
 }
 
+/* How it ended, with the first line of what it complained of; NULL: well. */
 static const char *judge_end(const Run *run, int status) {
         Arena *arena = run->arena;
+        const char *rest = text_string(&run->complained),
+                   *line = text_next_word(arena, &rest, "\r\n");
 
-        if (WIFSIGNALED(status))
-                return arena_printf(arena, "%s was ended by signal %d: %s", run->how->title,
-                                    WTERMSIG(status), first_line(arena, &run->complained));
-        if (WEXITSTATUS(status) != 0)
-                return arena_printf(arena, "%s ended with %d: %s", run->how->title,
-                                    WEXITSTATUS(status), first_line(arena, &run->complained));
-        return NULL;
-}
-
-static bool wait_for_death(const Run *run) {
-        uint64_t deadline_usec = clock_now_usec() + death_usec;
-
-        while (!has_ended(run)) {
-                if (clock_now_usec() >= deadline_usec)
-                        return false;
-                poll(NULL, 0, TICK_MSEC);
-        }
-        return true;
+        if (status == 0)
+                return NULL;
+        return arena_printf(
+                arena,
+                WIFSIGNALED(status) ? "%s was ended by signal %d: %s" : "%s ended with %d: %s",
+                run->how->title, WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
+                line ? text_excerpt(arena, text_strip(arena, line), SENTENCE_BYTES_MAX)
+                     : "it says nothing");
 }
 
 static const char *finish(Run *run) {
@@ -377,8 +363,10 @@ static const char *finish(Run *run) {
         kill(-run->pid, SIGKILL); /* what it has left behind, too */
         kill(run->pid, SIGKILL);  /* it may not have had its session yet */
         /* What hangs in the kernel dies later, and is waited for by whoever comes after us. */
-        if (!wait_for_death(run))
-                return arena_printf(arena, "%s cannot be stopped", run->how->title);
+        for (uint64_t deadline_usec = clock_now_usec() + death_usec; !has_ended(run);
+             poll(NULL, 0, TICK_MSEC))
+                if (clock_now_usec() >= deadline_usec)
+                        return arena_printf(arena, "%s cannot be stopped", run->how->title);
         while (waitpid(run->pid, &status, 0) < 0 && errno == EINTR)
                 ;
         if (run->is_flood)

@@ -39,7 +39,12 @@ static json_t *run_errand(void *userdata, Arena *arena, HostSources *sources) {
 
 /* ---- for who asked ---- */
 
-static const char *take_answer(Arena *arena, const Errand *errand, json_t *json, Figures *ret) {
+static const char *send_reader(Arena *arena, Errand *errand, Figures *ret) {
+        json_t *json = NULL;
+        const char *wrong = reader_ask(arena, errand->person, run_errand, errand, &json);
+
+        if (wrong)
+                return wrong;
         int r = figures_from_json(arena, json, errand->target->instance, errand->page_sizes,
                                   errand->n_page_sizes, ret);
 
@@ -50,17 +55,9 @@ static const char *take_answer(Arena *arena, const Errand *errand, json_t *json,
                 if (figure->wrong && strstr(figure->wrong, strerror(EACCES)))
                         figure->remedy = arena_printf(
                                 arena,
-                                "its files are read as %s: let that user read them, or name "
-                                "the database's owner in User=",
+                                "its files are read as %s: let that user read them, or name the database's owner in User=",
                                 errand->person->name);
         return NULL;
-}
-
-static const char *send_reader(Arena *arena, Errand *errand, Figures *ret) {
-        json_t *json = NULL;
-        const char *wrong = reader_ask(arena, errand->person, run_errand, errand, &json);
-
-        return wrong ? wrong : take_answer(arena, errand, json, ret);
 }
 
 /* What was found by a guess says whose it is: whoever owns the configuration. */
@@ -114,8 +111,7 @@ static void gather_there(const Gatherer *gatherer, Arena *arena, const Engine *e
 
         if (!wrong)
                 wrong = gather_as(arena, &errand, is_guess, &found);
-        VEC_FOREACH(figure, &found)
-                *vec_push(arena, ret) = *figure;
+        vec_push_all(arena, ret, &found);
         if (wrong) {
                 Gathered *nothing = ARENA_NEW(arena, Gathered);
 

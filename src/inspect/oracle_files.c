@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "inspect/oracle_files.h"
 
+#include "base/json.h"
 #include "base/size.h"
 #include "base/text.h"
 #include "engines/oracle/oracle_instances.h"
@@ -18,13 +19,11 @@ enum {
 
 static json_t *list_entries(void *userdata, Arena *arena, HostSources *sources) {
         const OracleInstances found = oracle_instances_read(arena, &sources->sources);
-        json_t *list = json_array();
 
         (void) userdata;
-        VEC_FOREACH(instance, &found)
-                json_array_append_new(list, json_pack("[sssb]", instance->sid, instance->home,
-                                                      instance->origin, instance->is_started));
-        return list;
+        return VEC_TO_JSON(instance, &found,
+                           json_pack("[sssb]", instance->sid, instance->home, instance->origin,
+                                     instance->is_started));
 }
 
 /* ---- for who asked ---- */
