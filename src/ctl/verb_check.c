@@ -103,14 +103,6 @@ static void add_shortages(const Plan *plan, const Topology *topology, Diags *pro
         }
 }
 
-static void add_exposures(const Plan *plan, Diags *problems) {
-        VEC_FOREACH(exposure, &plan->exposures) {
-                const Diag diag = status_exposure(problems->arena, exposure);
-
-                diags_add(problems, &diag);
-        }
-}
-
 /* Of all instances whose product can be asked, also where the configuration gives the size: the
  * rules compare the two. */
 static Figures derive_figures(Command *command, const Local *local) {
@@ -344,7 +336,8 @@ static int check_host(Command *command) {
         check.sources = &overlay.sources;
         look(&check, &problems);
         add_shortages(local->plan, local->topology, &problems);
-        add_exposures(local->plan, &problems);
+        VEC_FOREACH(exposure, &local->plan->exposures)
+                status_add_exposure(exposure, &problems);
         add_others(&check, &problems);
         if (local->config->n_instances > 0) {
                 add_matches(&check, &problems);

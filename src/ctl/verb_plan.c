@@ -19,11 +19,8 @@ int verb_plan(Command *command) {
         bool is_met = plan_count_changed(local.plan) == 0 && host_plan_count(&host) == 0;
 
         diags_add_all(&problems, &local.guard_problems);
-        VEC_FOREACH(exposure, &local.plan->exposures) {
-                const Diag diag = status_exposure(command->arena, exposure);
-
-                diags_add(&problems, &diag);
-        }
+        VEC_FOREACH(exposure, &local.plan->exposures)
+                status_add_exposure(exposure, &problems);
         for (size_t i = 0; i < local.plan->n_instances; i++)
                 is_met = is_met && plan_reason(&local.plan->instances[i])->kind == REASON_NONE;
         if (command->json != JSON_OFF) {

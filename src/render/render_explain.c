@@ -10,10 +10,15 @@ enum { VALUE_COLUMNS_MAX = 60 };
 
 /* ---- a derivation ---- */
 
-static void add_sizing(Text *text, const Sizing *sizing, const RenderOptions *options) {
+static void add_sizing(Text *text, const char *title, const Sizing *sizing,
+                       const RenderOptions *options) {
         Arena *arena = text->arena;
         Table *table = table_new(arena, ">BYTES|>|WHAT|HOW");
         uint64_t sum = 0;
+
+        if (title)
+                text_printf(text, "%s with pages of %s:\n", title,
+                            format_page_size(arena, sizing->page_size_bytes));
 
         VEC_FOREACH(step, &sizing->steps) {
                 table_add(table, format_count(arena, step->bytes));
@@ -42,7 +47,7 @@ static void add_sizing(Text *text, const Sizing *sizing, const RenderOptions *op
 char *render_sizing(Arena *arena, const Sizing *sizing, const RenderOptions *options) {
         Text text = text_in(arena);
 
-        add_sizing(&text, sizing, options);
+        add_sizing(&text, NULL, sizing, options);
         return text.string;
 }
 
@@ -146,58 +151,21 @@ static void add_learned(Text *text, const Lesson *lesson) {
                             lesson->is_exact ? ", exact" : ", an estimate");
 }
 
-static char *render_lesson(Arena *arena, const Lesson *lesson, const RenderOptions *options) {
-        Text text = text_in(arena);
-
+static void add_lesson(Text *text, const Lesson *lesson, const RenderOptions *options) {
         if (lesson->gathered)
-                add_settings(&text, lesson, options);
-        if (lesson->wrong)
-                text_add_wrapped(&text, "\nIts size is not to be had: ", "  ", lesson->wrong,
+                add_settings(text, lesson, options);
+        if (lesson->wrong) {
+                text_add_wrapped(text, "\nIts size is not to be had: ", "  ", lesson->wrong,
                                  render_width(options));
-        else {
-                VEC_FOREACH(figure, &lesson->by_rule) {
-                        text_printf(&text, "\nSize by the rule, with pages of %s:\n",
-                                    format_page_size(arena, figure->sizing.page_size_bytes));
-                        add_sizing(&text, &figure->sizing, options);
-                }
-                add_word(&text, lesson, options);
+        } else {
+                VEC_FOREACH(figure, &lesson->by_rule)
+                        add_sizing(text, "\nSize by the rule,", &figure->sizing, options);
+                add_word(text, lesson, options);
         }
-        add_learned(&text, lesson);
-        return text.string;
+        add_learned(text, lesson);
 }
 
 /* ---- an instance ---- */
-
-static void add_origins(Text *text, const InstanceConfig *config) {
-        Table *table = table_new(text->arena, "SETTING|VALUE|FROM");
-
-        VEC_FOREACH(origin, &config->origins) {
-                table_printf(table, "%s=", origin->key);
-                table_add(table, origin->value);
-                table_printf(table, "%s:%u", origin->file, origin->line);
-        }
-        if (table_rows(table) > 0)
-                table_print(table, text, "  ", false);
-}
-
-static void add_options(Text *text, const DemandInstance *demand, const RenderOptions *options) {
-        for (size_t i = 0; i < demand->n_options; i++) {
-                text_printf(text, "\nSize with pages of %s:\n",
-                            format_page_size(text->arena, demand->options[i].page_size_bytes));
-                add_sizing(text, &demand->options[i].sizing, options);
-        }
-}
-
-/* Without its comments, which say where it comes from. */
-static void add_generated(Text *text, const GeneratedFile *file) {
-        const char *rest = file->text;
-        char *line;
-
-        text_printf(text, "\nThe generator writes %s:\n", file->name);
-        while ((line = text_next_word(text->arena, &rest, "\n")))
-                if (*line != '#')
-                        text_printf(text, "  %s\n", line);
-}
 
 char *render_explain(Arena *arena, const PlanInstance *planned, const Topology *topology,
                      const Lesson *lesson, const GeneratedFiles *files,
@@ -208,11 +176,20 @@ char *render_explain(Arena *arena, const PlanInstance *planned, const Topology *
         Text text = text_in(arena);
 
         text_printf(&text, "%s: %s (%s)\n\n", config->name, config->engine->title, config->file);
-        add_origins(&text, config);
+        Table *origins = table_new(arena, "SETTING|VALUE|FROM");
+
+        VEC_FOREACH(origin, &config->origins) {
+                table_printf(origins, "%s=", origin->key);
+                table_add(origins, origin->value);
+                table_printf(origins, "%s:%u", origin->file, origin->line);
+        }
+        if (table_rows(origins) > 0)
+                table_print(origins, &text, "  ", false);
         if (lesson)
-                text_add(&text, render_lesson(arena, lesson, options));
+                add_lesson(&text, lesson, options);
         else
-                add_options(&text, demand, options);
+                ARRAY_FOREACH(option, demand->options, demand->n_options)
+                        add_sizing(&text, "\nSize", &option->sizing, options);
         if (demand->n_options > 0) {
                 text_printf(&text, "\nPlacement=%s on nodes %s: %s\n",
                             placement_name(config->placement), id_set_format(arena, &demand->nodes),
@@ -234,7 +211,14 @@ char *render_explain(Arena *arena, const PlanInstance *planned, const Topology *
         if (reason->remedy)
                 text_add_wrapped(&text, "What to do: ", "  ", reason->remedy,
                                  render_width(options));
-        VEC_FOREACH(file, files)
-                add_generated(&text, file);
+        VEC_FOREACH(file, files) {
+                const char *rest = file->text;
+
+                /* Without its comments, which say where it comes from. */
+                text_printf(&text, "\nThe generator writes %s:\n", file->name);
+                for (char *line; (line = text_next_word(arena, &rest, "\n"));)
+                        if (*line != '#')
+                                text_printf(&text, "  %s\n", line);
+        }
         return text.string;
 }

@@ -53,11 +53,9 @@ const Message messages[] = {
 const size_t n_messages = ARRAY_LEN(messages);
 
 static const Message *find(const char *kind, size_t length) {
-        for (size_t i = 0; i < n_messages; i++)
-                if (strlen(messages[i].kind) == length &&
-                    strncmp(messages[i].kind, kind, length) == 0)
-                        return &messages[i];
-        return NULL;
+        return ARRAY_FIND(message, messages, n_messages,
+                          strlen(message->kind) == length &&
+                                  strncmp(message->kind, kind, length) == 0);
 }
 
 const Message *message_find(const char *kind) {
