@@ -26,45 +26,39 @@ static Status *find_status(Command *command, const Config **ret_config) {
                 find_pending(command, status, read_config(command), &status->problems);
                 return status;
         }
-        Local local = local_load(command);
+        const Look *look = local_load(command);
 
-        *ret_config = local.config;
-        status = local_status(command, &local, is_off ? "switched off" : "no daemon");
+        *ret_config = look->config;
+        status = local_status(command, look, is_off ? "switched off" : "no daemon");
         if (!is_off && command->n_arguments == 1) /* that of one instance shows no problems */
                 log_line(
                         LOG_WARNING,
                         "hugepland cannot be reached (%s); this is what the files say; " DAEMON_REMEDY,
                         why);
         if (!is_off)
-                diags_add(
-                        &status->problems,
-                        &(Diag){.severity = SEVERITY_WARNING,
-                                .id = problem_id(PROBLEM_NO_DAEMON),
-                                .text = arena_printf(
-                                        command->arena,
-                                        "hugepland cannot be reached (%s); this is what the files say",
-                                        why),
-                                .remedy = DAEMON_REMEDY});
+                diags_tell(&status->problems,
+                           (Diag){.severity = SEVERITY_WARNING,
+                                  .id = problem_id(PROBLEM_NO_DAEMON),
+                                  .remedy = DAEMON_REMEDY},
+                           "hugepland cannot be reached (%s); this is what the files say", why);
         return status;
 }
 
-static int print_one_status(Command *command, const Status *status, const char *name,
-                            const Config *config) {
-        const StatusInstance *instance = status_find(status, name);
-
-        if (!instance)
-                return fail_no_instance(command, name, config);
-        if (command->json != JSON_OFF)
-                print_json(command, status_instance_to_json(instance));
-        else
-                fputs(render_status_instance(command->arena, status, instance, &command->render),
-                      stdout);
-        return instance->verdict == VERDICT_READY ? EXIT_DONE : EXIT_NOT_READY;
-}
-
 static int print_status(Command *command, const Status *status, const Config *config) {
-        if (command->n_arguments == 1)
-                return print_one_status(command, status, command->arguments[0], config);
+        if (command->n_arguments == 1) {
+                const char *name = command->arguments[0];
+                const StatusInstance *instance = status_find(status, name);
+
+                if (!instance)
+                        return fail_no_instance(command, name, config);
+                if (command->json != JSON_OFF)
+                        print_json(command, status_instance_to_json(instance));
+                else
+                        fputs(render_status_instance(command->arena, status, instance,
+                                                     &command->render),
+                              stdout);
+                return instance->verdict == VERDICT_READY ? EXIT_DONE : EXIT_NOT_READY;
+        }
         if (command->json != JSON_OFF)
                 print_json(command, status_to_json(status));
         else
