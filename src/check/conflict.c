@@ -90,25 +90,6 @@ static uint64_t needed_limit(const Conflict *conflict) {
                             MAX(input->topology->base_page_bytes, (uint64_t) 1));
 }
 
-static bool is_limit_too_low(const Conflict *conflict) {
-        uint64_t limit;
-
-        return !conflict->input->config->host.keep_shared_memory_limits &&
-               kernel_number_parse(conflict->entry->value, &limit, NULL) == 0 &&
-               limit < needed_limit(conflict);
-}
-
-static bool is_thp_against_plan(const Conflict *conflict) {
-        const SettingSource *entry = conflict->entry;
-        ThpPolicy policy = conflict->input->thp->policy;
-
-        if (policy == THP_KEEP || policy == THP_AUTO ||
-            text_equals(entry->value, thp_policy_name(policy)))
-                return false;
-        return entry->what == SETTING_SOURCE_THP ||
-               !(text_equals(entry->value, "never") || text_equals(entry->value, "inherit"));
-}
-
 static bool sets_group(const SettingSource *entry, uint64_t gid) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
 
@@ -117,6 +98,8 @@ static bool sets_group(const SettingSource *entry, uint64_t gid) {
 
 static bool is_conflict(const Conflict *conflict) {
         const SettingSource *entry = conflict->entry;
+        ThpPolicy policy = conflict->input->thp->policy;
+        uint64_t limit;
 
         switch (entry->what) {
         case SETTING_SOURCE_NR_HUGEPAGES:
@@ -135,10 +118,17 @@ static bool is_conflict(const Conflict *conflict) {
                        !sets_group(entry, conflict->input->replaced_group);
         case SETTING_SOURCE_SHMMAX:
         case SETTING_SOURCE_SHMALL:
-                return is_limit_too_low(conflict);
+                return !conflict->input->config->host.keep_shared_memory_limits &&
+                       kernel_number_parse(entry->value, &limit, NULL) == 0 &&
+                       limit < needed_limit(conflict);
         case SETTING_SOURCE_THP:
         case SETTING_SOURCE_THP_SIZE:
-                return is_thp_against_plan(conflict);
+                /* Of one size, what gives no more than the plan does no harm. */
+                return policy != THP_KEEP && policy != THP_AUTO &&
+                       !text_equals(entry->value, thp_policy_name(policy)) &&
+                       (entry->what == SETTING_SOURCE_THP ||
+                        !(text_equals(entry->value, "never") ||
+                          text_equals(entry->value, "inherit")));
         default:
                 return false;
         }

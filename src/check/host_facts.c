@@ -17,7 +17,6 @@
 #define STAT_START_FIELD 20  /* "starttime", counted from behind the command: proc_pid_stat(5) */
 #define CONFIG_LINES_MAX 4096
 #define CGROUP_DEPTH_MAX 16
-#define ORATAB_FIELDS    3
 
 typedef struct Facts {
         Arena *arena;
@@ -132,16 +131,6 @@ static const char *default_slice(Arena *arena, const char *unit) {
         return text.string;
 }
 
-static void read_slices(const Facts *facts, UnitFacts *unit, const char *slice) {
-        size_t length = strlen(slice) - strlen(".slice");
-
-        for (size_t i = length; i > 0; i--)
-                if (i == length || slice[i] == '-')
-                        *vec_push(facts->arena, &unit->slices) = unit_file_read(
-                                facts->arena, facts->sources,
-                                arena_printf(facts->arena, "%.*s.slice", (int) i, slice));
-}
-
 /* The hierarchies in which systemd's own groups are found: unified, hybrid, legacy. */
 static const char *const hierarchies[] = {PATH_CGROUP, PATH_CGROUP "/unified",
                                           PATH_CGROUP "/systemd"};
@@ -221,7 +210,13 @@ static const UnitFacts *read_unit(Facts *facts, const char *name) {
 
         if (own && text_ends_with(own->value, ".slice"))
                 slice = own->value;
-        read_slices(facts, unit, slice);
+        size_t length = strlen(slice) - strlen(".slice");
+
+        for (size_t i = length; i > 0; i--)
+                if (i == length || slice[i] == '-')
+                        *vec_push(facts->arena, &unit->slices) = unit_file_read(
+                                facts->arena, facts->sources,
+                                arena_printf(facts->arena, "%.*s.slice", (int) i, slice));
         unit->group =
                 arena_printf(facts->arena, "%s/%s", slice_group_path(facts->arena, slice), name);
         unit->is_running = ARRAY_ANY(hierarchy, hierarchies, ARRAY_LEN(hierarchies),
@@ -316,35 +311,22 @@ static void read_logind(Facts *facts) {
 
 /* ---- Oracle ---- */
 
-/* What colons separate; empty fields count. */
-static size_t split_fields(Arena *arena, const char *line, const char **ret) {
-        size_t n = 0;
-
-        while (n < ORATAB_FIELDS) {
-                size_t length = strcspn(line, ":");
-
-                ret[n++] = arena_strndup(arena, line, length);
-                if (line[length] == '\0')
-                        break;
-                line += length + 1;
-        }
-        return n;
-}
-
 /* "ORCL:/u01/app/oracle/product/19.0.0/dbhome_1:N" */
 static void read_oratab(Facts *facts, const char *path) {
         SourceText text = source_read(facts->sources, facts->arena, path);
         SourceLines lines = source_lines(&text);
-        const char *fields[ORATAB_FIELDS], *line;
+        const char *line, *colon;
 
         while (text.text && lines.number < CONFIG_LINES_MAX &&
                (line = source_line(facts->arena, &lines))) {
                 line = text_strip(facts->arena, line);
-                if (*line == '#' || *line == '*' || split_fields(facts->arena, line, fields) < 2 ||
-                    *fields[0] == '\0')
+                colon = strchr(line, ':');
+                if (*line == '#' || *line == '*' || !colon || colon == line)
                         continue;
                 *vec_push(facts->arena, &facts->ret->sids) =
-                        (OracleSid){fields[0], fields[1], {path, lines.number}};
+                        (OracleSid){arena_strndup(facts->arena, line, (size_t) (colon - line)),
+                                    arena_strndup(facts->arena, colon + 1, strcspn(colon + 1, ":")),
+                                    {path, lines.number}};
         }
 }
 

@@ -6,8 +6,6 @@
 #include "model/names.h"
 #include "model/problem.h"
 
-#include <string.h>
-
 static const char *const verdict_names[] = {
         [KERNEL_LINE_NOT_NEEDED] = "not-needed",
         [KERNEL_LINE_RUN_TIME] = "run-time",
@@ -213,13 +211,6 @@ static void add_change(Adviser *adviser, const KernelChange *change) {
         *vec_push(adviser->arena, changes) = *change;
 }
 
-static uint64_t phrase_bytes(const KernelLine *line, const char *phrase) {
-        VEC_FOREACH(pages, &line->pages)
-                if (text_equals(pages->words, phrase))
-                        return pages->page_size_bytes;
-        return kernel_phrase_size_bytes(phrase);
-}
-
 /* The first phrase of this size becomes what is wanted; what else there is of it goes. */
 static void change_size(Adviser *adviser, uint64_t page_size_bytes) {
         uint64_t planned = size_need(adviser, page_size_bytes, false).pages;
@@ -233,7 +224,11 @@ static void change_size(Adviser *adviser, uint64_t page_size_bytes) {
         const char *to = format_pages(adviser, page_size_bytes, is_merged);
 
         VEC_FOREACH(phrase, &adviser->line->phrases) {
-                if (phrase_bytes(adviser->line, *phrase) != page_size_bytes)
+                const typeof(*adviser->line->pages.items) *pages =
+                        VEC_FIND(each, &adviser->line->pages, text_equals(each->words, *phrase));
+
+                if ((pages ? pages->page_size_bytes : kernel_phrase_size_bytes(*phrase)) !=
+                    page_size_bytes)
                         continue;
                 if (!text_equals(*phrase, to))
                         add_change(adviser, &(KernelChange){.from = *phrase, .to = to});
@@ -241,19 +236,6 @@ static void change_size(Adviser *adviser, uint64_t page_size_bytes) {
         }
         if (to)
                 add_change(adviser, &(KernelChange){.to = to});
-}
-
-static void add_changes(Adviser *adviser) {
-        const Topology *topology = adviser->input->topology;
-
-        ARRAY_FOREACH(size, topology->page_sizes, topology->n_page_sizes) {
-                uint64_t bytes = size->bytes;
-
-                if (size_need(adviser, bytes, false).is_short && !is_too_uneven(adviser, bytes))
-                        change_size(adviser, bytes);
-        }
-        VEC_FOREACH(repair, &adviser->line->repairs)
-                add_change(adviser, repair);
 }
 
 /* ---- problems ---- */
@@ -283,20 +265,6 @@ static void judge_numa(Adviser *adviser) {
                    problem_of(SEVERITY_ERROR, PROBLEM_CMDLINE_NUMA_OFF, numa->word,
                               "take numa=off out, or Nodes= and NodeMemory= from the instances"),
                    "makes the host a single node, while instance %s names nodes", preference->name);
-}
-
-/* hugetlb_hstate_alloc_pages(): "hugetlb_cma is enabled, skip boot time allocation". */
-static void judge_cma(Adviser *adviser) {
-        const KernelArgument *cma = kernel_argument_find(&adviser->line->arguments, "hugetlb_cma");
-
-        if (!cma || !is_wanting(adviser->advice))
-                return;
-        add_change(adviser, &(KernelChange){.from = cma->word});
-        diags_tell(
-                &adviser->advice->problems,
-                problem_of(SEVERITY_ERROR, PROBLEM_CMDLINE_CMA, cma->word,
-                           "take it out, or leave gigantic pages to run time and hugepages= out"),
-                "has the kernel skip hugepages= for gigantic pages and keep memory aside for run time instead");
 }
 
 static void judge_pool(Adviser *adviser, const KernelPool *pool) {
@@ -381,10 +349,20 @@ static void judge_instances(Adviser *adviser) {
 static void add_problems(Adviser *adviser) {
         const Topology *topology = adviser->input->topology;
         Diags *problems = &adviser->advice->problems;
+        const KernelArgument *cma = kernel_argument_find(&adviser->line->arguments, "hugetlb_cma");
 
         diags_add_all(problems, &adviser->line->problems);
         judge_numa(adviser);
-        judge_cma(adviser);
+        /* hugetlb_hstate_alloc_pages(): "hugetlb_cma is enabled, skip boot time allocation". */
+        if (cma && is_wanting(adviser->advice)) {
+                add_change(adviser, &(KernelChange){.from = cma->word});
+                diags_tell(
+                        problems,
+                        problem_of(
+                                SEVERITY_ERROR, PROBLEM_CMDLINE_CMA, cma->word,
+                                "take it out, or leave gigantic pages to run time and hugepages= out"),
+                        "has the kernel skip hugepages= for gigantic pages and keep memory aside for run time instead");
+        }
         VEC_FOREACH(pages, &adviser->line->pages)
                 if (!pages->is_per_node && !is_serving(adviser->advice) && topology->n_nodes > 1 &&
                     !is_spread(adviser) && is_gigantic(adviser, pages->page_size_bytes))
@@ -445,7 +423,12 @@ KernelAdvice *kernel_args_advise(Arena *arena, const KernelArgsInput *input) {
                 text_add_word(&wanted, format_pages(&adviser, size->bytes, false));
         advice->present = text_string(&present);
         advice->wanted = text_string(&wanted);
-        add_changes(&adviser);
+        ARRAY_FOREACH(size, input->topology->page_sizes, input->topology->n_page_sizes)
+                if (size_need(&adviser, size->bytes, false).is_short &&
+                    !is_too_uneven(&adviser, size->bytes))
+                        change_size(&adviser, size->bytes);
+        VEC_FOREACH(repair, &adviser.line->repairs)
+                add_change(&adviser, repair);
         add_problems(&adviser);
         advice->verdict = judge(&adviser);
         return advice;

@@ -6,10 +6,7 @@
 
 #include "base/text.h"
 #include "check/rule_run.h"
-#include "model/names.h"
 #include "units/hugetlb_limit.h"
-
-#include <string.h>
 
 /* ---- memory ---- */
 

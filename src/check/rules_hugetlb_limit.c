@@ -7,8 +7,6 @@
 #include "check/rule_run.h"
 #include "units/hugetlb_limit.h"
 
-#include <string.h>
-
 /* ---- units that should have one ---- */
 
 /* One whose hugetlb limit could be looked for: it runs, on a host that has the controller. */

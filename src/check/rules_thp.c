@@ -3,7 +3,6 @@
 /* Transparent huge pages against what a database asks for. The vendors' words stand beside the
  * engines; that instances disagree among themselves is found when the plan is made. */
 
-#include "base/text.h"
 #include "check/rule_run.h"
 
 /* What the host will have: the plan's, or what the kernel has where nothing is touched. */

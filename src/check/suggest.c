@@ -26,20 +26,6 @@ static void comment(Text *text, const char *format, ...) {
         text_add(text, text_string(&wrapped));
 }
 
-/* The settings that make most of it, as they stand. */
-static void add_inputs(Text *text, const Engine *engine, const Gathered *gathered) {
-        const Setting *main_setting =
-                engine->memory_setting ? settings_find(&gathered->settings, engine->memory_setting)
-                                       : NULL;
-
-        if (main_setting)
-                comment(text, "%s = %s%s%s", main_setting->name, main_setting->value,
-                        main_setting->origin ? " in " : "",
-                        main_setting->origin ? main_setting->origin : "");
-        VEC_FOREACH(problem, &gathered->problems.list)
-                comment(text, "%s", diag_format(text->arena, problem));
-}
-
 /* How large it is today, from its own files. Returns why that cannot be said, or NULL. */
 static const char *add_size(const Maker *maker, const Candidate *candidate, Text *text,
                             Suggestion *suggestion) {
@@ -56,7 +42,17 @@ static const char *add_size(const Maker *maker, const Candidate *candidate, Text
 
         if (figure->wrong)
                 return figure->wrong;
-        add_inputs(text, engine, figure->gathered);
+        const Gathered *gathered = figure->gathered;
+        const Setting *setting =
+                engine->memory_setting ? settings_find(&gathered->settings, engine->memory_setting)
+                                       : NULL;
+
+        /* The setting that makes most of it, as it stands. */
+        if (setting)
+                comment(text, "%s = %s%s%s", setting->name, setting->value,
+                        setting->origin ? " in " : "", setting->origin ? setting->origin : "");
+        VEC_FOREACH(problem, &gathered->problems.list)
+                comment(text, "%s", diag_format(text->arena, problem));
         suggestion->pages = figure->sizing.pages;
         comment(text, "Today: %s%s; %s.", figure->sizing.is_exact ? "" : "at most ",
                 format_page_count_and_size(maker->arena, figure->sizing.pages,

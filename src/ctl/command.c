@@ -19,7 +19,6 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 const char *absolute_path(const Command *command, const char *path) {
@@ -38,27 +37,24 @@ Look *local_load(Command *command) {
         return local_load_for(command, NULL);
 }
 
-/* What the service manager calls this start: systemd.exec(5). */
-static PlanStartings *starting_of(Command *command, const InstanceConfig *instance) {
-        PlanStartings *starting = ARENA_NEW(command->arena, PlanStartings);
-        const char *run = getenv("INVOCATION_ID");
-
-        *vec_push(command->arena, starting) = (PlanStarting){
-                .instance = instance->name,
-                .unit = instance->unit,
-                .run = run ? run : "",
-                .policy = {.kind = MEMORY_POLICY_ANY},
-        };
-        return starting;
-}
-
 Look *local_load_for(Command *command, const InstanceConfig *starting) {
         OwnerGatherer owner = gather_as_owner(command->root);
+        const char *run = getenv(
+                "INVOCATION_ID"); /* what the service manager calls this start: systemd.exec(5) */
+        PlanStartings *now = ARENA_NEW(command->arena, PlanStartings);
+
+        if (starting)
+                *vec_push(command->arena, now) = (PlanStarting){
+                        .instance = starting->name,
+                        .unit = starting->unit,
+                        .run = run ? run : "",
+                        .policy = {.kind = MEMORY_POLICY_ANY},
+                };
         const LookInput input = {
                 .root = command->root,
                 .gatherer = &owner.gatherer,
                 .config = read_config(command),
-                .starting = starting ? starting_of(command, starting) : NULL,
+                .starting = starting ? now : NULL,
         };
         Look *look = look_make(command->arena, &input);
 

@@ -255,13 +255,33 @@ static void read_facts(Check *check, Diags *problems) {
         alert_logs_read(command->root, arena, check->facts);
 }
 
+/* What is wrong with the databases' own files, where the size depends on them. */
+static void add_gathered(const Check *check, Diags *problems) {
+        const Gathered *last = NULL;
+
+        VEC_FOREACH(figure, &check->figures) {
+                if (figure->gathered != last && figure->gathered &&
+                    config_find(check->look->config, figure->instance)->memory_kind == MEMORY_AUTO)
+                        diags_add_all(problems, &figure->gathered->problems);
+                last = figure->gathered;
+        }
+}
+
+static void add_command_line(Command *command, const Look *look, Diags *problems) {
+        const KernelAdvice *advice = cmdline_advise(command, look);
+
+        /* Why an instance has no part in it is said already. */
+        VEC_FOREACH(problem, &advice->problems.list)
+                if (rule_may_be_silenced(problem->id))
+                        diags_add(problems, problem);
+}
+
 static int check_host(Command *command) {
         Arena *arena = command->arena;
         Check check = {.command = command, .arena = arena, .look = local_load(command)};
         const Look *look = check.look;
         HostSources sources = host_sources(command->root);
         Overlay overlay = overlay_over(&sources.sources);
-        const Gathered *last = NULL;
         Diags problems = diags_in(arena);
 
         diags_add_all(&problems, &look->config->problems);
@@ -276,20 +296,9 @@ static int check_host(Command *command) {
         if (look->config->n_instances > 0) {
                 add_matches(&check, &problems);
                 add_units(&check, &problems);
-                const KernelAdvice *advice = cmdline_advise(command, look);
-
-                /* Why an instance has no part in it is said already. */
-                VEC_FOREACH(problem, &advice->problems.list)
-                        if (rule_may_be_silenced(problem->id))
-                                diags_add(&problems, problem);
+                add_command_line(command, look, &problems);
         }
-        /* Of files on which the size depends. */
-        VEC_FOREACH(figure, &check.figures) {
-                if (figure->gathered != last && figure->gathered &&
-                    config_find(look->config, figure->instance)->memory_kind == MEMORY_AUTO)
-                        diags_add_all(&problems, &figure->gathered->problems);
-                last = figure->gathered;
-        }
+        add_gathered(&check, &problems);
         add_pending(&check, &problems);
         const RuleInput input = {
                 .config = look->config,

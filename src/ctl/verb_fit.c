@@ -11,7 +11,6 @@
 #include "runtime/log.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* What the settings are looked up for: pages as they are now, or as they could be. */
 typedef struct Room {
@@ -40,28 +39,42 @@ static Settings read_settings(Command *command, const InstanceConfig *config,
         return *ret_why_not ? (Settings){} : figures.items[0].gathered->settings;
 }
 
-static json_t *rooms_to_json(const Command *command, const Engine *engine, uint64_t page_size_bytes,
-                             const Room *rooms, size_t n) {
-        json_t *list = ARRAY_TO_JSON(room, rooms, n,
-                                     json_pack("{ss so ss? so ss?}", "room", room->id, "pages",
-                                               count_to_json(room->pages), "value", room->fit.value,
-                                               "bytes", count_to_json(room->fit.value_bytes),
-                                               "reason", room->wrong));
+static uint64_t pages_possible(Command *command, const Look *look, uint64_t page_size_bytes) {
+        const PlanInput input = {
+                .host = &look->config->host,
+                .demand = demand_compute(command->arena, look->config, look->topology,
+                                         &look->figures),
+                .topology = look->topology,
+                .ledger = look->ledger,
+                .use = look->use,
+        };
 
-        return json_pack("{ss ss ss? so so}", "name", command->arguments[0], "engine", engine->name,
-                         "setting", engine->memory_setting, "pageSizeBytes",
-                         count_to_json(page_size_bytes), "fits", list);
+        return fit_pages(command->arena, &input, command->arguments[0], page_size_bytes);
 }
 
 static void print_rooms(Command *command, const Engine *engine, uint64_t page_size_bytes,
                         const Room *rooms, size_t n) {
-        Table *table = table_new(command->arena, arena_printf(command->arena, ">PAGES|OF|>%s|WITH",
-                                                              engine->memory_setting));
-        Text text = text_in(command->arena);
+        Arena *arena = command->arena;
+        Table *table =
+                table_new(arena, arena_printf(arena, ">PAGES|OF|>%s|WITH", engine->memory_setting));
+        Text text = text_in(arena);
 
+        if (command->json != JSON_OFF) {
+                json_t *list = ARRAY_TO_JSON(
+                        room, rooms, n,
+                        json_pack("{ss so ss? so ss?}", "room", room->id, "pages",
+                                  count_to_json(room->pages), "value", room->fit.value, "bytes",
+                                  count_to_json(room->fit.value_bytes), "reason", room->wrong));
+
+                print_json(command, json_pack("{ss ss ss? so so}", "name", command->arguments[0],
+                                              "engine", engine->name, "setting",
+                                              engine->memory_setting, "pageSizeBytes",
+                                              count_to_json(page_size_bytes), "fits", list));
+                return;
+        }
         ARRAY_FOREACH(room, rooms, n) {
-                table_add(table, format_count(command->arena, room->pages));
-                table_add(table, format_page_size(command->arena, page_size_bytes));
+                table_add(table, format_count(arena, room->pages));
+                table_add(table, format_page_size(arena, page_size_bytes));
                 table_add(table, room->wrong ? "-" : room->fit.value);
                 table_add(table, room->what);
         }
@@ -87,28 +100,16 @@ int verb_fit(Command *command) {
                                                 config->engine->title));
                 return EXIT_FAILED;
         }
-        const PlanInput input = {
-                .host = &look->config->host,
-                .demand = demand_compute(command->arena, look->config, look->topology,
-                                         &look->figures),
-                .topology = look->topology,
-                .ledger = look->ledger,
-                .use = look->use,
-        };
-        uint64_t page_size_bytes = planned->page_size_bytes;
+        uint64_t page_size_bytes = planned->page_size_bytes > 0 ? planned->page_size_bytes
+                                   : config->page_sizes[0] > 0
+                                           ? config->page_sizes[0]
+                                           : look->topology->default_page_size_bytes;
 
-        if (page_size_bytes == 0)
-                page_size_bytes = config->page_sizes[0] > 0
-                                          ? config->page_sizes[0]
-                                          : look->topology->default_page_size_bytes;
         Settings settings = read_settings(command, config, &why_not);
         Room rooms[] = {
-                {"the pages it has", "granted", planned->pages_granted, {}, NULL},
-                {"the most that this host could give it now",
-                 "possible",
-                 fit_pages(command->arena, &input, name, page_size_bytes),
-                 {},
-                 NULL},
+                {"the pages it has", "granted", planned->pages_granted},
+                {"the most that this host could give it now", "possible",
+                 pages_possible(command, look, page_size_bytes)},
         };
         size_t n_fitting = 0;
 
@@ -118,10 +119,8 @@ int verb_fit(Command *command) {
                                           page_size_bytes, room->pages, &room->fit);
                 n_fitting += !room->wrong;
         }
-        if (command->json != JSON_OFF)
-                print_json(command, rooms_to_json(command, config->engine, page_size_bytes, rooms,
-                                                  ARRAY_LEN(rooms)));
-        else if (n_fitting > 0)
+        if (command->json != JSON_OFF || n_fitting > 0)
+
                 print_rooms(command, config->engine, page_size_bytes, rooms, ARRAY_LEN(rooms));
         if (n_fitting == 0)
                 log_line(LOG_ERR, "%s: %s", name, rooms[ARRAY_LEN(rooms) - 1].wrong);

@@ -6,7 +6,6 @@
 #include "host/probe.h"
 #include "model/exit_code.h"
 #include "render/render_explain.h"
-#include "render/status_json.h"
 #include "runtime/log.h"
 
 #include <errno.h>

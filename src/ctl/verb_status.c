@@ -5,7 +5,6 @@
 #include "inspect/page_users.h"
 #include "ipc/manager_interface.h"
 #include "model/exit_code.h"
-#include "model/names.h"
 #include "model/problem.h"
 #include "render/render_status.h"
 #include "render/status_json.h"
@@ -14,7 +13,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static Status *find_status(Command *command, const Config **ret_config) {
         const char *why = NULL;
@@ -89,19 +87,6 @@ static int watch_next(const Command *command, DaemonCall *call) {
         return 0;
 }
 
-/* One status after the other, as the daemon sends them. A negative errno where it sends nothing more;
- * *HAS_SENT: there was one. */
-static int watch_call(Command *command, bool *has_sent) {
-        CLEANUP(daemon_endp) DaemonCall *call = NULL;
-        int r = daemon_begin(command, MANAGER_DESCRIBE, NULL, true, &call);
-
-        while (r >= 0) {
-                r = watch_next(command, call);
-                *has_sent = *has_sent || r >= 0;
-        }
-        return r;
-}
-
 /* Who is cut off calls again. */
 static int watch_status(Command *command) {
         uint64_t deadline_usec = 0, pause_usec = 0;
@@ -110,7 +95,14 @@ static int watch_status(Command *command) {
 
         do {
                 has_sent = false;
-                r = watch_call(command, &has_sent);
+                DaemonCall *call = NULL;
+
+                r = daemon_begin(command, MANAGER_DESCRIBE, NULL, true, &call);
+                while (r >= 0) {
+                        r = watch_next(command, call);
+                        has_sent = has_sent || r >= 0;
+                }
+                daemon_endp(&call);
                 if (has_sent || deadline_usec == 0) {
                         deadline_usec = clock_now_usec() + ANSWER_USEC;
                         pause_usec = 0;

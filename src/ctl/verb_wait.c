@@ -14,7 +14,6 @@
 #include "inspect/page_users.h"
 #include "ipc/manager_interface.h"
 #include "model/exit_code.h"
-#include "model/names.h"
 #include "model/problem.h"
 #include "render/render_status.h"
 #include "render/status_json.h"
@@ -50,18 +49,6 @@ static int tell(Command *command, const StatusInstance *instance) {
 
 static const size_t n_named_max = 8;
 
-/* Other instances may hold what was reserved for them; more than that is somebody else's. */
-static bool is_in_the_way(const Status *status, const StatusInstance *instance,
-                          const PageUser *user) {
-        const StatusInstance *of = status_find_unit(status, user->unit);
-
-        if (of && (text_equals(of->unit, instance->unit) ||
-                   page_user_kept_pages(user) <= of->pages_granted))
-                return false;
-        return user->page_size_bytes == 0 || instance->page_size_bytes == 0 ||
-               user->page_size_bytes == instance->page_size_bytes;
-}
-
 /* The verdict; where pages were taken, those who hold some, in the log too. */
 static int tell_with_page_users(Command *command, const Status *status,
                                 const StatusInstance *instance) {
@@ -75,10 +62,19 @@ static int tell_with_page_users(Command *command, const Status *status,
         const PageUsers *page_users = page_users_find(
                 command->root, command->arena, probe_topology(command->root, command->arena));
 
-        VEC_FOREACH(user, &page_users->list)
-                if (is_in_the_way(status, instance, user) && n++ < n_named_max)
+        VEC_FOREACH(user, &page_users->list) {
+                const StatusInstance *of = status_find_unit(status, user->unit);
+                bool is_of_size = user->page_size_bytes == 0 || instance->page_size_bytes == 0 ||
+                                  user->page_size_bytes == instance->page_size_bytes;
+
+                /* Other instances may hold what was reserved for them; more than that is somebody else's. */
+                if (of && (text_equals(of->unit, instance->unit) ||
+                           page_user_kept_pages(user) <= of->pages_granted))
+                        continue;
+                if (is_of_size && n++ < n_named_max)
                         log_line(LOG_NOTICE, "%s: held by %s", instance->name,
                                  page_user_format(command->arena, user));
+        }
         return code;
 }
 
@@ -292,15 +288,6 @@ static int ask_verdict(Gate *gate, int *ret_code) {
         return r;
 }
 
-/* It takes no connections, or hangs up: it ends, or serves too many, and then it is called again. One
- * that hangs up on every call is as good as silent. */
-static bool is_worth_another_call(Gate *gate, int error) {
-        if (error == -ECONNRESET && gate->reset_usec == 0)
-                gate->reset_usec = clock_now_usec();
-        return (error == -ECONNRESET || error == -ETIMEDOUT) &&
-               clock_now_usec() < gate->deadline_usec;
-}
-
 static int wait_for(Command *command, const char *name) {
         /* --timeout=, else the instance's WaitTimeout= as far as it can be read. */
         const InstanceConfig *config =
@@ -316,7 +303,13 @@ static int wait_for(Command *command, const char *name) {
         };
         int code, r;
 
-        while ((r = ask_verdict(&gate, &code)) < 0 && is_worth_another_call(&gate, r)) {
+        while ((r = ask_verdict(&gate, &code)) < 0) {
+                /* It takes no connections, or hangs up: it ends, or serves too many, and then it is called again. One
+                 * that hangs up on every call is as good as silent. */
+                if (r == -ECONNRESET && gate.reset_usec == 0)
+                        gate.reset_usec = clock_now_usec();
+                if ((r != -ECONNRESET && r != -ETIMEDOUT) || clock_now_usec() >= gate.deadline_usec)
+                        break;
                 bool is_reset = gate.reset_usec > 0 &&
                                 clock_now_usec() - gate.reset_usec >= resets_borne_usec;
 
@@ -330,21 +323,6 @@ static int wait_for(Command *command, const char *name) {
         return r < 0 ? decide_alone(command, name, daemon_error(r)) : code;
 }
 
-/* Their pages are there, but some unit was not let start when they were not. */
-static int tell_refused_starts(Command *command) {
-        const char *why;
-        const Status *status = ask_status(command, &why);
-        int code = EXIT_DONE;
-
-        if (status)
-                VEC_FOREACH(problem, &status->problems.list)
-                        if (text_equals(problem->id, problem_id(PROBLEM_GATE_REFUSED))) {
-                                log_line(LOG_ERR, "%s", diag_format(command->arena, problem));
-                                code = EXIT_FAILED;
-                        }
-        return code;
-}
-
 /* Every instance; the exit code is the first that is not 0. */
 static int wait_for_all(Command *command) {
         const Config *config = read_config(command);
@@ -356,7 +334,17 @@ static int wait_for_all(Command *command) {
                 if (first == EXIT_DONE)
                         first = code;
         }
-        return first == EXIT_DONE ? tell_refused_starts(command) : first;
+        const char *why;
+        const Status *status = first == EXIT_DONE ? ask_status(command, &why) : NULL;
+
+        /* Their pages are there, but some unit was not let start when they were not. */
+        if (status)
+                VEC_FOREACH(problem, &status->problems.list)
+                        if (text_equals(problem->id, problem_id(PROBLEM_GATE_REFUSED))) {
+                                log_line(LOG_ERR, "%s", diag_format(command->arena, problem));
+                                first = EXIT_FAILED;
+                        }
+        return first;
 }
 
 int verb_wait(Command *command) {

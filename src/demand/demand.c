@@ -44,24 +44,6 @@ static Reason check_nodes(Arena *arena, const Topology *topology, const IdSet *n
         return (Reason){};
 }
 
-/* NodeMemory= gives the proportions; what the engine adds on top is spread the same way. Parts are
- * rounded so that they add up: each takes its share of what is left. */
-static void split_pages(Arena *arena, const InstanceConfig *config, uint64_t memory_bytes,
-                        DemandOption *option) {
-        uint64_t pages_left = option->pages, bytes_left = memory_bytes;
-
-        option->n_split = config->n_node_memory;
-        option->split = ARENA_ARRAY(arena, NodePages, option->n_split);
-        for (size_t i = 0; i < option->n_split; i++) {
-                uint64_t bytes = config->node_memory[i].bytes;
-                uint64_t pages = bytes_left == 0 ? 0 : mul_div_up(pages_left, bytes, bytes_left);
-
-                option->split[i] = (NodePages){config->node_memory[i].node, pages};
-                pages_left -= pages;
-                bytes_left -= bytes;
-        }
-}
-
 /* ---- a number that was given ---- */
 
 static void take_pages(DemandOption *option, uint64_t pages) {
@@ -126,8 +108,20 @@ static Reason fill_sized(Arena *arena, const InstanceConfig *config, DemandOptio
         if (wrong)
                 return refuse(REASON_ENGINE_SIZE, wrong, "fix it, or give the number by Pages=");
         option->pages = option->sizing.pages;
-        if (config->n_node_memory > 0)
-                split_pages(arena, config, memory_bytes, option);
+        /* NodeMemory= gives the proportions; what the engine adds on top is spread the same way. Parts are rounded so
+         * that they add up: each takes its share of what is left. */
+        uint64_t pages_left = option->pages, bytes_left = memory_bytes;
+
+        option->n_split = config->n_node_memory;
+        option->split = option->n_split > 0 ? ARENA_ARRAY(arena, NodePages, option->n_split) : NULL;
+        for (size_t i = 0; i < option->n_split; i++) {
+                uint64_t bytes = config->node_memory[i].bytes;
+                uint64_t pages = bytes_left == 0 ? 0 : mul_div_up(pages_left, bytes, bytes_left);
+
+                option->split[i] = (NodePages){config->node_memory[i].node, pages};
+                pages_left -= pages;
+                bytes_left -= bytes;
+        }
         return (Reason){};
 }
 

@@ -6,8 +6,6 @@
 #include "base/text.h"
 #include "model/names.h"
 
-#include <string.h>
-
 enum {
         INPUTS_MAX = 100,
         VALUE_BYTES_MAX = 80,

@@ -2,7 +2,6 @@
 #include "inspect/alert_logs.h"
 
 #include "base/json.h"
-#include "base/size.h"
 #include "base/text.h"
 #include "inspect/reader.h"
 

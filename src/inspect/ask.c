@@ -14,6 +14,19 @@ enum { SENTENCE_BYTES_MAX = 200 /* of what is quoted */ };
 
 static const char search_path[] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
+/* Who has no rights to give up asks as himself, where it may be anybody. */
+static const char *find_person(Arena *arena, const Question *question, Person *ret) {
+        if (text_equals(question->user, QUESTION_ANYBODY) && geteuid() != 0) {
+                owner_ourselves(arena, ret);
+                return NULL;
+        }
+        if (question->user)
+                return owner_find_user(arena, question->user, ret);
+        if (question->data_directory)
+                return owner_of_path(arena, question->data_directory, ret);
+        return "it is not known whose database it is; name the owner in User=";
+}
+
 /* ---- who else could have written it ---- */
 
 /* A file or directory, held by its descriptor from here on. */
@@ -81,21 +94,6 @@ static const char *pin_closed(Arena *arena, const char *path, const Person *pers
         return wrong ? wrong : check_above(arena, path, ret->real, person);
 }
 
-/* *RET_REAL is its path without links. NULL: there is none to be checked. */
-static const char *check_closed(Arena *arena, const char *path, const Person *person,
-                                const char **ret_real) {
-        Pinned pinned = {.fd = -1};
-
-        if (!path)
-                return NULL;
-        const char *wrong = pin_closed(arena, path, person, &pinned);
-
-        if (pinned.fd >= 0)
-                close(pinned.fd);
-        *ret_real = pinned.real;
-        return wrong;
-}
-
 /* ---- the program ---- */
 
 static const char *find_program(Arena *arena, const Question *question, const char **ret) {
@@ -159,9 +157,16 @@ static const char *find_and_judge(void *userdata, Arena *arena, Program *ret) {
         const char *path;
         const char *wrong = find_program(arena, errand->question, &path);
 
-        for (size_t i = 0; i < ARRAY_LEN(errand->named) && !wrong; i++)
-                wrong = check_closed(arena, errand->named[i].path, errand->person,
-                                     &errand->named[i].real);
+        for (size_t i = 0; i < ARRAY_LEN(errand->named) && !wrong; i++) {
+                Named *named = &errand->named[i];
+                Pinned held = {.fd = -1};
+
+                if (named->path)
+                        wrong = pin_closed(arena, named->path, errand->person, &held);
+                if (held.fd >= 0)
+                        close(held.fd);
+                named->real = held.real;
+        }
         if (!wrong)
                 wrong = pin_closed(arena, path, errand->person, &pinned);
         if (!wrong && (!S_ISREG(pinned.st.st_mode) || (pinned.st.st_mode & (S_ISUID | S_ISGID))))
@@ -200,17 +205,7 @@ const char *ask(const Root *root, Arena *arena, const Question *question, const 
                 return "no program is run for a captured host";
         if (question->untrusted)
                 return question->untrusted;
-        const char *wrong = NULL;
-
-        /* Who has no rights to give up asks as himself, where it may be anybody. */
-        if (text_equals(question->user, QUESTION_ANYBODY) && geteuid() != 0)
-                owner_ourselves(arena, &person);
-        else if (question->user)
-                wrong = owner_find_user(arena, question->user, &person);
-        else if (question->data_directory)
-                wrong = owner_of_path(arena, question->data_directory, &person);
-        else
-                wrong = "it is not known whose database it is; name the owner in User=";
+        const char *wrong = find_person(arena, question, &person);
 
         if (!wrong && person.uid == 0)
                 wrong = "it belongs to root, with whose rights no database is asked; name its "

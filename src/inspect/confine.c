@@ -88,15 +88,6 @@ static void connect_streams(int output, int complaint, int failure) {
         close_from(FAILURE_FD + 1);
 }
 
-static void reset_signals(void) {
-        sigset_t none;
-
-        for (int number = 1; number < NSIG; number++)
-                signal(number, SIG_DFL);
-        sigemptyset(&none);
-        sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
 #if defined(__SANITIZE_ADDRESS__)
 #        define IS_SANITIZED 1
 #elif defined(__has_feature)
@@ -158,21 +149,10 @@ static void leave_namespaces(const Confinement *how) {
 #endif
 }
 
-/* With "keep capabilities" among the secure bits, a change of user would not drop them. Who has none needs
- * no system call to set them, which our own unit does not have. */
-static void drop_capabilities(void) {
-        struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-        struct __user_cap_data_struct none[2] = {}, all[2];
-
-        prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-        if (syscall(SYS_capget, &header, all) == 0 && memcmp(all, none, sizeof(all)) == 0)
-                return;
-        if (syscall(SYS_capset, &header, none) < 0)
-                fail("drop capabilities");
-}
-
 static void become(const Person *person) {
         bool is_root = geteuid() == 0;
+        struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+        struct __user_cap_data_struct none[2] = {}, all[2];
 
         for (unsigned long i = 0; is_root && i < CAPABILITIES_MAX; i++)
                 prctl(PR_CAPBSET_DROP, i, 0, 0, 0); /* needs CAP_SETPCAP */
@@ -180,7 +160,12 @@ static void become(const Person *person) {
                         setresgid(person->gid, person->gid, person->gid) < 0 ||
                         setresuid(person->uid, person->uid, person->uid) < 0))
                 fail("become its owner");
-        drop_capabilities();
+        /* With "keep capabilities" among the secure bits, a change of user would not drop them. Who has none needs
+         * no system call to set them, which our own unit does not have. */
+        prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+        if ((syscall(SYS_capget, &header, all) < 0 || memcmp(all, none, sizeof(all)) != 0) &&
+            syscall(SYS_capset, &header, none) < 0)
+                fail("drop capabilities");
         if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
                 fail("give up rights");
         errno = EPERM;
@@ -218,8 +203,14 @@ static void run_program(const Confinement *how) {
 
 static void run_child(const Confinement *how, int output, int complaint, int failure,
                       pid_t parent) {
+        sigset_t none;
+
         connect_streams(output, complaint, failure);
-        reset_signals();
+
+        for (int number = 1; number < NSIG; number++)
+                signal(number, SIG_DFL);
+        sigemptyset(&none);
+        sigprocmask(SIG_SETMASK, &none, NULL);
         umask(077);
         if (setsid() < 0 || chdir("/") < 0)
                 fail("give it a session");

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "inspect/gather.h"
 
-#include "base/text.h"
 #include "demand/figure_json.h"
 #include "inspect/reader.h"
 
@@ -71,18 +70,6 @@ static bool find_better(Arena *arena, const Gathered *gathered, const Person *gu
         return false;
 }
 
-static const char *gather_as(Arena *arena, Errand *errand, bool is_guess, Figures *ret) {
-        const char *wrong = send_reader(arena, errand, ret);
-        Person better = {};
-
-        if (wrong || !is_guess ||
-            !find_better(arena, ret->items[0].gathered, errand->person, &better))
-                return wrong;
-        errand->person = &better;
-        *ret = (Figures){};
-        return send_reader(arena, errand, ret);
-}
-
 const char *gather_whose(Arena *arena, const Gathered *gathered) {
         Person us = {}, better = {};
 
@@ -95,7 +82,7 @@ static void gather_there(const Gatherer *gatherer, Arena *arena, const Engine *e
                          size_t n_page_sizes, Figures *ret) {
         /* The gatherer is the first member. */
         const Root *root = ((const OwnerGatherer *) gatherer)->root;
-        Person person = {};
+        Person person = {}, better = {};
         Errand errand = {engine, target, &person, page_sizes, n_page_sizes};
 
         if (!root_is_host(root)) {
@@ -110,7 +97,12 @@ static void gather_there(const Gatherer *gatherer, Arena *arena, const Engine *e
         const char *wrong = owner_of_target(root, arena, engine, target, &person, &is_guess);
 
         if (!wrong)
-                wrong = gather_as(arena, &errand, is_guess, &found);
+                wrong = send_reader(arena, &errand, &found);
+        if (!wrong && is_guess && find_better(arena, found.items[0].gathered, &person, &better)) {
+                errand.person = &better;
+                found = (Figures){};
+                wrong = send_reader(arena, &errand, &found);
+        }
         vec_push_all(arena, ret, &found);
         if (wrong) {
                 Gathered *nothing = ARENA_NEW(arena, Gathered);

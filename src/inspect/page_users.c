@@ -6,7 +6,6 @@
 #include "model/names.h"
 #include "units/hugetlb_limit.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -55,27 +54,21 @@ static void read_unit(Search *search, Process *process) {
         process->unit_group = arena_strdup(search->arena, found.unit_group);
 }
 
-/* Kernels without NUMA have no numa_maps. */
-static void read_rollup(Search *search, Arena *scratch, Process *process) {
-        char *text = read_process_file(search, scratch, process->pid, "smaps_rollup", NULL);
-        uint64_t bytes;
-
-        if (!text || process_parse_smaps_rollup(scratch, text, &bytes) < 0)
-                return;
-        process->huge_bytes = MAX(process->huge_bytes, bytes);
-        search->is_complete = false; /* not what is promised to it */
-}
-
 static void read_mappings(Search *search, Process *process) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
         HugeMappings mappings;
+        uint64_t bytes;
         int error;
         char *text = read_process_file(search, scratch, process->pid, "numa_maps", &error);
 
         search->n_detailed++;
-        if (!text && error == -ENOENT)
-                read_rollup(search, scratch, process);
-        if (!text)
+        if (!text && error == -ENOENT) /* kernels without NUMA have no numa_maps */
+                text = read_process_file(search, scratch, process->pid, "smaps_rollup", NULL);
+        if (text && error == -ENOENT && process_parse_smaps_rollup(scratch, text, &bytes) == 0) {
+                process->huge_bytes = MAX(process->huge_bytes, bytes);
+                search->is_complete = false; /* not what is promised to it */
+        }
+        if (!text || error == -ENOENT)
                 return;
         mappings = process_parse_numa_maps(scratch, text);
         text = mappings.n > 0 ? read_process_file(search, scratch, process->pid, "maps", NULL)

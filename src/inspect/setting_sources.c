@@ -5,7 +5,6 @@
 #include "model/names.h"
 #include "read/source.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum {

@@ -46,20 +46,6 @@ static Change compare(const LedgerInstance *before, const LedgerInstance *after)
         return change;
 }
 
-/* What a unit runs with, where that is not what the instance has now. */
-static void add_kept(const Ledger *after, Change *change) {
-        VEC_FOREACH(hold, &after->holds) {
-                const LedgerInstance *now = ledger_instance(after, change->instance);
-
-                if (hold->is_tentative || !text_equals(hold->granted.name, change->instance) ||
-                    (now && now->page_size_bytes == hold->granted.page_size_bytes &&
-                     is_same_place(now, &hold->granted)))
-                        continue;
-                change->kept_by = hold->unit;
-                change->kept_pages = ledger_granted_pages(&hold->granted);
-        }
-}
-
 Changes changes_between(Arena *arena, const Ledger *before, const Ledger *after, const Plan *plan) {
         Changes changes = {};
 
@@ -72,7 +58,16 @@ Changes changes_between(Arena *arena, const Ledger *before, const Ledger *after,
         VEC_FOREACH(change, &changes) {
                 if (change->kind == CHANGE_REMOVED && plan_find(plan, change->instance))
                         change->kind = CHANGE_REFUSED;
-                add_kept(after, change);
+                /* What a unit runs with, where that is not what the instance has now. */
+                const LedgerInstance *now = ledger_instance(after, change->instance);
+
+                VEC_FOREACH(hold, &after->holds)
+                        if (!hold->is_tentative &&
+                            text_equals(hold->granted.name, change->instance) &&
+                            !(now && is_same_place(now, &hold->granted))) {
+                                change->kept_by = hold->unit;
+                                change->kept_pages = ledger_granted_pages(&hold->granted);
+                        }
         }
         return changes;
 }

@@ -7,8 +7,6 @@
 #include "model/names.h"
 #include "model/problem.h"
 
-#include <stdlib.h>
-
 /* 0: not known. */
 static uint64_t instance_bytes(const Plan *plan, const InstanceConfig *instance) {
         const PlanInstance *planned = plan_find(plan, instance->name);

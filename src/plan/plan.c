@@ -5,7 +5,6 @@
 #include "base/text.h"
 #include "plan/planner.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* However small KeepFree= comes out on a small node, this much is left to it. */

@@ -25,22 +25,6 @@ static uint64_t *free_then(const Planner *planner, size_t k) {
         return pages;
 }
 
-/* Beyond what is there surplus pages in use become persistent before any are new. How many more are free
- * then. */
-static uint64_t raise(Planner *planner, PlanPool *pool, uint64_t pages) {
-        uint64_t before = pool->to_pages;
-
-        pages = MIN(pages, planner_growth(planner, pool, before));
-        if (pages == 0)
-                return 0;
-        pool->to_pages = MAX(before, plan_pool_present_pages(pool) +
-                                             planner_pool_now(planner, pool)->surplus_pages) +
-                         pages;
-        pool->cover_pages += pool->to_pages - before;
-        planner->room_bytes[planner_node_index(planner, pool)] -= pages * pool->page_size_bytes;
-        return pages;
-}
-
 /* More free pages on NODES, from what is there first; false: none are wanted, or to be had. */
 static bool raise_in(Planner *planner, size_t k, const IdSet *nodes, uint64_t pages) {
         uint64_t bytes = planner_topology(planner)->page_sizes[k].bytes, left = pages;
@@ -61,7 +45,21 @@ static bool raise_in(Planner *planner, size_t k, const IdSet *nodes, uint64_t pa
         ID_SET_FOREACH(node, nodes) {
                 PlanPool *pool = planner_pool(planner, node, bytes);
 
-                left -= pool ? raise(planner, pool, left) : 0;
+                if (!pool)
+                        continue;
+                uint64_t before = pool->to_pages,
+                         more = MIN(left, planner_growth(planner, pool, before));
+
+                if (more == 0)
+                        continue;
+                /* Beyond what is there surplus pages in use become persistent before any are new. */
+                pool->to_pages =
+                        MAX(before, plan_pool_present_pages(pool) +
+                                            planner_pool_now(planner, pool)->surplus_pages) +
+                        more;
+                pool->cover_pages += pool->to_pages - before;
+                planner->room_bytes[planner_node_index(planner, pool)] -= more * bytes;
+                left -= more;
         }
         return left < pages;
 }

@@ -134,20 +134,6 @@ size_t candidate_find(const Candidate *candidate, unsigned node) {
         return i;
 }
 
-/* NodeMemory=: as written. */
-static bool place_split(Candidate *candidate, const DemandOption *option) {
-        ARRAY_FOREACH(part, option->split, option->n_split) {
-                size_t i = candidate_find(candidate, part->node);
-                uint64_t capacity = i < candidate->n ? candidate->capacity[i] : 0;
-
-                if (part->pages > capacity)
-                        return false;
-                if (i < candidate->n)
-                        candidate->pages[i] = part->pages;
-        }
-        return true;
-}
-
 /* Where it was before, if the demand is the same: an unchanged instance never moves. */
 static bool place_as_before(const Planner *planner, const PlanInstance *instance,
                             const DemandOption *option, Candidate *candidate) {
@@ -171,8 +157,17 @@ static bool place_as_before(const Planner *planner, const PlanInstance *instance
 
 bool candidate_place_whole(const Planner *planner, const PlanInstance *instance,
                            const DemandOption *option, Candidate *candidate) {
+        /* NodeMemory=: as written. */
+        ARRAY_FOREACH(part, option->split, option->n_split) {
+                size_t i = candidate_find(candidate, part->node);
+
+                if (part->pages > (i < candidate->n ? candidate->capacity[i] : 0))
+                        return false;
+                if (i < candidate->n)
+                        candidate->pages[i] = part->pages;
+        }
         if (option->split)
-                return place_split(candidate, option);
+                return true;
         if (place_as_before(planner, instance, option, candidate))
                 return true;
         if (candidate_capacity(candidate) < option->pages)

@@ -3,9 +3,6 @@
 #include "base/text.h"
 #include "plan/planner.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- pools ---- */
 
 PlanPool *planner_pool(const Planner *planner, unsigned node, uint64_t page_size_bytes) {
@@ -249,29 +246,27 @@ uint64_t planner_capacity(const Planner *planner, const PlanPool *pool) {
                 planner_demotable(planner, pool));
 }
 
-static void demote_larger(Planner *planner, PlanPool *pool, uint64_t pages) {
-        size_t at = 0;
-
-        for (PlanPool *large; pages > 0 && (large = next_larger(planner, pool, &at));) {
-                uint64_t ratio = large->page_size_bytes / pool->page_size_bytes;
-                uint64_t n = MIN(demotable_from(planner, large, pool), div_round_up(pages, ratio));
-
-                large->demoted_pages += n;
-                large->demote_to_bytes = pool->page_size_bytes;
-                pool->gained_pages += n * ratio;
-                pages = sub_floored(pages, n * ratio);
-        }
-}
-
 /* Memory first; existing pages are demoted only for what it cannot give. A demoted page may bring more than
  * was missing, and memory is then asked for less. */
 void planner_grant(Planner *planner, PlanPool *pool, uint64_t pages) {
         uint64_t *room = &planner->room_bytes[planner_node_index(planner, pool)];
         uint64_t can_grow = planner_growth(planner, pool, taken_pages(planner, pool));
         uint64_t before = new_pages(planner, pool);
+        size_t at = 0;
 
         pool->granted_pages = add_saturated(pool->granted_pages, pages);
-        demote_larger(planner, pool, sub_floored(new_pages(planner, pool) - before, can_grow));
+        uint64_t short_of = sub_floored(new_pages(planner, pool) - before, can_grow);
+
+        for (PlanPool *large; short_of > 0 && (large = next_larger(planner, pool, &at));) {
+                uint64_t ratio = large->page_size_bytes / pool->page_size_bytes;
+                uint64_t n =
+                        MIN(demotable_from(planner, large, pool), div_round_up(short_of, ratio));
+
+                large->demoted_pages += n;
+                large->demote_to_bytes = pool->page_size_bytes;
+                pool->gained_pages += n * ratio;
+                short_of = sub_floored(short_of, n * ratio);
+        }
         *room = sub_floored(*room, mul_saturated(sub_floored(new_pages(planner, pool), before),
                                                  pool->page_size_bytes));
 }

@@ -6,21 +6,17 @@
 /* So many others are named where memory does not suffice for all. */
 enum { CLAIMS_NAMED_MAX = 3 };
 
-/* Whether OPTION lacks pages of this pool: of parts, the one that lies there. */
-static bool is_short_in(const DemandOption *option, const Candidate *candidate, size_t i) {
-        ARRAY_FOREACH(part, option->split, option->n_split)
-                if (part->node == candidate->pools[i]->node)
-                        return part->pages > candidate->capacity[i];
-        return true;
-}
-
 /* A limit that trying has shown, if one of the candidate's pools is held up by it. */
 static const PoolLimit *find_binding_limit(const Planner *planner, const DemandOption *option,
                                            const Candidate *candidate) {
         for (size_t i = 0; i < candidate->n; i++) {
                 const PoolLimit *limit = planner_limit(planner, candidate->pools[i], false);
 
-                if (limit && is_short_in(option, candidate, i))
+                /* Of parts, the one that lies there. */
+                const NodePages *part = ARRAY_FIND(each, option->split, option->n_split,
+                                                   each->node == candidate->pools[i]->node);
+
+                if (limit && (!part || part->pages > candidate->capacity[i]))
                         return limit;
         }
         return NULL;
@@ -147,18 +143,6 @@ Reason planner_explain(const Planner *planner, const PlanInstance *instance,
                 shortage_remedy(planner, demand, capacity)};
 }
 
-static const char *takers_text(Arena *arena, const Lack *lack) {
-        const char *taken = format_count(arena, lack->taken_pages);
-        const char *most = lack->taker ? lack->taker : "processes of no unit that is known";
-
-        if (lack->taker_pages == 0)
-                return arena_printf(arena, "other instances may take %s", taken);
-        if (lack->taker_pages == lack->taken_pages)
-                return arena_printf(arena, "%s may take %s", most, taken);
-        return arena_printf(arena, "others may take %s, %s %s of them", taken, most,
-                            format_count(arena, lack->taker_pages));
-}
-
 Reason plan_explain_lack(Arena *arena, const PlanInstance *instance, const Lack *lack) {
         const char *remedy =
                 lack->taker_pages > 0
@@ -166,21 +150,30 @@ Reason plan_explain_lack(Arena *arena, const PlanInstance *instance, const Lack 
                           "that program in /etc/hugeplan.d too"
                         : "free memory there and run 'hugeplanctl reload'";
 
+        const char *taken = format_count(arena, lack->taken_pages);
+        const char *most = lack->taker ? lack->taker : "processes of no unit that is known";
+        const char *takers =
+                lack->taker_pages == 0 ? arena_printf(arena, "other instances may take %s", taken)
+                : lack->taker_pages == lack->taken_pages
+                        ? arena_printf(arena, "%s may take %s", most, taken)
+                        : arena_printf(arena, "others may take %s, %s %s of them", taken, most,
+                                       format_count(arena, lack->taker_pages));
+
         if (lack->taker)
                 remedy = arena_printf(
                         arena,
                         "restart %s, which then keeps to its own nodes; or free memory "
                         "there and run 'hugeplanctl reload'",
                         lack->taker);
-        return (Reason){
-                REASON_TAKEN,
-                arena_printf(arena, "%s of its %s %s not for it alone: %s %s %s free, of which %s",
-                             format_count(arena, lack->pages),
-                             format_page_count_and_size(arena, instance->pages_wanted,
-                                                        instance->page_size_bytes),
-                             lack->pages == 1 ? "is" : "are",
-                             topology_format_nodes(arena, &lack->nodes),
-                             id_set_count(&lack->nodes) == 1 ? "has" : "have",
-                             format_count(arena, lack->free_pages), takers_text(arena, lack)),
-                remedy};
+        return (Reason){REASON_TAKEN,
+                        arena_printf(arena,
+                                     "%s of its %s %s not for it alone: %s %s %s free, of which %s",
+                                     format_count(arena, lack->pages),
+                                     format_page_count_and_size(arena, instance->pages_wanted,
+                                                                instance->page_size_bytes),
+                                     lack->pages == 1 ? "is" : "are",
+                                     topology_format_nodes(arena, &lack->nodes),
+                                     id_set_count(&lack->nodes) == 1 ? "has" : "have",
+                                     format_count(arena, lack->free_pages), takers),
+                        remedy};
 }

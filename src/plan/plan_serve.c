@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Who gets what: those that hold their pages, then by priority. */
-#include "base/text.h"
 #include "plan/planner.h"
 
 #include <stdlib.h>
@@ -70,14 +69,6 @@ static const DemandOption *find_part_before(const Planner *planner, const PlanIn
         return pages > 0 && pages < option->pages ? option : NULL;
 }
 
-/* The most that an option wants of a node. */
-static uint64_t wanted_on(const DemandOption *option, unsigned node) {
-        ARRAY_FOREACH(part, option->split, option->n_split)
-                if (part->node == node)
-                        return part->pages;
-        return option->split ? 0 : option->pages;
-}
-
 /* Where it is, as far as it is wanted there and still to be had; nothing is split for it. */
 static void keep_part(Planner *planner, PlanInstance *instance, const DemandOption *option) {
         const LedgerInstance *before = planner_before(planner, instance);
@@ -85,12 +76,15 @@ static void keep_part(Planner *planner, PlanInstance *instance, const DemandOpti
 
         VEC_FOREACH(grant, &before->grants) {
                 size_t i = candidate_find(&candidate, grant->node);
-                uint64_t pages = MIN(grant->pages, wanted_on(option, grant->node));
+                const NodePages *part =
+                        ARRAY_FIND(each, option->split, option->n_split, each->node == grant->node);
+                uint64_t wanted = part ? part->pages : option->split ? 0 : option->pages;
 
                 if (i < candidate.n)
-                        candidate.pages[i] = MIN(
-                                pages, sub_floored(candidate.capacity[i],
-                                                   planner_demotable(planner, candidate.pools[i])));
+                        candidate.pages[i] =
+                                MIN(MIN(grant->pages, wanted),
+                                    sub_floored(candidate.capacity[i],
+                                                planner_demotable(planner, candidate.pools[i])));
         }
         candidate_commit(planner, instance, option, &candidate);
 }
@@ -136,18 +130,6 @@ static bool serve_whole(Planner *planner, PlanInstance *instance, const DemandOp
 
         return ARRAY_ANY(option, demand->options, demand->n_options,
                          option != but && serve_option(planner, instance, option));
-}
-
-/* With the rest of it, else, if nobody uses it yet, whole by pages of another size; else it keeps
- * its part. */
-static void serve_beyond_part(Planner *planner, PlanInstance *instance, const DemandOption *part) {
-        if (serve_rest(planner, instance, part))
-                return;
-        planner_give_up(planner, instance);
-        if (!is_held(instance) && serve_whole(planner, instance, part))
-                return;
-        refuse(planner, instance, part);
-        keep_part(planner, instance, part);
 }
 
 /* Its pages stood, and others have come before it: what is left of them stays for when they have gone.
@@ -236,9 +218,19 @@ static void serve_in_turn(Planner *planner, PlanInstance *instance) {
                 leave_out(instance, &released);
         else if (demand->reason.kind != REASON_NONE)
                 leave_out(instance, &demand->reason);
-        else if (has_pages)
-                serve_beyond_part(planner, instance, find_part_before(planner, instance));
-        else if (!serve_whole(planner, instance, NULL))
+        else if (has_pages) {
+                const DemandOption *part = find_part_before(planner, instance);
+
+                /* With the rest of it, else, if nobody uses it yet, whole by pages of another size; else it keeps
+                 * its part. */
+                if (serve_rest(planner, instance, part))
+                        return;
+                planner_give_up(planner, instance);
+                if (!is_held(instance) && serve_whole(planner, instance, part))
+                        return;
+                refuse(planner, instance, part);
+                keep_part(planner, instance, part);
+        } else if (!serve_whole(planner, instance, NULL))
                 refuse(planner, instance, &demand->options[0]);
 }
 

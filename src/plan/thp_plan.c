@@ -75,21 +75,6 @@ static void add_write(Arena *arena, ThpPlan *plan, const char *path, const char 
         *vec_push(arena, &plan->writes) = (HostWrite){path, value};
 }
 
-static void add_size(Arena *arena, ThpPlan *plan, const ThpSize *size) {
-        const char *directory = arena_printf(arena, PATH_THP "/" NAME_HUGEPAGES_DIR "%" PRIu64 "kB",
-                                             size->bytes / KIB);
-        const char *shmem = weaker_shmem(size->shmem_enabled, plan->policy);
-        ThpPolicy enabled;
-
-        /* A per-size file that would give what the policy denies. */
-        if (size->enabled && thp_policy_from_name(size->enabled, &enabled) == 0 &&
-            enabled > plan->policy)
-                add_write(arena, plan, arena_printf(arena, "%s/enabled", directory),
-                          thp_policy_name(plan->policy));
-        if (shmem)
-                add_write(arena, plan, arena_printf(arena, "%s/shmem_enabled", directory), shmem);
-}
-
 /* With "always" every page fault would stall for compaction where defrag says so, too; the vendors
  * that want it want compaction in the background. */
 static void add_always(Arena *arena, const Config *config, const Topology *topology,
@@ -110,6 +95,7 @@ static void add_always(Arena *arena, const Config *config, const Topology *topol
 ThpPlan thp_plan_make(Arena *arena, const Config *config, const Topology *topology,
                       unsigned systemd_version, Diags *problems) {
         ThpPlan plan = {.policy = thp_resolve(config)};
+        ThpPolicy enabled;
 
         if (plan.policy == THP_KEEP || !topology->thp_exists)
                 return plan;
@@ -119,8 +105,20 @@ ThpPlan thp_plan_make(Arena *arena, const Config *config, const Topology *topolo
 
         if (!text_equals(topology->thp_enabled, value))
                 add_write(arena, &plan, PATH_THP_ENABLED, value);
-        VEC_FOREACH(size, &topology->thp_sizes)
-                add_size(arena, &plan, size);
+        VEC_FOREACH(size, &topology->thp_sizes) {
+                const char *directory = arena_printf(
+                        arena, PATH_THP "/" NAME_HUGEPAGES_DIR "%" PRIu64 "kB", size->bytes / KIB);
+                const char *weaker = weaker_shmem(size->shmem_enabled, plan.policy);
+
+                /* A per-size file that would give what the policy denies. */
+                if (size->enabled && thp_policy_from_name(size->enabled, &enabled) == 0 &&
+                    enabled > plan.policy)
+                        add_write(arena, &plan, arena_printf(arena, "%s/enabled", directory),
+                                  value);
+                if (weaker)
+                        add_write(arena, &plan, arena_printf(arena, "%s/shmem_enabled", directory),
+                                  weaker);
+        }
         if (shmem)
                 add_write(arena, &plan, PATH_THP_SHMEM, shmem);
         if (plan.policy == THP_ALWAYS)

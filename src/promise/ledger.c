@@ -161,22 +161,10 @@ static void add_evenly(Arena *arena, LedgerInstance *granted, const IdSet *nodes
         }
 }
 
-/* A unit that was started under another policy than was planned keeps its pages where that has it take
- * them. */
-static void move_within(Arena *arena, LedgerInstance *granted, const MemoryPolicy *policy) {
-        uint64_t outside = VEC_SUM(grant, &granted->grants,
-                                   id_set_has(&policy->nodes, grant->node) ? 0 : grant->pages);
-
-        if ((policy->kind != MEMORY_POLICY_BIND && policy->kind != MEMORY_POLICY_INTERLEAVE) ||
-            id_set_is_empty(&policy->nodes))
-                return;
-        VEC_KEEP(grant, &granted->grants, id_set_has(&policy->nodes, grant->node));
-        add_evenly(arena, granted, &policy->nodes, outside);
-}
-
 void ledger_start(Arena *arena, Ledger *ledger, const char *instance, const LedgerHold *hold) {
         const LedgerInstance *granted = ledger_instance(ledger, instance);
         LedgerHold *known = ledger_hold(ledger, hold->unit, instance);
+        const MemoryPolicy *policy = &hold->policy;
 
         if (!granted)
                 granted = &hold->granted;
@@ -186,7 +174,15 @@ void ledger_start(Arena *arena, Ledger *ledger, const char *instance, const Ledg
         known->unit = arena_strdup(arena, hold->unit);
         known->run = arena_strdup(arena, hold->run);
         known->granted = copy_instance(arena, granted);
-        move_within(arena, &known->granted, &hold->policy);
+        /* A unit that was started under another policy than was planned keeps its pages where that has it take them. */
+        if ((policy->kind != MEMORY_POLICY_BIND && policy->kind != MEMORY_POLICY_INTERLEAVE) ||
+            id_set_is_empty(&policy->nodes))
+                return;
+        uint64_t outside = VEC_SUM(grant, &known->granted.grants,
+                                   id_set_has(&policy->nodes, grant->node) ? 0 : grant->pages);
+
+        VEC_KEEP(grant, &known->granted.grants, id_set_has(&policy->nodes, grant->node));
+        add_evenly(arena, &known->granted, &policy->nodes, outside);
 }
 
 void ledger_end(Ledger *ledger, const char *unit, const char *run, const char *instance) {

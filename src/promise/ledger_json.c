@@ -3,7 +3,6 @@
 #include "promise/ledger.h"
 
 #include "base/json.h"
-#include "base/size.h"
 #include "base/text.h"
 #include "model/name_check.h"
 

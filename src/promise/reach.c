@@ -49,21 +49,6 @@ static uint64_t turn_share(const Promises *promises, const IdSet *nodes, uint64_
         return MIN(pages, sub_floored(div_round_up(all, n), used ? used[i] : 0));
 }
 
-/* Where a node had none left for a while, pages whose turn it was are on another one, and what is left is
- * less even than it looks. So much more, at most, may be left for a node: the difference between those
- * that have most and least in use. */
-static uint64_t unevenness(const Promises *promises, const IdSet *nodes, const uint64_t *used) {
-        uint64_t least = UINT64_MAX, most = 0;
-
-        for (size_t i = 0; used && i < promises->topology->n_nodes; i++) {
-                if (!is_in_turn(promises, nodes, i))
-                        continue;
-                least = MIN(least, used[i]);
-                most = MAX(most, used[i]);
-        }
-        return sub_floored(most, least);
-}
-
 /* Of one node, if everybody keeps to his policy as long as he can. */
 static uint64_t most_of_node(const Reach *reach, const Promise *row, size_t i) {
         const IdSet *nodes = &row->policy.nodes;
@@ -106,14 +91,22 @@ bool reach_can_take_turns(const Reach *reach, const IdSet *nodes, uint64_t more)
 
 uint64_t reach_turns_in(const Reach *reach, const IdSet *turns, uint64_t pages,
                         const uint64_t *used, const IdSet *nodes) {
-        uint64_t sum = 0;
+        uint64_t sum = 0, least = UINT64_MAX, most = 0;
 
         for (size_t i = 0; i < reach->promises->topology->n_nodes; i++)
                 if (id_set_has(nodes, reach->promises->topology->nodes[i].id))
                         sum = add_saturated(sum,
                                             turn_share(reach->promises, turns, pages, used, i));
-        return MIN(pages, add_saturated(sum, interleave_slack_pages +
-                                                     unevenness(reach->promises, turns, used)));
+        /* Where a node had none left for a while, pages whose turn it was are on another one, and what is left is
+         * less even than it looks. So much more, at most, may be left for a node: the difference between those
+         * that have most and least in use. */
+        for (size_t i = 0; used && i < reach->promises->topology->n_nodes; i++) {
+                if (!is_in_turn(reach->promises, turns, i))
+                        continue;
+                least = MIN(least, used[i]);
+                most = MAX(most, used[i]);
+        }
+        return MIN(pages, add_saturated(sum, interleave_slack_pages + sub_floored(most, least)));
 }
 
 uint64_t reach_most(const Reach *reach, const Promise *row, const IdSet *nodes) {

@@ -167,6 +167,16 @@ static void add_lesson(Text *text, const Lesson *lesson, const RenderOptions *op
 
 /* ---- an instance ---- */
 
+/* Without its comments, which say where it comes from. */
+static void add_generated(Text *text, const GeneratedFile *file) {
+        const char *rest = file->text;
+
+        text_printf(text, "\nThe generator writes %s:\n", file->name);
+        for (char *line; (line = text_next_word(text->arena, &rest, "\n"));)
+                if (*line != '#')
+                        text_printf(text, "  %s\n", line);
+}
+
 char *render_explain(Arena *arena, const PlanInstance *planned, const Topology *topology,
                      const Lesson *lesson, const GeneratedFiles *files,
                      const RenderOptions *options) {
@@ -211,14 +221,7 @@ char *render_explain(Arena *arena, const PlanInstance *planned, const Topology *
         if (reason->remedy)
                 text_add_wrapped(&text, "What to do: ", "  ", reason->remedy,
                                  render_width(options));
-        VEC_FOREACH(file, files) {
-                const char *rest = file->text;
-
-                /* Without its comments, which say where it comes from. */
-                text_printf(&text, "\nThe generator writes %s:\n", file->name);
-                for (char *line; (line = text_next_word(arena, &rest, "\n"));)
-                        if (*line != '#')
-                                text_printf(&text, "  %s\n", line);
-        }
+        VEC_FOREACH(file, files)
+                add_generated(&text, file);
         return text.string;
 }

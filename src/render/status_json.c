@@ -2,7 +2,6 @@
 #include "render/status_json.h"
 
 #include "base/json.h"
-#include "base/size.h"
 #include "base/text.h"
 #include "config/config.h"
 #include "status/json_value.h"
@@ -226,6 +225,18 @@ int status_instance_from_json(Arena *arena, const json_t *json, StatusInstance *
         return 0;
 }
 
+static StatusPool pool_from_json(const json_t *json) {
+        return (StatusPool){
+                .node = (unsigned) count_from_json(json, "node"),
+                .page_size_bytes = count_from_json(json, "pageSizeBytes"),
+                .total_pages = count_from_json(json, "total"),
+                .free_pages = count_from_json(json, "free"),
+                .surplus_pages = count_from_json(json, "surplus"),
+                .foreign_pages = count_from_json(json, "foreign"),
+                .owned_pages = count_from_json(json, "owned"),
+        };
+}
+
 Diags problems_from_json(Arena *arena, const json_t *json) {
         Diags problems = diags_in(arena);
 
@@ -270,15 +281,7 @@ Status *status_from_json(Arena *arena, const json_t *json) {
         status->fingerprint = text_from_json(arena, host, "configuration");
         status->pools = ARENA_ARRAY(arena, StatusPool, json_array_size(pools) + 1);
         json_array_foreach(pools, i, item)
-                status->pools[status->n_pools++] = (StatusPool){
-                        .node = (unsigned) count_from_json(item, "node"),
-                        .page_size_bytes = count_from_json(item, "pageSizeBytes"),
-                        .total_pages = count_from_json(item, "total"),
-                        .free_pages = count_from_json(item, "free"),
-                        .surplus_pages = count_from_json(item, "surplus"),
-                        .foreign_pages = count_from_json(item, "foreign"),
-                        .owned_pages = count_from_json(item, "owned"),
-                };
+                status->pools[status->n_pools++] = pool_from_json(item);
         status->instances = ARENA_ARRAY(arena, StatusInstance, json_array_size(instances) + 1);
         json_array_foreach(instances, i, item)
                 if (status_instance_from_json(arena, item,

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "status/messages.h"
 
-#include "base/text.h"
-
 #include <string.h>
 
 const Message messages[] = {

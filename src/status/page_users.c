@@ -61,18 +61,6 @@ static uint64_t device_page_size(const Maker *maker, uint64_t device) {
         return known ? known->page_size_bytes : 0;
 }
 
-/* Untouched mappings do not tell their page size, but others on the same device may. */
-static uint64_t mapping_page_size(const Maker *maker, const HugeMapping *mapping) {
-        const Topology *topology = maker->input->topology;
-        uint64_t bytes = mapping->page_size_bytes;
-
-        if (bytes == 0)
-                bytes = device_page_size(maker, mapping->device);
-        if (bytes == 0)
-                bytes = only_page_size(topology);
-        return bytes > 0 ? bytes : topology->default_page_size_bytes;
-}
-
 /* ---- counting ---- */
 
 static void add_nodes(Arena *arena, Count *count, const NodePages *nodes, size_t n) {
@@ -191,20 +179,6 @@ static int compare_members(const void *a, const void *b) {
         return r != 0 ? r : compare_u64(first->process->pid, second->process->pid);
 }
 
-static uint64_t eldest_ancestor(const Member *members, size_t n, const Process *process) {
-        const Process *parent = process;
-
-        for (int depth = 0; parent && depth < FAMILY_DEPTH_MAX; depth++) {
-                const Process wanted = {.pid = parent->parent_pid};
-                const Member key = {&wanted, 0}, *found;
-
-                process = parent;
-                found = bsearch(&key, members, n, sizeof(Member), compare_members);
-                parent = found ? found->process : NULL;
-        }
-        return process->pid;
-}
-
 /* All processes in the order of their groups. */
 static Member *sort_members(const Maker *maker) {
         const PageUsersInput *input = maker->input;
@@ -215,8 +189,20 @@ static Member *sort_members(const Maker *maker) {
                 members[i].process = &input->processes[i];
         if (input->n_processes > 0)
                 qsort(members, input->n_processes, sizeof(Member), compare_members);
-        for (size_t i = 0; i < input->n_processes && !members[i].process->unit; i++)
-                families[i] = eldest_ancestor(members, input->n_processes, members[i].process);
+        for (size_t i = 0; i < input->n_processes && !members[i].process->unit; i++) {
+                const Process *eldest = members[i].process, *parent = eldest;
+
+                for (int depth = 0; parent && depth < FAMILY_DEPTH_MAX; depth++) {
+                        const Process wanted = {.pid = parent->parent_pid};
+                        const Member key = {&wanted, 0}, *found;
+
+                        eldest = parent;
+                        found = bsearch(&key, members, input->n_processes, sizeof(Member),
+                                        compare_members);
+                        parent = found ? found->process : NULL;
+                }
+                families[i] = eldest->pid;
+        }
         for (size_t i = 0; i < input->n_processes; i++)
                 members[i].family = families[i];
         if (input->n_processes > 0)
@@ -248,11 +234,20 @@ static const Process *group_leader(const Group *group) {
 }
 
 static Pieces group_pieces(const Maker *maker, const Group *group) {
+        const Topology *topology = maker->input->topology;
         Pieces pieces = {};
 
         ARRAY_FOREACH(process, group->processes, group->n)
                 VEC_FOREACH(mapping, &(*process)->mappings) {
-                        uint64_t bytes = mapping_page_size(maker, mapping);
+                        uint64_t bytes = mapping->page_size_bytes;
+
+                        /* Untouched mappings do not tell their page size, but others on the same device may. */
+                        if (bytes == 0)
+                                bytes = device_page_size(maker, mapping->device);
+                        if (bytes == 0)
+                                bytes = only_page_size(topology);
+                        if (bytes == 0)
+                                bytes = topology->default_page_size_bytes;
 
                         if (bytes > 0)
                                 *vec_push(maker->arena, &pieces) = (Piece){
