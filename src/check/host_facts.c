@@ -114,23 +114,6 @@ char *slice_group_path(Arena *arena, const char *slice) {
         return arena_strdup(arena, text_string(&text));
 }
 
-/* Template instances have a slice of their own, in whose name the prefix is escaped. */
-static const char *default_slice(Arena *arena, const char *unit) {
-        size_t length = strcspn(unit, "@");
-        Text text = text_in(arena);
-
-        if (unit[length] != '@')
-                return "system.slice";
-        text_add(&text, "system-");
-        for (size_t i = 0; i < length; i++)
-                if (unit[i] == '-')
-                        text_add(&text, "\\x2d");
-                else
-                        text_add_n(&text, unit + i, 1);
-        text_add(&text, ".slice");
-        return text.string;
-}
-
 /* The hierarchies in which systemd's own groups are found: unified, hybrid, legacy. */
 static const char *const hierarchies[] = {PATH_CGROUP, PATH_CGROUP "/unified",
                                           PATH_CGROUP "/systemd"};
@@ -151,21 +134,6 @@ static uint64_t find_age_usec(const Facts *facts, uint64_t pid) {
             parse_u64(arena_strndup(facts->arena, up, strcspn(up, ".")), &seconds) < 0)
                 return 0;
         return mul_saturated(sub_floored(seconds, ticks / USER_TICKS), USEC_PER_SEC);
-}
-
-/* Unified at its usual place, or that of a hybrid host. */
-static void find_hierarchy(Facts *facts) {
-        facts->ret->hierarchy = PATH_CGROUP;
-        ARRAY_FOREACH(hierarchy, hierarchies, ARRAY_LEN(hierarchies)) {
-                const char *controllers = read_line(
-                        facts, arena_printf(facts->arena, "%s/cgroup.controllers", *hierarchy));
-
-                if (!controllers)
-                        continue;
-                facts->ret->hierarchy = *hierarchy;
-                facts->ret->has_hugetlb_limits = text_has_word(controllers, "hugetlb");
-                return;
-        }
 }
 
 /* The group of the unit, and those above it. */
@@ -202,7 +170,18 @@ static const UnitFacts *read_unit(Facts *facts, const char *name) {
                         return *known;
 
         UnitFacts *unit = ARENA_NEW(facts->arena, UnitFacts);
-        const char *slice = default_slice(facts->arena, name);
+        const char *slice = "system.slice";
+
+        /* Template instances have a slice of their own, in whose name the prefix is escaped. */
+        if (strchr(name, '@')) {
+                Text text = text_in(facts->arena);
+
+                text_add(&text, "system-");
+                for (const char *at = name; *at != '@'; at++)
+                        text_printf(&text, *at == '-' ? "\\x2d" : "%c", *at);
+                text_add(&text, ".slice");
+                slice = text.string;
+        }
 
         unit->name = name;
         unit->file = unit_file_read(facts->arena, facts->sources, name);
@@ -392,11 +371,19 @@ HostFacts *host_facts_read(Arena *arena, const Sources *sources, const Config *c
                 .ret = ARENA_NEW(arena, HostFacts),
         };
         SourceNames names = source_list(sources, arena, PATH_LIMITS_DIR);
+        const char *controllers = NULL;
 
         read_limits_of_kernel(&facts);
         facts.ret->has_own_group = account_find_group(arena, &facts.accounts, NAME_HUGETLB_GROUP);
         facts.ret->counts_huge_pages = memory_limits_count_huge_pages(arena, sources);
-        find_hierarchy(&facts);
+        /* Unified at its usual place, or that of a hybrid host. */
+        facts.ret->hierarchy = PATH_CGROUP;
+        for (size_t i = 0; i < ARRAY_LEN(hierarchies) && !controllers; i++)
+                if ((controllers = read_line(&facts, arena_printf(arena, "%s/cgroup.controllers",
+                                                                  hierarchies[i])))) {
+                        facts.ret->hierarchy = hierarchies[i];
+                        facts.ret->has_hugetlb_limits = text_has_word(controllers, "hugetlb");
+                }
         read_instances(&facts, config);
         read_login_limits(&facts, PATH_LIMITS);
         VEC_FOREACH(name, &names)

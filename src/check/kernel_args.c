@@ -387,19 +387,6 @@ static void add_problems(Adviser *adviser) {
         judge_instances(adviser);
 }
 
-/* ---- the verdict ---- */
-
-static KernelVerdict judge(const Adviser *adviser) {
-        const KernelAdvice *advice = adviser->advice;
-        bool is_kept = adviser->input->config->host.existing_pages == EXISTING_KEEP;
-
-        if (advice->changes.n > 0 || !is_serving(advice) || (is_kept && is_wanting(advice)))
-                return KERNEL_LINE_CHANGE;
-        if (is_wanting(advice))
-                return KERNEL_LINE_SERVES;
-        return has_planned(advice, true) ? KERNEL_LINE_RUN_TIME : KERNEL_LINE_NOT_NEEDED;
-}
-
 KernelAdvice *kernel_args_advise(Arena *arena, const KernelArgsInput *input) {
         KernelAdvice *advice = ARENA_NEW(arena, KernelAdvice);
         const char *line = input->topology->kernel_command_line;
@@ -430,6 +417,14 @@ KernelAdvice *kernel_args_advise(Arena *arena, const KernelArgsInput *input) {
         VEC_FOREACH(repair, &adviser.line->repairs)
                 add_change(&adviser, repair);
         add_problems(&adviser);
-        advice->verdict = judge(&adviser);
+        bool is_kept = input->config->host.existing_pages == EXISTING_KEEP;
+
+        if (advice->changes.n > 0 || !is_serving(advice) || (is_kept && is_wanting(advice)))
+                advice->verdict = KERNEL_LINE_CHANGE;
+        else if (is_wanting(advice))
+                advice->verdict = KERNEL_LINE_SERVES;
+        else
+                advice->verdict = has_planned(advice, true) ? KERNEL_LINE_RUN_TIME
+                                                            : KERNEL_LINE_NOT_NEEDED;
         return advice;
 }

@@ -51,48 +51,29 @@ static uint64_t own_used_pages(const RuleRun *run, unsigned node, uint64_t page_
         return pages;
 }
 
-/* Promised to anybody who may be no instance; on which node, nobody knows. */
-static uint64_t others_promised_pages(const RuleRun *run, uint64_t page_size_bytes) {
-        int i = topology_page_size_index(run->input->topology, page_size_bytes);
-        uint64_t pages = i < 0 ? 0 : run->input->topology->page_sizes[i].reserved_pages;
-
-        if (run->input->page_users)
-                VEC_FOREACH(user, &run->input->page_users->list)
-                        if (user->page_size_bytes == page_size_bytes && is_of_instance(run, user))
-                                pages = sub_floored(pages,
-                                                    sub_floored(user->mapped_pages, user->pages));
-        return pages;
-}
-
 /* On one node: a lower bound, for what is not known counts as somebody's. */
 static uint64_t idle_on(const RuleRun *run, const PlanPool *planned) {
-        const Pool *now =
-                topology_pool(run->input->topology, planned->node, planned->page_size_bytes);
+        const Topology *topology = run->input->topology;
+        uint64_t bytes = planned->page_size_bytes;
+        const Pool *now = topology_pool(topology, planned->node, bytes);
 
         if (!now)
                 return 0;
-        uint64_t used = pool_used_pages(now);
-        uint64_t own = MIN(used, own_used_pages(run, planned->node, planned->page_size_bytes));
-        uint64_t others =
-                add_saturated(used - own, others_promised_pages(run, planned->page_size_bytes));
-        uint64_t needed = add_saturated(MAX(planned->granted_pages, own), others);
+        uint64_t used = pool_used_pages(now),
+                 own = MIN(used, own_used_pages(run, planned->node, bytes));
+        uint64_t promised =
+                topology->page_sizes[topology_page_size_index(topology, bytes)].reserved_pages;
+
+        /* Promised to anybody who may be no instance; on which node, nobody knows. */
+        if (run->input->page_users)
+                VEC_FOREACH(user, &run->input->page_users->list)
+                        if (user->page_size_bytes == bytes && is_of_instance(run, user))
+                                promised = sub_floored(
+                                        promised, sub_floored(user->mapped_pages, user->pages));
+        uint64_t needed = add_saturated(MAX(planned->granted_pages, own),
+                                        add_saturated(used - own, promised));
 
         return MIN(sub_floored(planned->to_pages, needed), now->free_pages);
-}
-
-/* The pools as they were before hugeplan added to them. */
-static const Topology *found_topology(const RuleRun *run) {
-        Topology *found = kernel_args_boot_topology(run->arena, run->input->topology);
-        const Plan *plan = run->input->plan;
-
-        ARRAY_FOREACH(pool, plan->pools, plan->n_pools) {
-                int k = topology_page_size_index(found, pool->page_size_bytes);
-
-                for (size_t n = 0; k >= 0 && n < found->n_nodes; n++)
-                        if (found->nodes[n].id == pool->node)
-                                found->nodes[n].pools[k].total_pages = pool->found_pages;
-        }
-        return found;
 }
 
 static const char *pool_file(const RuleRun *run, const PlanPool *planned) {
@@ -107,10 +88,18 @@ static const char *pool_file(const RuleRun *run, const PlanPool *planned) {
 
 static Idle find_idle(const RuleRun *run, uint64_t page_size_bytes) {
         Text where = text_in(run->arena), command = text_in(run->arena);
-        const Topology *found = found_topology(run);
+        /* The pools as they were before hugeplan added to them. */
+        Topology *found = kernel_args_boot_topology(run->arena, run->input->topology);
         const Plan *plan = run->input->plan;
         Idle idle = {};
 
+        ARRAY_FOREACH(pool, plan->pools, plan->n_pools) {
+                int k = topology_page_size_index(found, pool->page_size_bytes);
+                size_t n = topology_node_index(found, pool->node);
+
+                if (k >= 0 && n < found->n_nodes)
+                        found->nodes[n].pools[k].total_pages = pool->found_pages;
+        }
         ARRAY_FOREACH(planned, plan->pools, plan->n_pools) {
                 uint64_t pages = planned->page_size_bytes == page_size_bytes ? idle_on(run, planned)
                                                                              : 0;
@@ -271,13 +260,6 @@ static bool is_left_segment(const PageUser *user) {
         return !user->unit && user->pid == 0 && text_starts_with(user->command, PAGE_USER_SEGMENT);
 }
 
-/* Where an instance has no Unit=, there is no telling whose pages they are. */
-static bool is_attributable(const RuleRun *run, uint64_t page_size_bytes) {
-        return !ARRAY_ANY(instance, run->instances, run->n_instances,
-                          instance->planned->page_size_bytes == page_size_bytes &&
-                                  !instance->config->unit);
-}
-
 /* As it will be once the plan is applied. */
 static uint64_t planned_pool_pages(const RuleRun *run, uint64_t page_size_bytes) {
         const Plan *plan = run->input->plan;
@@ -286,8 +268,11 @@ static uint64_t planned_pool_pages(const RuleRun *run, uint64_t page_size_bytes)
 }
 
 bool rule_is_other_program(const RuleRun *run, const PageUser *user) {
+        /* Where an instance has no Unit=, there is no telling whose pages they are. */
         return !is_of_instance(run, user) && !is_left_segment(user) &&
-               is_attributable(run, user->page_size_bytes);
+               !ARRAY_ANY(instance, run->instances, run->n_instances,
+                          instance->planned->page_size_bytes == user->page_size_bytes &&
+                                  !instance->config->unit);
 }
 
 bool rule_is_in_need(const RuleRun *run, const PageUser *user) {

@@ -48,32 +48,25 @@ static const char *find_losers(Arena *arena, const ShmGroupInput *input, const c
         return names.string;
 }
 
-static const char *remedy_of(Arena *arena, const ShmGroupInput *input,
-                             const SettingSource *source) {
-        const char *losers = find_losers(arena, input, " ");
-        Text text = text_in(arena);
-
-        if (losers)
-                for (const char *rest = losers, *name; (name = text_next_word(arena, &rest, " "));)
-                        text_printf(&text, "usermod -aG " NAME_HUGETLB_GROUP " %s; ", name);
-        else
-                text_add(&text, "make its members members of '" NAME_HUGETLB_GROUP
-                                "', or describe their database to hugeplan; ");
-        text_add(&text, source ? "and delete the line, or it comes back"
-                               : "and whatever sets it must no longer do so");
-        return text.string;
-}
-
 void shm_group_judge(Arena *arena, const ShmGroupInput *input, Diags *problems) {
         uint64_t replaced = shm_group_replaced(input);
 
         if (replaced == 0)
                 return;
-        const char *losers = find_losers(arena, input, ", ");
+        const char *losers = find_losers(arena, input, ", "),
+                   *rest = find_losers(arena, input, " ");
+        Text remedy = text_in(arena);
         const SettingSource *source =
                 setting_source_for_path(input->setting_sources, PATH_HUGETLB_SHM_GROUP,
                                         arena_printf(arena, "%" PRIu64, replaced));
 
+        for (const char *name; rest && (name = text_next_word(arena, &rest, " "));)
+                text_printf(&remedy, "usermod -aG " NAME_HUGETLB_GROUP " %s; ", name);
+        if (!losers)
+                text_add(&remedy, "make its members members of '" NAME_HUGETLB_GROUP
+                                  "', or describe their database to hugeplan; ");
+        text_add(&remedy, source ? "and delete the line, or it comes back"
+                                 : "and whatever sets it must no longer do so");
         diags_tell(
                 problems,
                 (Diag){.severity = losers ? SEVERITY_ERROR : SEVERITY_WARNING,
@@ -81,7 +74,7 @@ void shm_group_judge(Arena *arena, const ShmGroupInput *input, Diags *problems) 
                        .file = source ? source->file : PATH_HUGETLB_SHM_GROUP,
                        .line = source ? source->line : 0,
                        .key = source ? source->key : NULL,
-                       .remedy = remedy_of(arena, input, source)},
+                       .remedy = remedy.string},
                 "vm.hugetlb_shm_group can name but one group: it is %s, and will be '" NAME_HUGETLB_GROUP
                 "'%s%s%s",
                 limits_group_name(arena, input->accounts, replaced),

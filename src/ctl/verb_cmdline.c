@@ -27,8 +27,6 @@ static const struct {
                                 "the kernel command line does not serve the plan"},
 };
 
-/* ---- text ---- */
-
 static char *count_or_dash(Arena *arena, uint64_t pages) {
         return pages > 0 ? format_count(arena, pages) : arena_strdup(arena, "-");
 }
@@ -79,24 +77,6 @@ static char *render_advice(Arena *arena, const KernelAdvice *advice, const BootL
         return text.string;
 }
 
-/* ---- JSON ---- */
-
-static json_t *advice_to_json(const KernelAdvice *advice, const BootLoader *loader,
-                              const Instructions *instructions) {
-        json_t *steps = VEC_TO_JSON(instruction, instructions, json_string(*instruction));
-        json_t *pools = VEC_TO_JSON(pool, &advice->pools,
-                                    json_pack("{si so so so so}", "node", (int) pool->node,
-                                              "pageSizeBytes", count_to_json(pool->page_size_bytes),
-                                              "wanted", count_to_json(pool->planned_pages),
-                                              "present", count_to_json(pool->present_pages),
-                                              "existing", count_to_json(pool->found_pages)));
-
-        return json_pack("{ss ss ss so so ss so}", "verdict", kernel_verdict_name(advice->verdict),
-                         "wanted", advice->wanted, "present", advice->present, "pools", pools,
-                         "problems", problems_to_json(&advice->problems), "bootLoader",
-                         boot_loader_name(loader->kind), "instructions", steps);
-}
-
 /* ---- the verb ---- */
 
 KernelAdvice *cmdline_advise(Command *command, const Look *look) {
@@ -128,10 +108,25 @@ int verb_cmdline(Command *command) {
         const KernelAdvice *advice = cmdline_advise(command, look);
         Instructions instructions = boot_loader_instruct(arena, &loader, advice);
 
-        if (command->json != JSON_OFF)
-                print_json(command, advice_to_json(advice, &loader, &instructions));
-        else
+        if (command->json != JSON_OFF) {
+                json_t *steps = VEC_TO_JSON(instruction, &instructions, json_string(*instruction));
+                json_t *pools =
+                        VEC_TO_JSON(pool, &advice->pools,
+                                    json_pack("{si so so so so}", "node", (int) pool->node,
+                                              "pageSizeBytes", count_to_json(pool->page_size_bytes),
+                                              "wanted", count_to_json(pool->planned_pages),
+                                              "present", count_to_json(pool->present_pages),
+                                              "existing", count_to_json(pool->found_pages)));
+
+                print_json(command,
+                           json_pack("{ss ss ss so so ss so}", "verdict",
+                                     kernel_verdict_name(advice->verdict), "wanted", advice->wanted,
+                                     "present", advice->present, "pools", pools, "problems",
+                                     problems_to_json(&advice->problems), "bootLoader",
+                                     boot_loader_name(loader.kind), "instructions", steps));
+        } else {
                 fputs(render_advice(arena, advice, &loader, &instructions, &command->render),
                       stdout);
+        }
         return advice->verdict == KERNEL_LINE_CHANGE ? EXIT_NOT_READY : EXIT_DONE;
 }

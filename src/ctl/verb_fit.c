@@ -120,7 +120,6 @@ int verb_fit(Command *command) {
                 n_fitting += !room->wrong;
         }
         if (command->json != JSON_OFF || n_fitting > 0)
-
                 print_rooms(command, config->engine, page_size_bytes, rooms, ARRAY_LEN(rooms));
         if (n_fitting == 0)
                 log_line(LOG_ERR, "%s: %s", name, rooms[ARRAY_LEN(rooms) - 1].wrong);

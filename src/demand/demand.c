@@ -125,23 +125,6 @@ static Reason fill_sized(Arena *arena, const InstanceConfig *config, DemandOptio
         return (Reason){};
 }
 
-/* More than was reserved would be earmarked out of what is reserved for others. */
-static Reason check_mount(Arena *arena, const InstanceConfig *config, const DemandOption *option) {
-        uint64_t bytes = config->mount ? config->mount->min_size_bytes : 0;
-        uint64_t pages = div_round_up(bytes, option->page_size_bytes);
-
-        if (pages <= option->pages)
-                return (Reason){};
-        return refuse(REASON_CONFIG,
-                      arena_printf(arena,
-                                   "min_size= of Mount= earmarks %s pages of %s, and only %s are "
-                                   "reserved for the instance",
-                                   format_count(arena, pages),
-                                   format_page_size(arena, option->page_size_bytes),
-                                   format_count(arena, option->pages)),
-                      "lower min_size=, or reserve more by Memory= or Pages=");
-}
-
 /* One page size that the host has, if the engine can use it; else why not. */
 static Reason try_option(const Context *context, const InstanceConfig *config,
                          uint64_t page_size_bytes, DemandOption *option) {
@@ -171,7 +154,22 @@ static Reason try_option(const Context *context, const InstanceConfig *config,
                                 arena_printf(arena, "Pages= has no number for pages of %s",
                                              format_page_size(arena, page_size_bytes)),
                                 "add it to Pages=, or take that size out of PageSize=");
-        return reason.kind != REASON_NONE ? reason : check_mount(arena, config, option);
+        if (reason.kind != REASON_NONE)
+                return reason;
+        /* More than was reserved would be earmarked out of what is reserved for others. */
+        uint64_t earmarked =
+                config->mount ? div_round_up(config->mount->min_size_bytes, page_size_bytes) : 0;
+
+        if (earmarked <= option->pages)
+                return (Reason){};
+        return refuse(
+                REASON_CONFIG,
+                arena_printf(
+                        arena,
+                        "min_size= of Mount= earmarks %s pages of %s, and only %s are reserved for the instance",
+                        format_count(arena, earmarked), format_page_size(arena, page_size_bytes),
+                        format_count(arena, option->pages)),
+                "lower min_size=, or reserve more by Memory= or Pages=");
 }
 
 /* The page sizes that are of use, in order of preference; a reason only when there is none. */

@@ -180,19 +180,6 @@ static int take_gathered(Arena *arena, const json_t *json, Gathered *ret) {
         return 0;
 }
 
-/* It adds up, where more bytes than there are stay so; and its page size was asked for, and no other figure
- * has it. */
-static bool is_answer(const Sizing *sizing, const Figures *before, const uint64_t *page_sizes,
-                      size_t n_page_sizes) {
-        uint64_t bytes = mul_saturated(sizing->pages, sizing->page_size_bytes);
-
-        return ARRAY_ANY(size, page_sizes, n_page_sizes, sizing->page_size_bytes == *size) &&
-               !VEC_ANY(other, before,
-                        !other->wrong &&
-                                other->sizing.page_size_bytes == sizing->page_size_bytes) &&
-               MIN(bytes, (uint64_t) INT64_MAX) == sizing->bytes;
-}
-
 static int take_figure(Arena *arena, const json_t *json, Figure *ret) {
         const json_t *page_size, *pages, *bytes, *exact, *caveat, *steps, *wrong, *remedy;
         Sizing *sizing = &ret->sizing;
@@ -230,8 +217,18 @@ int figures_from_json(Arena *arena, const json_t *json, const char *instance,
 
                 if (take_figure(arena, row, &figure) < 0)
                         return -EINVAL;
+                const Sizing *sizing = &figure.sizing;
+                uint64_t bytes = MIN(mul_saturated(sizing->pages, sizing->page_size_bytes),
+                                     (uint64_t) INT64_MAX);
+
+                /* It adds up, where more bytes than there are stay so; and its page size was asked for, and no other
+                 * figure has it. */
                 if (!figure.wrong && n_page_sizes > 0 &&
-                    !is_answer(&figure.sizing, &figures, page_sizes, n_page_sizes))
+                    (bytes != sizing->bytes ||
+                     !ARRAY_ANY(size, page_sizes, n_page_sizes, sizing->page_size_bytes == *size) ||
+                     VEC_ANY(other, &figures,
+                             !other->wrong &&
+                                     other->sizing.page_size_bytes == sizing->page_size_bytes)))
                         return -EINVAL;
                 *vec_push(arena, &figures) = figure;
         }

@@ -41,22 +41,6 @@ static const char *say_wrong(Arena *arena, const char *path, int error) {
                             strerror(error));
 }
 
-static const char *pin(Arena *arena, const char *path, Pinned *ret) {
-        char real[PATH_MAX];
-
-        ret->fd = open(path, O_PATH);
-        if (ret->fd < 0 || fstat(ret->fd, &ret->st) < 0)
-                return say_wrong(arena, path, errno);
-        ssize_t n = readlink(arena_printf(arena, "/proc/self/fd/%d", ret->fd), real, sizeof(real));
-
-        if (n < 0)
-                return say_wrong(arena, path, errno);
-        if (n == sizeof(real) || *real != '/')
-                return say_wrong(arena, path, ENAMETOOLONG);
-        ret->real = arena_strndup(arena, real, (size_t) n);
-        return NULL;
-}
-
 static const char *say_open(Arena *arena, const char *path, const char *part, const Person *person,
                             const char *why) {
         return arena_printf(arena, "%s is not used with the rights of %s, for %s %s",
@@ -86,12 +70,22 @@ static const char *check_above(Arena *arena, const char *path, const char *real,
 
 /* PATH is held, and closed to third parties. */
 static const char *pin_closed(Arena *arena, const char *path, const Person *person, Pinned *ret) {
-        const char *wrong = pin(arena, path, ret);
-        const char *why = wrong ? NULL : owner_why_open(arena, &ret->st, person);
+        char real[PATH_MAX];
 
-        if (why)
-                return say_open(arena, path, ret->real, person, why);
-        return wrong ? wrong : check_above(arena, path, ret->real, person);
+        ret->fd = open(path, O_PATH);
+        if (ret->fd < 0 || fstat(ret->fd, &ret->st) < 0)
+                return say_wrong(arena, path, errno);
+        ssize_t n = readlink(arena_printf(arena, "/proc/self/fd/%d", ret->fd), real, sizeof(real));
+
+        if (n < 0)
+                return say_wrong(arena, path, errno);
+        if (n == sizeof(real) || *real != '/')
+                return say_wrong(arena, path, ENAMETOOLONG);
+        ret->real = arena_strndup(arena, real, (size_t) n);
+        const char *why = owner_why_open(arena, &ret->st, person);
+
+        return why ? say_open(arena, path, ret->real, person, why)
+                   : check_above(arena, path, ret->real, person);
 }
 
 /* ---- the program ---- */
@@ -185,7 +179,6 @@ static const char *title_of(Arena *arena, const Question *question) {
 
         if (find_program(arena, question, &program))
                 program = question->program.items[0];
-
         text_add(&title, text_base_name(program));
         VEC_FOREACH(argument, &question->arguments)
                 text_printf(&title, " %s", *argument);

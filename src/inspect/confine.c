@@ -63,21 +63,10 @@ static void fail(const char *step) {
         fail_with(sentence);
 }
 
-static void close_from(int first) {
-        struct rlimit files;
-
-        if (syscall(SYS_close_range, first, UINT_MAX, 0) == 0)
-                return;
-        /* Linux < 5.9 */
-        if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur > OPEN_FILES_MAX)
-                files.rlim_cur = OPEN_FILES_MAX;
-        for (int fd = first; fd < (int) files.rlim_cur; fd++)
-                close(fd);
-}
-
 static void connect_streams(int output, int complaint, int failure) {
         int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
         int spare = fcntl(failure, F_DUPFD_CLOEXEC, SPARE_FD);
+        struct rlimit files;
 
         if (spare < 0 || dup3(spare, FAILURE_FD, O_CLOEXEC) < 0)
                 _exit(127);
@@ -85,7 +74,13 @@ static void connect_streams(int output, int complaint, int failure) {
                 fail("connect it");
         if (null != STDIN_FILENO && dup2(null, STDIN_FILENO) < 0)
                 fail("connect it");
-        close_from(FAILURE_FD + 1);
+        if (syscall(SYS_close_range, FAILURE_FD + 1, UINT_MAX, 0) == 0)
+                return;
+        /* Linux < 5.9 */
+        if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur > OPEN_FILES_MAX)
+                files.rlim_cur = OPEN_FILES_MAX;
+        for (int fd = FAILURE_FD + 1; fd < (int) files.rlim_cur; fd++)
+                close(fd);
 }
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -206,7 +201,6 @@ static void run_child(const Confinement *how, int output, int complaint, int fai
         sigset_t none;
 
         connect_streams(output, complaint, failure);
-
         for (int number = 1; number < NSIG; number++)
                 signal(number, SIG_DFL);
         sigemptyset(&none);

@@ -51,7 +51,6 @@ static bool read_process(const Root *root, Arena *arena, uint64_t pid, RunningPr
                 .pid = pid,
                 .uid = parse_field(scratch, status, "\nUid:", UINT64_MAX),
                 .command = arena_strdup(arena, process.command),
-
                 .unit = arena_strdup(arena, process.unit),
                 .peak_bytes = mul_saturated(parse_field(scratch, status, "\nVmPeak:", 0), KIB),
         };

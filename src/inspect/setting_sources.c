@@ -103,32 +103,25 @@ static void find_in_sysctl(Finder *finder) {
 
 /* ---- tuned ---- */
 
-/* Letters, digits and "_.-", as tuned takes them; no way out of the directory. */
-static bool is_profile_name(const char *name) {
-        return *name && *name != '.' && strlen(name) < 256 &&
-               name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                 "_.-")] == '\0';
-}
-
-/* The file of a profile that was not read yet: a profile may include the one of its own name from a
- * directory further down. */
-static const char *find_profile(const Finder *finder, const char *name) {
-        ARRAY_FOREACH(profile_dir, profile_dirs, ARRAY_LEN(profile_dirs)) {
-                const char *path =
-                        arena_printf(finder->arena, "%s/%s/" NAME_TUNED_FILE, *profile_dir, name);
-
-                if (!source_names_have(&finder->profiles, path) && root_exists(finder->root, path))
-                        return path;
-        }
-        return NULL;
-}
-
 /* What a profile includes comes before it. */
 static void add_profile(Finder *finder, const char *name, unsigned depth) {
-        const char *path = is_profile_name(name) ? find_profile(finder, name) : NULL;
-        SettingSourceFile file = {.source = SETTING_SOURCE_TUNED, .path = path};
+        SettingSourceFile file = {.source = SETTING_SOURCE_TUNED};
+        const char *path = NULL;
         char *text;
 
+        /* Letters, digits and "_.-", as tuned takes them; no way out of the directory. */
+        if (*name == '\0' || *name == '.' || strlen(name) >= 256 ||
+            name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")] !=
+                    '\0')
+                return;
+        /* The file of a profile that was not read yet: a profile may include the one of its own name from a
+         * directory further down. */
+        for (size_t i = 0; i < ARRAY_LEN(profile_dirs) && !path; i++) {
+                path = arena_printf(finder->arena, "%s/%s/" NAME_TUNED_FILE, profile_dirs[i], name);
+                if (source_names_have(&finder->profiles, path) || !root_exists(finder->root, path))
+                        path = NULL;
+        }
+        file.path = path;
         if (!path || depth > PROFILE_DEPTH_MAX || finder->profiles.n >= PROFILES_MAX)
                 return;
         *vec_push(finder->arena, &finder->profiles) = path;

@@ -119,7 +119,6 @@ Reason planner_explain(const Planner *planner, const PlanInstance *instance,
                 IdSet node = {};
 
                 id_set_add(&node, part->node);
-
                 if (part->pages > here)
                         return (Reason){
                                 REASON_NOT_ENOUGH_MEMORY,

@@ -75,23 +75,6 @@ static void add_write(Arena *arena, ThpPlan *plan, const char *path, const char 
         *vec_push(arena, &plan->writes) = (HostWrite){path, value};
 }
 
-/* With "always" every page fault would stall for compaction where defrag says so, too; the vendors
- * that want it want compaction in the background. */
-static void add_always(Arena *arena, const Config *config, const Topology *topology,
-                       ThpPlan *plan) {
-        bool is_dense = ARRAY_ANY(instance, config->instances, config->n_instances,
-                                  (!instance->refusal && instance->engine->is_thp_dense &&
-                                   thp_preference_of(instance) == THP_ALWAYS));
-
-        if (text_equals(topology->thp_defrag, "always") ||
-            (is_dense && topology->thp_defrag &&
-             !text_equals(topology->thp_defrag, "defer+madvise")))
-                add_write(arena, plan, PATH_THP_DEFRAG, "defer+madvise");
-        if (is_dense && topology->thp_max_ptes_none &&
-            !text_equals(topology->thp_max_ptes_none, "0"))
-                add_write(arena, plan, PATH_THP_MAX_PTES_NONE, "0");
-}
-
 ThpPlan thp_plan_make(Arena *arena, const Config *config, const Topology *topology,
                       unsigned systemd_version, Diags *problems) {
         ThpPlan plan = {.policy = thp_resolve(config)};
@@ -121,7 +104,20 @@ ThpPlan thp_plan_make(Arena *arena, const Config *config, const Topology *topolo
         }
         if (shmem)
                 add_write(arena, &plan, PATH_THP_SHMEM, shmem);
-        if (plan.policy == THP_ALWAYS)
-                add_always(arena, config, topology, &plan);
+        /* With "always" every page fault would stall for compaction where defrag says so, too; the vendors that want it
+         * want compaction in the background. */
+        bool is_dense = ARRAY_ANY(instance, config->instances, config->n_instances,
+                                  !instance->refusal && instance->engine->is_thp_dense &&
+                                          thp_preference_of(instance) == THP_ALWAYS);
+        const char *defrag = topology->thp_defrag;
+
+        if (plan.policy != THP_ALWAYS)
+                return plan;
+        if (text_equals(defrag, "always") ||
+            (is_dense && defrag && !text_equals(defrag, "defer+madvise")))
+                add_write(arena, &plan, PATH_THP_DEFRAG, "defer+madvise");
+        if (is_dense && topology->thp_max_ptes_none &&
+            !text_equals(topology->thp_max_ptes_none, "0"))
+                add_write(arena, &plan, PATH_THP_MAX_PTES_NONE, "0");
         return plan;
 }

@@ -60,7 +60,6 @@ Balance *balance_new(Arena *arena, const Promises *promises, const uint64_t *fre
          * pages or not; what is to go beyond that it makes surplus pages instead, which vanish when their users
          * have gone. */
         balance->kept_pages = add_saturated(size->reserved_pages, size->surplus_pages);
-
         VEC_FOREACH(row, &promises->list) {
                 const IdSet *nodes = &row->policy.nodes;
 

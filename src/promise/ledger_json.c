@@ -92,25 +92,12 @@ static bool read_pool(Arena *arena, Ledger *ledger, const json_t *json) {
         return true;
 }
 
-static bool read_grant(Arena *arena, LedgerInstance *instance, const json_t *json) {
-        json_int_t pages;
-        int node;
-
-        if (json_unpack((json_t *) json, "{si sI !}", "node", &node, "pages", &pages) < 0 ||
-            !is_node(node) || pages <= 0 ||
-            VEC_ANY(earlier, &instance->grants, earlier->node == (unsigned) node))
-                return false;
-
-        *vec_push(arena, &instance->grants) = (NodePages){(unsigned) node, (uint64_t) pages};
-        return true;
-}
-
 static bool read_granted(Arena *arena, const json_t *json, LedgerInstance *ret) {
         const char *name, *placement;
-        json_int_t size, wanted;
+        json_int_t size, wanted, pages;
         json_t *grants, *grant;
         size_t i;
-        int released, stood;
+        int released, stood, node;
 
         if (json_unpack((json_t *) json, "{ss sI sI ss sb sb so !}", "name", &name, "pageSizeBytes",
                         &size, "pagesWanted", &wanted, "placement", &placement, "released",
@@ -128,9 +115,13 @@ static bool read_granted(Arena *arena, const json_t *json, LedgerInstance *ret) 
                 .is_released = released,
                 .has_stood = stood,
         };
-        json_array_foreach(grants, i, grant)
-                if (!read_grant(arena, ret, grant))
+        json_array_foreach(grants, i, grant) {
+                if (json_unpack(grant, "{si sI !}", "node", &node, "pages", &pages) < 0 ||
+                    !is_node(node) || pages <= 0 ||
+                    VEC_ANY(earlier, &ret->grants, earlier->node == (unsigned) node))
                         return false;
+                *vec_push(arena, &ret->grants) = (NodePages){(unsigned) node, (uint64_t) pages};
+        }
         return true;
 }
 

@@ -207,19 +207,6 @@ static void estimate_elsewhere(Maker *maker, Promise *row) {
         }
 }
 
-static void estimate_loose(Maker *maker, const LedgerHold *hold) {
-        Promise *row =
-                VEC_FIND(known, &maker->promises->list,
-                         known->mount_of && text_equals(known->mount_of, hold->granted.name));
-
-        if (!row)
-                row = add_row(maker);
-        row->loose = hold->granted.name;
-        row->policy = hold->policy;
-        row->granted_pages = hold_pages(hold);
-        take_new_where_granted(maker, row, &hold->granted);
-}
-
 /* All of the first kind first: nobody's estimate is to take what is more likely another's. */
 static void estimate_uncounted(Maker *maker) {
         uint64_t left = maker->unknown_left;
@@ -236,8 +223,17 @@ static void estimate_uncounted(Maker *maker) {
                                                 take_new_where_granted(maker, row, &hold->granted);
                 }
         VEC_FOREACH(hold, maker->holds)
-                if (!hold->unit && hold->granted.page_size_bytes == maker->page_size_bytes)
-                        estimate_loose(maker, hold);
+                if (!hold->unit && hold->granted.page_size_bytes == maker->page_size_bytes) {
+                        Promise *row = VEC_FIND(known, &maker->promises->list,
+                                                known->mount_of && text_equals(known->mount_of,
+                                                                               hold->granted.name));
+
+                        row = row ? row : add_row(maker);
+                        row->loose = hold->granted.name;
+                        row->policy = hold->policy;
+                        row->granted_pages = hold_pages(hold);
+                        take_new_where_granted(maker, row, &hold->granted);
+                }
         VEC_FOREACH(row, &maker->promises->list) {
                 if (row->unit ? row->is_counted : !row->loose)
                         continue;

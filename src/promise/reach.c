@@ -49,21 +49,6 @@ static uint64_t turn_share(const Promises *promises, const IdSet *nodes, uint64_
         return MIN(pages, sub_floored(div_round_up(all, n), used ? used[i] : 0));
 }
 
-/* Of one node, if everybody keeps to his policy as long as he can. */
-static uint64_t most_of_node(const Reach *reach, const Promise *row, size_t i) {
-        const IdSet *nodes = &row->policy.nodes;
-        uint64_t rest = reach_rest(reach, row);
-
-        switch (row->policy.kind) {
-        case MEMORY_POLICY_BIND:
-                return id_set_has(nodes, reach->promises->topology->nodes[i].id) ? rest : 0;
-        case MEMORY_POLICY_INTERLEAVE:
-                return turn_share(reach->promises, nodes, rest, row->used, i);
-        default:
-                return rest;
-        }
-}
-
 Reach reach_new(Arena *arena, const Promises *promises, const uint64_t *free_pages, bool is_start) {
         Reach reach = {
                 .promises = promises,
@@ -74,9 +59,17 @@ Reach reach_new(Arena *arena, const Promises *promises, const uint64_t *free_pag
 
         for (size_t i = 0; i < promises->topology->n_nodes; i++) {
                 reach.worst_single[i] = is_start ? 0 : promises->unknown_pages;
-                VEC_FOREACH(row, &promises->list)
-                        reach.worst_single[i] =
-                                add_saturated(reach.worst_single[i], most_of_node(&reach, row, i));
+                VEC_FOREACH(row, &promises->list) {
+                        const IdSet *nodes = &row->policy.nodes;
+                        uint64_t most = reach_rest(&reach, row);
+
+                        if (row->policy.kind == MEMORY_POLICY_BIND &&
+                            !id_set_has(nodes, promises->topology->nodes[i].id))
+                                most = 0;
+                        else if (row->policy.kind == MEMORY_POLICY_INTERLEAVE)
+                                most = turn_share(promises, nodes, most, row->used, i);
+                        reach.worst_single[i] = add_saturated(reach.worst_single[i], most);
+                }
         }
         return reach;
 }

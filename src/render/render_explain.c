@@ -19,7 +19,6 @@ static void add_sizing(Text *text, const char *title, const Sizing *sizing,
         if (title)
                 text_printf(text, "%s with pages of %s:\n", title,
                             format_page_size(arena, sizing->page_size_bytes));
-
         VEC_FOREACH(step, &sizing->steps) {
                 table_add(table, format_count(arena, step->bytes));
                 table_add(table, format_size(arena, step->bytes));

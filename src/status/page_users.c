@@ -248,7 +248,6 @@ static Pieces group_pieces(const Maker *maker, const Group *group) {
                                 bytes = only_page_size(topology);
                         if (bytes == 0)
                                 bytes = topology->default_page_size_bytes;
-
                         if (bytes > 0)
                                 *vec_push(maker->arena, &pieces) = (Piece){
                                         mapping, bytes, (size_t) (process - group->processes)};

@@ -49,11 +49,6 @@ typedef struct Judge {
         Promises *promises;   /* by index of the page size */
 } Judge;
 
-static StatusPool *find_pool(const Status *status, unsigned node, uint64_t page_size_bytes) {
-        return ARRAY_FIND(pool, status->pools, status->n_pools,
-                          pool->node == node && pool->page_size_bytes == page_size_bytes);
-}
-
 static PlanInput plan_input_of(const StatusInput *input) {
         return (PlanInput){
                 .host = &input->config->host,
@@ -144,7 +139,10 @@ static uint64_t claim_pages(Judge *judge, const PlanInstance *planned, IdSet *no
         uint64_t missing = 0;
 
         ARRAY_FOREACH(grant, planned->grants, planned->n_grants) {
-                StatusPool *pool = find_pool(judge->status, grant->node, planned->page_size_bytes);
+                StatusPool *pool =
+                        ARRAY_FIND(each, judge->status->pools, judge->status->n_pools,
+                                   each->node == grant->node &&
+                                           each->page_size_bytes == planned->page_size_bytes);
                 uint64_t there = 0;
 
                 if (pool) {
