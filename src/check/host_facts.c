@@ -230,83 +230,64 @@ static void read_instances(Facts *facts, const Config *config) {
 
 /* ---- logins ---- */
 
-/* "oracle soft memlock 134217728" */
-static void read_login_limits(Facts *facts, const char *path) {
+typedef void (*TakeLine)(Facts *facts, const char *line, FactOrigin origin);
+
+static void read_lines(Facts *facts, const char *path, TakeLine take) {
         SourceText text = source_read(facts->sources, facts->arena, path);
         SourceLines lines = source_lines(&text);
         const char *line;
 
         while (text.text && lines.number < CONFIG_LINES_MAX &&
-               (line = source_line(facts->arena, &lines))) {
-                const char *rest = arena_strndup(facts->arena, line, strcspn(line, "#"));
-                LoginLimit limit = {.origin = {path, lines.number}};
-
-                limit.domain = text_next_word(facts->arena, &rest, " \t");
-                limit.type = text_next_word(facts->arena, &rest, " \t");
-                const char *item = text_next_word(facts->arena, &rest, " \t");
-
-                limit.value = text_next_word(facts->arena, &rest, " \t");
-                if (text_equals(item, "memlock") && limit.value)
-                        *vec_push(facts->arena, &facts->ret->login_limits) = limit;
-        }
+               (line = source_line(facts->arena, &lines)))
+                take(facts, line, (FactOrigin){path, lines.number});
 }
 
-static void take_remove_ipc(Facts *facts, const char *path) {
-        SourceText text = source_read(facts->sources, facts->arena, path);
-        SourceLines lines = source_lines(&text);
-        const char *line;
+/* Of its files whose names end with ".conf", in their order. */
+static void read_directory(Facts *facts, const char *directory, TakeLine take) {
+        SourceNames names = source_list(facts->sources, facts->arena, directory);
+
+        VEC_FOREACH(name, &names)
+                if (text_ends_with(*name, ".conf"))
+                        read_lines(facts, arena_printf(facts->arena, "%s/%s", directory, *name),
+                                   take);
+}
+
+/* "oracle soft memlock 134217728" */
+static void take_login_limit(Facts *facts, const char *line, FactOrigin origin) {
+        const char *rest = arena_strndup(facts->arena, line, strcspn(line, "#"));
+        LoginLimit limit = {.origin = origin};
+
+        limit.domain = text_next_word(facts->arena, &rest, " \t");
+        limit.type = text_next_word(facts->arena, &rest, " \t");
+        const char *item = text_next_word(facts->arena, &rest, " \t");
+
+        limit.value = text_next_word(facts->arena, &rest, " \t");
+        if (text_equals(item, "memlock") && limit.value)
+                *vec_push(facts->arena, &facts->ret->login_limits) = limit;
+}
+
+static void take_remove_ipc(Facts *facts, const char *line, FactOrigin origin) {
+        const char *word = text_strip(facts->arena, line);
         bool yes;
 
-        while (text.text && lines.number < CONFIG_LINES_MAX &&
-               (line = source_line(facts->arena, &lines))) {
-                const char *word = text_strip(facts->arena, line);
-
-                if (!text_starts_with(word, "RemoveIPC="))
-                        continue;
-                if (parse_boolean(word + strlen("RemoveIPC="), &yes) < 0)
-                        continue;
+        if (text_starts_with(word, "RemoveIPC=") &&
+            parse_boolean(word + strlen("RemoveIPC="), &yes) == 0) {
                 facts->ret->remove_ipc = yes ? TRI_YES : TRI_NO;
-                facts->ret->remove_ipc_origin = (FactOrigin){path, lines.number};
-        }
-}
-
-/* The main file, then the drop-ins by name; those in /etc come last here, which is so for every name
- * that people use. logind.conf(5). */
-static void read_logind(Facts *facts) {
-        static const char *const dirs[] = {"/usr/lib/" NAME_LOGIND_DIR, "/run/" NAME_LOGIND_DIR,
-                                           "/etc/" NAME_LOGIND_DIR};
-
-        take_remove_ipc(facts, "/usr/lib/systemd/logind.conf");
-        take_remove_ipc(facts, PATH_LOGIND);
-        ARRAY_FOREACH(directory, dirs, ARRAY_LEN(dirs)) {
-                SourceNames names = source_list(facts->sources, facts->arena, *directory);
-
-                VEC_FOREACH(name, &names)
-                        if (text_ends_with(*name, ".conf"))
-                                take_remove_ipc(facts, arena_printf(facts->arena, "%s/%s",
-                                                                    *directory, *name));
+                facts->ret->remove_ipc_origin = origin;
         }
 }
 
 /* ---- Oracle ---- */
 
 /* "ORCL:/u01/app/oracle/product/19.0.0/dbhome_1:N" */
-static void read_oratab(Facts *facts, const char *path) {
-        SourceText text = source_read(facts->sources, facts->arena, path);
-        SourceLines lines = source_lines(&text);
-        const char *line, *colon;
+static void take_sid(Facts *facts, const char *line, FactOrigin origin) {
+        line = text_strip(facts->arena, line);
+        const char *colon = strchr(line, ':');
 
-        while (text.text && lines.number < CONFIG_LINES_MAX &&
-               (line = source_line(facts->arena, &lines))) {
-                line = text_strip(facts->arena, line);
-                colon = strchr(line, ':');
-                if (*line == '#' || *line == '*' || !colon || colon == line)
-                        continue;
-                *vec_push(facts->arena, &facts->ret->sids) =
-                        (OracleSid){arena_strndup(facts->arena, line, (size_t) (colon - line)),
-                                    arena_strndup(facts->arena, colon + 1, strcspn(colon + 1, ":")),
-                                    {path, lines.number}};
-        }
+        if (*line != '#' && *line != '*' && colon && colon != line)
+                *vec_push(facts->arena, &facts->ret->sids) = (OracleSid){
+                        arena_strndup(facts->arena, line, (size_t) (colon - line)),
+                        arena_strndup(facts->arena, colon + 1, strcspn(colon + 1, ":")), origin};
 }
 
 /* "2048K  1765  9665  0  NONE"; of base pages, "Configured" stands for the number available. */
@@ -370,7 +351,7 @@ HostFacts *host_facts_read(Arena *arena, const Sources *sources, const Config *c
                 .accounts = accounts_read(arena, sources),
                 .ret = ARENA_NEW(arena, HostFacts),
         };
-        SourceNames names = source_list(sources, arena, PATH_LIMITS_DIR);
+
         const char *controllers = NULL;
 
         read_limits_of_kernel(&facts);
@@ -385,13 +366,16 @@ HostFacts *host_facts_read(Arena *arena, const Sources *sources, const Config *c
                         facts.ret->has_hugetlb_limits = text_has_word(controllers, "hugetlb");
                 }
         read_instances(&facts, config);
-        read_login_limits(&facts, PATH_LIMITS);
-        VEC_FOREACH(name, &names)
-                if (text_ends_with(*name, ".conf"))
-                        read_login_limits(&facts,
-                                          arena_printf(arena, PATH_LIMITS_DIR "/%s", *name));
-        read_logind(&facts);
-        read_oratab(&facts, "/etc/oratab");
-        read_oratab(&facts, "/var/opt/oracle/oratab");
+        read_lines(&facts, PATH_LIMITS, take_login_limit);
+        read_directory(&facts, PATH_LIMITS_DIR, take_login_limit);
+        /* The main file, then the drop-ins by name; those in /etc come last here, which is so for every name that
+         * people use. logind.conf(5). */
+        read_lines(&facts, "/usr/lib/systemd/logind.conf", take_remove_ipc);
+        read_lines(&facts, PATH_LOGIND, take_remove_ipc);
+        read_directory(&facts, "/usr/lib/" NAME_LOGIND_DIR, take_remove_ipc);
+        read_directory(&facts, "/run/" NAME_LOGIND_DIR, take_remove_ipc);
+        read_directory(&facts, "/etc/" NAME_LOGIND_DIR, take_remove_ipc);
+        read_lines(&facts, "/etc/oratab", take_sid);
+        read_lines(&facts, "/var/opt/oracle/oratab", take_sid);
         return facts.ret;
 }

@@ -61,7 +61,9 @@ Reach reach_new(Arena *arena, const Promises *promises, const uint64_t *free_pag
                 reach.worst_single[i] = is_start ? 0 : promises->unknown_pages;
                 VEC_FOREACH(row, &promises->list) {
                         const IdSet *nodes = &row->policy.nodes;
-                        uint64_t most = reach_rest(&reach, row);
+                        uint64_t most = reach_rest(
+                                &reach,
+                                row); /* if everybody keeps to his policy as long as he can */
 
                         if (row->policy.kind == MEMORY_POLICY_BIND &&
                             !id_set_has(nodes, promises->topology->nodes[i].id))

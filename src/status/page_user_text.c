@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A user as text and as JSON: the second half of page_users.h. */
+/* A row of page users as text and as JSON: the second half of page_users.h. */
 
 #include "base/text.h"
 #include "status/json_value.h"
