@@ -55,16 +55,11 @@ static bool is_gigantic(const Adviser *adviser, uint64_t page_size_bytes) {
 }
 
 static uint64_t planned_pages(const Plan *plan, unsigned node, uint64_t page_size_bytes) {
-        uint64_t pages = 0;
-
-        ARRAY_FOREACH(planned, plan->instances, plan->n_instances) {
-                if (planned->page_size_bytes != page_size_bytes)
-                        continue;
-                ARRAY_FOREACH(grant, planned->grants, planned->n_grants)
-                        if (grant->node == node)
-                                pages += grant->pages;
-        }
-        return pages;
+        return ARRAY_SUM(planned, plan->instances, plan->n_instances,
+                         planned->page_size_bytes != page_size_bytes
+                                 ? 0
+                                 : ARRAY_SUM(grant, planned->grants, planned->n_grants,
+                                             grant->node == node ? grant->pages : 0));
 }
 
 static uint64_t asked_pages(const KernelLine *line, const Topology *topology, unsigned node,
@@ -81,9 +76,8 @@ static uint64_t asked_pages(const KernelLine *line, const Topology *topology, un
                 /* Without node numbers the kernel deals the pages out one by one over the nodes with memory. */
                 if (!pages->is_per_node && id_set_has(&nodes, node))
                         asked = add_saturated(asked, pages->pages / n + (rank < pages->pages % n));
-                ARRAY_FOREACH(each, pages->nodes, pages->n_nodes)
-                        if (each->node == node)
-                                asked = add_saturated(asked, each->pages);
+                asked = add_saturated(asked, ARRAY_SUM(each, pages->nodes, pages->n_nodes,
+                                                       each->node == node ? each->pages : 0));
         }
         return asked;
 }
@@ -205,10 +199,8 @@ static char *format_pages(const Adviser *adviser, uint64_t page_size_bytes, bool
 static void add_change(Adviser *adviser, const KernelChange *change) {
         KernelChanges *changes = &adviser->advice->changes;
 
-        VEC_FOREACH(known, changes)
-                if (change->from && text_equals(known->from, change->from))
-                        return;
-        *vec_push(adviser->arena, changes) = *change;
+        if (!change->from || !VEC_ANY(known, changes, text_equals(known->from, change->from)))
+                *vec_push(adviser->arena, changes) = *change;
 }
 
 /* The first phrase of this size becomes what is wanted; what else there is of it goes. */

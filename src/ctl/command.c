@@ -39,8 +39,8 @@ Look *local_load(Command *command) {
 
 Look *local_load_for(Command *command, const InstanceConfig *starting) {
         OwnerGatherer owner = gather_as_owner(command->root);
-        const char *run = getenv(
-                "INVOCATION_ID"); /* what the service manager calls this start: systemd.exec(5) */
+        /* What the service manager calls this start: systemd.exec(5). */
+        const char *run = getenv("INVOCATION_ID");
         PlanStartings *now = ARENA_NEW(command->arena, PlanStartings);
 
         if (starting)

@@ -14,14 +14,15 @@ int verb_plan(Command *command) {
         if (look->fault.error < 0)
                 return EXIT_FAILED; /* it is told in the end */
         Diags problems = look->config->problems;
-        bool is_met = plan_count_changed(look->plan) == 0 && host_plan_count(&look->host) == 0;
+        bool is_met = plan_count_changed(look->plan) == 0 && host_plan_count(&look->host) == 0 &&
+                      !ARRAY_ANY(instance, look->plan->instances, look->plan->n_instances,
+                                 plan_reason(instance)->kind != REASON_NONE);
 
         diags_add_all(&problems, &look->host_problems);
         diags_add_all(&problems, &look->guard_problems);
         VEC_FOREACH(exposure, &look->plan->exposures)
                 status_add_exposure(exposure, &problems);
-        ARRAY_FOREACH(instance, look->plan->instances, look->plan->n_instances)
-                is_met = is_met && plan_reason(instance)->kind == REASON_NONE;
+
         if (command->json != JSON_OFF) {
                 print_json(command, plan_to_json(look->plan, look->after_reload, &look->host));
         } else {

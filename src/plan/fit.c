@@ -23,8 +23,7 @@ static const char *value_text(const SizeQuestion *question, uint64_t mebibytes) 
 static const char *size_with(const SizeQuestion *question, uint64_t mebibytes, Sizing *ret) {
         Settings settings = {};
 
-        VEC_FOREACH(setting, question->settings)
-                *vec_push(question->arena, &settings) = *setting;
+        vec_push_all(question->arena, &settings, question->settings);
         settings_add(question->arena, &settings, question->engine->memory_setting,
                      value_text(question, mebibytes), "what fits");
         return question->formula->size(question->arena, &settings, question->page_size_bytes, ret);
@@ -105,12 +104,13 @@ static bool is_served(const PlanInput *input, const Plan *today, const char *ins
 uint64_t fit_pages(Arena *arena, const PlanInput *input, const char *instance,
                    uint64_t page_size_bytes) {
         const Plan *today = plan_make(arena, input);
-        uint64_t least = 0, most = 1;
+        uint64_t least = 0,
+                 most = 1 + ARRAY_SUM(node, input->topology->nodes, input->topology->n_nodes,
+                                      node->memory_bytes / page_size_bytes);
 
         if (!plan_find(today, instance))
                 return 0;
-        ARRAY_FOREACH(node, input->topology->nodes, input->topology->n_nodes)
-                most = add_saturated(most, node->memory_bytes / page_size_bytes);
+
         while (most - least > 1) {
                 uint64_t middle = least + (most - least) / 2;
 

@@ -120,9 +120,6 @@ uint64_t reach_most(const Reach *reach, const Promise *row, const IdSet *nodes) 
 }
 
 uint64_t reach_needed(const Reach *reach, const IdSet *nodes) {
-        uint64_t pages = reach_unknown(reach);
-
-        VEC_FOREACH(row, &reach->promises->list)
-                pages = add_saturated(pages, reach_most(reach, row, nodes));
-        return pages;
+        return add_saturated(reach_unknown(reach),
+                             VEC_SUM(row, &reach->promises->list, reach_most(reach, row, nodes)));
 }
