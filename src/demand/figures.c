@@ -32,19 +32,6 @@ void figures_gather(Arena *arena, const Engine *engine, const EngineTarget *targ
                         .instance = target->instance, .gathered = gathered, .wrong = wrong};
 }
 
-static void gather_here(const Gatherer *gatherer, Arena *arena, const Engine *engine,
-                        const EngineTarget *target, const uint64_t *page_sizes, size_t n_page_sizes,
-                        Figures *ret) {
-        /* The gatherer is the first member. */
-        const SourcesGatherer *here = (const SourcesGatherer *) gatherer;
-
-        figures_gather(arena, engine, target, here->sources, page_sizes, n_page_sizes, ret);
-}
-
-SourcesGatherer figures_gatherer(const Sources *sources) {
-        return (SourcesGatherer){{gather_here}, sources};
-}
-
 size_t figures_page_sizes(Arena *arena, const InstanceConfig *instance, const Topology *topology,
                           const uint64_t **ret) {
         uint64_t *sizes = ARENA_ARRAY(arena, uint64_t, instance->n_page_sizes);

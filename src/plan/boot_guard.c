@@ -92,7 +92,8 @@ bool boot_guard_is_closed(const BootGuard *guard, const Ledger *ledger) {
         return before >= BOOT_GUARD_FAILURES;
 }
 
-void boot_guard_limit(Arena *arena, const BootGuard *guard, Demand *demand, Diags *problems) {
+/* Gives what is not proven a reason not to be served, and tells PROBLEMS of the guard. */
+static void limit_to_proven(Arena *arena, const BootGuard *guard, Demand *demand, Diags *problems) {
         diags_tell(
                 problems,
                 (Diag){.severity = SEVERITY_WARNING,
@@ -146,7 +147,7 @@ GuardedPlan boot_guard_plan(Arena *arena, const GuardedPlanInput *input, Diags *
                 ledger_reload(reloaded);
                 guarded.after_reload = make_plan(arena, input, reloaded, demand);
                 demand = demand_compute(arena, input->config, input->topology, input->figures);
-                boot_guard_limit(arena, input->guard, demand, problems);
+                limit_to_proven(arena, input->guard, demand, problems);
         }
         guarded.plan = make_plan(arena, input, input->ledger, demand);
         return guarded;

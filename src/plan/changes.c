@@ -11,10 +11,6 @@ static const char *const kind_names[] = {
         [CHANGE_MOVED] = "moved",
 };
 
-const char *change_kind_name(ChangeKind kind) {
-        return kind_names[kind];
-}
-
 static bool is_same_place(const LedgerInstance *before, const LedgerInstance *after) {
         if (before->page_size_bytes != after->page_size_bytes ||
             ledger_granted_pages(before) != ledger_granted_pages(after))
@@ -95,7 +91,7 @@ PoolChanges pool_changes_between(Arena *arena, const Topology *before, const Top
 json_t *changes_to_json(const Changes *changes) {
         return VEC_TO_JSON(change, changes,
                            json_pack("{ss ss so so so ss? so}", "instance", change->instance,
-                                     "change", change_kind_name(change->kind), "pageSizeBytes",
+                                     "change", kind_names[change->kind], "pageSizeBytes",
                                      count_to_json(change->page_size_bytes), "pagesBefore",
                                      count_to_json(change->pages_before), "pagesAfter",
                                      count_to_json(change->pages_after), "keptBy", change->kept_by,
@@ -163,7 +159,7 @@ static char *format_kind(Arena *arena, const Change *change) {
         case CHANGE_REMOVED:
         case CHANGE_MOVED:
                 return arena_printf(arena, "%s: %s, %s pages of %s", change->instance,
-                                    change_kind_name(change->kind),
+                                    kind_names[change->kind],
                                     change->kind == CHANGE_REMOVED ? before : after, size);
         case CHANGE_REFUSED:
                 return arena_printf(arena, "%s: refused, it had %s pages of %s", change->instance,
@@ -171,7 +167,7 @@ static char *format_kind(Arena *arena, const Change *change) {
         case CHANGE_GROWN:
         case CHANGE_SHRUNK:
                 return arena_printf(arena, "%s: %s from %s to %s pages of %s", change->instance,
-                                    change_kind_name(change->kind), before, after, size);
+                                    kind_names[change->kind], before, after, size);
         default:
                 return arena_printf(arena, "%s: unchanged", change->instance);
         }
