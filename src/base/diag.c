@@ -14,12 +14,11 @@ const char *severity_name(Severity severity) {
 }
 
 int severity_from_name(const char *name, Severity *ret) {
-        for (size_t i = 0; i < ARRAY_LEN(severity_names); i++)
-                if (text_equals(name, severity_names[i])) {
-                        *ret = (Severity) i;
-                        return 0;
-                }
-        return -EINVAL;
+        int i = text_index(severity_names, ARRAY_LEN(severity_names), name);
+
+        if (i >= 0)
+                *ret = (Severity) i;
+        return MIN(i, 0);
 }
 
 void diags_add(Diags *diags, const Diag *diag) {
@@ -34,6 +33,15 @@ void diags_add(Diags *diags, const Diag *diag) {
                 .text = arena_strdup(arena, diag->text),
                 .remedy = arena_strdup(arena, diag->remedy),
         };
+}
+
+void diags_tell(Diags *diags, Diag diag, const char *format, ...) {
+        va_list arguments;
+
+        va_start(arguments, format);
+        diag.text = arena_vprintf(diags->arena, format, arguments);
+        va_end(arguments);
+        diags_add(diags, &diag);
 }
 
 void diags_add_all(Diags *diags, const Diags *more) {

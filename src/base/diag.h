@@ -35,6 +35,9 @@ static inline Diags diags_in(Arena *arena) {
 /* Adds a copy of DIAG; its strings are copied too. */
 void diags_add(Diags *diags, const Diag *diag);
 
+/* Adds DIAG with the text that FORMAT gives. */
+void diags_tell(Diags *diags, Diag diag, const char *format, ...) PRINTF_LIKE(3, 4);
+
 /* Adds copies of all of MORE. */
 void diags_add_all(Diags *diags, const Diags *more);
 

@@ -8,22 +8,27 @@ typedef struct Cell {
         const char *color;
 } Cell;
 
+typedef struct Column {
+        const char *title;
+        bool is_right;
+} Column;
+
 struct Table {
         Arena *arena;
-        const TableColumn *columns;
-        size_t n_columns;
+        VEC(Column) columns;
         VEC(Cell) cells;
 };
 
 static const char color_header[] = "\033[1;4m";
 static const char color_reset[] = "\033[0m";
 
-Table *table_new(Arena *arena, const TableColumn *columns, size_t n) {
+Table *table_new(Arena *arena, const char *columns) {
         Table *table = ARENA_NEW(arena, Table);
 
         table->arena = arena;
-        table->columns = columns;
-        table->n_columns = n;
+        for (const char *title; (title = text_next_word(arena, &columns, "|"));)
+                *vec_push(arena, &table->columns) =
+                        (Column){title + (*title == '>'), *title == '>'};
         return table;
 }
 
@@ -47,14 +52,14 @@ void table_printf(Table *table, const char *format, ...) {
 }
 
 size_t table_rows(const Table *table) {
-        return table->cells.n / table->n_columns;
+        return table->cells.n / table->columns.n;
 }
 
-static void print_cell(Text *text, const Cell *cell, const TableColumn *column, size_t width,
+static void print_cell(Text *text, const Cell *cell, const Column *column, size_t width,
                        bool is_last, bool colored) {
         size_t padding = width - text_width(cell->text);
 
-        if (column->align == TABLE_RIGHT)
+        if (column->is_right)
                 text_repeat(text, ' ', padding);
         if (colored && cell->color)
                 text_printf(text, "%s%s%s", cell->color, cell->text, color_reset);
@@ -62,33 +67,33 @@ static void print_cell(Text *text, const Cell *cell, const TableColumn *column, 
                 text_add(text, cell->text);
         if (is_last)
                 return;
-        if (column->align == TABLE_LEFT)
+        if (!column->is_right)
                 text_repeat(text, ' ', padding);
         text_add(text, "  ");
 }
 
 void table_print(const Table *table, Text *text, const char *indent, bool colored) {
-        size_t *widths = ARENA_ARRAY(table->arena, size_t, table->n_columns);
+        size_t *widths = ARENA_ARRAY(table->arena, size_t, table->columns.n);
         size_t n_rows = table_rows(table);
 
-        for (size_t column = 0; column < table->n_columns; column++) {
-                size_t width = text_width(table->columns[column].title);
+        for (size_t column = 0; column < table->columns.n; column++) {
+                size_t width = text_width(table->columns.items[column].title);
 
-                for (size_t i = column; i < table->cells.n; i += table->n_columns)
+                for (size_t i = column; i < table->cells.n; i += table->columns.n)
                         width = MAX(width, text_width(table->cells.items[i].text));
                 widths[column] = width;
         }
         for (size_t row = 0; row <= n_rows; row++) {
                 text_add(text, indent);
-                for (size_t column = 0; column < table->n_columns; column++) {
-                        Cell header = {table->columns[column].title, color_header};
+                for (size_t column = 0; column < table->columns.n; column++) {
+                        Cell header = {table->columns.items[column].title, color_header};
                         const Cell *cell =
                                 row == 0
                                         ? &header
-                                        : &table->cells.items[(row - 1) * table->n_columns + column];
+                                        : &table->cells.items[(row - 1) * table->columns.n + column];
 
-                        print_cell(text, cell, &table->columns[column], widths[column],
-                                   column + 1 == table->n_columns, colored);
+                        print_cell(text, cell, &table->columns.items[column], widths[column],
+                                   column + 1 == table->columns.n, colored);
                 }
                 while (text->length > 0 && text->string[text->length - 1] == ' ')
                         text->string[--text->length] = '\0';

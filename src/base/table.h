@@ -5,17 +5,10 @@
 
 #include "base/text.h"
 
-typedef enum TableAlign { TABLE_LEFT, TABLE_RIGHT } TableAlign;
-
-typedef struct TableColumn {
-        const char *title;
-        TableAlign align;
-} TableColumn;
-
 typedef struct Table Table;
 
-/* A table with the N COLUMNS (not copied), in ARENA. */
-Table *table_new(Arena *arena, const TableColumn *columns, size_t n);
+/* A table in ARENA with these columns, "NAME|>PAGES|>": one with ">" in front is aligned to the right. */
+Table *table_new(Arena *arena, const char *columns);
 
 /* The next cell of the current row; a row begins by itself when the last one is full. COLOR is an
  * escape sequence put around the cell when the table is printed in colour, or NULL. */

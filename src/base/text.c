@@ -35,6 +35,11 @@ void text_add_item(Text *text, const char *item) {
         text_add(text, item);
 }
 
+void text_add_word(Text *text, const char *word) {
+        if (word)
+                text_printf(text, "%s%s", text->length > 0 ? " " : "", word);
+}
+
 void text_printf(Text *text, const char *format, ...) {
         va_list arguments;
 
@@ -180,6 +185,13 @@ char *text_excerpt(Arena *arena, const char *string, size_t max) {
 
 bool text_equals(const char *a, const char *b) {
         return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+int text_index(const char *const *names, size_t n, const char *string) {
+        for (size_t i = 0; i < n; i++)
+                if (text_equals(names[i], string))
+                        return (int) i;
+        return -EINVAL;
 }
 
 int text_compare(const void *a, const void *b) {

@@ -19,6 +19,8 @@ static inline Text text_in(Arena *arena) {
 void text_add(Text *text, const char *string);
 /* Adds to a list: ", " before each ITEM but the first. */
 void text_add_item(Text *text, const char *item);
+/* The same with a space; NULL is none. */
+void text_add_word(Text *text, const char *word);
 void text_add_n(Text *text, const char *bytes, size_t length);
 void text_printf(Text *text, const char *format, ...) PRINTF_LIKE(2, 3);
 void text_repeat(Text *text, char byte, size_t n);
@@ -50,6 +52,9 @@ bool text_equals(const char *a, const char *b); /* NULL equals NULL only */
 int text_compare(const void *a, const void *b); /* for qsort(3) of strings */
 bool text_starts_with(const char *string, const char *prefix);
 bool text_ends_with(const char *string, const char *suffix);
+
+/* The index of STRING among N NAMES, some of which may be NULL; -EINVAL: it is none. */
+int text_index(const char *const *names, size_t n, const char *string);
 
 /* Whether WORD is one of the words of STRING, which whitespace and line ends separate. */
 bool text_has_word(const char *string, const char *word);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* A growing array in an arena: VEC(Type) is a struct of `items` and `n`. */
+/* A growing array in an arena: VEC(Type) is a struct of `items` and `n`. And what is asked of any array. */
 
-#include "base/arena.h"
+#include "base/size.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define VEC(type)                \
@@ -30,9 +31,61 @@
                 &push_vec_->items[push_vec_->n++];                                                \
         })
 
-/* Walks a vector: VEC_FOREACH(item, vec) { item is a pointer to the element }. The vector must not
+/* Puts copies of all elements of MORE behind those of VEC. */
+#define vec_push_all(arena, vec, more)                       \
+        ({                                                   \
+                VEC_FOREACH(push_item_, more)                \
+                        *vec_push(arena, vec) = *push_item_; \
+        })
+
+/* qsort(3), which takes no NULL. */
+#define vec_sort(vec, compare)                                                           \
+        ({                                                                               \
+                if ((vec)->n > 1)                                                        \
+                        qsort((vec)->items, (vec)->n, sizeof(*(vec)->items), (compare)); \
+        })
+
+/* Walks N elements, or a vector: VEC_FOREACH(item, vec) { item is a pointer to the element }. The vector must not
  * grow meanwhile. */
-#define VEC_FOREACH(item, vec)                                                           \
-        for (typeof(*(vec)->items) *item = (vec)->items,                                 \
-                                   *item##_end_ = (vec)->n > 0 ? item + (vec)->n : item; \
+#define ARRAY_FOREACH(item, array, n)                                                      \
+        for (typeof(*(array)) *item = (array), *item##_end_ = (n) > 0 ? item + (n) : item; \
              item < item##_end_; item++)
+#define VEC_FOREACH(item, vec) ARRAY_FOREACH(item, (vec)->items, (vec)->n)
+
+/* The first element of which CONDITION holds, NULL for none; whether there is one; the sum of AMOUNT over all. */
+#define ARRAY_FIND(item, array, n, condition) \
+        ARRAY_FIND_(item, array, n, condition, UNIQUE_NAME(found_, __COUNTER__))
+#define ARRAY_ANY(item, array, n, condition) (ARRAY_FIND(item, array, n, condition) != NULL)
+#define ARRAY_SUM(item, array, n, amount) \
+        ARRAY_SUM_(item, array, n, amount, UNIQUE_NAME(sum_, __COUNTER__))
+#define VEC_FIND(item, vec, condition) ARRAY_FIND(item, (vec)->items, (vec)->n, condition)
+#define VEC_ANY(item, vec, condition)  ARRAY_ANY(item, (vec)->items, (vec)->n, condition)
+#define VEC_SUM(item, vec, amount)     ARRAY_SUM(item, (vec)->items, (vec)->n, amount)
+
+#define ARRAY_FIND_(item, array, n, condition, found) \
+        ({                                            \
+                typeof(*(array)) *found = NULL;       \
+                ARRAY_FOREACH(item, array, n)         \
+                        if (condition) {              \
+                                found = item;         \
+                                break;                \
+                        }                             \
+                found;                                \
+        })
+#define ARRAY_SUM_(item, array, n, amount, sum)             \
+        ({                                                  \
+                uint64_t sum = 0;                           \
+                ARRAY_FOREACH(item, array, n)               \
+                        sum = add_saturated(sum, (amount)); \
+                sum;                                        \
+        })
+
+/* Keeps the elements of which CONDITION holds. */
+#define VEC_KEEP(item, vec, condition)                         \
+        ({                                                     \
+                size_t kept_ = 0;                              \
+                VEC_FOREACH(item, vec)                         \
+                        if (condition)                         \
+                                (vec)->items[kept_++] = *item; \
+                (vec)->n = kept_;                              \
+        })

@@ -12,8 +12,7 @@ typedef struct Instructor {
         Instructions list;
 } Instructor;
 
-static void say(Instructor *instructor, const char *format, ...) PRINTF_LIKE(2, 3);
-
+PRINTF_LIKE(2, 3)
 static void say(Instructor *instructor, const char *format, ...) {
         va_list arguments;
 
@@ -38,11 +37,6 @@ static void say_edit(Instructor *instructor, const KernelChange *change, const c
 static void say_edits(Instructor *instructor, const char *place) {
         VEC_FOREACH(change, &instructor->advice->changes)
                 say_edit(instructor, change, place);
-}
-
-static void add_words(Text *text, const char *words) {
-        if (words)
-                text_printf(text, "%s%s", text->length > 0 ? " " : "", words);
 }
 
 /* ---- for each boot loader ---- */
@@ -89,11 +83,11 @@ static void add_pairs(Text *text, const KernelAdvice *advice) {
                 VEC_FOREACH(change, &advice->changes)
                         if (words && !change->is_unclear && text_equals(change->from, *phrase))
                                 words = change->to;
-                add_words(text, words);
+                text_add_word(text, words);
         }
         VEC_FOREACH(change, &advice->changes)
                 if (!change->from)
-                        add_words(text, change->to);
+                        text_add_word(text, change->to);
 }
 
 static void say_grubby(Instructor *instructor) {
@@ -106,8 +100,8 @@ static void say_grubby(Instructor *instructor) {
                 else if (is_page_words(change->from ? change->from : change->to))
                         has_pages = true;
                 else {
-                        add_words(&remove, change->from);
-                        add_words(&add, change->to);
+                        text_add_word(&remove, change->from);
+                        text_add_word(&add, change->to);
                 }
         /* grubby takes out every argument of a name that it is given, so that the pairs of other
          * sizes have to be given with it. */
@@ -145,7 +139,7 @@ static void say_uki(Instructor *instructor) {
                         say_kernel_install(instructor);
                         return;
                 }
-                add_words(&added, change->to);
+                text_add_word(&added, change->to);
         }
         say(instructor, "ukify build --cmdline='%s' --output=%s/loader/addons/hugeplan.addon.efi",
             text_string(&added), instructor->loader->esp ? instructor->loader->esp : "/efi");

@@ -11,7 +11,7 @@
 typedef struct Conflict {
         Arena *arena;
         const ConflictInput *input;
-        const SettingSource *setting_source;
+        const SettingSource *entry;
 } Conflict;
 
 static const struct {
@@ -63,19 +63,14 @@ static const struct {
 /* ---- which ---- */
 
 static bool is_reserving(const Plan *plan) {
-        for (size_t i = 0; i < plan->n_instances; i++)
-                if (plan->instances[i].pages_wanted > 0)
-                        return true;
-        return false;
+        return ARRAY_ANY(instance, plan->instances, plan->n_instances, instance->pages_wanted > 0);
 }
 
 /* Bytes of SysV shared memory that the plan stands for: the largest instance's, or all. */
 static uint64_t sysv_bytes(const Plan *plan, bool is_sum) {
         uint64_t bytes = 0;
 
-        for (size_t i = 0; i < plan->n_instances; i++) {
-                const PlanInstance *planned = &plan->instances[i];
-
+        ARRAY_FOREACH(planned, plan->instances, plan->n_instances) {
                 if (!instance_needs_group(planned->demand->config))
                         continue;
                 uint64_t own = mul_saturated(planned->pages_wanted, planned->page_size_bytes);
@@ -89,67 +84,51 @@ static uint64_t sysv_bytes(const Plan *plan, bool is_sum) {
 static uint64_t needed_limit(const Conflict *conflict) {
         const ConflictInput *input = conflict->input;
 
-        if (conflict->setting_source->what == SETTING_SOURCE_SHMMAX)
+        if (conflict->entry->what == SETTING_SOURCE_SHMMAX)
                 return sysv_bytes(input->plan, false);
         return div_round_up(sysv_bytes(input->plan, true),
                             MAX(input->topology->base_page_bytes, (uint64_t) 1));
 }
 
-static bool is_limit_too_low(const Conflict *conflict) {
-        uint64_t limit;
-
-        return !conflict->input->config->host.keep_shared_memory_limits &&
-               kernel_number_parse(conflict->setting_source->value, &limit, NULL) == 0 &&
-               limit < needed_limit(conflict);
-}
-
-static bool is_thp_against_plan(const Conflict *conflict) {
-        const SettingSource *setting_source = conflict->setting_source;
-        ThpPolicy policy = conflict->input->thp->policy;
-
-        if (policy == THP_KEEP || policy == THP_AUTO ||
-            text_equals(setting_source->value, thp_policy_name(policy)))
-                return false;
-        return setting_source->what == SETTING_SOURCE_THP ||
-               !(text_equals(setting_source->value, "never") ||
-                 text_equals(setting_source->value, "inherit"));
-}
-
-/* Pages that the kernel itself reserved at boot count for the plan. */
-static bool is_boot_reservation(const SettingSource *setting_source) {
-        return setting_source->source == SETTING_SOURCE_KERNEL_COMMAND_LINE &&
-               !text_starts_with(setting_source->key, "sysctl");
-}
-
-static bool sets_group(const SettingSource *setting_source, uint64_t gid) {
+static bool sets_group(const SettingSource *entry, uint64_t gid) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
 
-        return gid > 0 &&
-               setting_source_explains(setting_source, arena_printf(arena, "%" PRIu64, gid));
+        return gid > 0 && setting_source_explains(entry, arena_printf(arena, "%" PRIu64, gid));
 }
 
 static bool is_conflict(const Conflict *conflict) {
-        const SettingSource *setting_source = conflict->setting_source;
+        const SettingSource *entry = conflict->entry;
+        ThpPolicy policy = conflict->input->thp->policy;
+        uint64_t limit;
 
-        switch (setting_source->what) {
+        switch (entry->what) {
         case SETTING_SOURCE_NR_HUGEPAGES:
         case SETTING_SOURCE_NR_HUGEPAGES_MEMPOLICY:
         case SETTING_SOURCE_SIZE_POOL:
         case SETTING_SOURCE_NODE_POOL:
-                return is_reserving(conflict->input->plan) && !is_boot_reservation(setting_source);
-        case SETTING_SOURCE_NR_OVERCOMMIT_HUGEPAGES:
+                /* Pages that the kernel itself reserved at boot count for the plan. */
                 return is_reserving(conflict->input->plan) &&
-                       !setting_source_explains(setting_source, "0");
+                       (entry->source != SETTING_SOURCE_KERNEL_COMMAND_LINE ||
+                        text_starts_with(entry->key, "sysctl"));
+        case SETTING_SOURCE_NR_OVERCOMMIT_HUGEPAGES:
+                return is_reserving(conflict->input->plan) && !setting_source_explains(entry, "0");
         case SETTING_SOURCE_HUGETLB_SHM_GROUP:
                 return sysv_bytes(conflict->input->plan, false) > 0 &&
-                       !sets_group(setting_source, conflict->input->own_group) &&
-                       !sets_group(setting_source, conflict->input->replaced_group);
+                       !sets_group(entry, conflict->input->own_group) &&
+                       !sets_group(entry, conflict->input->replaced_group);
         case SETTING_SOURCE_SHMMAX:
         case SETTING_SOURCE_SHMALL:
-                return is_limit_too_low(conflict);
+                return !conflict->input->config->host.keep_shared_memory_limits &&
+                       kernel_number_parse(entry->value, &limit, NULL) == 0 &&
+                       limit < needed_limit(conflict);
         case SETTING_SOURCE_THP:
         case SETTING_SOURCE_THP_SIZE:
-                return is_thp_against_plan(conflict);
+                /* Of one size, what gives no more than the plan does no harm. */
+                return policy != THP_KEEP && policy != THP_AUTO &&
+                       !text_equals(entry->value, thp_policy_name(policy)) &&
+                       (entry->what == SETTING_SOURCE_THP ||
+                        !(text_equals(entry->value, "never") ||
+                          text_equals(entry->value, "inherit")));
         default:
                 return false;
         }
@@ -159,95 +138,82 @@ static bool is_conflict(const Conflict *conflict) {
 
 static const char *does_text(const Conflict *conflict) {
         Arena *arena = conflict->arena;
-        const SettingSource *setting_source = conflict->setting_source;
+        const SettingSource *entry = conflict->entry;
 
-        switch (setting_source->what) {
+        switch (entry->what) {
         case SETTING_SOURCE_NR_HUGEPAGES:
                 /* The usual case, by the name that everybody knows. */
-                return strstr(setting_source->key, "nr_hugepages") &&
-                                       !strchr(setting_source->key, '/')
+                return strstr(entry->key, "nr_hugepages") && !strchr(entry->key, '/')
                                ? "sets vm.nr_hugepages for the whole host"
-                               : kind_texts[setting_source->what].does;
+                               : kind_texts[entry->what].does;
         case SETTING_SOURCE_SHMMAX:
                 return arena_printf(arena, "sets kernel.shmmax to %s, while %s is needed",
-                                    setting_source->value,
-                                    format_size(arena, needed_limit(conflict)));
+                                    entry->value, format_size(arena, needed_limit(conflict)));
         case SETTING_SOURCE_SHMALL:
                 return arena_printf(arena, "sets kernel.shmall to %s, while %s pages are needed",
-                                    setting_source->value,
-                                    format_count(arena, needed_limit(conflict)));
+                                    entry->value, format_count(arena, needed_limit(conflict)));
         case SETTING_SOURCE_THP:
         case SETTING_SOURCE_THP_SIZE:
-                return arena_printf(
-                        arena, "sets transparent huge pages to %s, while the plan has %s",
-                        setting_source->value, thp_policy_name(conflict->input->thp->policy));
+                return arena_printf(arena,
+                                    "sets transparent huge pages to %s, while the plan has %s",
+                                    entry->value, thp_policy_name(conflict->input->thp->policy));
         default:
-                return kind_texts[setting_source->what].does;
+                return kind_texts[entry->what].does;
         }
 }
 
-/* A file that a package owns comes back with the next update. */
-static bool is_packaged(const SettingSource *setting_source) {
-        return text_starts_with(setting_source->file, "/usr/lib/") ||
-               text_starts_with(setting_source->file, "/lib/");
-}
-
 static const char *place_remedy(const Conflict *conflict) {
-        const SettingSource *setting_source = conflict->setting_source;
-        const char *slash = strrchr(setting_source->file, '/');
+        const SettingSource *entry = conflict->entry;
+        const char *slash = strrchr(entry->file, '/');
 
-        if (setting_source->source == SETTING_SOURCE_KERNEL_COMMAND_LINE)
+        if (entry->source == SETTING_SOURCE_KERNEL_COMMAND_LINE)
                 return "take it off the kernel command line";
-        if (!is_packaged(setting_source) || !slash)
+        /* A file that a package owns comes back with the next update. */
+        if (!slash ||
+            !(text_starts_with(entry->file, "/usr/lib/") || text_starts_with(entry->file, "/lib/")))
                 return "delete the line";
-        if (setting_source->source == SETTING_SOURCE_TUNED)
+        if (entry->source == SETTING_SOURCE_TUNED)
                 return "copy the profile to /etc/tuned and delete the line there";
         return arena_printf(conflict->arena, "put a copy without the line into /etc/%s.d/%s",
-                            setting_source_source_name(setting_source->source), slash + 1);
+                            setting_source_source_name(entry->source), slash + 1);
 }
 
 static const char *remedy_of(const Conflict *conflict) {
-        const SettingSource *setting_source = conflict->setting_source;
-        const char *instead = kind_texts[setting_source->what].instead;
+        const SettingSource *entry = conflict->entry;
+        const char *instead = kind_texts[entry->what].instead;
 
         if (instead)
                 return arena_printf(conflict->arena, "%s; %s", place_remedy(conflict), instead);
-        if (setting_source->what == SETTING_SOURCE_THP)
+        if (entry->what == SETTING_SOURCE_THP)
                 return arena_printf(conflict->arena,
                                     "%s, or write TransparentHugePages=%s in [Host]",
-                                    place_remedy(conflict), setting_source->value);
+                                    place_remedy(conflict), entry->value);
         return place_remedy(conflict);
-}
-
-static void add_conflict(const Conflict *conflict, Diags *problems) {
-        const SettingSource *setting_source = conflict->setting_source;
-        const char *text =
-                setting_source->is_effective
-                        ? arena_printf(conflict->arena, "%s; %s, and %s", does_text(conflict),
-                                       sources[setting_source->source].acts,
-                                       kind_texts[setting_source->what].harm)
-                        : arena_printf(conflict->arena,
-                                       "%s, though another line overrules it as things are",
-                                       does_text(conflict));
-
-        diags_add(problems, &(Diag){.severity = setting_source->is_effective ? SEVERITY_WARNING
-                                                                             : SEVERITY_NOTICE,
-                                    .id = problem_id(sources[setting_source->source].problem),
-                                    .file = setting_source->file,
-                                    .line = setting_source->line,
-                                    .key = setting_source->key,
-                                    .text = text,
-                                    .remedy = remedy_of(conflict)});
 }
 
 void conflicts_add(Arena *arena, const ConflictInput *input, Diags *problems) {
         for (size_t i = 0;
              input->config->n_instances > 0 && i < setting_sources_count(input->setting_sources);
              i++) {
-                const Conflict conflict = {arena, input,
-                                           setting_sources_get(input->setting_sources, i)};
+                const SettingSource *entry = setting_sources_get(input->setting_sources, i);
+                const Conflict conflict = {arena, input, entry};
 
-                if (is_conflict(&conflict))
-                        add_conflict(&conflict, problems);
+                if (!is_conflict(&conflict))
+                        continue;
+                Diag diag = {.severity = SEVERITY_WARNING,
+                             .id = problem_id(sources[entry->source].problem),
+                             .file = entry->file,
+                             .line = entry->line,
+                             .key = entry->key,
+                             .remedy = remedy_of(&conflict)};
+
+                if (entry->is_effective) {
+                        diags_tell(problems, diag, "%s; %s, and %s", does_text(&conflict),
+                                   sources[entry->source].acts, kind_texts[entry->what].harm);
+                        continue;
+                }
+                diag.severity = SEVERITY_NOTICE;
+                diags_tell(problems, diag, "%s, though another line overrules it as things are",
+                           does_text(&conflict));
         }
 }

@@ -4,16 +4,15 @@
 #include "base/text.h"
 #include "model/names.h"
 
-static void put_writes(Arena *arena, const HostWrites *writes, Overlay *overlay) {
-        VEC_FOREACH(write, writes)
-                overlay_put(arena, overlay, write->path, arena_printf(arena, "%s\n", write->value));
-}
-
 Overlay host_after(Arena *arena, const HostAfterInput *input) {
         Overlay overlay = overlay_over(input->sources);
 
-        put_writes(arena, &input->host->thp.writes, &overlay);
-        put_writes(arena, &input->host->limits.writes, &overlay);
+        const HostWrites *const lists[] = {&input->host->thp.writes, &input->host->limits.writes};
+
+        ARRAY_FOREACH(writes, lists, ARRAY_LEN(lists))
+                VEC_FOREACH(write, *writes)
+                        overlay_put(arena, &overlay, write->path,
+                                    arena_printf(arena, "%s\n", write->value));
         /* Those of units that no instance names any more go. */
         SourceNames generated = source_list(input->sources, arena, PATH_GENERATOR_DIR);
 

@@ -17,7 +17,6 @@
 #define STAT_START_FIELD 20  /* "starttime", counted from behind the command: proc_pid_stat(5) */
 #define CONFIG_LINES_MAX 4096
 #define CGROUP_DEPTH_MAX 16
-#define ORATAB_FIELDS    3
 
 typedef struct Facts {
         Arena *arena;
@@ -51,8 +50,8 @@ static void read_limits_of_kernel(Facts *facts) {
         ret->has_shmmax = read_number(facts, PATH_SHMMAX, &ret->shmmax_bytes);
         ret->has_shmall = read_number(facts, PATH_SHMALL, &ret->shmall_pages);
         ret->has_shm_group = read_number(facts, PATH_HUGETLB_SHM_GROUP, &ret->shm_group);
-        for (size_t i = 0; i < facts->topology->n_page_sizes; i++) {
-                Overcommit overcommit = {.page_size_bytes = facts->topology->page_sizes[i].bytes};
+        ARRAY_FOREACH(size, facts->topology->page_sizes, facts->topology->n_page_sizes) {
+                Overcommit overcommit = {.page_size_bytes = size->bytes};
                 const char *path = arena_printf(facts->arena,
                                                 PATH_HUGEPAGES "/" NAME_HUGEPAGES_DIR "%" PRIu64
                                                                "kB/nr_overcommit_hugepages",
@@ -65,57 +64,40 @@ static void read_limits_of_kernel(Facts *facts) {
 
 /* ---- owners ---- */
 
-/* ADDED: the groups that SupplementaryGroups= and Group= of the unit name. */
-static void find_ids(const Facts *facts, OwnerFacts *owner, const char *added) {
-        Arena *arena = facts->arena;
-        const Account *user = account_find_user(arena, &facts->accounts, owner->name);
-        const char *name = user ? user->name : owner->name;
-
-        if (user && user->group_id != UINT64_MAX) {
-                owner->has_ids = true;
-                owner->uid = user->id;
-                *vec_push(arena, &owner->gids) = user->group_id;
-        }
-        VEC_FOREACH(group, &facts->accounts.groups)
-                if (account_has_member(arena, group, name) || text_has_word(added, group->name) ||
-                    text_has_word(added, arena_printf(arena, "%" PRIu64, group->id)))
-                        *vec_push(arena, &owner->gids) = group->id;
-}
-
-static const char *added_groups(const Facts *facts, const UnitFile *unit) {
-        Text text = text_in(facts->arena);
-        static const char *const keys[] = {"SupplementaryGroups", "Group"};
-
-        for (size_t i = 0; unit && i < ARRAY_LEN(keys); i++) {
-                UnitAssignments values = unit_file_list(facts->arena, unit, "Service", keys[i]);
-
-                VEC_FOREACH(value, &values)
-                        text_printf(&text, "%s ", (*value)->value);
-        }
-        return text_string(&text);
-}
-
-static const char *gathered_user(const Figures *figures, const char *instance) {
-        VEC_FOREACH(figure, figures)
-                if (text_equals(figure->instance, instance) && figure->gathered &&
-                    figure->gathered->user)
-                        return figure->gathered->user;
-        return NULL;
-}
-
 static OwnerFacts find_owner(const Facts *facts, const InstanceConfig *config,
                              const UnitFile *unit) {
+        static const char *const keys[] = {"SupplementaryGroups", "Group"};
+        Arena *arena = facts->arena;
         OwnerFacts owner = {.name = config->user};
+        Text added = text_in(arena);
 
         if (!owner.name)
                 owner.name = unit_file_value(unit, "Service", "User");
-        if (!owner.name)
-                owner.name = gathered_user(facts->figures, config->name);
+        VEC_FOREACH(figure, facts->figures)
+                if (!owner.name && text_equals(figure->instance, config->name) && figure->gathered)
+                        owner.name = figure->gathered->user;
         if (!owner.name)
                 owner.name = config->engine->default_user;
         if (!owner.name)
                 return owner;
-        find_ids(facts, &owner, added_groups(facts, unit));
+        for (size_t i = 0; unit && i < ARRAY_LEN(keys); i++) {
+                UnitAssignments values = unit_file_list(arena, unit, "Service", keys[i]);
+
+                VEC_FOREACH(value, &values)
+                        text_printf(&added, "%s ", (*value)->value);
+        }
+        const Account *user = account_find_user(arena, &facts->accounts, owner.name);
+
+        if (user && user->group_id != UINT64_MAX) {
+                owner.has_ids = true;
+                owner.uid = user->id;
+                *vec_push(arena, &owner.gids) = user->group_id;
+        }
+        VEC_FOREACH(group, &facts->accounts.groups)
+                if (account_has_member(arena, group, user ? user->name : owner.name) ||
+                    text_has_word(text_string(&added), group->name) ||
+                    text_has_word(text_string(&added), arena_printf(arena, "%" PRIu64, group->id)))
+                        *vec_push(arena, &owner.gids) = group->id;
         return owner;
 }
 
@@ -132,47 +114,9 @@ char *slice_group_path(Arena *arena, const char *slice) {
         return arena_strdup(arena, text_string(&text));
 }
 
-/* Template instances have a slice of their own, in whose name the prefix is escaped. */
-static const char *default_slice(Arena *arena, const char *unit) {
-        size_t length = strcspn(unit, "@");
-        Text text = text_in(arena);
-
-        if (unit[length] != '@')
-                return "system.slice";
-        text_add(&text, "system-");
-        for (size_t i = 0; i < length; i++)
-                if (unit[i] == '-')
-                        text_add(&text, "\\x2d");
-                else
-                        text_add_n(&text, unit + i, 1);
-        text_add(&text, ".slice");
-        return text.string;
-}
-
-static void read_slices(const Facts *facts, UnitFacts *unit, const char *slice) {
-        size_t length = strlen(slice) - strlen(".slice");
-
-        for (size_t i = length; i > 0; i--)
-                if (i == length || slice[i] == '-')
-                        *vec_push(facts->arena, &unit->slices) = unit_file_read(
-                                facts->arena, facts->sources,
-                                arena_printf(facts->arena, "%.*s.slice", (int) i, slice));
-}
-
 /* The hierarchies in which systemd's own groups are found: unified, hybrid, legacy. */
 static const char *const hierarchies[] = {PATH_CGROUP, PATH_CGROUP "/unified",
                                           PATH_CGROUP "/systemd"};
-
-static bool find_processes(const Facts *facts, UnitFacts *unit) {
-        for (size_t i = 0; i < ARRAY_LEN(hierarchies); i++) {
-                const char *path = arena_printf(facts->arena, "%s%s/cgroup.procs", hierarchies[i],
-                                                unit->group);
-
-                if (read_number(facts, path, &unit->pid))
-                        return true;
-        }
-        return false;
-}
 
 static uint64_t find_age_usec(const Facts *facts, uint64_t pid) {
         const char *stat =
@@ -192,52 +136,31 @@ static uint64_t find_age_usec(const Facts *facts, uint64_t pid) {
         return mul_saturated(sub_floored(seconds, ticks / USER_TICKS), USEC_PER_SEC);
 }
 
-static void add_limit(const Facts *facts, UnitFacts *unit, const char *path,
-                      uint64_t page_size_bytes) {
-        GroupLimit limit = {.file = path, .page_size_bytes = page_size_bytes};
-
-        if (read_number(facts, path, &limit.bytes)) /* "max" is none */
-                *vec_push(facts->arena, &unit->limits) = limit;
-}
-
-/* Unified at its usual place, or that of a hybrid host. */
-static void find_hierarchy(Facts *facts) {
-        facts->ret->hierarchy = PATH_CGROUP;
-        for (size_t i = 0; i < ARRAY_LEN(hierarchies); i++) {
-                const char *controllers = read_line(
-                        facts, arena_printf(facts->arena, "%s/cgroup.controllers", hierarchies[i]));
-
-                if (!controllers)
-                        continue;
-                facts->ret->hierarchy = hierarchies[i];
-                facts->ret->has_hugetlb_limits = text_has_word(controllers, "hugetlb");
-                return;
-        }
-}
-
 /* The group of the unit, and those above it. */
 static void read_groups(const Facts *facts, UnitFacts *unit) {
+        Arena *arena = facts->arena;
         const char *hierarchy = facts->ret->hierarchy;
-        char *group = arena_printf(facts->arena, "%s%s", hierarchy, unit->group), *slash;
+        char *group = arena_printf(arena, "%s%s", hierarchy, unit->group);
         const char *nodes =
-                read_line(facts, arena_printf(facts->arena, "%s/cpuset.mems.effective", group));
+                read_line(facts, arena_printf(arena, "%s/cpuset.mems.effective", group));
 
         unit->has_memory_nodes = nodes && *nodes && id_set_parse(nodes, &unit->memory_nodes) == 0;
-        unit->memory_limits = memory_limits_read(facts->arena, facts->sources, hierarchy, group);
+        unit->memory_limits = memory_limits_read(arena, facts->sources, hierarchy, group);
         for (size_t i = 0; i < CGROUP_DEPTH_MAX && strlen(group) > strlen(hierarchy); i++) {
-                Arena *arena = facts->arena;
+                ARRAY_FOREACH(size, facts->topology->page_sizes, facts->topology->n_page_sizes) {
+                        const char *const files[] = {
+                                arena_printf(arena, "%s/hugetlb.%s.max", group,
+                                             hugetlb_limit_size_name(arena, size->bytes)),
+                                hugetlb_limit_path(arena, group, size->bytes)};
 
-                for (size_t k = 0; k < facts->topology->n_page_sizes; k++) {
-                        uint64_t bytes = facts->topology->page_sizes[k].bytes;
+                        ARRAY_FOREACH(file, files, ARRAY_LEN(files)) {
+                                GroupLimit limit = {.file = *file, .page_size_bytes = size->bytes};
 
-                        add_limit(facts, unit,
-                                  arena_printf(arena, "%s/hugetlb.%s.max", group,
-                                               hugetlb_limit_size_name(arena, bytes)),
-                                  bytes);
-                        add_limit(facts, unit, hugetlb_limit_path(arena, group, bytes), bytes);
+                                if (read_number(facts, *file, &limit.bytes)) /* "max" is none */
+                                        *vec_push(arena, &unit->limits) = limit;
+                        }
                 }
-                slash = strrchr(group, '/');
-                *slash = '\0';
+                *strrchr(group, '/') = '\0';
         }
 }
 
@@ -247,7 +170,18 @@ static const UnitFacts *read_unit(Facts *facts, const char *name) {
                         return *known;
 
         UnitFacts *unit = ARENA_NEW(facts->arena, UnitFacts);
-        const char *slice = default_slice(facts->arena, name);
+        const char *slice = "system.slice";
+
+        /* Template instances have a slice of their own, in whose name the prefix is escaped. */
+        if (strchr(name, '@')) {
+                Text text = text_in(facts->arena);
+
+                text_add(&text, "system-");
+                for (const char *at = name; *at != '@'; at++)
+                        text_printf(&text, *at == '-' ? "\\x2d" : "%c", *at);
+                text_add(&text, ".slice");
+                slice = text.string;
+        }
 
         unit->name = name;
         unit->file = unit_file_read(facts->arena, facts->sources, name);
@@ -255,10 +189,20 @@ static const UnitFacts *read_unit(Facts *facts, const char *name) {
 
         if (own && text_ends_with(own->value, ".slice"))
                 slice = own->value;
-        read_slices(facts, unit, slice);
+        size_t length = strlen(slice) - strlen(".slice");
+
+        for (size_t i = length; i > 0; i--)
+                if (i == length || slice[i] == '-')
+                        *vec_push(facts->arena, &unit->slices) = unit_file_read(
+                                facts->arena, facts->sources,
+                                arena_printf(facts->arena, "%.*s.slice", (int) i, slice));
         unit->group =
                 arena_printf(facts->arena, "%s/%s", slice_group_path(facts->arena, slice), name);
-        unit->is_running = find_processes(facts, unit);
+        unit->is_running = ARRAY_ANY(hierarchy, hierarchies, ARRAY_LEN(hierarchies),
+                                     read_number(facts,
+                                                 arena_printf(facts->arena, "%s%s/cgroup.procs",
+                                                              *hierarchy, unit->group),
+                                                 &unit->pid));
         if (unit->is_running)
                 unit->age_usec = find_age_usec(facts, unit->pid);
         read_groups(facts, unit);
@@ -286,106 +230,64 @@ static void read_instances(Facts *facts, const Config *config) {
 
 /* ---- logins ---- */
 
-/* "oracle soft memlock 134217728" */
-static void read_login_limits(Facts *facts, const char *path) {
+typedef void (*TakeLine)(Facts *facts, const char *line, FactOrigin origin);
+
+static void read_lines(Facts *facts, const char *path, TakeLine take) {
         SourceText text = source_read(facts->sources, facts->arena, path);
         SourceLines lines = source_lines(&text);
         const char *line;
 
         while (text.text && lines.number < CONFIG_LINES_MAX &&
-               (line = source_line(facts->arena, &lines))) {
-                const char *rest = arena_strndup(facts->arena, line, strcspn(line, "#"));
-                LoginLimit limit = {.origin = {path, lines.number}};
-
-                limit.domain = text_next_word(facts->arena, &rest, " \t");
-                limit.type = text_next_word(facts->arena, &rest, " \t");
-                const char *item = text_next_word(facts->arena, &rest, " \t");
-
-                limit.value = text_next_word(facts->arena, &rest, " \t");
-                if (text_equals(item, "memlock") && limit.value)
-                        *vec_push(facts->arena, &facts->ret->login_limits) = limit;
-        }
+               (line = source_line(facts->arena, &lines)))
+                take(facts, line, (FactOrigin){path, lines.number});
 }
 
-static void read_all_login_limits(Facts *facts) {
-        SourceNames names = source_list(facts->sources, facts->arena, PATH_LIMITS_DIR);
+/* Of its files whose names end with ".conf", in their order. */
+static void read_directory(Facts *facts, const char *directory, TakeLine take) {
+        SourceNames names = source_list(facts->sources, facts->arena, directory);
 
-        read_login_limits(facts, PATH_LIMITS);
         VEC_FOREACH(name, &names)
                 if (text_ends_with(*name, ".conf"))
-                        read_login_limits(facts,
-                                          arena_printf(facts->arena, PATH_LIMITS_DIR "/%s", *name));
+                        read_lines(facts, arena_printf(facts->arena, "%s/%s", directory, *name),
+                                   take);
 }
 
-static void take_remove_ipc(Facts *facts, const char *path) {
-        SourceText text = source_read(facts->sources, facts->arena, path);
-        SourceLines lines = source_lines(&text);
-        const char *line;
+/* "oracle soft memlock 134217728" */
+static void take_login_limit(Facts *facts, const char *line, FactOrigin origin) {
+        const char *rest = arena_strndup(facts->arena, line, strcspn(line, "#"));
+        LoginLimit limit = {.origin = origin};
+
+        limit.domain = text_next_word(facts->arena, &rest, " \t");
+        limit.type = text_next_word(facts->arena, &rest, " \t");
+        const char *item = text_next_word(facts->arena, &rest, " \t");
+
+        limit.value = text_next_word(facts->arena, &rest, " \t");
+        if (text_equals(item, "memlock") && limit.value)
+                *vec_push(facts->arena, &facts->ret->login_limits) = limit;
+}
+
+static void take_remove_ipc(Facts *facts, const char *line, FactOrigin origin) {
+        const char *word = text_strip(facts->arena, line);
         bool yes;
 
-        while (text.text && lines.number < CONFIG_LINES_MAX &&
-               (line = source_line(facts->arena, &lines))) {
-                const char *word = text_strip(facts->arena, line);
-
-                if (!text_starts_with(word, "RemoveIPC="))
-                        continue;
-                if (parse_boolean(word + strlen("RemoveIPC="), &yes) < 0)
-                        continue;
+        if (text_starts_with(word, "RemoveIPC=") &&
+            parse_boolean(word + strlen("RemoveIPC="), &yes) == 0) {
                 facts->ret->remove_ipc = yes ? TRI_YES : TRI_NO;
-                facts->ret->remove_ipc_origin = (FactOrigin){path, lines.number};
-        }
-}
-
-/* The main file, then the drop-ins by name; those in /etc come last here, which is so for every name
- * that people use. logind.conf(5). */
-static void read_logind(Facts *facts) {
-        static const char *const dirs[] = {"/usr/lib/" NAME_LOGIND_DIR, "/run/" NAME_LOGIND_DIR,
-                                           "/etc/" NAME_LOGIND_DIR};
-
-        take_remove_ipc(facts, "/usr/lib/systemd/logind.conf");
-        take_remove_ipc(facts, PATH_LOGIND);
-        for (size_t i = 0; i < ARRAY_LEN(dirs); i++) {
-                SourceNames names = source_list(facts->sources, facts->arena, dirs[i]);
-
-                VEC_FOREACH(name, &names)
-                        if (text_ends_with(*name, ".conf"))
-                                take_remove_ipc(
-                                        facts, arena_printf(facts->arena, "%s/%s", dirs[i], *name));
+                facts->ret->remove_ipc_origin = origin;
         }
 }
 
 /* ---- Oracle ---- */
 
-/* What colons separate; empty fields count. */
-static size_t split_fields(Arena *arena, const char *line, const char **ret) {
-        size_t n = 0;
-
-        while (n < ORATAB_FIELDS) {
-                size_t length = strcspn(line, ":");
-
-                ret[n++] = arena_strndup(arena, line, length);
-                if (line[length] == '\0')
-                        break;
-                line += length + 1;
-        }
-        return n;
-}
-
 /* "ORCL:/u01/app/oracle/product/19.0.0/dbhome_1:N" */
-static void read_oratab(Facts *facts, const char *path) {
-        SourceText text = source_read(facts->sources, facts->arena, path);
-        SourceLines lines = source_lines(&text);
-        const char *fields[ORATAB_FIELDS], *line;
+static void take_sid(Facts *facts, const char *line, FactOrigin origin) {
+        line = text_strip(facts->arena, line);
+        const char *colon = strchr(line, ':');
 
-        while (text.text && lines.number < CONFIG_LINES_MAX &&
-               (line = source_line(facts->arena, &lines))) {
-                line = text_strip(facts->arena, line);
-                if (*line == '#' || *line == '*' || split_fields(facts->arena, line, fields) < 2 ||
-                    *fields[0] == '\0')
-                        continue;
-                *vec_push(facts->arena, &facts->ret->sids) =
-                        (OracleSid){fields[0], fields[1], {path, lines.number}};
-        }
+        if (*line != '#' && *line != '*' && colon && colon != line)
+                *vec_push(facts->arena, &facts->ret->sids) = (OracleSid){
+                        arena_strndup(facts->arena, line, (size_t) (colon - line)),
+                        arena_strndup(facts->arena, colon + 1, strcspn(colon + 1, ":")), origin};
 }
 
 /* "2048K  1765  9665  0  NONE"; of base pages, "Configured" stands for the number available. */
@@ -450,14 +352,30 @@ HostFacts *host_facts_read(Arena *arena, const Sources *sources, const Config *c
                 .ret = ARENA_NEW(arena, HostFacts),
         };
 
+        const char *controllers = NULL;
+
         read_limits_of_kernel(&facts);
         facts.ret->has_own_group = account_find_group(arena, &facts.accounts, NAME_HUGETLB_GROUP);
         facts.ret->counts_huge_pages = memory_limits_count_huge_pages(arena, sources);
-        find_hierarchy(&facts);
+        /* Unified at its usual place, or that of a hybrid host. */
+        facts.ret->hierarchy = PATH_CGROUP;
+        for (size_t i = 0; i < ARRAY_LEN(hierarchies) && !controllers; i++)
+                if ((controllers = read_line(&facts, arena_printf(arena, "%s/cgroup.controllers",
+                                                                  hierarchies[i])))) {
+                        facts.ret->hierarchy = hierarchies[i];
+                        facts.ret->has_hugetlb_limits = text_has_word(controllers, "hugetlb");
+                }
         read_instances(&facts, config);
-        read_all_login_limits(&facts);
-        read_logind(&facts);
-        read_oratab(&facts, "/etc/oratab");
-        read_oratab(&facts, "/var/opt/oracle/oratab");
+        read_lines(&facts, PATH_LIMITS, take_login_limit);
+        read_directory(&facts, PATH_LIMITS_DIR, take_login_limit);
+        /* The main file, then the drop-ins by name; those in /etc come last here, which is so for every name that
+         * people use. logind.conf(5). */
+        read_lines(&facts, "/usr/lib/systemd/logind.conf", take_remove_ipc);
+        read_lines(&facts, PATH_LOGIND, take_remove_ipc);
+        read_directory(&facts, "/usr/lib/" NAME_LOGIND_DIR, take_remove_ipc);
+        read_directory(&facts, "/run/" NAME_LOGIND_DIR, take_remove_ipc);
+        read_directory(&facts, "/etc/" NAME_LOGIND_DIR, take_remove_ipc);
+        read_lines(&facts, "/etc/oratab", take_sid);
+        read_lines(&facts, "/var/opt/oracle/oratab", take_sid);
         return facts.ret;
 }

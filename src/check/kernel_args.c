@@ -6,8 +6,6 @@
 #include "model/names.h"
 #include "model/problem.h"
 
-#include <string.h>
-
 static const char *const verdict_names[] = {
         [KERNEL_LINE_NOT_NEEDED] = "not-needed",
         [KERNEL_LINE_RUN_TIME] = "run-time",
@@ -57,45 +55,29 @@ static bool is_gigantic(const Adviser *adviser, uint64_t page_size_bytes) {
 }
 
 static uint64_t planned_pages(const Plan *plan, unsigned node, uint64_t page_size_bytes) {
-        uint64_t pages = 0;
-
-        for (size_t i = 0; i < plan->n_instances; i++) {
-                const PlanInstance *planned = &plan->instances[i];
-
-                if (planned->page_size_bytes != page_size_bytes)
-                        continue;
-                for (size_t k = 0; k < planned->n_grants; k++)
-                        if (planned->grants[k].node == node)
-                                pages += planned->grants[k].pages;
-        }
-        return pages;
-}
-
-/* Without node numbers the kernel deals the pages out one by one over the nodes with memory. */
-static uint64_t spread_share(const Topology *topology, uint64_t pages, unsigned node) {
-        IdSet nodes = topology_memory_nodes(topology);
-        unsigned n = id_set_count(&nodes), rank = 0;
-
-        if (!id_set_has(&nodes, node))
-                return 0;
-        ID_SET_FOREACH(id, &nodes)
-                if (id < node)
-                        rank++;
-        return pages / n + (rank < pages % n);
+        return ARRAY_SUM(planned, plan->instances, plan->n_instances,
+                         planned->page_size_bytes != page_size_bytes
+                                 ? 0
+                                 : ARRAY_SUM(grant, planned->grants, planned->n_grants,
+                                             grant->node == node ? grant->pages : 0));
 }
 
 static uint64_t asked_pages(const KernelLine *line, const Topology *topology, unsigned node,
                             uint64_t page_size_bytes) {
+        IdSet nodes = topology_memory_nodes(topology);
+        unsigned n = id_set_count(&nodes), rank = 0;
         uint64_t asked = 0;
 
+        ID_SET_FOREACH(id, &nodes)
+                rank += id < node;
         VEC_FOREACH(pages, &line->pages) {
                 if (pages->page_size_bytes != page_size_bytes)
                         continue;
-                if (!pages->is_per_node)
-                        asked = add_saturated(asked, spread_share(topology, pages->pages, node));
-                for (size_t i = 0; i < pages->n_nodes; i++)
-                        if (pages->nodes[i].node == node)
-                                asked = add_saturated(asked, pages->nodes[i].pages);
+                /* Without node numbers the kernel deals the pages out one by one over the nodes with memory. */
+                if (!pages->is_per_node && id_set_has(&nodes, node))
+                        asked = add_saturated(asked, pages->pages / n + (rank < pages->pages % n));
+                asked = add_saturated(asked, ARRAY_SUM(each, pages->nodes, pages->n_nodes,
+                                                       each->node == node ? each->pages : 0));
         }
         return asked;
 }
@@ -122,10 +104,8 @@ static void fill_pools(Adviser *adviser) {
 
 /* Whether any pages are planned that are to come from the line, or that are not. */
 static bool has_planned(const KernelAdvice *advice, bool is_run_time) {
-        VEC_FOREACH(pool, &advice->pools)
-                if (pool->planned_pages > 0 && pool->is_run_time == is_run_time)
-                        return true;
-        return false;
+        return VEC_ANY(pool, &advice->pools,
+                       pool->planned_pages > 0 && pool->is_run_time == is_run_time);
 }
 
 static bool is_wanting(const KernelAdvice *advice) {
@@ -133,10 +113,8 @@ static bool is_wanting(const KernelAdvice *advice) {
 }
 
 static bool is_serving(const KernelAdvice *advice) {
-        VEC_FOREACH(pool, &advice->pools)
-                if (pool->present_pages < pool->planned_pages && !pool->is_run_time)
-                        return false;
-        return true;
+        return !VEC_ANY(pool, &advice->pools,
+                        pool->present_pages < pool->planned_pages && !pool->is_run_time);
 }
 
 /* ---- what to write ---- */
@@ -216,27 +194,13 @@ static char *format_pages(const Adviser *adviser, uint64_t page_size_bytes, bool
         return text.string;
 }
 
-static void add_words(Text *text, const char *words) {
-        if (words)
-                text_printf(text, "%s%s", text->length > 0 ? " " : "", words);
-}
-
 /* ---- changes ---- */
 
 static void add_change(Adviser *adviser, const KernelChange *change) {
         KernelChanges *changes = &adviser->advice->changes;
 
-        VEC_FOREACH(known, changes)
-                if (change->from && text_equals(known->from, change->from))
-                        return;
-        *vec_push(adviser->arena, changes) = *change;
-}
-
-static uint64_t phrase_bytes(const KernelLine *line, const char *phrase) {
-        VEC_FOREACH(pages, &line->pages)
-                if (text_equals(pages->words, phrase))
-                        return pages->page_size_bytes;
-        return kernel_phrase_size_bytes(phrase);
+        if (!change->from || !VEC_ANY(known, changes, text_equals(known->from, change->from)))
+                *vec_push(adviser->arena, changes) = *change;
 }
 
 /* The first phrase of this size becomes what is wanted; what else there is of it goes. */
@@ -252,7 +216,11 @@ static void change_size(Adviser *adviser, uint64_t page_size_bytes) {
         const char *to = format_pages(adviser, page_size_bytes, is_merged);
 
         VEC_FOREACH(phrase, &adviser->line->phrases) {
-                if (phrase_bytes(adviser->line, *phrase) != page_size_bytes)
+                const typeof(*adviser->line->pages.items) *pages =
+                        VEC_FIND(each, &adviser->line->pages, text_equals(each->words, *phrase));
+
+                if ((pages ? pages->page_size_bytes : kernel_phrase_size_bytes(*phrase)) !=
+                    page_size_bytes)
                         continue;
                 if (!text_equals(*phrase, to))
                         add_change(adviser, &(KernelChange){.from = *phrase, .to = to});
@@ -262,192 +230,153 @@ static void change_size(Adviser *adviser, uint64_t page_size_bytes) {
                 add_change(adviser, &(KernelChange){.to = to});
 }
 
-static void add_changes(Adviser *adviser) {
-        const Topology *topology = adviser->input->topology;
-
-        for (size_t k = 0; k < topology->n_page_sizes; k++) {
-                uint64_t bytes = topology->page_sizes[k].bytes;
-
-                if (size_need(adviser, bytes, false).is_short && !is_too_uneven(adviser, bytes))
-                        change_size(adviser, bytes);
-        }
-        VEC_FOREACH(repair, &adviser->line->repairs)
-                add_change(adviser, repair);
-}
-
 /* ---- problems ---- */
 
-static void add_problem(Adviser *adviser, Severity severity, ProblemKind kind, const char *key,
-                        const char *text, const char *remedy) {
-        diags_add(&adviser->advice->problems, &(Diag){.severity = severity,
-                                                      .id = problem_id(kind),
-                                                      .file = PATH_CMDLINE,
-                                                      .key = key,
-                                                      .text = text,
-                                                      .remedy = remedy});
+static Diag problem_of(Severity severity, ProblemKind kind, const char *key, const char *remedy) {
+        return (Diag){.severity = severity,
+                      .id = problem_id(kind),
+                      .file = PATH_CMDLINE,
+                      .key = key,
+                      .remedy = remedy};
 }
 
 static void judge_numa(Adviser *adviser) {
         const Config *config = adviser->input->config;
         const KernelLine *line = adviser->line;
         const KernelArgument *numa = kernel_argument_find(&line->arguments, "numa");
-        const InstanceConfig *preference = NULL;
+        const InstanceConfig *preference = ARRAY_FIND(
+                instance, config->instances, config->n_instances,
+                !instance->refusal && (instance->has_nodes || instance->n_node_memory > 0));
 
-        for (size_t i = 0; i < config->n_instances && !preference; i++)
-                if (!config->instances[i].refusal &&
-                    (config->instances[i].has_nodes || config->instances[i].n_node_memory > 0))
-                        preference = &config->instances[i];
-        if (!preference || !numa || !text_equals(numa->value, "off"))
+        if (!preference || !numa || !text_equals(numa->value, "off") ||
+            VEC_ANY(problem, &line->problems.list,
+                    text_equals(problem->id, problem_id(PROBLEM_CMDLINE_NUMA_OFF))))
                 return;
-        VEC_FOREACH(problem, &line->problems.list)
-                if (text_equals(problem->id, problem_id(PROBLEM_CMDLINE_NUMA_OFF)))
-                        return;
         add_change(adviser, &(KernelChange){.from = numa->word});
-        add_problem(adviser, SEVERITY_ERROR, PROBLEM_CMDLINE_NUMA_OFF, numa->word,
-                    arena_printf(adviser->arena,
-                                 "makes the host a single node, while instance %s names nodes",
-                                 preference->name),
-                    "take numa=off out, or Nodes= and NodeMemory= from the instances");
-}
-
-/* hugetlb_hstate_alloc_pages(): "hugetlb_cma is enabled, skip boot time allocation". */
-static void judge_cma(Adviser *adviser) {
-        const KernelArgument *cma = kernel_argument_find(&adviser->line->arguments, "hugetlb_cma");
-
-        if (!cma || !is_wanting(adviser->advice))
-                return;
-        add_change(adviser, &(KernelChange){.from = cma->word});
-        add_problem(adviser, SEVERITY_ERROR, PROBLEM_CMDLINE_CMA, cma->word,
-                    "has the kernel skip hugepages= for gigantic pages and keep memory aside for "
-                    "run time instead",
-                    "take it out, or leave gigantic pages to run time and hugepages= out");
+        diags_tell(&adviser->advice->problems,
+                   problem_of(SEVERITY_ERROR, PROBLEM_CMDLINE_NUMA_OFF, numa->word,
+                              "take numa=off out, or Nodes= and NodeMemory= from the instances"),
+                   "makes the host a single node, while instance %s names nodes", preference->name);
 }
 
 static void judge_pool(Adviser *adviser, const KernelPool *pool) {
-        Arena *arena = adviser->arena;
-        char *size = format_page_size(arena, pool->page_size_bytes);
+        Diags *problems = &adviser->advice->problems;
+        char *size = format_page_size(adviser->arena, pool->page_size_bytes);
 
         if (pool->present_pages > pool->found_pages)
-                add_problem(adviser, SEVERITY_WARNING, PROBLEM_CMDLINE_SHORT, NULL,
-                            arena_printf(arena,
-                                         "asks for %" PRIu64 " pages of %s on node %u, of which "
-                                         "the node has %" PRIu64,
-                                         pool->present_pages, size, pool->node, pool->found_pages),
-                            "ask for less, or for another node; pages may also have been given "
-                            "back since");
+                diags_tell(
+                        problems,
+                        problem_of(
+                                SEVERITY_WARNING, PROBLEM_CMDLINE_SHORT, NULL,
+                                "ask for less, or for another node; pages may also have been given back since"),
+                        "asks for %" PRIu64
+                        " pages of %s on node %u, of which the node has %" PRIu64,
+                        pool->present_pages, size, pool->node, pool->found_pages);
         else if (pool->present_pages < pool->planned_pages &&
                  pool->found_pages >= pool->planned_pages && !pool->is_run_time)
-                add_problem(adviser, SEVERITY_NOTICE, PROBLEM_CMDLINE_RUN_TIME, NULL,
-                            arena_printf(arena,
-                                         "pages of %s on node %u were reserved at run time in "
-                                         "this boot, which may not succeed in the next",
-                                         size, pool->node),
-                            NULL);
+                diags_tell(
+                        problems, problem_of(SEVERITY_NOTICE, PROBLEM_CMDLINE_RUN_TIME, NULL, NULL),
+                        "pages of %s on node %u were reserved at run time in this boot, which may not succeed in the next",
+                        size, pool->node);
         if (pool->present_pages > pool->planned_pages)
-                add_problem(adviser, SEVERITY_NOTICE, PROBLEM_CMDLINE_BEYOND_PLAN, NULL,
-                            arena_printf(arena,
-                                         "asks for %" PRIu64 " pages of %s on node %u beyond the "
-                                         "plan; they stay with others",
-                                         pool->present_pages - pool->planned_pages, size,
-                                         pool->node),
-                            NULL);
+                diags_tell(problems,
+                           problem_of(SEVERITY_NOTICE, PROBLEM_CMDLINE_BEYOND_PLAN, NULL, NULL),
+                           "asks for %" PRIu64
+                           " pages of %s on node %u beyond the plan; they stay with others",
+                           pool->present_pages - pool->planned_pages, size, pool->node);
 }
 
 /* What becomes of the plan's split where the kernel takes none. */
 static void judge_skill(Adviser *adviser, uint64_t page_size_bytes) {
         Arena *arena = adviser->arena;
         const SizeNeed need = size_need(adviser, page_size_bytes, false);
-        uint64_t planned = need.pages, excess = need.even_pages - need.pages;
-        char *size = format_page_size(arena, page_size_bytes);
+        const Diag diag = problem_of(
+                SEVERITY_WARNING, PROBLEM_CMDLINE_SPREAD, NULL,
+                "leave it so, or boot a newer kernel and run 'hugeplanctl cmdline' again");
+        const char *planned = format_count(arena, need.pages);
+        const char *excess = format_count(arena, need.even_pages - need.pages);
 
-        if (planned == 0 || !is_spread(adviser))
+        if (need.pages == 0 || !is_spread(adviser))
                 return;
-        bool is_run_time = is_too_uneven(adviser, page_size_bytes);
-        const char *lacks = arena_printf(arena,
-                                         "this kernel (%s) knows no node numbers in hugepages=, "
-                                         "which came with %s, and spreads pages of %s evenly",
-                                         adviser->input->topology->kernel_release,
-                                         kernel_skill_since(KERNEL_HUGEPAGES_BY_NODE), size);
+        const char *lacks = arena_printf(
+                arena,
+                "this kernel (%s) knows no node numbers in hugepages=, which came with %s, and spreads pages of %s evenly",
+                adviser->input->topology->kernel_release,
+                kernel_skill_since(KERNEL_HUGEPAGES_BY_NODE),
+                format_page_size(arena, page_size_bytes));
 
-        add_problem(adviser, SEVERITY_WARNING, PROBLEM_CMDLINE_SPREAD, NULL,
-                    is_run_time
-                            ? arena_printf(arena,
-                                           "%s: to have the plan's %s where they are wanted it "
-                                           "would take %s more. hugeplan reserves them at run time "
-                                           "instead, before anything else starts",
-                                           lacks, format_count(arena, planned),
-                                           format_count(arena, excess))
-                            : arena_printf(arena, "%s: the plan's %s%s", lacks,
-                                           format_count(arena, planned),
-                                           excess > 0 ? arena_printf(arena, " and %s more",
-                                                                     format_count(arena, excess))
-                                                      : ""),
-                    "leave it so, or boot a newer kernel and run 'hugeplanctl cmdline' again");
+        if (is_too_uneven(adviser, page_size_bytes))
+                diags_tell(
+                        &adviser->advice->problems, diag,
+                        "%s: to have the plan's %s where they are wanted it would take %s more. hugeplan reserves them at run time instead, before anything else starts",
+                        lacks, planned, excess);
+        else
+                diags_tell(&adviser->advice->problems, diag, "%s: the plan's %s%s%s%s", lacks,
+                           planned, need.even_pages > need.pages ? " and " : "",
+                           need.even_pages > need.pages ? excess : "",
+                           need.even_pages > need.pages ? " more" : "");
 }
 
 /* What does not fit even on the empty host. */
 static void judge_instances(Adviser *adviser) {
         const Plan *plan = adviser->input->plan;
 
-        for (size_t i = 0; i < plan->n_instances; i++) {
-                const PlanInstance *planned = &plan->instances[i];
+        ARRAY_FOREACH(planned, plan->instances, plan->n_instances) {
                 const InstanceConfig *config = planned->demand->config;
-                bool has_gigantic = false;
+                bool has_gigantic = ARRAY_ANY(size, config->page_sizes, config->n_page_sizes,
+                                              is_gigantic(adviser, *size));
 
-                for (size_t k = 0; k < config->n_page_sizes; k++)
-                        has_gigantic = has_gigantic || is_gigantic(adviser, config->page_sizes[k]);
                 if (config->refusal || !has_gigantic || planned->reason.kind == REASON_NONE)
                         continue;
-                diags_add(&adviser->advice->problems,
-                          &(Diag){.severity = SEVERITY_WARNING,
+                diags_tell(&adviser->advice->problems,
+                           (Diag){.severity = SEVERITY_WARNING,
                                   .id = reason_id(planned->reason.kind),
                                   .file = config->file,
-                                  .text = arena_printf(adviser->arena,
-                                                       "%s has no part in what is wanted: %s",
-                                                       config->name, planned->reason.text),
-                                  .remedy = planned->reason.remedy});
+                                  .remedy = planned->reason.remedy},
+                           "%s has no part in what is wanted: %s", config->name,
+                           planned->reason.text);
         }
 }
 
 static void add_problems(Adviser *adviser) {
-        diags_add_all(&adviser->advice->problems, &adviser->line->problems);
+        const Topology *topology = adviser->input->topology;
+        Diags *problems = &adviser->advice->problems;
+        const KernelArgument *cma = kernel_argument_find(&adviser->line->arguments, "hugetlb_cma");
+
+        diags_add_all(problems, &adviser->line->problems);
         judge_numa(adviser);
-        judge_cma(adviser);
+        /* hugetlb_hstate_alloc_pages(): "hugetlb_cma is enabled, skip boot time allocation". */
+        if (cma && is_wanting(adviser->advice)) {
+                add_change(adviser, &(KernelChange){.from = cma->word});
+                diags_tell(
+                        problems,
+                        problem_of(
+                                SEVERITY_ERROR, PROBLEM_CMDLINE_CMA, cma->word,
+                                "take it out, or leave gigantic pages to run time and hugepages= out"),
+                        "has the kernel skip hugepages= for gigantic pages and keep memory aside for run time instead");
+        }
         VEC_FOREACH(pages, &adviser->line->pages)
-                if (!pages->is_per_node && !is_serving(adviser->advice) &&
-                    adviser->input->topology->n_nodes > 1 && !is_spread(adviser) &&
-                    is_gigantic(adviser, pages->page_size_bytes))
-                        add_problem(adviser, SEVERITY_WARNING, PROBLEM_CMDLINE_SPREAD, pages->words,
-                                    "names no nodes, so that the kernel spreads the pages evenly; "
-                                    "the plan needs another split",
-                                    "write hugepages=NODE:PAGES,NODE:PAGES");
-        for (size_t k = 0; k < adviser->input->topology->n_page_sizes; k++)
-                judge_skill(adviser, adviser->input->topology->page_sizes[k].bytes);
+                if (!pages->is_per_node && !is_serving(adviser->advice) && topology->n_nodes > 1 &&
+                    !is_spread(adviser) && is_gigantic(adviser, pages->page_size_bytes))
+                        diags_tell(
+                                problems,
+                                problem_of(SEVERITY_WARNING, PROBLEM_CMDLINE_SPREAD, pages->words,
+                                           "write hugepages=NODE:PAGES,NODE:PAGES"),
+                                "names no nodes, so that the kernel spreads the pages evenly; the plan needs another split");
+        ARRAY_FOREACH(size, topology->page_sizes, topology->n_page_sizes)
+                judge_skill(adviser, size->bytes);
         VEC_FOREACH(pool, &adviser->advice->pools)
                 judge_pool(adviser, pool);
         if (adviser->input->config->host.existing_pages == EXISTING_KEEP &&
             is_wanting(adviser->advice))
-                diags_add(&adviser->advice->problems,
-                          &(Diag){.severity = SEVERITY_ERROR,
-                                  .id = problem_id(PROBLEM_EXISTING_PAGES_KEPT),
-                                  .key = "ExistingPages",
-                                  .text = "keep leaves the pages of the kernel command line to "
-                                          "others, so that they cannot serve the plan",
-                                  .remedy = "write ExistingPages=use in [Host]"});
+                diags_tell(
+                        problems,
+                        (Diag){.severity = SEVERITY_ERROR,
+                               .id = problem_id(PROBLEM_EXISTING_PAGES_KEPT),
+                               .key = "ExistingPages",
+                               .remedy = "write ExistingPages=use in [Host]"},
+                        "keep leaves the pages of the kernel command line to others, so that they cannot serve the plan");
         judge_instances(adviser);
-}
-
-/* ---- the verdict ---- */
-
-static KernelVerdict judge(const Adviser *adviser) {
-        const KernelAdvice *advice = adviser->advice;
-        bool is_kept = adviser->input->config->host.existing_pages == EXISTING_KEEP;
-
-        if (advice->changes.n > 0 || !is_serving(advice) || (is_kept && is_wanting(advice)))
-                return KERNEL_LINE_CHANGE;
-        if (is_wanting(advice))
-                return KERNEL_LINE_SERVES;
-        return has_planned(advice, true) ? KERNEL_LINE_RUN_TIME : KERNEL_LINE_NOT_NEEDED;
 }
 
 KernelAdvice *kernel_args_advise(Arena *arena, const KernelArgsInput *input) {
@@ -467,15 +396,27 @@ KernelAdvice *kernel_args_advise(Arena *arena, const KernelArgsInput *input) {
                 pool->is_run_time = is_too_uneven(&adviser, pool->page_size_bytes);
         VEC_FOREACH(phrase, &adviser.line->phrases) {
                 *vec_push(arena, &advice->phrases) = *phrase;
-                add_words(&present, *phrase);
+                text_add_word(&present, *phrase);
         }
-        for (size_t k = 0; k < input->topology->n_page_sizes; k++)
-                add_words(&wanted,
-                          format_pages(&adviser, input->topology->page_sizes[k].bytes, false));
+        ARRAY_FOREACH(size, input->topology->page_sizes, input->topology->n_page_sizes)
+                text_add_word(&wanted, format_pages(&adviser, size->bytes, false));
         advice->present = text_string(&present);
         advice->wanted = text_string(&wanted);
-        add_changes(&adviser);
+        ARRAY_FOREACH(size, input->topology->page_sizes, input->topology->n_page_sizes)
+                if (size_need(&adviser, size->bytes, false).is_short &&
+                    !is_too_uneven(&adviser, size->bytes))
+                        change_size(&adviser, size->bytes);
+        VEC_FOREACH(repair, &adviser.line->repairs)
+                add_change(&adviser, repair);
         add_problems(&adviser);
-        advice->verdict = judge(&adviser);
+        bool is_kept = input->config->host.existing_pages == EXISTING_KEEP;
+
+        if (advice->changes.n > 0 || !is_serving(advice) || (is_kept && is_wanting(advice)))
+                advice->verdict = KERNEL_LINE_CHANGE;
+        else if (is_wanting(advice))
+                advice->verdict = KERNEL_LINE_SERVES;
+        else
+                advice->verdict = has_planned(advice, true) ? KERNEL_LINE_RUN_TIME
+                                                            : KERNEL_LINE_NOT_NEEDED;
         return advice;
 }

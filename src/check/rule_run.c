@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "config/instance_limits.h"
+#include "units/hugetlb_limit.h"
 
 #include <string.h>
 
@@ -14,19 +15,13 @@ static const uint64_t memlock_default_bytes = 8 * MIB;
 
 /* ---- findings ---- */
 
-static const SilencedRule *find_silenced(const Config *config, const char *id) {
-        VEC_FOREACH(silenced, &config->host.silenced)
-                if (text_equals(silenced->id, id))
-                        return silenced;
-        return NULL;
-}
-
 static Finding *add_finding(Arena *arena, const Config *config, const Diag *diag,
                             Findings *findings) {
         const Finding finding = {
                 .diag = *diag,
                 .hurts = diag->severity != SEVERITY_NOTICE && rule_hurts(diag->id),
-                .silenced_by = find_silenced(config, diag->id),
+                .silenced_by =
+                        VEC_FIND(each, &config->host.silenced, text_equals(each->id, diag->id)),
         };
 
         Finding *added =
@@ -47,31 +42,15 @@ static bool is_same(const RuleRun *run, const Finding *finding, const Diag *diag
                text_equals(diag->key, other->key) && text_equals(diag->remedy, other->remedy);
 }
 
-static Finding *find_same(const RuleRun *run, const Diag *diag) {
-        FindingList *const lists[] = {&run->findings->list, &run->findings->silenced};
-
-        for (size_t i = 0; run->instance && i < ARRAY_LEN(lists); i++)
-                VEC_FOREACH(finding, lists[i])
-                        if (is_same(run, finding, diag))
-                                return finding;
-        return NULL;
-}
-
-static char *printable(Arena *arena, const char *string) {
-        return string ? text_printable(arena, string) : NULL;
-}
-
 /* Evidence comes from files that others write, and goes to a terminal and into JSON. */
 static Diag printable_diag(Arena *arena, const Diag *diag) {
-        return (Diag){
-                .id = diag->id,
-                .severity = diag->severity,
-                .file = printable(arena, diag->file),
-                .line = diag->line,
-                .key = printable(arena, diag->key),
-                .text = printable(arena, diag->text),
-                .remedy = printable(arena, diag->remedy),
-        };
+        Diag shown = *diag;
+        const char **const strings[] = {&shown.file, &shown.key, &shown.text, &shown.remedy};
+
+        ARRAY_FOREACH(string, strings, ARRAY_LEN(strings))
+                if (**string)
+                        **string = text_printable(arena, **string);
+        return shown;
 }
 
 void rule_add_as(RuleRun *run, Severity severity, const Diag *diag) {
@@ -79,8 +58,11 @@ void rule_add_as(RuleRun *run, Severity severity, const Diag *diag) {
 
         found.id = rules[run->row->kind].id;
         found.severity = severity;
-        Finding *finding = find_same(run, &found);
+        FindingList *const lists[] = {&run->findings->list, &run->findings->silenced};
+        Finding *finding = NULL;
 
+        for (size_t i = 0; run->instance && !finding && i < ARRAY_LEN(lists); i++)
+                finding = VEC_FIND(each, lists[i], is_same(run, each, &found));
         if (!finding)
                 finding = add_finding(run->arena, run->input->config, &found, run->findings);
         if (run->instance) {
@@ -134,9 +116,9 @@ Diag rule_at_setting(RuleRun *run, const Setting *setting) {
 Diag rule_at_size(const RuleInstance *instance) {
         static const char *const keys[] = {"Pages", "Memory", "NodeMemory"};
 
-        for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+        ARRAY_FOREACH(key, keys, ARRAY_LEN(keys))
                 VEC_FOREACH(origin, &instance->config->origins)
-                        if (text_equals(origin->key, keys[i]))
+                        if (text_equals(origin->key, *key))
                                 return (Diag){.file = origin->file,
                                               .line = origin->line,
                                               .key = origin->key};
@@ -166,37 +148,39 @@ bool rule_is_on(const RuleInstance *instance, const char *name, bool without) {
 }
 
 uint64_t rule_step_bytes(const RuleInstance *instance, const char *what) {
-        if (instance->sizing)
-                VEC_FOREACH(step, &instance->sizing->steps)
-                        if (text_equals(step->what, what))
-                                return step->bytes;
-        return 0;
+        const SizingStep *step = instance->sizing ? VEC_FIND(each, &instance->sizing->steps,
+                                                             text_equals(each->what, what))
+                                                  : NULL;
+
+        return step ? step->bytes : 0;
 }
 
 bool rule_uses_sysv(const RuleInstance *instance) {
         return instance_shared_memory(instance->config) == SHARED_MEMORY_SYSV;
 }
 
-uint64_t rule_host_memory_bytes(const RuleRun *run) {
-        uint64_t bytes = 0;
+char *rule_limit_file(const RuleRun *run, const UnitFacts *unit, uint64_t page_size_bytes) {
+        const char *group =
+                arena_printf(run->arena, "%s%s", run->input->facts->hierarchy, unit->group);
 
-        for (size_t i = 0; i < run->input->topology->n_nodes; i++)
-                bytes = add_saturated(bytes, run->input->topology->nodes[i].memory_bytes);
-        return bytes;
+        return hugetlb_limit_path(run->arena, group, page_size_bytes);
+}
+
+uint64_t rule_host_memory_bytes(const RuleRun *run) {
+        return ARRAY_SUM(node, run->input->topology->nodes, run->input->topology->n_nodes,
+                         node->memory_bytes);
 }
 
 bool rule_has_engine(const RuleRun *run, const char *name) {
-        for (size_t i = 0; i < run->n_instances; i++)
-                if (text_equals(run->instances[i].config->engine->name, name))
-                        return true;
-        return false;
+        return ARRAY_ANY(instance, run->instances, run->n_instances,
+                         text_equals(instance->config->engine->name, name));
 }
 
 void rule_add_if_most(RuleRun *run, const char *why, const char *remedy) {
-        uint64_t planned = 0, memory = rule_host_memory_bytes(run);
+        uint64_t memory = rule_host_memory_bytes(run);
+        uint64_t planned =
+                ARRAY_SUM(instance, run->instances, run->n_instances, rule_planned_bytes(instance));
 
-        for (size_t i = 0; i < run->n_instances; i++)
-                planned = add_saturated(planned, rule_planned_bytes(&run->instances[i]));
         if (planned <= share_of(memory, 7000) || planned > memory)
                 return;
         rule_tell(run, (Diag){}, remedy, "the instances want %s of %s, %" PRIu64 "%%; %s",
@@ -211,9 +195,9 @@ bool rule_has_unit(const RuleInstance *instance) {
 bool rule_is_reserved(const RuleRun *run, const RuleInstance *instance) {
         const PlanInstance *planned = instance->planned;
 
-        for (size_t i = 0; i < planned->n_grants; i++) {
-                const PlanPool *pool = plan_pool(run->input->plan, planned->grants[i].node,
-                                                 planned->page_size_bytes);
+        ARRAY_FOREACH(grant, planned->grants, planned->n_grants) {
+                const PlanPool *pool =
+                        plan_pool(run->input->plan, grant->node, planned->page_size_bytes);
 
                 if (!pool || pool->to_pages > pool->from_pages)
                         return false;

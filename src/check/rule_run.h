@@ -76,6 +76,9 @@ uint64_t rule_step_bytes(const RuleInstance *instance, const char *what);
 /* Whether the instance attaches System V shared memory, for which the kernel has rules of its own. */
 bool rule_uses_sysv(const RuleInstance *instance);
 
+/* The file of the control group of UNIT that has our limit. */
+char *rule_limit_file(const RuleRun *run, const UnitFacts *unit, uint64_t page_size_bytes);
+
 /* Over all nodes. */
 uint64_t rule_host_memory_bytes(const RuleRun *run);
 

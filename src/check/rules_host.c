@@ -6,20 +6,9 @@
 
 #include "base/text.h"
 #include "check/rule_run.h"
-#include "model/names.h"
 #include "units/hugetlb_limit.h"
 
-#include <string.h>
-
 /* ---- memory ---- */
-
-/* An instance that may lie on this node and nowhere else; NODE NULL: on any. */
-static bool is_within(const RuleInstance *instance, const Node *node) {
-        const IdSet *nodes = &instance->planned->demand->nodes;
-
-        return instance->planned->pages_wanted > 0 &&
-               (!node || (id_set_count(nodes) == 1 && id_set_has(nodes, node->id)));
-}
 
 /* Where it is one instance alone that wants too much, its own reason says so. */
 static void add_exceeded(RuleRun *run, const Node *node, uint64_t memory) {
@@ -27,11 +16,13 @@ static void add_exceeded(RuleRun *run, const Node *node, uint64_t memory) {
         uint64_t sum = 0, largest = 0;
         size_t n = 0;
 
-        for (size_t i = 0; i < run->n_instances; i++) {
-                const RuleInstance *instance = &run->instances[i];
+        ARRAY_FOREACH(instance, run->instances, run->n_instances) {
                 uint64_t bytes = rule_planned_bytes(instance);
+                const IdSet *nodes = &instance->planned->demand->nodes;
 
-                if (!is_within(instance, node))
+                /* Of a node: those that may lie there and nowhere else. */
+                if (instance->planned->pages_wanted == 0 ||
+                    (node && !(id_set_count(nodes) == 1 && id_set_has(nodes, node->id))))
                         continue;
                 text_printf(&names, "%s%s %s", n++ > 0 ? ", " : "", instance->config->name,
                             format_size(run->arena, bytes));
@@ -87,11 +78,9 @@ static const UnitAssignment *find_mask(const UnitFacts *unit, Arena *arena, IdSe
 }
 
 static void add_policy(RuleRun *run, const RuleInstance *instance, const IdSet *nodes, Diag diag) {
-        uint64_t there = 0;
+        uint64_t there = ARRAY_SUM(grant, instance->planned->grants, instance->planned->n_grants,
+                                   id_set_has(nodes, grant->node) ? grant->pages : 0);
 
-        for (size_t i = 0; i < instance->planned->n_grants; i++)
-                if (id_set_has(nodes, instance->planned->grants[i].node))
-                        there += instance->planned->grants[i].pages;
         if (there >= instance->planned->pages_granted)
                 return;
         rule_tell(
@@ -121,49 +110,26 @@ static void find_policy(RuleRun *run, const RuleInstance *instance) {
 
 /* ---- how much the unit may have ---- */
 
-/* Ours is set anew at each start; rules of their own see to it. */
-static bool is_own_hugetlb_limit(const RuleRun *run, const UnitFacts *unit,
-                                 const GroupLimit *limit) {
-        return hugetlb_limit_preference(run->input->config, unit->name) != TRI_NO &&
-               text_equals(
-                       limit->file,
-                       hugetlb_limit_path(run->arena,
-                                          arena_printf(run->arena, "%s%s",
-                                                       run->input->facts->hierarchy, unit->group),
-                                          limit->page_size_bytes));
-}
-
 static void find_group_max(RuleRun *run, const RuleInstance *instance) {
         const UnitFacts *unit = instance->facts->unit;
 
         if (!unit)
                 return;
         VEC_FOREACH(limit, &unit->limits) {
+                /* Ours is set anew at each start; rules of their own see to it. */
                 if (limit->page_size_bytes != instance->planned->page_size_bytes ||
                     limit->bytes >= rule_planned_bytes(instance) ||
-                    is_own_hugetlb_limit(run, unit, limit))
+                    (hugetlb_limit_preference(run->input->config, unit->name) != TRI_NO &&
+                     text_equals(limit->file, rule_limit_file(run, unit, limit->page_size_bytes))))
                         continue;
-                bool is_reservation = text_ends_with(limit->file, ".rsvd.max");
-
                 rule_tell(run, (Diag){.file = limit->file}, "raise the limit, or write max into it",
                           "allows %s of huge pages, and %s needs %s: %s",
                           format_size(run->arena, limit->bytes), instance->config->name,
                           rule_planned_pages(run->arena, instance),
-                          is_reservation ? "it does not start (ENOMEM)"
-                                         : "it starts, and dies by SIGBUS later");
+                          text_ends_with(limit->file, ".rsvd.max")
+                                  ? "it does not start (ENOMEM)"
+                                  : "it starts, and dies by SIGBUS later");
         }
-}
-
-/* Whether the instance's unit is UNIT, or runs in that slice. */
-static bool runs_in(const RuleInstance *instance, const char *unit) {
-        const UnitFacts *facts = instance->facts->unit;
-
-        if (!facts)
-                return false;
-        VEC_FOREACH(slice, &facts->slices)
-                if (text_equals((*slice)->name, unit))
-                        return true;
-        return text_equals(facts->name, unit) || text_equals(facts->file->name, unit);
 }
 
 /* The huge pages of all instances that are planned to run in a unit or slice, and whose they are. */
@@ -177,10 +143,12 @@ static Tenants find_tenants(const RuleRun *run, const char *unit) {
         Text names = text_in(run->arena);
         Tenants tenants = {};
 
-        for (size_t i = 0; i < run->n_instances; i++) {
-                const RuleInstance *instance = &run->instances[i];
+        ARRAY_FOREACH(instance, run->instances, run->n_instances) {
+                const UnitFacts *facts = instance->facts->unit;
 
-                if (!runs_in(instance, unit))
+                if (!facts ||
+                    !(text_equals(facts->name, unit) || text_equals(facts->file->name, unit) ||
+                      VEC_ANY(slice, &facts->slices, text_equals((*slice)->name, unit))))
                         continue;
                 text_add_item(&names, instance->config->name);
                 tenants.bytes = add_saturated(tenants.bytes, rule_planned_bytes(instance));
@@ -210,28 +178,25 @@ static bool add_memory_max(RuleRun *run, const RuleInstance *instance, const cha
         return true;
 }
 
-/* A share is of the host's memory. */
-static bool parse_memory_max(const RuleRun *run, const char *value, uint64_t *ret_bytes) {
-        uint64_t hundredths;
-
-        if (!text_ends_with(value, "%"))
-                return unit_size_parse(run->arena, value, ret_bytes) == 0;
-        if (parse_percent_hundredths(value, &hundredths) < 0)
-                return false;
-        *ret_bytes = share_of(rule_host_memory_bytes(run), hundredths);
-        return true;
-}
-
 static bool check_memory_max(RuleRun *run, const RuleInstance *instance, const UnitFile *unit,
                              const char *section) {
         static const char *const keys[] = {"MemoryMax", "MemoryHigh"};
 
-        for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
-                const UnitAssignment *limit = unit_file_find(unit, section, keys[i]);
-                uint64_t bytes;
+        ARRAY_FOREACH(key, keys, ARRAY_LEN(keys)) {
+                const UnitAssignment *limit = unit_file_find(unit, section, *key);
+                uint64_t bytes, hundredths;
 
-                if (limit && parse_memory_max(run, limit->value, &bytes) &&
-                    add_memory_max(run, instance, unit->name, bytes, rule_at_unit(limit)))
+                if (!limit)
+                        continue;
+                /* A share is of the host's memory. */
+                if (text_ends_with(limit->value, "%")) {
+                        if (parse_percent_hundredths(limit->value, &hundredths) < 0)
+                                continue;
+                        bytes = share_of(rule_host_memory_bytes(run), hundredths);
+                } else if (unit_size_parse(run->arena, limit->value, &bytes) < 0) {
+                        continue;
+                }
+                if (add_memory_max(run, instance, unit->name, bytes, rule_at_unit(limit)))
                         return true;
         }
         return false;
@@ -272,12 +237,8 @@ static uint64_t needed_today(const RuleInstance *instance, uint64_t known, const
         }
         *ret_word = "more than ";
         /* What settings give as it is taken, without a formula that estimates what follows from it. */
-        uint64_t bytes = 0;
-
-        VEC_FOREACH(step, &sizing->steps)
-                if (!step->formula)
-                        bytes = add_saturated(bytes, step->bytes);
-        return div_round_up(bytes, sizing->page_size_bytes);
+        return div_round_up(VEC_SUM(step, &sizing->steps, step->formula ? 0 : step->bytes),
+                            sizing->page_size_bytes);
 }
 
 static void find_stale(RuleRun *run, const RuleInstance *instance) {

@@ -11,12 +11,10 @@
 #include <string.h>
 
 uint64_t rule_wanted_pages(const RuleRun *run, uint64_t page_size_bytes) {
-        uint64_t pages = 0;
-
-        for (size_t i = 0; i < run->n_instances; i++)
-                if (run->instances[i].planned->page_size_bytes == page_size_bytes)
-                        pages = add_saturated(pages, run->instances[i].planned->pages_wanted);
-        return pages;
+        return ARRAY_SUM(instance, run->instances, run->n_instances,
+                         instance->planned->page_size_bytes == page_size_bytes
+                                 ? instance->planned->pages_wanted
+                                 : 0);
 }
 
 /* ---- pages that lie idle ---- */
@@ -27,17 +25,14 @@ static const uint64_t idle_bytes_min = 32 * MIB;
 /* Pages of a size that nobody will need once the plan is applied. */
 typedef struct Idle {
         uint64_t pages;
-        const char *where;   /* "919 on node 0, 12 on node 1" */
-        const char *command; /* gives them back */
-        const SettingSource
-                *setting_source; /* who has set one of the pools; NULL: nobody is known to */
+        const char *where;           /* "919 on node 0, 12 on node 1" */
+        const char *command;         /* gives them back */
+        const SettingSource *source; /* who has set one of the pools; NULL: nobody is known to */
 } Idle;
 
-static bool is_of_instance(const RuleRun *run, const PageUser *page_user) {
-        for (size_t i = 0; page_user->unit && i < run->n_instances; i++)
-                if (text_equals(run->instances[i].config->unit, page_user->unit))
-                        return true;
-        return false;
+static bool is_of_instance(const RuleRun *run, const PageUser *user) {
+        return user->unit && ARRAY_ANY(instance, run->instances, run->n_instances,
+                                       text_equals(instance->config->unit, user->unit));
 }
 
 /* Of what is in use on a node, what surely is instances' own. */
@@ -45,84 +40,67 @@ static uint64_t own_used_pages(const RuleRun *run, unsigned node, uint64_t page_
         uint64_t pages = 0;
 
         if (run->input->page_users)
-                VEC_FOREACH(page_user, &run->input->page_users->list) {
-                        if (page_user->page_size_bytes != page_size_bytes ||
-                            !is_of_instance(run, page_user))
+                VEC_FOREACH(user, &run->input->page_users->list) {
+                        if (user->page_size_bytes != page_size_bytes || !is_of_instance(run, user))
                                 continue;
-                        for (size_t i = 0; i < page_user->n_nodes; i++)
-                                if (page_user->nodes[i].node == node)
-                                        pages += page_user->nodes[i].pages;
-                        if (page_user->n_nodes == 0 && run->input->topology->n_nodes == 1)
-                                pages += page_user->pages;
+                        pages += ARRAY_SUM(each, user->nodes, user->n_nodes,
+                                           each->node == node ? each->pages : 0);
+                        if (user->n_nodes == 0 && run->input->topology->n_nodes == 1)
+                                pages += user->pages;
                 }
-        return pages;
-}
-
-/* Promised to anybody who may be no instance; on which node, nobody knows. */
-static uint64_t others_promised_pages(const RuleRun *run, uint64_t page_size_bytes) {
-        int i = topology_page_size_index(run->input->topology, page_size_bytes);
-        uint64_t pages = i < 0 ? 0 : run->input->topology->page_sizes[i].reserved_pages;
-
-        if (run->input->page_users)
-                VEC_FOREACH(page_user, &run->input->page_users->list)
-                        if (page_user->page_size_bytes == page_size_bytes &&
-                            is_of_instance(run, page_user))
-                                pages = sub_floored(pages, sub_floored(page_user->mapped_pages,
-                                                                       page_user->pages));
         return pages;
 }
 
 /* On one node: a lower bound, for what is not known counts as somebody's. */
 static uint64_t idle_on(const RuleRun *run, const PlanPool *planned) {
-        const Pool *now =
-                topology_pool(run->input->topology, planned->node, planned->page_size_bytes);
+        const Topology *topology = run->input->topology;
+        uint64_t bytes = planned->page_size_bytes;
+        const Pool *now = topology_pool(topology, planned->node, bytes);
 
         if (!now)
                 return 0;
-        uint64_t used = pool_used_pages(now);
-        uint64_t own = MIN(used, own_used_pages(run, planned->node, planned->page_size_bytes));
-        uint64_t others =
-                add_saturated(used - own, others_promised_pages(run, planned->page_size_bytes));
-        uint64_t needed = add_saturated(MAX(planned->granted_pages, own), others);
+        uint64_t used = pool_used_pages(now),
+                 own = MIN(used, own_used_pages(run, planned->node, bytes));
+        uint64_t promised =
+                topology->page_sizes[topology_page_size_index(topology, bytes)].reserved_pages;
+
+        /* Promised to anybody who may be no instance; on which node, nobody knows. */
+        if (run->input->page_users)
+                VEC_FOREACH(user, &run->input->page_users->list)
+                        if (user->page_size_bytes == bytes && is_of_instance(run, user))
+                                promised = sub_floored(
+                                        promised, sub_floored(user->mapped_pages, user->pages));
+        uint64_t needed = add_saturated(MAX(planned->granted_pages, own),
+                                        add_saturated(used - own, promised));
 
         return MIN(sub_floored(planned->to_pages, needed), now->free_pages);
 }
 
-/* The pools as they were before hugeplan added to them. */
-static const Topology *found_topology(const RuleRun *run) {
-        Topology *found = kernel_args_boot_topology(run->arena, run->input->topology);
-        const Plan *plan = run->input->plan;
-
-        for (size_t i = 0; i < plan->n_pools; i++) {
-                int k = topology_page_size_index(found, plan->pools[i].page_size_bytes);
-
-                for (size_t n = 0; k >= 0 && n < found->n_nodes; n++)
-                        if (found->nodes[n].id == plan->pools[i].node)
-                                found->nodes[n].pools[k].total_pages = plan->pools[i].found_pages;
-        }
-        return found;
-}
-
 static const char *pool_file(const RuleRun *run, const PlanPool *planned) {
-        return run->input->topology->is_numa
-                       ? arena_printf(run->arena,
-                                      PATH_NODES "/node%u/hugepages/" NAME_HUGEPAGES_DIR "%" PRIu64
-                                                 "kB/nr_hugepages",
-                                      planned->node, planned->page_size_bytes / KIB)
-                       : arena_printf(run->arena,
-                                      PATH_HUGEPAGES "/" NAME_HUGEPAGES_DIR "%" PRIu64
-                                                     "kB/nr_hugepages",
-                                      planned->page_size_bytes / KIB);
+        const char *directory =
+                run->input->topology->is_numa
+                        ? arena_printf(run->arena, PATH_NODES "/node%u/hugepages", planned->node)
+                        : PATH_HUGEPAGES;
+
+        return arena_printf(run->arena, "%s/" NAME_HUGEPAGES_DIR "%" PRIu64 "kB/nr_hugepages",
+                            directory, planned->page_size_bytes / KIB);
 }
 
 static Idle find_idle(const RuleRun *run, uint64_t page_size_bytes) {
         Text where = text_in(run->arena), command = text_in(run->arena);
-        const Topology *found = found_topology(run);
+        /* The pools as they were before hugeplan added to them. */
+        Topology *found = kernel_args_boot_topology(run->arena, run->input->topology);
         const Plan *plan = run->input->plan;
         Idle idle = {};
 
-        for (size_t i = 0; i < plan->n_pools; i++) {
-                const PlanPool *planned = &plan->pools[i];
+        ARRAY_FOREACH(pool, plan->pools, plan->n_pools) {
+                int k = topology_page_size_index(found, pool->page_size_bytes);
+                size_t n = topology_node_index(found, pool->node);
+
+                if (k >= 0 && n < found->n_nodes)
+                        found->nodes[n].pools[k].total_pages = pool->found_pages;
+        }
+        ARRAY_FOREACH(planned, plan->pools, plan->n_pools) {
                 uint64_t pages = planned->page_size_bytes == page_size_bytes ? idle_on(run, planned)
                                                                              : 0;
 
@@ -133,9 +111,9 @@ static Idle find_idle(const RuleRun *run, uint64_t page_size_bytes) {
                                                    format_count(run->arena, pages), planned->node));
                 text_printf(&command, "%secho %" PRIu64 " > %s", command.length > 0 ? "; " : "",
                             planned->to_pages - pages, pool_file(run, planned));
-                if (run->input->setting_sources && !idle.setting_source)
-                        idle.setting_source = setting_source_for_pool(
-                                run->input->setting_sources, found, planned->node, page_size_bytes);
+                if (run->input->setting_sources && !idle.source)
+                        idle.source = setting_source_for_pool(run->input->setting_sources, found,
+                                                              planned->node, page_size_bytes);
         }
         idle.where = text_string(&where);
         idle.command = text_string(&command);
@@ -149,29 +127,27 @@ static bool may_be_idle(const RuleRun *run) {
 
 static void add_idle(RuleRun *run, uint64_t page_size_bytes) {
         Idle idle = find_idle(run, page_size_bytes);
-        const SettingSource *setting_source = idle.setting_source;
+        const SettingSource *source = idle.source;
         Diag diag = {};
 
         if (idle.pages == 0)
                 return;
-        if (setting_source)
-                diag = (Diag){.file = setting_source->file,
-                              .line = setting_source->line,
-                              .key = setting_source->key};
+        if (source)
+                diag = (Diag){.file = source->file, .line = source->line, .key = source->key};
         rule_tell(run, diag,
                   arena_printf(
                           run->arena, "%sgive them back: %s",
-                          !setting_source ? ""
-                          : setting_source->source == SETTING_SOURCE_KERNEL_COMMAND_LINE
+                          !source ? ""
+                          : source->source == SETTING_SOURCE_KERNEL_COMMAND_LINE
                                   ? "take the words off the kernel command line, or the next boot "
                                     "brings them again; and "
                                   : "take the line out, or they come back; and ",
                           idle.command),
                   "%s lie idle, which no instance wants and nobody uses: %s%s",
                   format_page_count_and_size(run->arena, idle.pages, page_size_bytes), idle.where,
-                  setting_source ? arena_printf(run->arena, "; they come from %s",
-                                                setting_source_format(run->arena, setting_source))
-                                 : "");
+                  source ? arena_printf(run->arena, "; they come from %s",
+                                        setting_source_format(run->arena, source))
+                         : "");
 }
 
 /* Beyond the pool, and so in use. */
@@ -200,18 +176,10 @@ static void find_idle_pages(RuleRun *run) {
 
         if (!may_be_idle(run))
                 return;
-        for (size_t k = 0; k < topology->n_page_sizes; k++)
-                add_idle(run, topology->page_sizes[k].bytes);
-        for (size_t i = 0; i < plan->n_pools; i++)
-                add_surplus(run, &plan->pools[i]);
-}
-
-/* Whether they lie idle already, and another rule has said where they come from. */
-static bool is_idle_from_boot(const RuleRun *run, uint64_t page_size_bytes) {
-        Idle idle = may_be_idle(run) ? find_idle(run, page_size_bytes) : (Idle){};
-
-        return idle.setting_source &&
-               idle.setting_source->source == SETTING_SOURCE_KERNEL_COMMAND_LINE;
+        ARRAY_FOREACH(size, topology->page_sizes, topology->n_page_sizes)
+                add_idle(run, size->bytes);
+        ARRAY_FOREACH(pool, plan->pools, plan->n_pools)
+                add_surplus(run, pool);
 }
 
 static void find_boot_pages(RuleRun *run) {
@@ -221,13 +189,14 @@ static void find_boot_pages(RuleRun *run) {
                 return;
         VEC_FOREACH(boot, &run->input->boot_line->pages) {
                 uint64_t wanted = rule_wanted_pages(run, boot->page_size_bytes);
-                Diag diag = {.file = PATH_CMDLINE, .key = boot->words};
+                Idle idle = may_be_idle(run) ? find_idle(run, boot->page_size_bytes) : (Idle){};
 
+                /* Where they lie idle already, another rule has said where they come from. */
                 if (wanted == 0 || (!is_kept && boot->pages <= wanted) ||
-                    is_idle_from_boot(run, boot->page_size_bytes))
+                    (idle.source && idle.source->source == SETTING_SOURCE_KERNEL_COMMAND_LINE))
                         continue;
                 rule_tell(
-                        run, diag,
+                        run, (Diag){.file = PATH_CMDLINE, .key = boot->words},
                         "take the words off the kernel command line: hugeplan reserves them "
                         "early enough (for gigantic pages see hugeplanctl cmdline)",
                         "the kernel reserves %s at boot, and %s %s",
@@ -240,48 +209,33 @@ static void find_boot_pages(RuleRun *run) {
 
 /* ---- beyond the pools ---- */
 
-/* Who has set it to what it is, by the file of its size or, for the default one, by sysctl. */
-static const SettingSource *overcommit_setting_source(const RuleRun *run,
-                                                      const Overcommit *overcommit,
-                                                      const char *path) {
-        const SettingSources *setting_sources = run->input->setting_sources;
-        const char *shown = arena_printf(run->arena, "%" PRIu64, overcommit->pages);
-        const SettingSource *setting_source =
-                setting_sources ? setting_source_for_path(setting_sources, path, shown) : NULL;
-
-        if (!setting_source && setting_sources &&
-            overcommit->page_size_bytes == run->input->topology->default_page_size_bytes)
-                setting_source =
-                        setting_source_for_path(setting_sources, PATH_NR_OVERCOMMIT, shown);
-        return setting_source;
-}
-
-static void add_overcommit(RuleRun *run, const Overcommit *overcommit) {
-        const char *path = arena_printf(run->arena,
-                                        PATH_HUGEPAGES "/" NAME_HUGEPAGES_DIR "%" PRIu64
-                                                       "kB/nr_overcommit_hugepages",
-                                        overcommit->page_size_bytes / KIB);
-        const SettingSource *setting_source = overcommit_setting_source(run, overcommit, path);
-        const char *source =
-                setting_source ? arena_printf(run->arena, ", because of %s",
-                                              setting_source_format(run->arena, setting_source))
-                               : "";
-
-        rule_tell(run, (Diag){.file = path},
-                  arena_printf(run->arena, "%srun: echo 0 > %s",
-                               setting_source ? "take that out, then " : "", path),
-                  "programs may take %s beyond the pools%s: a database that is "
-                  "short starts all the same, from memory that others need, and not "
-                  "at the next boot",
-                  format_page_count_and_size(run->arena, overcommit->pages,
-                                             overcommit->page_size_bytes),
-                  source);
-}
-
 static void find_overcommit(RuleRun *run) {
-        VEC_FOREACH(overcommit, &run->input->facts->overcommits)
-                if (rule_wanted_pages(run, overcommit->page_size_bytes) > 0)
-                        add_overcommit(run, overcommit);
+        const SettingSources *sources = run->input->setting_sources;
+
+        VEC_FOREACH(overcommit, &run->input->facts->overcommits) {
+                uint64_t bytes = overcommit->page_size_bytes;
+                const char *path = arena_printf(run->arena,
+                                                PATH_HUGEPAGES "/" NAME_HUGEPAGES_DIR "%" PRIu64
+                                                               "kB/nr_overcommit_hugepages",
+                                                bytes / KIB);
+                const char *shown = arena_printf(run->arena, "%" PRIu64, overcommit->pages);
+                /* Who has set it to that, by the file of its size or, for the default one, by sysctl. */
+                const SettingSource *source =
+                        sources ? setting_source_for_path(sources, path, shown) : NULL;
+
+                if (!source && sources && bytes == run->input->topology->default_page_size_bytes)
+                        source = setting_source_for_path(sources, PATH_NR_OVERCOMMIT, shown);
+                if (rule_wanted_pages(run, bytes) == 0)
+                        continue;
+                rule_tell(
+                        run, (Diag){.file = path},
+                        arena_printf(run->arena, "%srun: echo 0 > %s",
+                                     source ? "take that out, then " : "", path),
+                        "programs may take %s beyond the pools%s%s: a database that is short starts all the same, from memory that others need, and not at the next boot",
+                        format_page_count_and_size(run->arena, overcommit->pages, bytes),
+                        source ? ", because of " : "",
+                        source ? setting_source_format(run->arena, source) : "");
+        }
 }
 
 /* ---- who uses them ---- */
@@ -302,58 +256,46 @@ static void find_unused(RuleRun *run, const RuleInstance *instance) {
                   rule_planned_pages(run->arena, instance), instance->config->name);
 }
 
-static bool is_left_segment(const PageUser *page_user) {
-        return !page_user->unit && page_user->pid == 0 &&
-               text_starts_with(page_user->command, PAGE_USER_SEGMENT);
-}
-
-/* Where an instance has no Unit=, there is no telling whose pages they are. */
-static bool is_attributable(const RuleRun *run, uint64_t page_size_bytes) {
-        for (size_t i = 0; i < run->n_instances; i++)
-                if (run->instances[i].planned->page_size_bytes == page_size_bytes &&
-                    !run->instances[i].config->unit)
-                        return false;
-        return true;
+static bool is_left_segment(const PageUser *user) {
+        return !user->unit && user->pid == 0 && text_starts_with(user->command, PAGE_USER_SEGMENT);
 }
 
 /* As it will be once the plan is applied. */
 static uint64_t planned_pool_pages(const RuleRun *run, uint64_t page_size_bytes) {
         const Plan *plan = run->input->plan;
-        uint64_t pages = 0;
-
-        for (size_t i = 0; i < plan->n_pools; i++)
-                if (plan->pools[i].page_size_bytes == page_size_bytes)
-                        pages = add_saturated(pages, plan->pools[i].to_pages);
-        return pages;
+        return ARRAY_SUM(pool, plan->pools, plan->n_pools,
+                         pool->page_size_bytes == page_size_bytes ? pool->to_pages : 0);
 }
 
-bool rule_is_other_program(const RuleRun *run, const PageUser *page_user) {
-        return !is_of_instance(run, page_user) && !is_left_segment(page_user) &&
-               is_attributable(run, page_user->page_size_bytes);
+bool rule_is_other_program(const RuleRun *run, const PageUser *user) {
+        /* Where an instance has no Unit=, there is no telling whose pages they are. */
+        return !is_of_instance(run, user) && !is_left_segment(user) &&
+               !ARRAY_ANY(instance, run->instances, run->n_instances,
+                          instance->planned->page_size_bytes == user->page_size_bytes &&
+                                  !instance->config->unit);
 }
 
-bool rule_is_in_need(const RuleRun *run, const PageUser *page_user) {
-        return add_saturated(rule_wanted_pages(run, page_user->page_size_bytes),
-                             page_user_kept_pages(page_user)) >
-               planned_pool_pages(run, page_user->page_size_bytes);
+bool rule_is_in_need(const RuleRun *run, const PageUser *user) {
+        return add_saturated(rule_wanted_pages(run, user->page_size_bytes),
+                             page_user_kept_pages(user)) >
+               planned_pool_pages(run, user->page_size_bytes);
 }
 
 static void find_taken(RuleRun *run) {
         if (!run->input->page_users)
                 return;
-        VEC_FOREACH(page_user, &run->input->page_users->list) {
-                uint64_t wanted = rule_wanted_pages(run, page_user->page_size_bytes);
-                uint64_t pool = planned_pool_pages(run, page_user->page_size_bytes);
+        VEC_FOREACH(user, &run->input->page_users->list) {
+                uint64_t wanted = rule_wanted_pages(run, user->page_size_bytes);
+                uint64_t pool = planned_pool_pages(run, user->page_size_bytes);
 
-                if (wanted == 0 || !rule_is_other_program(run, page_user) ||
-                    !rule_is_in_need(run, page_user))
+                if (wanted == 0 || !rule_is_other_program(run, user) || !rule_is_in_need(run, user))
                         continue;
                 rule_tell(
                         run, (Diag){},
                         "describe it in /etc/hugeplan.d with its Unit=, or keep "
                         "it from huge pages",
                         "%s belong to no instance's unit, and the instances want %s; the pool is to have %s, too few for all",
-                        page_user_format(run->arena, page_user), format_count(run->arena, wanted),
+                        page_user_format(run->arena, user), format_count(run->arena, wanted),
                         format_count(run->arena, pool));
         }
 }
@@ -361,11 +303,10 @@ static void find_taken(RuleRun *run) {
 static void find_left_segments(RuleRun *run) {
         if (!run->input->page_users)
                 return;
-        VEC_FOREACH(page_user, &run->input->page_users->list) {
+        VEC_FOREACH(user, &run->input->page_users->list) {
                 uint64_t id;
-                const char *rest = is_left_segment(page_user)
-                                           ? page_user->command + strlen(PAGE_USER_SEGMENT)
-                                           : NULL;
+                const char *rest = is_left_segment(user) ? user->command + strlen(PAGE_USER_SEGMENT)
+                                                         : NULL;
 
                 if (!rest || parse_u64(text_next_word(run->arena, &rest, " ,"), &id) < 0)
                         continue;
@@ -378,8 +319,8 @@ static void find_left_segments(RuleRun *run) {
                         "segment %" PRIu64
                         " has no process attached (nattch 0) and holds %s: what a database that was killed leaves behind",
                         id,
-                        format_page_count_and_size(run->arena, page_user_kept_pages(page_user),
-                                                   page_user->page_size_bytes));
+                        format_page_count_and_size(run->arena, page_user_kept_pages(user),
+                                                   user->page_size_bytes));
         }
 }
 

@@ -3,7 +3,6 @@
 /* Transparent huge pages against what a database asks for. The vendors' words stand beside the
  * engines; that instances disagree among themselves is found when the plan is made. */
 
-#include "base/text.h"
 #include "check/rule_run.h"
 
 /* What the host will have: the plan's, or what the kernel has where nothing is touched. */
@@ -17,48 +16,38 @@ static ThpPolicy policy_of(const RuleRun *run) {
         return policy;
 }
 
-/* Where the policy was resolved from the preferences, thp-conflict names those who lost. */
-static bool is_given(const RuleRun *run) {
-        return run->input->config->host.thp != THP_AUTO;
-}
-
 static void tell_preference(RuleRun *run, const RuleInstance *instance, const char *harm,
                             const char *remedy) {
-        const char *preference = thp_policy_name(thp_preference_of(instance->config));
-
         rule_tell(run, (Diag){.file = instance->config->file}, remedy,
                   "%s (%s) wants transparent huge pages '%s', and [Host] %s '%s': %s",
-                  instance->config->name, instance->config->engine->title, preference,
+                  instance->config->name, instance->config->engine->title,
+                  thp_policy_name(thp_preference_of(instance->config)),
                   run->input->config->host.thp == THP_KEEP ? "keeps the kernel's" : "gives it",
                   thp_policy_name(policy_of(run)), harm);
 }
 
 static void find_always(RuleRun *run) {
-        for (size_t i = 0; i < run->n_instances; i++) {
-                const RuleInstance *instance = &run->instances[i];
-                ThpPolicy preference = thp_preference_of(instance->config);
-
-                if (!is_given(run) || policy_of(run) != THP_ALWAYS ||
-                    (preference != THP_NEVER && preference != THP_MADVISE))
-                        continue;
-                tell_preference(
-                        run, instance,
-                        "its private memory grows, and it stalls while the kernel compacts",
-                        "write TransparentHugePages=auto in [Host], or, from systemd 260 on, MemoryTHP=disable for its unit");
-        }
+        /* Where the policy was resolved from the preferences, thp-conflict names those who lost. */
+        ARRAY_FOREACH(instance, run->instances, run->n_instances)
+                if (run->input->config->host.thp != THP_AUTO &&
+                    thp_is_served_by_unit(thp_preference_of(instance->config), policy_of(run)))
+                        tell_preference(
+                                run, instance,
+                                "its private memory grows, and it stalls while the kernel compacts",
+                                "write TransparentHugePages=auto in [Host], or, from systemd 260 on, MemoryTHP=disable for its unit");
 }
 
 static void find_never(RuleRun *run) {
-        for (size_t i = 0; i < run->n_instances; i++) {
-                const RuleInstance *instance = &run->instances[i];
-                ThpPolicy preference = thp_preference_of(instance->config), policy = policy_of(run);
+        ThpPolicy policy = policy_of(run);
 
-                if (!is_given(run) || policy == THP_AUTO || preference <= policy ||
-                    preference < THP_MADVISE)
-                        continue;
-                tell_preference(
-                        run, instance, "it gets small pages and runs slower",
-                        "write TransparentHugePages=auto in [Host], and, from systemd 260 on, MemoryTHP=disable for the units that want none");
+        ARRAY_FOREACH(instance, run->instances, run->n_instances) {
+                ThpPolicy preference = thp_preference_of(instance->config);
+
+                if (run->input->config->host.thp != THP_AUTO && policy != THP_AUTO &&
+                    preference > policy && preference >= THP_MADVISE)
+                        tell_preference(
+                                run, instance, "it gets small pages and runs slower",
+                                "write TransparentHugePages=auto in [Host], and, from systemd 260 on, MemoryTHP=disable for the units that want none");
         }
 }
 

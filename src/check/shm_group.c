@@ -5,14 +5,11 @@
 #include "config/instance_limits.h"
 #include "model/names.h"
 #include "model/problem.h"
-
-static const Account *own_group(Arena *arena, const ShmGroupInput *input) {
-        return account_find_group(arena, input->accounts, NAME_HUGETLB_GROUP);
-}
+#include "plan/limits.h"
 
 uint64_t shm_group_replaced(const ShmGroupInput *input) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        const Account *own = own_group(arena, input);
+        const Account *own = account_find_group(arena, input->accounts, NAME_HUGETLB_GROUP);
         uint64_t now = input->topology->limits.shm_group;
 
         return own && config_needs_group(input->config) && now != UINT64_MAX && now != own->id ? now
@@ -25,15 +22,15 @@ static bool is_member(Arena *arena, const Accounts *accounts, const char *name, 
 
         if (user && user->group_id == gid)
                 return true;
-        VEC_FOREACH(group, &accounts->groups)
-                if (group->id == gid && account_has_member(arena, group, user ? user->name : name))
-                        return true;
-        return false;
+        return VEC_ANY(group, &accounts->groups,
+                       group->id == gid &&
+                               account_has_member(arena, group, user ? user->name : name));
 }
 
 /* "oracle,db2", each once: owners of instances that need the group, have the old one and not ours. */
 static const char *find_losers(Arena *arena, const ShmGroupInput *input, const char *separator) {
-        uint64_t replaced = shm_group_replaced(input), own = own_group(arena, input)->id;
+        uint64_t replaced = shm_group_replaced(input),
+                 own = account_find_group(arena, input->accounts, NAME_HUGETLB_GROUP)->id;
         Text names = text_in(arena);
         SourceNames known = {};
 
@@ -51,56 +48,38 @@ static const char *find_losers(Arena *arena, const ShmGroupInput *input, const c
         return names.string;
 }
 
-static const char *group_name(Arena *arena, const Accounts *accounts, uint64_t gid) {
-        VEC_FOREACH(group, &accounts->groups)
-                if (group->id == gid)
-                        return arena_printf(arena, "%s (%" PRIu64 ")", group->name, gid);
-        return arena_printf(arena, "%" PRIu64, gid);
-}
-
-static const char *remedy_of(Arena *arena, const ShmGroupInput *input,
-                             const SettingSource *setting_source) {
-        const char *losers = find_losers(arena, input, " ");
-        Text text = text_in(arena);
-
-        if (losers)
-                for (const char *rest = losers, *name; (name = text_next_word(arena, &rest, " "));)
-                        text_printf(&text, "usermod -aG " NAME_HUGETLB_GROUP " %s; ", name);
-        else
-                text_add(&text, "make its members members of '" NAME_HUGETLB_GROUP
-                                "', or describe their database to hugeplan; ");
-        text_add(&text, setting_source ? "and delete the line, or it comes back"
-                                       : "and whatever sets it must no longer do so");
-        return text.string;
-}
-
 void shm_group_judge(Arena *arena, const ShmGroupInput *input, Diags *problems) {
         uint64_t replaced = shm_group_replaced(input);
 
         if (replaced == 0)
                 return;
-        const char *losers = find_losers(arena, input, ", ");
-        const SettingSource *setting_source =
+        const char *losers = find_losers(arena, input, ", "),
+                   *rest = find_losers(arena, input, " ");
+        Text remedy = text_in(arena);
+        const SettingSource *source =
                 setting_source_for_path(input->setting_sources, PATH_HUGETLB_SHM_GROUP,
                                         arena_printf(arena, "%" PRIu64, replaced));
-        const char *text =
-                arena_printf(arena,
-                             "vm.hugetlb_shm_group can name but one group: it is %s, and will be "
-                             "'" NAME_HUGETLB_GROUP "'%s",
-                             group_name(arena, input->accounts, replaced),
-                             losers ? arena_printf(arena,
-                                                   ", to which the units are added. %s then has no "
-                                                   "huge pages for a database started by hand "
-                                                   "(ORA-27125)",
-                                                   losers)
-                                    : "; who was let in by it gets no huge pages any more");
 
-        diags_add(problems,
-                  &(Diag){.severity = losers ? SEVERITY_ERROR : SEVERITY_WARNING,
-                          .id = problem_id(PROBLEM_SHM_GROUP_REPLACED),
-                          .file = setting_source ? setting_source->file : PATH_HUGETLB_SHM_GROUP,
-                          .line = setting_source ? setting_source->line : 0,
-                          .key = setting_source ? setting_source->key : NULL,
-                          .text = text,
-                          .remedy = remedy_of(arena, input, setting_source)});
+        for (const char *name; rest && (name = text_next_word(arena, &rest, " "));)
+                text_printf(&remedy, "usermod -aG " NAME_HUGETLB_GROUP " %s; ", name);
+        if (!losers)
+                text_add(&remedy, "make its members members of '" NAME_HUGETLB_GROUP
+                                  "', or describe their database to hugeplan; ");
+        text_add(&remedy, source ? "and delete the line, or it comes back"
+                                 : "and whatever sets it must no longer do so");
+        diags_tell(
+                problems,
+                (Diag){.severity = losers ? SEVERITY_ERROR : SEVERITY_WARNING,
+                       .id = problem_id(PROBLEM_SHM_GROUP_REPLACED),
+                       .file = source ? source->file : PATH_HUGETLB_SHM_GROUP,
+                       .line = source ? source->line : 0,
+                       .key = source ? source->key : NULL,
+                       .remedy = remedy.string},
+                "vm.hugetlb_shm_group can name but one group: it is %s, and will be '" NAME_HUGETLB_GROUP
+                "'%s%s%s",
+                limits_group_name(arena, input->accounts, replaced),
+                losers ? ", to which the units are added. "
+                       : "; who was let in by it gets no huge pages any more",
+                losers ? losers : "",
+                losers ? " then has no huge pages for a database started by hand (ORA-27125)" : "");
 }

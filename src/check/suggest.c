@@ -10,50 +10,20 @@ typedef struct Maker {
         const SuggestInput *input;
 } Maker;
 
-static const InstanceConfig *find_described(const Config *config, const Candidate *candidate) {
-        for (size_t i = 0; i < config->n_instances; i++) {
-                const InstanceConfig *instance = &config->instances[i];
-
-                if ((candidate->target.unit &&
-                     text_equals(instance->unit, candidate->target.unit)) ||
-                    text_equals(instance->name, candidate->name) ||
-                    (candidate->target.data_directory &&
-                     text_equals(instance->data_directory, candidate->target.data_directory)))
-                        return instance;
-        }
-        return NULL;
-}
-
 /* A comment of as many lines as it takes; whatever is in TEXT, it stays a comment. */
-static void add_comment(Text *text, const char *first, const char *paragraph) {
-        Text wrapped = text_in(text->arena);
+static void comment(Text *text, const char *format, ...) PRINTF_LIKE(2, 3);
 
-        text_add_wrapped(&wrapped, first, "#   ", paragraph, 88);
+static void comment(Text *text, const char *format, ...) {
+        Text wrapped = text_in(text->arena);
+        va_list arguments;
+
+        va_start(arguments, format);
+        text_add_wrapped(&wrapped, "# ", "#   ", arena_vprintf(text->arena, format, arguments), 88);
+        va_end(arguments);
         for (char *at = wrapped.string; at && *at; at++)
                 if ((unsigned char) *at < ' ' && *at != '\n')
                         *at = '?';
         text_add(text, text_string(&wrapped));
-}
-
-static const char *format_figure(Arena *arena, const Sizing *sizing) {
-        return arena_printf(
-                arena, "%s%s", sizing->is_exact ? "" : "at most ",
-                format_page_count_and_size(arena, sizing->pages, sizing->page_size_bytes));
-}
-
-/* The settings that make most of it, as they stand. */
-static void add_inputs(Text *text, const Engine *engine, const Gathered *gathered) {
-        const Setting *main_setting =
-                engine->memory_setting ? settings_find(&gathered->settings, engine->memory_setting)
-                                       : NULL;
-
-        if (main_setting)
-                add_comment(text, "# ",
-                            arena_printf(text->arena, "%s = %s%s%s", main_setting->name,
-                                         main_setting->value, main_setting->origin ? " in " : "",
-                                         main_setting->origin ? main_setting->origin : ""));
-        VEC_FOREACH(problem, &gathered->problems.list)
-                add_comment(text, "# ", diag_format(text->arena, problem));
 }
 
 /* How large it is today, from its own files. Returns why that cannot be said, or NULL. */
@@ -72,14 +42,23 @@ static const char *add_size(const Maker *maker, const Candidate *candidate, Text
 
         if (figure->wrong)
                 return figure->wrong;
-        add_inputs(text, engine, figure->gathered);
+        const Gathered *gathered = figure->gathered;
+        const Setting *setting =
+                engine->memory_setting ? settings_find(&gathered->settings, engine->memory_setting)
+                                       : NULL;
+
+        /* The setting that makes most of it, as it stands. */
+        if (setting)
+                comment(text, "%s = %s%s%s", setting->name, setting->value,
+                        setting->origin ? " in " : "", setting->origin ? setting->origin : "");
+        VEC_FOREACH(problem, &gathered->problems.list)
+                comment(text, "%s", diag_format(text->arena, problem));
         suggestion->pages = figure->sizing.pages;
-        add_comment(text, "# ",
-                    arena_printf(maker->arena, "Today: %s%s.",
-                                 format_figure(maker->arena, &figure->sizing),
-                                 engine_reader(engine)->ask
-                                         ? "; the server itself is asked before each start"
-                                         : "; found out anew before each start"));
+        comment(text, "Today: %s%s; %s.", figure->sizing.is_exact ? "" : "at most ",
+                format_page_count_and_size(maker->arena, figure->sizing.pages,
+                                           figure->sizing.page_size_bytes),
+                engine_reader(engine)->ask ? "the server itself is asked before each start"
+                                           : "found out anew before each start");
         return NULL;
 }
 
@@ -102,25 +81,19 @@ static void add_keys(Text *text, const Candidate *candidate) {
                 text_add(text, "Memory=auto\n");
 }
 
-static void explain_candidate(Arena *arena, const Candidate *candidate, Text *text) {
-        add_comment(text, "# ",
-                    arena_printf(arena, "%s, found in %s.", candidate->title, candidate->found));
-        if (candidate->note)
-                add_comment(text, "# ", arena_printf(arena, "%s.", candidate->note));
-        if (candidate->memory_bytes > 0)
-                add_comment(text, "# ", "The size is that of its segments now.");
-        if (!candidate->engine->reserves)
-                add_comment(text, "# ",
-                            "It takes no reserved huge pages; this states its preference for "
-                            "transparent ones.");
-}
-
 /* Whose size cannot be found out would be refused by its own gate: it is told of, not proposed. */
-static void make_dropin(const Maker *maker, const Candidate *candidate, Suggestion *suggestion) {
-        Arena *arena = maker->arena;
-        Text text = text_in(arena);
+static void propose(const Maker *maker, const Candidate *candidate, Suggestion *suggestion) {
+        const Engine *engine = candidate->engine;
+        Text text = text_in(maker->arena);
 
-        explain_candidate(arena, candidate, &text);
+        comment(&text, "%s, found in %s.", candidate->title, candidate->found);
+        if (candidate->note)
+                comment(&text, "%s.", candidate->note);
+        if (candidate->memory_bytes > 0)
+                comment(&text, "The size is that of its segments now.");
+        if (!engine->reserves)
+                comment(&text,
+                        "It takes no reserved huge pages; this states its preference for transparent ones.");
         if (candidate->is_elsewhere) {
                 suggestion->why_not =
                         "it runs with another root directory, in a container most likely, and its "
@@ -130,10 +103,9 @@ static void make_dropin(const Maker *maker, const Candidate *candidate, Suggesti
                 return;
         }
         /* Nothing of what hugeplan does changes anything for it. */
-        if (!candidate->engine->reserves && candidate->engine->thp_preference == THP_AUTO &&
-            !candidate->engine->asks_version)
-                suggestion->why_not = "it needs none: it takes no reserved huge pages, and turns "
-                                      "transparent ones off for itself";
+        if (!engine->reserves && engine->thp_preference == THP_AUTO && !engine->asks_version)
+                suggestion->why_not =
+                        "it needs none: it takes no reserved huge pages, and turns transparent ones off for itself";
         else if (candidate->memory_bytes == 0)
                 suggestion->why_not = add_size(maker, candidate, &text, suggestion);
         if (suggestion->why_not) {
@@ -141,25 +113,9 @@ static void make_dropin(const Maker *maker, const Candidate *candidate, Suggesti
                 return;
         }
         add_keys(&text, candidate);
-        suggestion->path =
-                arena_printf(arena, PATH_CONFIG_ETC "/20-%s" NAME_CONFIG_SUFFIX, candidate->name);
+        suggestion->path = arena_printf(maker->arena, PATH_CONFIG_ETC "/20-%s" NAME_CONFIG_SUFFIX,
+                                        candidate->name);
         suggestion->text = text.string;
-}
-
-static Suggestion make_suggestion(const Maker *maker, const Candidate *candidate) {
-        const InstanceConfig *described = find_described(maker->input->config, candidate);
-        Suggestion suggestion = {
-                .title = candidate->title,
-                .found = candidate->found,
-                .engine = candidate->engine,
-                .unit = candidate->target.unit,
-        };
-
-        if (described)
-                suggestion.described = described->file;
-        else
-                make_dropin(maker, candidate, &suggestion);
-        return suggestion;
 }
 
 Suggestions suggest(Arena *arena, const SuggestInput *input) {
@@ -171,7 +127,25 @@ Suggestions suggest(Arena *arena, const SuggestInput *input) {
         Suggestions suggestions = {};
 
         engines_find(&finder);
-        VEC_FOREACH(candidate, &finder.candidates)
-                *vec_push(arena, &suggestions) = make_suggestion(&maker, candidate);
+        VEC_FOREACH(candidate, &finder.candidates) {
+                const EngineTarget *target = &candidate->target;
+                const InstanceConfig *described = ARRAY_FIND(
+                        instance, input->config->instances, input->config->n_instances,
+                        (target->unit && text_equals(instance->unit, target->unit)) ||
+                                text_equals(instance->name, candidate->name) ||
+                                (target->data_directory &&
+                                 text_equals(instance->data_directory, target->data_directory)));
+                Suggestion *suggestion = vec_push(arena, &suggestions);
+
+                *suggestion = (Suggestion){
+                        .title = candidate->title,
+                        .found = candidate->found,
+                        .engine = candidate->engine,
+                        .unit = target->unit,
+                        .described = described ? described->file : NULL,
+                };
+                if (!described)
+                        propose(&maker, candidate, suggestion);
+        }
         return suggestions;
 }

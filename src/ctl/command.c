@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ctl/command.h"
 
+#include "base/json.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "host/config_load.h"
@@ -11,13 +12,13 @@
 #include "model/names.h"
 #include "model/problem.h"
 #include "runtime/log.h"
+
 #include "status/pending.h"
 #include "systemd/dropin_check.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 const char *absolute_path(const Command *command, const char *path) {
@@ -32,31 +33,28 @@ const Config *read_config(Command *command) {
         return config_load(command->root, command->arena, command->draft);
 }
 
-Local local_load(Command *command) {
+Look *local_load(Command *command) {
         return local_load_for(command, NULL);
 }
 
-/* What the service manager calls this start: systemd.exec(5). */
-static PlanStartings *starting_of(Command *command, const InstanceConfig *instance) {
-        PlanStartings *starting = ARENA_NEW(command->arena, PlanStartings);
-        const char *run = getenv("INVOCATION_ID");
-
-        *vec_push(command->arena, starting) = (PlanStarting){
-                .instance = instance->name,
-                .unit = instance->unit,
-                .run = run ? run : "",
-                .policy = {.kind = MEMORY_POLICY_ANY},
-        };
-        return starting;
-}
-
-Local local_load_for(Command *command, const InstanceConfig *starting) {
+Look *local_load_for(Command *command, const InstanceConfig *starting) {
         OwnerGatherer owner = gather_as_owner(command->root);
+        /* What the service manager calls this start: systemd.exec(5). */
+        const char *run = getenv("INVOCATION_ID");
+        PlanStartings *now = ARENA_NEW(command->arena, PlanStartings);
+
+        if (starting)
+                *vec_push(command->arena, now) = (PlanStarting){
+                        .instance = starting->name,
+                        .unit = starting->unit,
+                        .run = run ? run : "",
+                        .policy = {.kind = MEMORY_POLICY_ANY},
+                };
         const LookInput input = {
                 .root = command->root,
                 .gatherer = &owner.gatherer,
                 .config = read_config(command),
-                .starting = starting ? starting_of(command, starting) : NULL,
+                .starting = starting ? now : NULL,
         };
         Look *look = look_make(command->arena, &input);
 
@@ -65,58 +63,38 @@ Local local_load_for(Command *command, const InstanceConfig *starting) {
 
                 diags_add(&look->guard_problems, &diag);
         }
-        return (Local){
-                .config = look->config,
-                .topology = look->topology,
-                .ledger = look->ledger,
-                .plan = look->plan,
-                .figures = look->figures,
-                .after_reload = look->after_reload,
-                .guard_problems = look->guard_problems,
-                .look = look,
-        };
+        return look;
 }
 
-Status *local_status(Command *command, const Local *local, const char *phase) {
-        StatusInput input = look_status_input(local->look, local->plan);
+Status *local_status(Command *command, const Look *look, const char *phase) {
+        StatusInput input = look_status_input(look, look->plan);
 
         input.phase = phase;
         Status *status = status_judge(command->arena, &input);
 
-        diags_add_all(&status->problems, &local->guard_problems);
+        diags_add_all(&status->problems, &look->guard_problems);
         return status;
 }
 
-/* Whether systemd has yet to read units that these files make. */
-static bool is_unread(const Command *command, const Config *files) {
+void find_pending(Command *command, const Status *running, const Config *files, Diags *problems) {
         const DropinInput input = dropin_input(command->root, command->arena, files, HUGEPLANCTL);
         Dropins dropins = dropins_make(command->arena, &input);
         Diags unread = diags_in(command->arena);
 
-        dropin_check(command->root, &dropins, &unread);
-        return unread.list.n > 0;
-}
-
-/* Root's files may be closed to others, which is no change. */
-static bool is_unreadable(const Config *files) {
-        bool is_unreadable = false;
-
-        VEC_FOREACH(problem, &files->problems.list)
-                is_unreadable = is_unreadable ||
-                                text_equals(problem->id, problem_id(PROBLEM_CONFIG_UNREADABLE));
-        return is_unreadable && geteuid() != 0;
-}
-
-void find_pending(Command *command, const Status *running, const Config *files, Diags *problems) {
-        if (is_unreadable(files))
+        /* Root's files may be closed to others, which is no change. */
+        if (geteuid() != 0 &&
+            VEC_ANY(problem, &files->problems.list,
+                    text_equals(problem->id, problem_id(PROBLEM_CONFIG_UNREADABLE))))
                 return;
-        const PendingInput input = {
+        /* Whether systemd has yet to read units that these files make. */
+        dropin_check(command->root, &dropins, &unread);
+        const PendingInput pending = {
                 .running = running,
                 .files = files,
-                .is_unread = is_unread(command, files),
+                .is_unread = unread.list.n > 0,
         };
 
-        pending_judge(command->arena, &input, problems);
+        pending_judge(command->arena, &pending, problems);
 }
 
 int fail_no_instance(Command *command, const char *name, const Config *config) {
@@ -154,16 +132,12 @@ void print_json(const Command *command, json_t *json) {
 }
 
 json_t *sizing_to_json(const Sizing *sizing) {
-        json_t *steps = json_array();
+        json_t *steps = VEC_TO_JSON(step, &sizing->steps,
+                                    json_pack("{ss ss? so}", "what", step->what, "formula",
+                                              step->formula, "bytes", count_to_json(step->bytes)));
 
-        VEC_FOREACH(step, &sizing->steps)
-                json_array_append_new(
-                        steps,
-                        json_pack("{ss ss? sI}", "what", step->what, "formula", step->formula,
-                                  "bytes", (json_int_t) MIN(step->bytes, (uint64_t) INT64_MAX)));
-        return json_pack("{sI sI sI sb ss? so}", "pageSizeBytes",
-                         (json_int_t) sizing->page_size_bytes, "pages",
-                         (json_int_t) MIN(sizing->pages, (uint64_t) INT64_MAX), "bytes",
-                         (json_int_t) MIN(sizing->bytes, (uint64_t) INT64_MAX), "exact",
-                         sizing->is_exact, "caveat", sizing->caveat, "steps", steps);
+        return json_pack("{so so so sb ss? so}", "pageSizeBytes",
+                         count_to_json(sizing->page_size_bytes), "pages",
+                         count_to_json(sizing->pages), "bytes", count_to_json(sizing->bytes),
+                         "exact", sizing->is_exact, "caveat", sizing->caveat, "steps", steps);
 }

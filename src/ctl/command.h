@@ -17,6 +17,7 @@ typedef enum JsonMode { JSON_OFF, JSON_SHORT, JSON_PRETTY } JsonMode;
 
 typedef struct Command {
         Arena *arena;
+        const char *root_name; /* --root= */
         const Root *root;
         JsonMode json;
         RenderOptions render;
@@ -36,32 +37,20 @@ typedef struct Command {
         bool is_daemon_silent; /* when it was asked last (daemon_call.h) */
 } Command;
 
-/* What hugeplanctl works out by itself, from the same files and with the same code as the daemon. */
-typedef struct Local {
-        const Config *config;
-        const Topology *topology;
-        const Ledger *ledger;
-        const Plan *plan;
-        Figures figures;          /* of instances with Memory=auto: found, or not learned yet */
-        const Plan *after_reload; /* NULL while the boot guard is open */
-        Diags guard_problems;
-        const Look *look; /* that all of it is from */
-} Local;
-
 /* A path as the user means it: from the working directory, as long as the root is that of the host. */
 const char *absolute_path(const Command *command, const char *path);
 
 /* The configuration, with what could not be read among its problems. */
 const Config *read_config(Command *command);
 
-/* Reads configuration, host and ledger and makes the plan; writes nothing. */
-Local local_load(Command *command);
+/* What hugeplanctl works out by itself, from the same files and with the same code as the daemon; writes nothing. */
+Look *local_load(Command *command);
 
 /* The same for the gate of an instance whose unit starts at this moment; NULL: it is none. */
-Local local_load_for(Command *command, const InstanceConfig *starting);
+Look *local_load_for(Command *command, const InstanceConfig *starting);
 
 /* The status as it is without a daemon. */
-Status *local_status(Command *command, const Local *local, const char *phase);
+Status *local_status(Command *command, const Look *look, const char *phase);
 
 /* Adds to PROBLEMS how the files differ from what the daemon, whose status this is, has read of them. */
 void find_pending(Command *command, const Status *running, const Config *files, Diags *problems);

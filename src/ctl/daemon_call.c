@@ -62,16 +62,10 @@ int daemon_begin(Command *command, const char *method, json_t *parameters, bool 
         return 0;
 }
 
-DaemonCall *daemon_end(DaemonCall *call) {
-        if (!call)
-                return NULL;
-        varlink_client_free(call->client);
-        memory_free(call);
-        return NULL;
-}
-
 void daemon_endp(DaemonCall **call) {
-        *call = daemon_end(*call);
+        if (*call)
+                varlink_client_free((*call)->client);
+        memory_free(*call);
 }
 
 /* Whoever hangs up is there; whether for long, the call itself will tell. */

@@ -21,8 +21,7 @@ typedef struct DaemonCall DaemonCall;
  * cannot be reached: see varlink_client.h. -ETIMEDOUT: it takes no connections. */
 int daemon_begin(Command *command, const char *method, json_t *parameters, bool more,
                  DaemonCall **ret);
-DaemonCall *daemon_end(DaemonCall *call); /* takes NULL; returns NULL */
-void daemon_endp(DaemonCall **call);
+void daemon_endp(DaemonCall **call); /* of NULL too; for CLEANUP() */
 
 /* Waits for the next reply, until DEADLINE_USEC (clock.h) at most. 0, or 1 when more will follow; then
  * *ret_parameters and *ret_error_name are the caller's. -EAGAIN: the daemon is silent, after some

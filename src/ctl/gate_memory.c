@@ -7,13 +7,9 @@
 #include "host/unit_cgroup.h"
 #include "units/memory_limit.h"
 
-static void add_use(Arena *arena, MemoryUses *uses, const StatusInstance *instance,
-                    const char *group) {
-        *vec_push(arena, uses) = (MemoryUse){
-                .name = instance->name,
-                .path = group,
-                .bytes = mul_saturated(instance->pages_wanted, instance->page_size_bytes),
-        };
+static MemoryUse use_of(const StatusInstance *instance, const char *group) {
+        return (MemoryUse){instance->name, group,
+                           mul_saturated(instance->pages_wanted, instance->page_size_bytes)};
 }
 
 /* This instance, the others of its unit, and those whose units run already: they may share a slice. */
@@ -21,18 +17,19 @@ static MemoryUses find_uses(Command *command, const Status *status, const Status
                             const char *own_group) {
         MemoryUses uses = {};
 
-        add_use(command->arena, &uses, instance, own_group);
+        *vec_push(command->arena, &uses) = use_of(instance, own_group);
         for (size_t i = 0; status && i < status->n_instances; i++) {
                 const StatusInstance *other = &status->instances[i];
-                const char *group;
 
                 if (!other->unit || text_equals(other->name, instance->name))
                         continue;
-                group = text_equals(other->unit, instance->unit)
+                const char *group =
+                        text_equals(other->unit, instance->unit)
                                 ? own_group
                                 : unit_cgroup_running(command->root, command->arena, other->unit);
+
                 if (group)
-                        add_use(command->arena, &uses, other, group);
+                        *vec_push(command->arena, &uses) = use_of(other, group);
         }
         return uses;
 }

@@ -8,37 +8,25 @@
 #include "runtime/log.h"
 
 #include <getopt.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-enum {
-        OPTION_ROOT = 256,
-        OPTION_JSON,
-        OPTION_NO_PAGER,
-        OPTION_VERSION,
-        OPTION_PAGE_SIZE,
-        OPTION_ENGINE_VERSION,
-        OPTION_TIMEOUT,
-        OPTION_ALL,
-        OPTION_WATCH,
-        OPTION_WRITE,
-        OPTION_FORCE,
-        OPTION_DRAFT,
-};
+static int print_help(Command *command, const char *value) {
+        (void) command;
+        (void) value;
 
-static void print_help(void) {
         puts("hugeplanctl [OPTIONS] VERB\n"
              "\n"
              "Shows and checks the huge page plan of this database host.\n"
              "\n"
              "Verbs:");
-        for (size_t i = 0; i < n_verbs; i++)
-                if (verbs[i].help)
-                        printf("  %-10s %-9s  %s\n", verbs[i].name, verbs[i].synopsis,
-                               verbs[i].help);
+        ARRAY_FOREACH(verb, verbs, n_verbs)
+                if (verb->help)
+                        printf("  %-10s %-9s  %s\n", verb->name, verb->synopsis, verb->help);
         puts("\n"
              "Options:\n"
              "  --json=pretty|short|off  JSON instead of tables\n"
@@ -58,21 +46,29 @@ static void print_help(void) {
              "Exit codes: 0 done; 1 failed or refused; 2 wrong usage; 3 not (all) ready, the plan\n"
              "differs from the host, or the reload is refused; 4 no such instance; 75 timed out.\n"
              "See hugeplanctl(1), hugeplan.d(5), hugepland(8).");
+        return 1;
 }
 
-static int parse_json_mode(const char *value, JsonMode *ret) {
+static int print_version(Command *command, const char *value) {
+        (void) command;
+        (void) value;
+        puts("hugeplanctl " HUGEPLAN_VERSION);
+        return 1;
+}
+
+static int take_json(Command *command, const char *value) {
         static const char *const names[] = {"off", "short", "pretty"};
+        int mode = value ? text_index(names, ARRAY_LEN(names), value) : JSON_PRETTY;
 
-        for (size_t i = 0; i < ARRAY_LEN(names); i++)
-                if (text_equals(value, names[i])) {
-                        *ret = (JsonMode) i;
-                        return 0;
-                }
-        log_line(LOG_ERR, "--json: '%s' is not one of pretty, short, off", value);
-        return -EINVAL;
+        if (mode < 0) {
+                log_line(LOG_ERR, "--json: '%s' is not one of pretty, short, off", value);
+                return -EINVAL;
+        }
+        command->json = (JsonMode) mode;
+        return 0;
 }
 
-static int parse_timeout(Command *command, const char *value) {
+static int take_timeout(Command *command, const char *value) {
         if (parse_duration_usec(value, &command->timeout_usec) < 0) {
                 log_line(LOG_ERR, "--timeout: '%s' is no time span; write one such as 30s", value);
                 return -EINVAL;
@@ -81,74 +77,48 @@ static int parse_timeout(Command *command, const char *value) {
         return 0;
 }
 
-/* One option; 1 when it ends the program with success. */
-static int take_option(Command *command, int option, const char **root_name) {
-        switch (option) {
-        case OPTION_ROOT:
-                *root_name = optarg;
-                return 0;
-        case OPTION_DRAFT:
-                command->draft = optarg;
-                return 0;
-        case OPTION_JSON:
-                return parse_json_mode(optarg ? optarg : "pretty", &command->json);
-        case OPTION_PAGE_SIZE:
-                command->page_size = optarg;
-                return 0;
-        case OPTION_ENGINE_VERSION:
-                command->engine_version = optarg;
-                return 0;
-        case OPTION_TIMEOUT:
-                return parse_timeout(command, optarg);
-        case OPTION_ALL:
-                command->is_all = true;
-                return 0;
-        case OPTION_FORCE:
-                command->is_forced = true;
-                return 0;
-        case OPTION_WRITE:
-                command->is_writing = true;
-                return 0;
-        case OPTION_WATCH:
-                command->is_watching = true;
-                return 0;
-        case 'c':
-                *vec_push(command->arena, &command->settings) = optarg;
-                return 0;
-        case OPTION_NO_PAGER:
-                return 0;
-        case 'h':
-                print_help();
-                return 1;
-        case OPTION_VERSION:
-                puts("hugeplanctl " HUGEPLAN_VERSION);
-                return 1;
-        default:
-                return -EINVAL;
+/* Each sets a flag of the command, or a text, or is taken by a function: 1 ends the program with success. */
+static const struct {
+        const char *name;
+        int argument; /* getopt_long(3) */
+        size_t flag, text;
+        int (*take)(Command *command, const char *value);
+} choices[] = {
+        {"root", required_argument, .text = offsetof(Command, root_name)},
+        {"draft", required_argument, .text = offsetof(Command, draft)},
+        {"json", optional_argument, .take = take_json},
+        {"no-pager", no_argument},
+        {"page-size", required_argument, .text = offsetof(Command, page_size)},
+        {"engine-version", required_argument, .text = offsetof(Command, engine_version)},
+        {"timeout", required_argument, .take = take_timeout},
+        {"all", no_argument, offsetof(Command, is_all)},
+        {"watch", no_argument, offsetof(Command, is_watching)},
+        {"write", no_argument, offsetof(Command, is_writing)},
+        {"force", no_argument, offsetof(Command, is_forced)},
+        {"help", no_argument, .take = print_help},
+        {"version", no_argument, .take = print_version},
+};
+
+static int parse_options(Command *command, int argc, char **argv) {
+        struct option options[ARRAY_LEN(choices) + 1] = {};
+        int option, i, r = 0;
+
+        for (size_t k = 0; k < ARRAY_LEN(choices); k++)
+                options[k] = (struct option){choices[k].name, choices[k].argument, NULL, 'o'};
+        while (r == 0 && (option = getopt_long(argc, argv, "hc:", options, &i)) >= 0) {
+                if (option == 'c')
+                        *vec_push(command->arena, &command->settings) = optarg;
+                else if (option == 'h')
+                        r = print_help(command, NULL);
+                else if (option != 'o')
+                        r = -EINVAL;
+                else if (choices[i].take)
+                        r = choices[i].take(command, optarg);
+                else if (choices[i].text > 0)
+                        *(const char **) ((char *) command + choices[i].text) = optarg;
+                else if (choices[i].flag > 0)
+                        *(bool *) ((char *) command + choices[i].flag) = true;
         }
-}
-
-static int parse_options(Command *command, int argc, char **argv, const char **root_name) {
-        static const struct option options[] = {
-                {"root", required_argument, NULL, OPTION_ROOT},
-                {"draft", required_argument, NULL, OPTION_DRAFT},
-                {"json", optional_argument, NULL, OPTION_JSON},
-                {"no-pager", no_argument, NULL, OPTION_NO_PAGER},
-                {"page-size", required_argument, NULL, OPTION_PAGE_SIZE},
-                {"engine-version", required_argument, NULL, OPTION_ENGINE_VERSION},
-                {"timeout", required_argument, NULL, OPTION_TIMEOUT},
-                {"all", no_argument, NULL, OPTION_ALL},
-                {"watch", no_argument, NULL, OPTION_WATCH},
-                {"write", no_argument, NULL, OPTION_WRITE},
-                {"force", no_argument, NULL, OPTION_FORCE},
-                {"help", no_argument, NULL, 'h'},
-                {"version", no_argument, NULL, OPTION_VERSION},
-                {},
-        };
-        int option, r = 0;
-
-        while (r == 0 && (option = getopt_long(argc, argv, "hc:", options, NULL)) >= 0)
-                r = take_option(command, option, root_name);
         return r;
 }
 
@@ -167,29 +137,18 @@ static RenderOptions terminal_options(void) {
         };
 }
 
-static const char *draft_verbs(Arena *arena) {
-        Text names = text_in(arena);
-
-        for (size_t i = 0; i < n_verbs; i++)
-                if (verbs[i].takes_draft)
-                        text_add_item(&names, verbs[i].name);
-        return text_string(&names);
-}
-
-static const Verb *find_verb(const char *name) {
-        for (size_t i = 0; i < n_verbs; i++)
-                if (text_equals(name, verbs[i].name))
-                        return &verbs[i];
-        return NULL;
-}
-
 /* A draft that is not there would be a plan of today's files, taken for another one. */
 static int open_draft(Command *command, const Verb *verb) {
+        Text names = text_in(command->arena);
+
         if (!command->draft)
                 return EXIT_DONE;
         if (!verb->takes_draft) {
+                ARRAY_FOREACH(each, verbs, n_verbs)
+                        if (each->takes_draft)
+                                text_add_item(&names, each->name);
                 log_line(LOG_ERR, "--draft: '%s' takes none; it is for %s", verb->name,
-                         draft_verbs(command->arena));
+                         names.string);
                 return EXIT_USAGE;
         }
         command->draft = absolute_path(command, command->draft);
@@ -211,7 +170,7 @@ static int judge_reading(const Command *command, const Verb *verb, int code) {
 }
 
 static int run_verb(Command *command, const char *name) {
-        const Verb *verb = find_verb(name);
+        const Verb *verb = ARRAY_FIND(each, verbs, n_verbs, text_equals(name, each->name));
 
         if (!verb) {
                 log_line(LOG_ERR, "there is no verb '%s'; see hugeplanctl --help", name);
@@ -238,18 +197,18 @@ int main(int argc, char **argv) {
         json_set_alloc_funcs(memory_new, memory_free);
         CLEANUP(arena_freep) Arena *arena = arena_new();
         CLEANUP(root_freep) Root *root = NULL;
-        Command command = {.arena = arena, .render = terminal_options()};
-        const char *root_name = "/", *verb;
-        int r = parse_options(&command, argc, argv, &root_name);
+        Command command = {.arena = arena, .root_name = "/", .render = terminal_options()};
+        int r = parse_options(&command, argc, argv);
 
         if (r != 0)
                 return r > 0 ? EXIT_DONE : EXIT_USAGE;
-        r = root_open(root_name, &root);
+        r = root_open(command.root_name, &root);
         if (r < 0) {
-                log_line(LOG_ERR, "cannot open the root directory %s: %s", root_name, strerror(-r));
+                log_line(LOG_ERR, "cannot open the root directory %s: %s", command.root_name,
+                         strerror(-r));
                 return EXIT_FAILED;
         }
-        verb = optind < argc ? argv[optind++] : "status";
+        const char *verb = optind < argc ? argv[optind++] : "status";
         command.root = root;
         command.arguments = argv + optind;
         command.n_arguments = (size_t) (argc - optind);

@@ -7,7 +7,6 @@
 #include "config/config_parse.h"
 #include "ctl/verbs.h"
 #include "host/config_dirs.h"
-#include "host/host_plan_read.h"
 #include "host/host_sources.h"
 #include "host/mounts.h"
 #include "host/unit_facts.h"
@@ -55,99 +54,59 @@ static int check_files(Command *command) {
 typedef struct Check {
         Command *command;
         Arena *arena;
-        Local local;
+        const Look *look;
         Accounts accounts; /* where an instance needs the group */
         Figures figures;
-        HostPlan host;
         Dropins dropins;
         HostFacts *facts; /* as they will be */
         const SettingSources *setting_sources;
         const Sources *sources; /* as they are */
 } Check;
 
-static void add_no_hugetlb_limit(const InstanceConfig *config, const Reason *no_hugetlb_limit,
-                                 Diags *problems) {
-        if (!config->refusal && config->isolate == TRI_YES && no_hugetlb_limit->kind != REASON_NONE)
-                diags_add(problems, &(Diag){.severity = SEVERITY_ERROR,
-                                            .id = reason_id(no_hugetlb_limit->kind),
-                                            .file = config->file,
-                                            .key = "Isolate",
-                                            .text = no_hugetlb_limit->text,
-                                            .remedy = no_hugetlb_limit->remedy});
+static void add_reason(const Reason *reason, Severity severity, const char *file, const char *key,
+                       Diags *problems) {
+        if (reason->kind != REASON_NONE)
+                diags_add(problems, &(Diag){severity, reason_id(reason->kind), file, 0, key,
+                                            reason->text, reason->remedy});
 }
 
 /* What the files say is fine, but this host cannot give. */
 static void add_shortages(const Plan *plan, const Topology *topology, Diags *problems) {
-        for (size_t i = 0; i < plan->n_instances; i++) {
-                const PlanInstance *planned = &plan->instances[i];
+        ARRAY_FOREACH(planned, plan->instances, plan->n_instances) {
                 const InstanceConfig *config = planned->demand->config;
 
                 if (!config->refusal && !config->unit && config->engine->reserves)
-                        diags_add(problems,
-                                  &(Diag){.severity = SEVERITY_NOTICE,
+                        diags_tell(problems,
+                                   (Diag){.severity = SEVERITY_NOTICE,
                                           .id = problem_id(PROBLEM_NO_UNIT),
                                           .file = config->file,
                                           .key = "Unit",
-                                          .text = "no unit waits for this reservation",
-                                          .remedy = "name the database's service in Unit="});
-                add_no_hugetlb_limit(config, &topology->no_hugetlb_limit, problems);
-                if (config->refusal || planned->reason.kind == REASON_NONE)
-                        continue;
-                diags_add(problems, &(Diag){.severity = config->shortage == SHORTAGE_DEGRADE
-                                                                ? SEVERITY_WARNING
-                                                                : SEVERITY_ERROR,
-                                            .id = reason_id(planned->reason.kind),
-                                            .file = config->file,
-                                            .text = planned->reason.text,
-                                            .remedy = planned->reason.remedy});
-        }
-}
-
-static void add_exposures(const Plan *plan, Diags *problems) {
-        VEC_FOREACH(exposure, &plan->exposures) {
-                const Diag diag = status_exposure(problems->arena, exposure);
-
-                diags_add(problems, &diag);
+                                          .remedy = "name the database's service in Unit="},
+                                   "no unit waits for this reservation");
+                if (!config->refusal && config->isolate == TRI_YES)
+                        add_reason(&topology->no_hugetlb_limit, SEVERITY_ERROR, config->file,
+                                   "Isolate", problems);
+                if (!config->refusal)
+                        add_reason(&planned->reason,
+                                   config->shortage == SHORTAGE_DEGRADE ? SEVERITY_WARNING
+                                                                        : SEVERITY_ERROR,
+                                   config->file, NULL, problems);
         }
 }
 
 /* Of all instances whose product can be asked, also where the configuration gives the size: the
  * rules compare the two. */
-static Figures derive_figures(Command *command, const Local *local) {
+static Figures derive_figures(Command *command, const Look *look) {
         OwnerGatherer owner = gather_as_owner(command->root);
-        Figures figures = figures_derive(command->arena, local->config, local->topology,
+        Figures figures = figures_derive(command->arena, look->config, look->topology,
                                          &owner.gatherer, FIGURES_ALL);
 
-        for (size_t i = 0; i < local->config->n_instances; i++) {
-                const InstanceConfig *instance = &local->config->instances[i];
-
+        ARRAY_FOREACH(instance, look->config->instances, look->config->n_instances)
                 if (!instance->refusal && instance->engine->has_auto &&
                     instance->memory_kind != MEMORY_AUTO)
-                        figures_add(command->arena, instance, local->topology, &owner.gatherer,
+                        figures_add(command->arena, instance, look->topology, &owner.gatherer,
                                     &figures);
-        }
         return figures;
-}
-
-/* Where the size depends on it. */
-static void add_gathered_problems(const Config *config, const Figures *figures, Diags *problems) {
-        const Gathered *last = NULL;
-
-        VEC_FOREACH(figure, figures) {
-                if (figure->gathered != last && figure->gathered &&
-                    config_find(config, figure->instance)->memory_kind == MEMORY_AUTO)
-                        diags_add_all(problems, &figure->gathered->problems);
-                last = figure->gathered;
-        }
-}
-
-static void add_command_line(Command *command, const Local *local, Diags *problems) {
-        const KernelAdvice *advice = cmdline_advise(command, local);
-
-        /* Why an instance has no part in it is said already. */
-        VEC_FOREACH(problem, &advice->problems.list)
-                if (rule_may_be_silenced(problem->id))
-                        diags_add(problems, problem);
 }
 
 /* The units that instances name, as the files will say once systemd has read them; what it has in effect
@@ -155,12 +114,11 @@ static void add_command_line(Command *command, const Local *local, Diags *proble
 static LoadedUnits list_units(const Check *check) {
         LoadedUnits units = {};
 
-        for (size_t i = 0; i < check->facts->n_instances; i++) {
-                const UnitFacts *unit = check->facts->instances[i].unit;
-                bool is_listed = false;
+        ARRAY_FOREACH(instance, check->facts->instances, check->facts->n_instances) {
+                const UnitFacts *unit = instance->unit;
+                bool is_listed =
+                        VEC_ANY(other, &units, (unit && text_equals(other->name, unit->name)));
 
-                VEC_FOREACH(other, &units)
-                        is_listed = is_listed || (unit && text_equals(other->name, unit->name));
                 if (unit && !is_listed)
                         *vec_push(check->arena, &units) =
                                 loaded_unit_of_files(check->arena, unit->name, unit->file);
@@ -168,65 +126,35 @@ static LoadedUnits list_units(const Check *check) {
         return units;
 }
 
-/* On a captured host, the units may have been left out. */
-static bool has_unit_files(const Check *check) {
-        static const char *const directories[] = {"/usr/lib/systemd/system", "/lib/systemd/system"};
-
-        for (size_t i = 0; i < ARRAY_LEN(directories); i++) {
-                SourceNames names = source_list(check->sources, check->arena, directories[i]);
-
-                VEC_FOREACH(name, &names)
-                        if (text_ends_with(*name, ".service"))
-                                return true;
-        }
-        return false;
-}
-
 /* Whether they are there, and start what they are named for. */
 static void add_matches(const Check *check, Diags *problems) {
         const UnitMatchInput match = {
-                .config = check->local.config,
-                .plan = check->local.plan,
+                .config = check->look->config,
+                .plan = check->look->plan,
                 .sources = check->sources,
                 .has_disks = true,
                 .is_asked = true,
         };
         LoadedUnits units = list_units(check);
+        SourceNames names = source_list(check->sources, check->arena, "/usr/lib/systemd/system");
+        SourceNames more = source_list(check->sources, check->arena, "/lib/systemd/system");
 
-        if (has_unit_files(check))
+        /* On a captured host, the units may have been left out. */
+        vec_push_all(check->arena, &names, &more);
+        if (VEC_ANY(name, &names, text_ends_with(*name, ".service")))
                 VEC_FOREACH(unit, &units)
-                        loaded_unit_judge_state(check->local.config, check->sources, unit,
+                        loaded_unit_judge_state(check->look->config, check->sources, unit,
                                                 problems);
         unit_match_judge(check->arena, &match, &units, problems);
-}
-
-/* Units that the generator has not written yet, or of another configuration: one finding for all, for
- * one command cures them. */
-static void add_unread(Arena *arena, const Diags *unread, Diags *problems) {
-        Text names = text_in(arena);
-
-        VEC_FOREACH(problem, &unread->list)
-                text_add_item(&names, problem->file + strlen(PATH_GENERATOR_DIR "/"));
-        if (unread->list.n > 0)
-                diags_add(
-                        problems,
-                        &(Diag){.severity = SEVERITY_NOTICE,
-                                .id = problem_id(PROBLEM_DROPIN_MISSING),
-                                .file = PATH_GENERATOR_DIR,
-                                .text = arena_printf(
-                                        arena,
-                                        "systemd has not read this configuration yet; missing, or "
-                                        "of another one: %s",
-                                        text_string(&names)),
-                                .remedy = "run 'systemctl daemon-reload'"});
 }
 
 /* Gates and mounts. */
 static void add_units(const Check *check, Diags *problems) {
         const Command *command = check->command;
-        Diags found = diags_in(check->arena), unread = diags_in(check->arena);
+        Diags found = diags_in(check->arena);
+        Text unread = text_in(check->arena);
         MountUnits mounts =
-                mounts_of(command->root, check->arena, check->local.config, check->local.topology);
+                mounts_of(command->root, check->arena, check->look->config, check->look->topology);
 
         if (!root_is_directory(command->root, PATH_SYSTEMD_RUNS))
                 return;
@@ -235,33 +163,44 @@ static void add_units(const Check *check, Diags *problems) {
                 mounts_check(command->root, &mounts, &found);
         }
         VEC_FOREACH(problem, &found.list)
-                diags_add(text_equals(problem->id, problem_id(PROBLEM_DROPIN_MISSING)) ? &unread
-                                                                                       : problems,
-                          problem);
+                if (text_equals(problem->id, problem_id(PROBLEM_DROPIN_MISSING)))
+                        text_add_item(&unread, problem->file + strlen(PATH_GENERATOR_DIR "/"));
+                else
+                        diags_add(problems, problem);
         LoadedUnits units = list_units(check);
 
-        dropin_explain(check->command->root, check->arena, check->local.config, &units);
+        dropin_explain(check->command->root, check->arena, check->look->config, &units);
         VEC_FOREACH(unit, &units)
                 if (text_equals(unit->load_state, "loaded"))
-                        loaded_unit_judge_gates(check->local.config, unit, problems);
-        add_unread(check->arena, &unread, problems);
+                        loaded_unit_judge_gates(check->look->config, unit, problems);
+        /* Units that the generator has not written yet, or of another configuration: one finding for all, for one
+         * command cures them. */
+        if (unread.length > 0)
+                diags_tell(
+                        problems,
+                        (Diag){.severity = SEVERITY_NOTICE,
+                               .id = problem_id(PROBLEM_DROPIN_MISSING),
+                               .file = PATH_GENERATOR_DIR,
+                               .remedy = "run 'systemctl daemon-reload'"},
+                        "systemd has not read this configuration yet; missing, or of another one: %s",
+                        unread.string);
 }
 
 /* What other programs set against the plan. */
 static void add_others(const Check *check, Diags *problems) {
         const Account *own = account_find_group(check->arena, &check->accounts, NAME_HUGETLB_GROUP);
         const ShmGroupInput group = {
-                .config = check->local.config,
-                .topology = check->local.topology,
+                .config = check->look->config,
+                .topology = check->look->topology,
                 .facts = check->facts,
                 .accounts = &check->accounts,
                 .setting_sources = check->setting_sources,
         };
         const ConflictInput input = {
-                .config = check->local.config,
-                .topology = check->local.topology,
-                .plan = check->local.plan,
-                .thp = &check->host.thp,
+                .config = check->look->config,
+                .topology = check->look->topology,
+                .plan = check->look->plan,
+                .thp = &check->look->host.thp,
                 .setting_sources = check->setting_sources,
                 .own_group = own ? own->id : 0,
                 .replaced_group = shm_group_replaced(&group),
@@ -278,7 +217,7 @@ static void add_pending(const Check *check, Diags *problems) {
         const Status *running = check->command->draft ? NULL : ask_status(check->command, &why);
 
         if (running)
-                find_pending(check->command, running, check->local.config, &found);
+                find_pending(check->command, running, check->look->config, &found);
         VEC_FOREACH(problem, &found.list)
                 if (text_equals(problem->id, problem_id(PROBLEM_RELOAD_PENDING))) {
                         problem->severity = SEVERITY_NOTICE;
@@ -286,89 +225,103 @@ static void add_pending(const Check *check, Diags *problems) {
                 }
 }
 
-static int print_findings(Command *command, const Findings *findings) {
-        if (command->json != JSON_OFF)
-                print_json(command, findings_to_json(findings));
-        else
-                fputs(render_findings(command->arena, findings, &command->render), stdout);
-        if (findings_count_mistakes(findings) > 0)
-                return EXIT_FAILED;
-        return findings_count_hurting(findings) > 0 ? EXIT_NOT_READY : EXIT_DONE;
-}
-
 /* The host, read once, and as it will be. */
-static void look(Check *check, Diags *problems) {
+static void read_facts(Check *check, Diags *problems) {
         const Sources *sources = check->sources;
         const Command *command = check->command;
         Arena *arena = check->arena;
-        const Config *config = check->local.config;
+        const Config *config = check->look->config;
         const DropinInput dropin = dropin_input(command->root, arena, config, HUGEPLANCTL);
 
         check->accounts = accounts_for_limits(command->root, arena, config);
-        check->figures = derive_figures(check->command, &check->local);
-        Diags found = diags_in(arena);
-
-        check->host = host_plan_read(command->root, arena, config, check->local.plan,
-                                     check->local.topology, &found);
-        /* What it leaves unsolved; of the group that it replaces check/shm_group.h tells. */
-        VEC_FOREACH(problem, &found.list)
+        check->figures = derive_figures(check->command, check->look);
+        /* What the plan leaves unsolved; of the group that it replaces check/shm_group.h tells. */
+        VEC_FOREACH(problem, &check->look->host_problems.list)
                 if (!text_equals(problem->id, problem_id(PROBLEM_SHM_GROUP_REPLACED)))
                         diags_add(problems, problem);
         check->dropins = dropins_make(arena, &dropin);
-        check->setting_sources = setting_sources_find(command->root, arena, check->local.topology);
+        check->setting_sources = setting_sources_find(command->root, arena, check->look->topology);
         const HostAfterInput after = {
                 .sources = sources,
                 .config = config,
-                .plan = check->local.plan,
-                .host = &check->host,
+                .plan = check->look->plan,
+                .host = &check->look->host,
                 .dropins = &check->dropins,
         };
         Overlay overlay = host_after(arena, &after);
 
-        check->facts = host_facts_read(arena, &overlay.sources, config, check->local.topology,
+        check->facts = host_facts_read(arena, &overlay.sources, config, check->look->topology,
                                        &check->figures);
         alert_logs_read(command->root, arena, check->facts);
 }
 
+/* What is wrong with the databases' own files, where the size depends on them. */
+static void add_gathered(const Check *check, Diags *problems) {
+        const Gathered *last = NULL;
+
+        VEC_FOREACH(figure, &check->figures) {
+                if (figure->gathered != last && figure->gathered &&
+                    config_find(check->look->config, figure->instance)->memory_kind == MEMORY_AUTO)
+                        diags_add_all(problems, &figure->gathered->problems);
+                last = figure->gathered;
+        }
+}
+
+static void add_command_line(Command *command, const Look *look, Diags *problems) {
+        const KernelAdvice *advice = cmdline_advise(command, look);
+
+        /* Why an instance has no part in it is said already. */
+        VEC_FOREACH(problem, &advice->problems.list)
+                if (rule_may_be_silenced(problem->id))
+                        diags_add(problems, problem);
+}
+
 static int check_host(Command *command) {
         Arena *arena = command->arena;
-        Check check = {.command = command, .arena = arena, .local = local_load(command)};
-        const Local *local = &check.local;
+        Check check = {.command = command, .arena = arena, .look = local_load(command)};
+        const Look *look = check.look;
         HostSources sources = host_sources(command->root);
         Overlay overlay = overlay_over(&sources.sources);
         Diags problems = diags_in(arena);
 
-        diags_add_all(&problems, &local->config->problems);
-        diags_add_all(&problems, &local->guard_problems);
+        diags_add_all(&problems, &look->config->problems);
+        diags_add_all(&problems, &look->guard_problems);
         oracle_files_add(command->root, arena, &overlay);
         check.sources = &overlay.sources;
-        look(&check, &problems);
-        add_shortages(local->plan, local->topology, &problems);
-        add_exposures(local->plan, &problems);
+        read_facts(&check, &problems);
+        add_shortages(look->plan, look->topology, &problems);
+        VEC_FOREACH(exposure, &look->plan->exposures)
+                status_add_exposure(exposure, &problems);
         add_others(&check, &problems);
-        if (local->config->n_instances > 0) {
+        if (look->config->n_instances > 0) {
                 add_matches(&check, &problems);
                 add_units(&check, &problems);
-                add_command_line(command, local, &problems);
+                add_command_line(command, look, &problems);
         }
-        add_gathered_problems(local->config, &check.figures, &problems);
+        add_gathered(&check, &problems);
         add_pending(&check, &problems);
         const RuleInput input = {
-                .config = local->config,
-                .topology = local->topology,
-                .plan = local->plan,
-                .thp = &check.host.thp,
+                .config = look->config,
+                .topology = look->topology,
+                .plan = look->plan,
+                .thp = &look->host.thp,
                 .figures = &check.figures,
                 .facts = check.facts,
-                .page_users = page_users_find(command->root, arena, local->topology),
+                .page_users = page_users_find(command->root, arena, look->topology),
                 .setting_sources = check.setting_sources,
-                .boot_line = kernel_line_read(arena, local->topology->kernel_command_line, NULL,
-                                              local->topology),
+                .boot_line = kernel_line_read(arena, look->topology->kernel_command_line, NULL,
+                                              look->topology),
                 .problems = &problems,
         };
         Findings findings = rules_judge(arena, &input);
 
-        return print_findings(command, &findings);
+        if (command->json != JSON_OFF)
+                print_json(command, findings_to_json(&findings));
+        else
+                fputs(render_findings(arena, &findings, &command->render), stdout);
+        if (findings_count_mistakes(&findings) > 0)
+                return EXIT_FAILED;
+        return findings_count_hurting(&findings) > 0 ? EXIT_NOT_READY : EXIT_DONE;
 }
 
 int verb_check(Command *command) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `hugeplanctl cmdline`: what the kernel command line should say for the plan's gigantic pages, what
  * is wrong with it now, and how it is changed with this host's boot loader. Changes nothing. */
+#include "base/json.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "check/boot_steps.h"
@@ -8,7 +9,6 @@
 #include "inspect/boot_loader.h"
 #include "model/exit_code.h"
 #include "render/status_json.h"
-#include "status/json_value.h"
 
 #include <stdio.h>
 
@@ -27,19 +27,13 @@ static const struct {
                                 "the kernel command line does not serve the plan"},
 };
 
-/* ---- text ---- */
-
 static char *count_or_dash(Arena *arena, uint64_t pages) {
         return pages > 0 ? format_count(arena, pages) : arena_strdup(arena, "-");
 }
 
 static void add_pools(Text *text, const KernelAdvice *advice, bool is_colored) {
-        static const TableColumn columns[] = {
-                {"NODE", TABLE_RIGHT},      {"PAGE", TABLE_RIGHT},     {"PLAN", TABLE_RIGHT},
-                {"THIS BOOT", TABLE_RIGHT}, {"EXISTING", TABLE_RIGHT},
-        };
         Arena *arena = text->arena;
-        Table *table = table_new(arena, columns, ARRAY_LEN(columns));
+        Table *table = table_new(arena, ">NODE|>PAGE|>PLAN|>THIS BOOT|>EXISTING");
 
         VEC_FOREACH(pool, &advice->pools) {
                 if (pool->planned_pages + pool->present_pages == 0)
@@ -83,72 +77,56 @@ static char *render_advice(Arena *arena, const KernelAdvice *advice, const BootL
         return text.string;
 }
 
-/* ---- JSON ---- */
-
-static json_t *pools_to_json(const KernelAdvice *advice) {
-        json_t *array = json_array();
-
-        VEC_FOREACH(pool, &advice->pools)
-                json_array_append_new(
-                        array, json_pack("{si so so so so}", "node", (int) pool->node,
-                                         "pageSizeBytes", count_to_json(pool->page_size_bytes),
-                                         "wanted", count_to_json(pool->planned_pages), "present",
-                                         count_to_json(pool->present_pages), "existing",
-                                         count_to_json(pool->found_pages)));
-        return array;
-}
-
-static json_t *advice_to_json(const KernelAdvice *advice, const BootLoader *loader,
-                              const Instructions *instructions) {
-        json_t *steps = json_array();
-
-        VEC_FOREACH(instruction, instructions)
-                json_array_append_new(steps, json_string(*instruction));
-        return json_pack("{ss ss ss so so ss so}", "verdict", kernel_verdict_name(advice->verdict),
-                         "wanted", advice->wanted, "present", advice->present, "pools",
-                         pools_to_json(advice), "problems", problems_to_json(&advice->problems),
-                         "bootLoader", boot_loader_name(loader->kind), "instructions", steps);
-}
-
 /* ---- the verb ---- */
 
-/* The plan as it would be on this host just booted, with no huge page taken yet. */
-static Plan *plan_at_boot(Command *command, const Local *local) {
+KernelAdvice *cmdline_advise(Command *command, const Look *look) {
         Arena *arena = command->arena;
-        const Topology *boot = kernel_args_boot_topology(arena, local->topology);
+        /* The plan as it would be on this host just booted, with no huge page taken yet. */
+        const Topology *boot = kernel_args_boot_topology(arena, look->topology);
         Ledger *ledger = ledger_new(arena, "");
-        const PlanInput input = {
-                .host = &local->config->host,
-                .demand = demand_compute(arena, local->config, boot, &local->figures),
+        const PlanInput at_boot = {
+                .host = &look->config->host,
+                .demand = demand_compute(arena, look->config, boot, &look->figures),
                 .topology = boot,
                 .ledger = ledger,
         };
 
         ledger_observe(arena, ledger, boot, NULL);
-        return plan_make(arena, &input);
-}
-
-KernelAdvice *cmdline_advise(Command *command, const Local *local) {
         const KernelArgsInput input = {
-                .config = local->config,
-                .topology = local->topology,
-                .plan = plan_at_boot(command, local),
+                .config = look->config,
+                .topology = look->topology,
+                .plan = plan_make(arena, &at_boot),
         };
 
-        return kernel_args_advise(command->arena, &input);
+        return kernel_args_advise(arena, &input);
 }
 
 int verb_cmdline(Command *command) {
         Arena *arena = command->arena;
-        Local local = local_load(command);
-        const BootLoader loader = boot_loader_find(command->root, arena, local.topology);
-        const KernelAdvice *advice = cmdline_advise(command, &local);
+        const Look *look = local_load(command);
+        const BootLoader loader = boot_loader_find(command->root, arena, look->topology);
+        const KernelAdvice *advice = cmdline_advise(command, look);
         Instructions instructions = boot_loader_instruct(arena, &loader, advice);
 
-        if (command->json != JSON_OFF)
-                print_json(command, advice_to_json(advice, &loader, &instructions));
-        else
+        if (command->json != JSON_OFF) {
+                json_t *steps = VEC_TO_JSON(instruction, &instructions, json_string(*instruction));
+                json_t *pools =
+                        VEC_TO_JSON(pool, &advice->pools,
+                                    json_pack("{si so so so so}", "node", (int) pool->node,
+                                              "pageSizeBytes", count_to_json(pool->page_size_bytes),
+                                              "wanted", count_to_json(pool->planned_pages),
+                                              "present", count_to_json(pool->present_pages),
+                                              "existing", count_to_json(pool->found_pages)));
+
+                print_json(command,
+                           json_pack("{ss ss ss so so ss so}", "verdict",
+                                     kernel_verdict_name(advice->verdict), "wanted", advice->wanted,
+                                     "present", advice->present, "pools", pools, "problems",
+                                     problems_to_json(&advice->problems), "bootLoader",
+                                     boot_loader_name(loader.kind), "instructions", steps));
+        } else {
                 fputs(render_advice(arena, advice, &loader, &instructions, &command->render),
                       stdout);
+        }
         return advice->verdict == KERNEL_LINE_CHANGE ? EXIT_NOT_READY : EXIT_DONE;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* How an instance's size comes about: from its files and, with Memory=auto, from the database's. */
+#include "base/json.h"
 #include "base/text.h"
 #include "ctl/learn/learn.h"
 #include "ctl/verbs.h"
@@ -10,6 +11,7 @@
 #include "plan/thp_plan.h"
 #include "render/render_explain.h"
 #include "render/status_json.h"
+
 #include "units/dropin.h"
 
 #include <stdio.h>
@@ -45,17 +47,11 @@ static json_t *settings_to_json(Arena *arena, const Gathered *gathered) {
 
 static json_t *learned_to_json(Arena *arena, const Lesson *lesson) {
         const Learned *learned = &lesson->instance->learned;
+        json_t *list = VEC_TO_JSON(count, &learned->pages,
+                                   json_pack("{so so}", "pageSizeBytes",
+                                             count_to_json(count->page_size_bytes), "pages",
+                                             count_to_json(count->pages)));
 
-        if (learned->pages.n == 0)
-                return json_null();
-        json_t *list = json_array();
-
-        VEC_FOREACH(count, &learned->pages)
-                json_array_append_new(
-                        list,
-                        json_pack("{sI sI}", "pageSizeBytes",
-                                  (json_int_t) MIN(count->page_size_bytes, (uint64_t) INT64_MAX),
-                                  "pages", (json_int_t) MIN(count->pages, (uint64_t) INT64_MAX)));
         return json_pack("{ss so sb so sb}", "file", learned_path(arena, lesson->instance), "pages",
                          list, "exact", learned->is_exact, "version",
                          printable(arena, learned->version), "holds",
@@ -74,44 +70,39 @@ static json_t *lesson_to_json(Arena *arena, const Lesson *lesson) {
                          printable(arena, lesson->wrong));
 }
 
-static json_t *generated_to_json(const GeneratedFiles *files) {
-        json_t *list = json_array();
-
-        VEC_FOREACH(file, files)
-                json_array_append_new(list,
-                                      json_pack("{ss ss}", "name", file->name, "text", file->text));
-        return list;
-}
-
 static json_t *explain_to_json(Arena *arena, const PlanInstance *planned, const Lesson *lesson,
                                const GeneratedFiles *files) {
         const DemandInstance *demand = planned->demand;
         ThpPolicy preference = thp_preference_of(demand->config);
-        json_t *inputs = json_array(), *sizes = json_array();
 
-        VEC_FOREACH(origin, &demand->config->origins)
-                json_array_append_new(inputs, json_pack("{ss ss ss si}", "key", origin->key,
-                                                        "value", origin->value, "file",
-                                                        origin->file, "line", (int) origin->line));
-        for (size_t i = 0; i < demand->n_options; i++)
-                json_array_append_new(sizes, sizing_to_json(&demand->options[i].sizing));
+        json_t *inputs =
+                VEC_TO_JSON(origin, &demand->config->origins,
+                            json_pack("{ss ss ss si}", "key", origin->key, "value", origin->value,
+                                      "file", origin->file, "line", (int) origin->line));
+        json_t *sizes = ARRAY_TO_JSON(option, demand->options, demand->n_options,
+                                      sizing_to_json(&option->sizing));
+        json_t *generated = VEC_TO_JSON(
+                file, files, json_pack("{ss ss}", "name", file->name, "text", file->text));
+
         return json_pack("{ss ss ss so so ss? ss? ss? so so so}", "name", demand->config->name,
                          "engine", demand->config->engine->name, "file", demand->config->file,
                          "inputs", inputs, "sizes", sizes, "transparentHugePages",
                          preference == THP_AUTO ? NULL : thp_policy_name(preference), "reason",
                          planned->reason.text, "remedy", planned->reason.remedy, "found",
                          lesson ? lesson_to_json(arena, lesson) : json_null(), "learned",
-                         lesson ? learned_to_json(arena, lesson) : json_null(), "generated",
-                         generated_to_json(files));
+                         lesson && lesson->instance->learned.pages.n > 0
+                                 ? learned_to_json(arena, lesson)
+                                 : json_null(),
+                         "generated", generated);
 }
 
 /* The drop-in of its unit, which it may share with other instances, and its mount. */
-static GeneratedFiles generated_for(Command *command, const Local *local,
+static GeneratedFiles generated_for(Command *command, const Look *look,
                                     const InstanceConfig *config) {
         Arena *arena = command->arena;
-        const DropinInput input = dropin_input(command->root, arena, local->config, HUGEPLANCTL);
+        const DropinInput input = dropin_input(command->root, arena, look->config, HUGEPLANCTL);
         const Dropins dropins = dropins_make(arena, &input);
-        const MountUnits mounts = mounts_of(command->root, arena, local->config, local->topology);
+        const MountUnits mounts = mounts_of(command->root, arena, look->config, look->topology);
         GeneratedFiles files = {};
 
         VEC_FOREACH(dropin, &dropins)
@@ -126,21 +117,21 @@ static GeneratedFiles generated_for(Command *command, const Local *local,
 }
 
 int verb_explain(Command *command) {
-        Local local = local_load(command);
-        const PlanInstance *planned = plan_find(local.plan, command->arguments[0]);
+        const Look *look = local_load(command);
+        const PlanInstance *planned = plan_find(look->plan, command->arguments[0]);
 
         if (!planned)
-                return fail_no_instance(command, command->arguments[0], local.config);
+                return fail_no_instance(command, command->arguments[0], look->config);
         const InstanceConfig *config = planned->demand->config;
         bool is_automatic = !config->refusal && config->memory_kind == MEMORY_AUTO;
-        Lesson lesson = is_automatic ? learn_find(command, config, local.topology) : (Lesson){};
+        Lesson lesson = is_automatic ? learn_find(command, config, look->topology) : (Lesson){};
         const Lesson *found = is_automatic ? &lesson : NULL;
-        const GeneratedFiles files = generated_for(command, &local, config);
+        const GeneratedFiles files = generated_for(command, look, config);
 
         if (command->json != JSON_OFF)
                 print_json(command, explain_to_json(command->arena, planned, found, &files));
         else
-                fputs(render_explain(command->arena, planned, local.topology, found, &files,
+                fputs(render_explain(command->arena, planned, look->topology, found, &files,
                                      &command->render),
                       stdout);
         return config->refusal ? EXIT_FAILED : EXIT_DONE;

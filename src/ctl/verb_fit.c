@@ -2,6 +2,7 @@
 /* `fit NAME`: how large the database's main setting may be made for the pages at hand. */
 #include "plan/fit.h"
 
+#include "base/json.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "ctl/verbs.h"
@@ -10,7 +11,6 @@
 #include "runtime/log.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* What the settings are looked up for: pages as they are now, or as they could be. */
 typedef struct Room {
@@ -39,58 +39,44 @@ static Settings read_settings(Command *command, const InstanceConfig *config,
         return *ret_why_not ? (Settings){} : figures.items[0].gathered->settings;
 }
 
-static uint64_t page_size_of(const PlanInstance *planned, const Topology *topology) {
-        const InstanceConfig *config = planned->demand->config;
-
-        if (planned->page_size_bytes > 0)
-                return planned->page_size_bytes;
-        return config->page_sizes[0] > 0 ? config->page_sizes[0]
-                                         : topology->default_page_size_bytes;
-}
-
-static uint64_t pages_possible(Command *command, const Local *local, const char *name,
-                               uint64_t page_size_bytes) {
+static uint64_t pages_possible(Command *command, const Look *look, uint64_t page_size_bytes) {
         const PlanInput input = {
-                .host = &local->config->host,
-                .demand = demand_compute(command->arena, local->config, local->topology,
-                                         &local->figures),
-                .topology = local->topology,
-                .ledger = local->ledger,
-                .use = local->look->use,
+                .host = &look->config->host,
+                .demand = demand_compute(command->arena, look->config, look->topology,
+                                         &look->figures),
+                .topology = look->topology,
+                .ledger = look->ledger,
+                .use = look->use,
         };
 
-        return fit_pages(command->arena, &input, name, page_size_bytes);
-}
-
-static json_t *rooms_to_json(const Command *command, const Engine *engine, uint64_t page_size_bytes,
-                             const Room *rooms, size_t n) {
-        json_t *list = json_array();
-
-        for (size_t i = 0; i < n; i++)
-                json_array_append_new(list, json_pack("{ss sI ss? sI ss?}", "room", rooms[i].id,
-                                                      "pages", (json_int_t) rooms[i].pages, "value",
-                                                      rooms[i].fit.value, "bytes",
-                                                      (json_int_t) rooms[i].fit.value_bytes,
-                                                      "reason", rooms[i].wrong));
-        return json_pack("{ss ss ss? sI so}", "name", command->arguments[0], "engine", engine->name,
-                         "setting", engine->memory_setting, "pageSizeBytes",
-                         (json_int_t) page_size_bytes, "fits", list);
+        return fit_pages(command->arena, &input, command->arguments[0], page_size_bytes);
 }
 
 static void print_rooms(Command *command, const Engine *engine, uint64_t page_size_bytes,
                         const Room *rooms, size_t n) {
-        const TableColumn columns[] = {{"PAGES", TABLE_RIGHT},
-                                       {"OF", TABLE_LEFT},
-                                       {engine->memory_setting, TABLE_RIGHT},
-                                       {"WITH", TABLE_LEFT}};
-        Table *table = table_new(command->arena, columns, ARRAY_LEN(columns));
-        Text text = text_in(command->arena);
+        Arena *arena = command->arena;
+        Table *table =
+                table_new(arena, arena_printf(arena, ">PAGES|OF|>%s|WITH", engine->memory_setting));
+        Text text = text_in(arena);
 
-        for (size_t i = 0; i < n; i++) {
-                table_add(table, format_count(command->arena, rooms[i].pages));
-                table_add(table, format_page_size(command->arena, page_size_bytes));
-                table_add(table, rooms[i].wrong ? "-" : rooms[i].fit.value);
-                table_add(table, rooms[i].what);
+        if (command->json != JSON_OFF) {
+                json_t *list = ARRAY_TO_JSON(
+                        room, rooms, n,
+                        json_pack("{ss so ss? so ss?}", "room", room->id, "pages",
+                                  count_to_json(room->pages), "value", room->fit.value, "bytes",
+                                  count_to_json(room->fit.value_bytes), "reason", room->wrong));
+
+                print_json(command, json_pack("{ss ss ss? so so}", "name", command->arguments[0],
+                                              "engine", engine->name, "setting",
+                                              engine->memory_setting, "pageSizeBytes",
+                                              count_to_json(page_size_bytes), "fits", list));
+                return;
+        }
+        ARRAY_FOREACH(room, rooms, n) {
+                table_add(table, format_count(arena, room->pages));
+                table_add(table, format_page_size(arena, page_size_bytes));
+                table_add(table, room->wrong ? "-" : room->fit.value);
+                table_add(table, room->what);
         }
         table_print(table, &text, "", command->render.is_colored);
         fputs(text.string, stdout);
@@ -98,11 +84,11 @@ static void print_rooms(Command *command, const Engine *engine, uint64_t page_si
 
 int verb_fit(Command *command) {
         const char *name = command->arguments[0], *why_not;
-        Local local = local_load(command);
-        const PlanInstance *planned = plan_find(local.plan, name);
+        const Look *look = local_load(command);
+        const PlanInstance *planned = plan_find(look->plan, name);
 
         if (!planned)
-                return fail_no_instance(command, name, local.config);
+                return fail_no_instance(command, name, look->config);
         const InstanceConfig *config = planned->demand->config;
 
         if (config->refusal || !config->engine->memory_setting) {
@@ -114,30 +100,28 @@ int verb_fit(Command *command) {
                                                 config->engine->title));
                 return EXIT_FAILED;
         }
-        uint64_t page_size_bytes = page_size_of(planned, local.topology);
-        Settings settings = read_settings(command, config, local.topology, &why_not);
+        uint64_t page_size_bytes = planned->page_size_bytes > 0 ? planned->page_size_bytes
+                                   : config->page_sizes[0] > 0
+                                           ? config->page_sizes[0]
+                                           : look->topology->default_page_size_bytes;
 
-        settings_add_cpus(command->arena, &settings, local.topology->n_cpus);
+        Settings settings = read_settings(command, config, look->topology, &why_not);
+
+        settings_add_cpus(command->arena, &settings, look->topology->n_cpus);
         Room rooms[] = {
-                {"the pages it has", "granted", planned->pages_granted, {}, NULL},
-                {"the most that this host could give it now",
-                 "possible",
-                 pages_possible(command, &local, name, page_size_bytes),
-                 {},
-                 NULL},
+                {"the pages it has", "granted", planned->pages_granted},
+                {"the most that this host could give it now", "possible",
+                 pages_possible(command, look, page_size_bytes)},
         };
         size_t n_fitting = 0;
 
-        for (size_t i = 0; i < ARRAY_LEN(rooms); i++) {
-                rooms[i].wrong = fit_setting(command->arena, config->engine,
-                                             engine_formula(config->engine), &settings,
-                                             page_size_bytes, rooms[i].pages, &rooms[i].fit);
-                n_fitting += !rooms[i].wrong;
+        ARRAY_FOREACH(room, rooms, ARRAY_LEN(rooms)) {
+                room->wrong = fit_setting(command->arena, config->engine,
+                                          engine_formula(config->engine), &settings,
+                                          page_size_bytes, room->pages, &room->fit);
+                n_fitting += !room->wrong;
         }
-        if (command->json != JSON_OFF)
-                print_json(command, rooms_to_json(command, config->engine, page_size_bytes, rooms,
-                                                  ARRAY_LEN(rooms)));
-        else if (n_fitting > 0)
+        if (command->json != JSON_OFF || n_fitting > 0)
                 print_rooms(command, config->engine, page_size_bytes, rooms, ARRAY_LEN(rooms));
         if (n_fitting == 0)
                 log_line(LOG_ERR, "%s: %s", name, rooms[ARRAY_LEN(rooms) - 1].wrong);

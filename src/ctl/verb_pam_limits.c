@@ -14,27 +14,26 @@
 
 enum { LIMITS_BYTES_MAX = 1 << 20 };
 
-/* Only where logins have PAM's limits at all. */
-static int write_text(Command *command, const char *text) {
-        if (!root_is_directory(command->root, PATH_PAM_SECURITY))
-                return 0;
-        return root_store_file(command->root, PATH_PAM_LIMITS, text, 0644);
-}
-
 int verb_pam_limits(Command *command) {
-        Local local = local_load(command);
+        const Look *look = local_load(command);
 
         /* Whose limits they are to be is not known. */
-        if (local.look->fault.error < 0 || local.config->fault.error < 0)
+        if (look->fault.error < 0 || look->config->fault.error < 0)
                 return EXIT_FAILED;
-        const char *text = limits_pam_text(command->arena, local.config, local.plan);
+        const char *text = limits_pam_text(command->arena, look->config, look->plan);
         char *present = NULL;
         int r = root_read_file(command->root, command->arena, PATH_PAM_LIMITS, LIMITS_BYTES_MAX,
                                &present, NULL);
 
         if (r == -ENOENT ? !text : text_equals(present, text))
                 return EXIT_DONE;
-        r = text ? write_text(command, text) : root_remove(command->root, PATH_PAM_LIMITS);
+        /* Only where logins have PAM's limits at all. */
+        if (!text)
+                r = root_remove(command->root, PATH_PAM_LIMITS);
+        else
+                r = root_is_directory(command->root, PATH_PAM_SECURITY)
+                            ? root_store_file(command->root, PATH_PAM_LIMITS, text, 0644)
+                            : 0;
         if (r < 0) {
                 log_line(LOG_ERR, PATH_PAM_LIMITS ": %s", strerror(-r));
                 return EXIT_FAILED;

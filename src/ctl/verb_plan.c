@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `plan`: what would be written; writes nothing. */
 #include "ctl/verbs.h"
-#include "host/host_plan_read.h"
+
 #include "model/exit_code.h"
 #include "render/render_plan.h"
 #include "render/status_json.h"
@@ -9,31 +9,28 @@
 #include <stdio.h>
 
 int verb_plan(Command *command) {
-        Local local = local_load(command);
+        const Look *look = local_load(command);
 
-        if (local.look->fault.error < 0)
+        if (look->fault.error < 0)
                 return EXIT_FAILED; /* it is told in the end */
-        Diags problems = local.config->problems;
-        HostPlan host = host_plan_read(command->root, command->arena, local.config, local.plan,
-                                       local.topology, &problems);
-        bool is_met = plan_count_changed(local.plan) == 0 && host_plan_count(&host) == 0;
+        Diags problems = look->config->problems;
+        bool is_met = plan_count_changed(look->plan) == 0 && host_plan_count(&look->host) == 0 &&
+                      !ARRAY_ANY(instance, look->plan->instances, look->plan->n_instances,
+                                 plan_reason(instance)->kind != REASON_NONE);
 
-        diags_add_all(&problems, &local.guard_problems);
-        VEC_FOREACH(exposure, &local.plan->exposures) {
-                const Diag diag = status_exposure(command->arena, exposure);
+        diags_add_all(&problems, &look->host_problems);
+        diags_add_all(&problems, &look->guard_problems);
+        VEC_FOREACH(exposure, &look->plan->exposures)
+                status_add_exposure(exposure, &problems);
 
-                diags_add(&problems, &diag);
-        }
-        for (size_t i = 0; i < local.plan->n_instances; i++)
-                is_met = is_met && plan_reason(&local.plan->instances[i])->kind == REASON_NONE;
         if (command->json != JSON_OFF) {
-                print_json(command, plan_to_json(local.plan, local.after_reload, &host));
+                print_json(command, plan_to_json(look->plan, look->after_reload, &look->host));
         } else {
-                fputs(render_plan(command->arena, local.plan, &host, local.config,
+                fputs(render_plan(command->arena, look->plan, &look->host, look->config,
                                   &command->render),
                       stdout);
-                if (local.after_reload)
-                        fputs(render_plan_after_reload(command->arena, local.after_reload,
+                if (look->after_reload)
+                        fputs(render_plan_after_reload(command->arena, look->after_reload,
                                                        &command->render),
                               stdout);
                 if (problems.list.n > 0)

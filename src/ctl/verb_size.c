@@ -6,7 +6,6 @@
 #include "host/probe.h"
 #include "model/exit_code.h"
 #include "render/render_explain.h"
-#include "render/status_json.h"
 #include "runtime/log.h"
 
 #include <errno.h>
@@ -76,27 +75,25 @@ static int size_of_nothing(Command *command, const Engine *engine, uint64_t page
         return EXIT_DONE;
 }
 
-static void print_engines_json(Command *command) {
-        json_t *json = json_array();
-
-        for (size_t i = 0; i < n_engines; i++)
-                json_array_append_new(json, json_pack("{ss ss sb}", "engine", engines[i]->name,
-                                                      "title", engines[i]->title, "reserves",
-                                                      engines[i]->reserves));
-        print_json(command, json);
-}
-
 static void print_engines(Command *command) {
-        static const TableColumn columns[] = {{"ENGINE", TABLE_LEFT}, {"DATABASE", TABLE_LEFT}};
-        Table *table = table_new(command->arena, columns, ARRAY_LEN(columns));
+        Table *table = table_new(command->arena, "ENGINE|DATABASE");
         Text text = text_in(command->arena);
+        json_t *json = json_array();
 
         for (size_t i = 0; i < n_engines; i++) {
                 table_add(table, engines[i]->name);
                 table_add(table, engines[i]->title);
+                json_array_append_new(json, json_pack("{ss ss sb}", "engine", engines[i]->name,
+                                                      "title", engines[i]->title, "reserves",
+                                                      engines[i]->reserves));
+        }
+        if (command->json != JSON_OFF) {
+                print_json(command, json);
+                return;
         }
         table_print(table, &text, "", command->render.is_colored);
         fputs(text.string, stdout);
+        json_decref(json);
 }
 
 int verb_size(Command *command) {
@@ -107,10 +104,7 @@ int verb_size(Command *command) {
         uint64_t page_size_bytes;
 
         if (!name) {
-                if (command->json != JSON_OFF)
-                        print_engines_json(command);
-                else
-                        print_engines(command);
+                print_engines(command);
                 return EXIT_DONE;
         }
         if (!engine) {

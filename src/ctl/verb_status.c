@@ -5,7 +5,6 @@
 #include "inspect/page_users.h"
 #include "ipc/manager_interface.h"
 #include "model/exit_code.h"
-#include "model/names.h"
 #include "model/problem.h"
 #include "render/render_status.h"
 #include "render/status_json.h"
@@ -14,7 +13,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static Status *find_status(Command *command, const Config **ret_config) {
         const char *why = NULL;
@@ -26,45 +24,39 @@ static Status *find_status(Command *command, const Config **ret_config) {
                 find_pending(command, status, read_config(command), &status->problems);
                 return status;
         }
-        Local local = local_load(command);
+        const Look *look = local_load(command);
 
-        *ret_config = local.config;
-        status = local_status(command, &local, is_off ? "switched off" : "no daemon");
+        *ret_config = look->config;
+        status = local_status(command, look, is_off ? "switched off" : "no daemon");
         if (!is_off && command->n_arguments == 1) /* that of one instance shows no problems */
                 log_line(
                         LOG_WARNING,
                         "hugepland cannot be reached (%s); this is what the files say; " DAEMON_REMEDY,
                         why);
         if (!is_off)
-                diags_add(
-                        &status->problems,
-                        &(Diag){.severity = SEVERITY_WARNING,
-                                .id = problem_id(PROBLEM_NO_DAEMON),
-                                .text = arena_printf(
-                                        command->arena,
-                                        "hugepland cannot be reached (%s); this is what the files say",
-                                        why),
-                                .remedy = DAEMON_REMEDY});
+                diags_tell(&status->problems,
+                           (Diag){.severity = SEVERITY_WARNING,
+                                  .id = problem_id(PROBLEM_NO_DAEMON),
+                                  .remedy = DAEMON_REMEDY},
+                           "hugepland cannot be reached (%s); this is what the files say", why);
         return status;
 }
 
-static int print_one_status(Command *command, const Status *status, const char *name,
-                            const Config *config) {
-        const StatusInstance *instance = status_find(status, name);
-
-        if (!instance)
-                return fail_no_instance(command, name, config);
-        if (command->json != JSON_OFF)
-                print_json(command, status_instance_to_json(instance));
-        else
-                fputs(render_status_instance(command->arena, status, instance, &command->render),
-                      stdout);
-        return instance->verdict == VERDICT_READY ? EXIT_DONE : EXIT_NOT_READY;
-}
-
 static int print_status(Command *command, const Status *status, const Config *config) {
-        if (command->n_arguments == 1)
-                return print_one_status(command, status, command->arguments[0], config);
+        if (command->n_arguments == 1) {
+                const char *name = command->arguments[0];
+                const StatusInstance *instance = status_find(status, name);
+
+                if (!instance)
+                        return fail_no_instance(command, name, config);
+                if (command->json != JSON_OFF)
+                        print_json(command, status_instance_to_json(instance));
+                else
+                        fputs(render_status_instance(command->arena, status, instance,
+                                                     &command->render),
+                              stdout);
+                return instance->verdict == VERDICT_READY ? EXIT_DONE : EXIT_NOT_READY;
+        }
         if (command->json != JSON_OFF)
                 print_json(command, status_to_json(status));
         else
@@ -95,19 +87,6 @@ static int watch_next(const Command *command, DaemonCall *call) {
         return 0;
 }
 
-/* One status after the other, as the daemon sends them. A negative errno where it sends nothing more;
- * *HAS_SENT: there was one. */
-static int watch_call(Command *command, bool *has_sent) {
-        CLEANUP(daemon_endp) DaemonCall *call = NULL;
-        int r = daemon_begin(command, MANAGER_DESCRIBE, NULL, true, &call);
-
-        while (r >= 0) {
-                r = watch_next(command, call);
-                *has_sent = *has_sent || r >= 0;
-        }
-        return r;
-}
-
 /* Who is cut off calls again. */
 static int watch_status(Command *command) {
         uint64_t deadline_usec = 0, pause_usec = 0;
@@ -116,7 +95,14 @@ static int watch_status(Command *command) {
 
         do {
                 has_sent = false;
-                r = watch_call(command, &has_sent);
+                DaemonCall *call = NULL;
+
+                r = daemon_begin(command, MANAGER_DESCRIBE, NULL, true, &call);
+                while (r >= 0) {
+                        r = watch_next(command, call);
+                        has_sent = has_sent || r >= 0;
+                }
+                daemon_endp(&call);
                 if (has_sent || deadline_usec == 0) {
                         deadline_usec = clock_now_usec() + ANSWER_USEC;
                         pause_usec = 0;

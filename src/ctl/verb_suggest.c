@@ -2,6 +2,7 @@
 /* `suggest`: drop-ins for the databases that were found on this host. */
 #include "check/suggest.h"
 
+#include "base/json.h"
 #include "base/text.h"
 #include "ctl/verbs.h"
 #include "host/host_sources.h"
@@ -65,26 +66,23 @@ static void print_unproposed(Command *command, const Suggestion *suggestion) {
         fputs(text_string(&text), stdout);
 }
 
-static size_t count_proposed(const Suggestions *suggestions) {
+static void print_suggestions(Command *command, const Suggestions *suggestions) {
         size_t n = 0;
 
         VEC_FOREACH(suggestion, suggestions)
                 n += suggestion->path != NULL;
-        return n;
-}
-
-static void print_suggestions(Command *command, const Suggestions *suggestions) {
-        size_t n = count_proposed(suggestions);
-
         VEC_FOREACH(suggestion, suggestions)
-                if (suggestion->path)
+                if (suggestion->path && !command->is_writing)
                         printf("# ---- %s ----\n%s\n", suggestion->path, suggestion->text);
         VEC_FOREACH(suggestion, suggestions)
                 if (!suggestion->path)
                         print_unproposed(command, suggestion);
-        if (suggestions->n == 0)
+        if (command->is_writing)
+                puts(n > 0 ? "Read them, then: hugeplanctl plan; systemctl daemon-reload; hugeplanctl reload"
+                           : "There is nothing to write.");
+        else if (suggestions->n == 0)
                 puts("No databases were found that hugeplan knows.");
-        else if (n > 0 && !command->is_writing)
+        else if (n > 0)
                 printf("# 'hugeplanctl suggest --write' creates %s; read %s, then 'hugeplanctl plan'.\n",
                        n == 1 ? "this file" : "these files", n == 1 ? "it" : "them");
 }
@@ -92,50 +90,34 @@ static void print_suggestions(Command *command, const Suggestions *suggestions) 
 /* ---- writing ---- */
 
 /* Never in the place of what is there. */
-static int write_one(Command *command, const Suggestion *suggestion) {
-        int r = root_create_file(command->root, suggestion->path, suggestion->text, 0644);
-
-        if (r == -EEXIST)
-                log_line(LOG_WARNING, "%s is there already, and stays as it is", suggestion->path);
-        else if (r < 0)
-                log_line(LOG_ERR, "%s: %s", suggestion->path, strerror(-r));
-        else if (command->json == JSON_OFF)
-                printf("%s: written\n", root_path(command->arena, command->root, suggestion->path));
-        return r == -EEXIST ? 0 : r;
-}
-
 static int write_suggestions(Command *command, const Suggestions *suggestions) {
-        int first = 0;
+        int code = EXIT_DONE;
 
-        VEC_FOREACH(suggestion, suggestions)
-                if (suggestion->path) {
-                        int r = write_one(command, suggestion);
+        VEC_FOREACH(suggestion, suggestions) {
+                const char *path = suggestion->path;
+                int r = path ? root_create_file(command->root, path, suggestion->text, 0644) : 0;
 
-                        first = first < 0 ? first : r;
+                if (r == -EEXIST) {
+                        log_line(LOG_WARNING, "%s is there already, and stays as it is", path);
+                } else if (r < 0) {
+                        log_line(LOG_ERR, "%s: %s", path, strerror(-r));
+                        code = EXIT_FAILED;
+                } else if (path && command->json == JSON_OFF) {
+                        printf("%s: written\n", root_path(command->arena, command->root, path));
                 }
-        return first < 0 ? EXIT_FAILED : EXIT_DONE;
-}
-
-static void print_written(Command *command, const Suggestions *suggestions) {
-        VEC_FOREACH(suggestion, suggestions)
-                if (!suggestion->path)
-                        print_unproposed(command, suggestion);
-        puts(count_proposed(suggestions) > 0
-                     ? "Read them, then: hugeplanctl plan; systemctl daemon-reload; hugeplanctl reload"
-                     : "There is nothing to write.");
+        }
+        return code;
 }
 
 static json_t *suggestions_to_json(const Suggestions *suggestions) {
-        json_t *list = json_array();
+        json_t *list = VEC_TO_JSON(
+                suggestion, suggestions,
+                json_pack("{ss ss ss ss? ss? ss? ss? ss? so}", "title", suggestion->title, "found",
+                          suggestion->found, "engine", suggestion->engine->name, "unit",
+                          suggestion->unit, "path", suggestion->path, "text", suggestion->text,
+                          "describedBy", suggestion->described, "reason", suggestion->why_not,
+                          "pages", count_to_json(suggestion->pages)));
 
-        VEC_FOREACH(suggestion, suggestions)
-                json_array_append_new(
-                        list,
-                        json_pack("{ss ss ss ss? ss? ss? ss? ss? sI}", "title", suggestion->title,
-                                  "found", suggestion->found, "engine", suggestion->engine->name,
-                                  "unit", suggestion->unit, "path", suggestion->path, "text",
-                                  suggestion->text, "describedBy", suggestion->described, "reason",
-                                  suggestion->why_not, "pages", (json_int_t) suggestion->pages));
         return json_pack("{so}", "suggestions", list);
 }
 
@@ -145,9 +127,7 @@ int verb_suggest(Command *command) {
 
         if (command->json != JSON_OFF)
                 print_json(command, suggestions_to_json(&suggestions));
-        else if (!command->is_writing)
-                print_suggestions(command, &suggestions);
         else if (code == EXIT_DONE)
-                print_written(command, &suggestions);
+                print_suggestions(command, &suggestions);
         return code;
 }

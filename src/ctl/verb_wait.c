@@ -14,13 +14,13 @@
 #include "inspect/page_users.h"
 #include "ipc/manager_interface.h"
 #include "model/exit_code.h"
-#include "model/names.h"
 #include "model/problem.h"
 #include "render/render_status.h"
 #include "render/status_json.h"
 #include "runtime/clock.h"
 #include "runtime/deadline.h"
 #include "runtime/log.h"
+#include "status/json_value.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,53 +49,41 @@ static int tell(Command *command, const StatusInstance *instance) {
 
 static const size_t n_named_max = 8;
 
-/* Other instances may hold what was reserved for them; more than that is somebody else's. */
-static bool is_in_the_way(const Status *status, const StatusInstance *instance,
-                          const PageUser *page_user) {
-        const StatusInstance *of = status_find_unit(status, page_user->unit);
-
-        if (of && (text_equals(of->unit, instance->unit) ||
-                   page_user_kept_pages(page_user) <= of->pages_granted))
-                return false;
-        return page_user->page_size_bytes == 0 || instance->page_size_bytes == 0 ||
-               page_user->page_size_bytes == instance->page_size_bytes;
-}
-
-static bool is_taken(const StatusInstance *instance) {
-        return !verdict_lets_start(instance->verdict) &&
-               (instance->verdict == VERDICT_LOST || instance->reason.kind == REASON_TAKEN ||
-                instance->reason.kind == REASON_POOL_SHRANK);
-}
-
 /* The verdict; where pages were taken, those who hold some, in the log too. */
 static int tell_with_page_users(Command *command, const Status *status,
                                 const StatusInstance *instance) {
         int code = tell(command, instance);
         size_t n = 0;
 
-        if (!status || !is_taken(instance))
+        if (!status || verdict_lets_start(instance->verdict) ||
+            !(instance->verdict == VERDICT_LOST || instance->reason.kind == REASON_TAKEN ||
+              instance->reason.kind == REASON_POOL_SHRANK))
                 return code;
         const PageUsers *page_users = page_users_find(
                 command->root, command->arena, probe_topology(command->root, command->arena));
 
-        VEC_FOREACH(page_user, &page_users->list)
-                if (is_in_the_way(status, instance, page_user) && n++ < n_named_max)
+        VEC_FOREACH(user, &page_users->list) {
+                const StatusInstance *of = status_find_unit(status, user->unit);
+                bool is_of_size = user->page_size_bytes == 0 || instance->page_size_bytes == 0 ||
+                                  user->page_size_bytes == instance->page_size_bytes;
+
+                /* Other instances may hold what was reserved for them; more than that is somebody else's. */
+                if (of && (text_equals(of->unit, instance->unit) ||
+                           page_user_kept_pages(user) <= of->pages_granted))
+                        continue;
+                if (is_of_size && n++ < n_named_max)
                         log_line(LOG_NOTICE, "%s: held by %s", instance->name,
-                                 page_user_format(command->arena, page_user));
+                                 page_user_format(command->arena, user));
+        }
         return code;
 }
 
 /* ---- without the daemon ---- */
 
-/* Whether this is the unit's own gate, which is about to start. */
-static bool is_own_gate(const Command *command, const InstanceConfig *config) {
-        return config->unit && unit_cgroup_has_process(command->root, config->unit, getpid());
-}
-
 /* The unit is about to start, so its pages must be available now, whoever reserved them. */
-static void judge_start(Command *command, const Local *local, StatusInstance *instance) {
-        const PlanInstance *planned = plan_find(local->plan, instance->name);
-        StatusInput input = look_status_input(local->look, local->plan);
+static void judge_start(Command *command, const Look *look, StatusInstance *instance) {
+        const PlanInstance *planned = plan_find(look->plan, instance->name);
+        StatusInput input = look_status_input(look, look->plan);
 
         if (instance->pages_wanted == 0)
                 return;
@@ -125,14 +113,16 @@ static bool judge_alone(Command *command, const char *name, Status **ret_status,
 
         if (!described)
                 return false;
-        bool is_starting = is_own_gate(command, described);
-        Local local = local_load_for(command, is_starting ? described : NULL);
+        /* Whether this is the unit's own gate, which is about to start. */
+        bool is_starting = described->unit &&
+                           unit_cgroup_has_process(command->root, described->unit, getpid());
+        const Look *look = local_load_for(command, is_starting ? described : NULL);
 
-        *ret_fault = local.look->fault;
-        *ret_status = local_status(command, &local, "no daemon");
+        *ret_fault = look->fault;
+        *ret_status = local_status(command, look, "no daemon");
         *ret = *status_find(*ret_status, name);
         if (is_starting && ret->verdict != VERDICT_INVALID)
-                judge_start(command, &local, ret);
+                judge_start(command, look, ret);
         gate_judge_memory(command, *ret_status, ret);
         return true;
 }
@@ -180,42 +170,19 @@ static bool pass_alone(const Command *command, const char *name, int *ret_code) 
 
 /* ---- with the daemon ---- */
 
-/* How long the instance's gate waits: --timeout=, else its WaitTimeout= as far as it can be read. */
-static uint64_t wait_usec(Command *command, const char *name) {
-        if (command->has_timeout)
-                return command->timeout_usec;
-        const InstanceConfig *config = config_find(read_config(command), name);
-
-        return config ? config->wait_timeout_usec : CONFIG_WAIT_TIMEOUT_USEC;
-}
-
-static const char *get_string(Command *command, const json_t *reply, const char *key) {
-        const char *string = json_string_value(json_object_get(reply, key));
-
-        return string ? text_printable(command->arena, string) : NULL;
-}
-
-static Reason reason_from_reply(Command *command, const json_t *reply) {
-        Reason reason = {
-                .text = get_string(command, reply, "reason"),
-                .remedy = get_string(command, reply, "remedy"),
-        };
-
-        /* A daemon of before an upgrade does not send it; the words are there all the same. */
-        reason_from_id(get_string(command, reply, "reasonId"), &reason.kind);
-        return reason;
-}
-
 static int tell_refused(Command *command, const char *name, const json_t *reply) {
         StatusInstance instance = {
                 .name = name,
                 .verdict = VERDICT_REFUSED,
-                .reason = reason_from_reply(command, reply),
+                .reason = {.text = text_from_json(command->arena, reply, "reason"),
+                           .remedy = text_from_json(command->arena, reply, "remedy")},
         };
         const Status *now = NULL;
         char *error_name = NULL;
         json_t *status = NULL;
 
+        /* A daemon of before an upgrade does not send it; the words are there all the same. */
+        reason_from_id(text_from_json(command->arena, reply, "reasonId"), &instance.reason.kind);
         /* The verdict may be "invalid" or "lost"; the status tells, and has the figures. */
         if (daemon_ask(command, MANAGER_DESCRIBE, grace_usec, &status, &error_name) == 0 &&
             !error_name) {
@@ -246,19 +213,6 @@ static int tell_late(const char *name, const char *reason) {
         return EXIT_TIMED_OUT;
 }
 
-static int tell_error(Command *command, const char *name, const char *error_name,
-                      const json_t *reply) {
-        if (text_equals(error_name, MANAGER_ERROR_REFUSED))
-                return tell_refused(command, name, reply);
-        if (text_equals(error_name, MANAGER_ERROR_NO_SUCH_INSTANCE)) {
-                log_line(LOG_ERR, "no instance is called '%s'; see hugeplanctl status", name);
-                return EXIT_NO_INSTANCE;
-        }
-        if (text_equals(error_name, MANAGER_ERROR_TIMED_OUT))
-                return tell_late(name, get_string(command, reply, "reason"));
-        return decide_alone(command, name, error_name);
-}
-
 /* The gate at work. */
 typedef struct Gate {
         Command *command;
@@ -287,11 +241,19 @@ static int tell_answer(Command *command, const char *name, const char *error_nam
                        const json_t *reply) {
         StatusInstance instance;
 
-        if (error_name)
-                return tell_error(command, name, error_name, reply);
-        if (status_instance_from_json(command->arena, json_object_get(reply, "instance"),
+        if (text_equals(error_name, MANAGER_ERROR_REFUSED))
+                return tell_refused(command, name, reply);
+        if (text_equals(error_name, MANAGER_ERROR_NO_SUCH_INSTANCE)) {
+                log_line(LOG_ERR, "no instance is called '%s'; see hugeplanctl status", name);
+                return EXIT_NO_INSTANCE;
+        }
+        if (text_equals(error_name, MANAGER_ERROR_TIMED_OUT))
+                return tell_late(name, text_from_json(command->arena, reply, "reason"));
+        if (error_name ||
+            status_instance_from_json(command->arena, json_object_get(reply, "instance"),
                                       &instance) < 0)
-                return decide_alone(command, name, "its answer makes no sense");
+                return decide_alone(command, name,
+                                    error_name ? error_name : "its answer makes no sense");
         gate_judge_memory(command, NULL, &instance);
         return tell(command, &instance);
 }
@@ -326,21 +288,13 @@ static int ask_verdict(Gate *gate, int *ret_code) {
         return r;
 }
 
-/* It takes no connections, or hangs up: it ends, or serves too many, and then it is called again. One
- * that hangs up on every call is as good as silent. */
-static bool is_worth_another_call(Gate *gate, int error) {
-        if (error == -ECONNRESET && gate->reset_usec == 0)
-                gate->reset_usec = clock_now_usec();
-        return (error == -ECONNRESET || error == -ETIMEDOUT) &&
-               clock_now_usec() < gate->deadline_usec;
-}
-
-static bool hangs_up_for_long(const Gate *gate) {
-        return gate->reset_usec > 0 && clock_now_usec() - gate->reset_usec >= resets_borne_usec;
-}
-
 static int wait_for(Command *command, const char *name) {
-        uint64_t usec = wait_usec(command, name);
+        /* --timeout=, else the instance's WaitTimeout= as far as it can be read. */
+        const InstanceConfig *config =
+                command->has_timeout ? NULL : config_find(read_config(command), name);
+        uint64_t usec = command->has_timeout ? command->timeout_usec
+                        : config             ? config->wait_timeout_usec
+                                             : CONFIG_WAIT_TIMEOUT_USEC;
         Gate gate = {
                 .command = command,
                 .name = name,
@@ -349,8 +303,17 @@ static int wait_for(Command *command, const char *name) {
         };
         int code, r;
 
-        while ((r = ask_verdict(&gate, &code)) < 0 && is_worth_another_call(&gate, r)) {
-                if ((r == -ETIMEDOUT || hangs_up_for_long(&gate)) && bear_silence(&gate, &code))
+        while ((r = ask_verdict(&gate, &code)) < 0) {
+                /* It takes no connections, or hangs up: it ends, or serves too many, and then it is called again. One
+                 * that hangs up on every call is as good as silent. */
+                if (r == -ECONNRESET && gate.reset_usec == 0)
+                        gate.reset_usec = clock_now_usec();
+                if ((r != -ECONNRESET && r != -ETIMEDOUT) || clock_now_usec() >= gate.deadline_usec)
+                        break;
+                bool is_reset = gate.reset_usec > 0 &&
+                                clock_now_usec() - gate.reset_usec >= resets_borne_usec;
+
+                if ((r == -ETIMEDOUT || is_reset) && bear_silence(&gate, &code))
                         return code;
                 gate.names_timeout = true;
                 daemon_pause(&gate.pause_usec, gate.deadline_usec);
@@ -360,33 +323,28 @@ static int wait_for(Command *command, const char *name) {
         return r < 0 ? decide_alone(command, name, daemon_error(r)) : code;
 }
 
-/* Their pages are there, but some unit was not let start when they were not. */
-static int tell_refused_starts(Command *command) {
-        const char *why;
-        const Status *status = ask_status(command, &why);
-        int code = EXIT_DONE;
-
-        if (status)
-                VEC_FOREACH(problem, &status->problems.list)
-                        if (text_equals(problem->id, problem_id(PROBLEM_GATE_REFUSED))) {
-                                log_line(LOG_ERR, "%s", diag_format(command->arena, problem));
-                                code = EXIT_FAILED;
-                        }
-        return code;
-}
-
 /* Every instance; the exit code is the first that is not 0. */
 static int wait_for_all(Command *command) {
         const Config *config = read_config(command);
         int first = EXIT_DONE;
 
-        for (size_t i = 0; i < config->n_instances; i++) {
-                int code = wait_for(command, config->instances[i].name);
+        ARRAY_FOREACH(instance, config->instances, config->n_instances) {
+                int code = wait_for(command, instance->name);
 
                 if (first == EXIT_DONE)
                         first = code;
         }
-        return first == EXIT_DONE ? tell_refused_starts(command) : first;
+        const char *why;
+        const Status *status = first == EXIT_DONE ? ask_status(command, &why) : NULL;
+
+        /* Their pages are there, but some unit was not let start when they were not. */
+        if (status)
+                VEC_FOREACH(problem, &status->problems.list)
+                        if (text_equals(problem->id, problem_id(PROBLEM_GATE_REFUSED))) {
+                                log_line(LOG_ERR, "%s", diag_format(command->arena, problem));
+                                first = EXIT_FAILED;
+                        }
+        return first;
 }
 
 int verb_wait(Command *command) {

@@ -39,4 +39,4 @@ int verb_suggest(Command *command);
 int verb_wait(Command *command);
 
 /* What the kernel command line should say, and what is wrong with it. */
-KernelAdvice *cmdline_advise(Command *command, const Local *local);
+KernelAdvice *cmdline_advise(Command *command, const Look *look);

@@ -44,24 +44,6 @@ static Reason check_nodes(Arena *arena, const Topology *topology, const IdSet *n
         return (Reason){};
 }
 
-/* NodeMemory= gives the proportions; what the engine adds on top is spread the same way. Parts are
- * rounded so that they add up: each takes its share of what is left. */
-static void split_pages(Arena *arena, const InstanceConfig *config, uint64_t memory_bytes,
-                        DemandOption *option) {
-        uint64_t pages_left = option->pages, bytes_left = memory_bytes;
-
-        option->n_split = config->n_node_memory;
-        option->split = ARENA_ARRAY(arena, NodePages, option->n_split);
-        for (size_t i = 0; i < option->n_split; i++) {
-                uint64_t bytes = config->node_memory[i].bytes;
-                uint64_t pages = bytes_left == 0 ? 0 : mul_div_up(pages_left, bytes, bytes_left);
-
-                option->split[i] = (NodePages){config->node_memory[i].node, pages};
-                pages_left -= pages;
-                bytes_left -= bytes;
-        }
-}
-
 /* ---- a number that was given ---- */
 
 static void take_pages(DemandOption *option, uint64_t pages) {
@@ -73,34 +55,17 @@ static void take_pages(DemandOption *option, uint64_t pages) {
 
 /* ---- Memory=auto ---- */
 
-static Reason refuse_unknown(const Context *context, const InstanceConfig *config,
-                             const Figure *figure) {
-        const char *remedy = figure ? figure->remedy : NULL;
-
-        return refuse(
-                REASON_SIZE_UNKNOWN,
-                arena_printf(context->arena, "its size is not known yet: %s",
-                             figure ? figure->wrong : "nothing was learned at an earlier start"),
-                remedy ? remedy
-                       : arena_printf(
-                                 context->arena,
-                                 "start %s, before which %s is asked (the log of hugeplan-learn@%s.service "
-                                 "tells what came of it); or give Memory= or Pages=",
-                                 config->unit ? config->unit : "the database",
-                                 config->engine->title, config->name));
-}
-
 static Reason fill_automatic(const Context *context, const InstanceConfig *config,
                              DemandOption *option) {
-        const Figure *figure = NULL;
+        Arena *arena = context->arena;
         uint64_t pages = page_counts_find(&config->learned.pages, option->page_size_bytes);
-
-        if (context->figures)
-                VEC_FOREACH(known, context->figures)
-                        if (!figure && text_equals(known->instance, config->name) &&
-                            (known->wrong ||
-                             known->sizing.page_size_bytes == option->page_size_bytes))
-                                figure = known;
+        const Figure *figure =
+                !context->figures
+                        ? NULL
+                        : VEC_FIND(known, context->figures,
+                                   text_equals(known->instance, config->name) &&
+                                           (known->wrong || known->sizing.page_size_bytes ==
+                                                                    option->page_size_bytes));
 
         if (figure && !figure->wrong) {
                 option->sizing = figure->sizing;
@@ -108,7 +73,18 @@ static Reason fill_automatic(const Context *context, const InstanceConfig *confi
                 return (Reason){};
         }
         if (pages == 0)
-                return refuse_unknown(context, config, figure);
+                return refuse(
+                        REASON_SIZE_UNKNOWN,
+                        arena_printf(arena, "its size is not known yet: %s",
+                                     figure ? figure->wrong
+                                            : "nothing was learned at an earlier start"),
+                        figure && figure->remedy
+                                ? figure->remedy
+                                : arena_printf(
+                                          arena,
+                                          "start %s, before which %s is asked (the log of hugeplan-learn@%s.service tells what came of it); or give Memory= or Pages=",
+                                          config->unit ? config->unit : "the database",
+                                          config->engine->title, config->name));
         take_pages(option, pages);
         option->sizing.is_exact = config->learned.is_exact;
         option->sizing.caveat = "Learned at the last start; found out anew before each start.";
@@ -135,26 +111,21 @@ static Reason fill_sized(const Context *context, const InstanceConfig *config,
         if (wrong)
                 return refuse(REASON_ENGINE_SIZE, wrong, "fix it, or give the number by Pages=");
         option->pages = option->sizing.pages;
-        if (config->n_node_memory > 0)
-                split_pages(arena, config, memory_bytes, option);
+        /* NodeMemory= gives the proportions; what the engine adds on top is spread the same way. Parts are rounded so
+         * that they add up: each takes its share of what is left. */
+        uint64_t pages_left = option->pages, bytes_left = memory_bytes;
+
+        option->n_split = config->n_node_memory;
+        option->split = option->n_split > 0 ? ARENA_ARRAY(arena, NodePages, option->n_split) : NULL;
+        for (size_t i = 0; i < option->n_split; i++) {
+                uint64_t bytes = config->node_memory[i].bytes;
+                uint64_t pages = bytes_left == 0 ? 0 : mul_div_up(pages_left, bytes, bytes_left);
+
+                option->split[i] = (NodePages){config->node_memory[i].node, pages};
+                pages_left -= pages;
+                bytes_left -= bytes;
+        }
         return (Reason){};
-}
-
-/* More than was reserved would be earmarked out of what is reserved for others. */
-static Reason check_mount(Arena *arena, const InstanceConfig *config, const DemandOption *option) {
-        uint64_t bytes = config->mount ? config->mount->min_size_bytes : 0;
-        uint64_t pages = div_round_up(bytes, option->page_size_bytes);
-
-        if (pages <= option->pages)
-                return (Reason){};
-        return refuse(REASON_CONFIG,
-                      arena_printf(arena,
-                                   "min_size= of Mount= earmarks %s pages of %s, and only %s are "
-                                   "reserved for the instance",
-                                   format_count(arena, pages),
-                                   format_page_size(arena, option->page_size_bytes),
-                                   format_count(arena, option->pages)),
-                      "lower min_size=, or reserve more by Memory= or Pages=");
 }
 
 /* One page size that the host has, if the engine can use it; else why not. */
@@ -186,7 +157,22 @@ static Reason try_option(const Context *context, const InstanceConfig *config,
                                 arena_printf(arena, "Pages= has no number for pages of %s",
                                              format_page_size(arena, page_size_bytes)),
                                 "add it to Pages=, or take that size out of PageSize=");
-        return reason.kind != REASON_NONE ? reason : check_mount(arena, config, option);
+        if (reason.kind != REASON_NONE)
+                return reason;
+        /* More than was reserved would be earmarked out of what is reserved for others. */
+        uint64_t earmarked =
+                config->mount ? div_round_up(config->mount->min_size_bytes, page_size_bytes) : 0;
+
+        if (earmarked <= option->pages)
+                return (Reason){};
+        return refuse(
+                REASON_CONFIG,
+                arena_printf(
+                        arena,
+                        "min_size= of Mount= earmarks %s pages of %s, and only %s are reserved for the instance",
+                        format_count(arena, earmarked), format_page_size(arena, page_size_bytes),
+                        format_count(arena, option->pages)),
+                "lower min_size=, or reserve more by Memory= or Pages=");
 }
 
 /* The page sizes that are of use, in order of preference; a reason only when there is none. */
@@ -198,9 +184,8 @@ static Reason fill_options(const Context *context, const InstanceConfig *config,
         Reason first = {};
 
         instance->options = ARENA_ARRAY(arena, DemandOption, config->n_page_sizes);
-        for (size_t i = 0; i < config->n_page_sizes; i++) {
-                uint64_t bytes = config->page_sizes[i] ? config->page_sizes[i]
-                                                       : topology->default_page_size_bytes;
+        ARRAY_FOREACH(each, config->page_sizes, config->n_page_sizes) {
+                uint64_t bytes = *each ? *each : topology->default_page_size_bytes;
 
                 if (topology_page_size_index(topology, bytes) < 0) {
                         text_add_item(&missing, format_page_size(arena, bytes));

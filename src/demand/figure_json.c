@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "demand/figure_json.h"
 
+#include "base/json.h"
 #include "base/size.h"
 #include "base/text.h"
 
@@ -19,81 +20,62 @@ json_t *figure_string_to_json(Arena *arena, const char *string) {
         return string ? json_string(text_excerpt(arena, string, STRING_BYTES_MAX)) : json_null();
 }
 
-static json_t *bytes_to_json(uint64_t bytes) {
-        return json_integer((json_int_t) MIN(bytes, (uint64_t) INT64_MAX));
-}
-
 static json_t *settings_to_json(Arena *arena, const Settings *settings) {
-        json_t *list = json_array();
         size_t first = sub_floored(settings->n, SETTINGS_MAX);
 
         /* Where there are too many, the last count. */
-        for (size_t i = first; i < settings->n; i++)
-                json_array_append_new(
-                        list,
-                        json_pack("[ooo]", figure_string_to_json(arena, settings->items[i].name),
-                                  figure_string_to_json(arena, settings->items[i].value),
-                                  figure_string_to_json(arena, settings->items[i].origin)));
-        return list;
+        return ARRAY_TO_JSON(setting, settings->items ? settings->items + first : NULL,
+                             settings->n - first,
+                             json_pack("[ooo]", figure_string_to_json(arena, setting->name),
+                                       figure_string_to_json(arena, setting->value),
+                                       figure_string_to_json(arena, setting->origin)));
 }
 
 static json_t *diags_to_json(Arena *arena, const Diags *diags) {
-        json_t *list = json_array();
-
-        VEC_FOREACH(diag, &diags->list)
-                if (json_array_size(list) < PROBLEMS_MAX)
-                        json_array_append_new(
-                                list, json_pack("{ss so so si so so so}", "severity",
-                                                severity_name(diag->severity), "id",
-                                                figure_string_to_json(arena, diag->id), "file",
-                                                figure_string_to_json(arena, diag->file), "line",
-                                                (int) MIN(diag->line, (unsigned) INT32_MAX), "key",
-                                                figure_string_to_json(arena, diag->key), "text",
-                                                figure_string_to_json(arena, diag->text), "remedy",
-                                                figure_string_to_json(arena, diag->remedy)));
-        return list;
-}
-
-static json_t *gathered_to_json(Arena *arena, const Gathered *gathered) {
-        return json_pack("{so so so so so so so so so}", "settings",
-                         settings_to_json(arena, &gathered->settings), "problems",
-                         diags_to_json(arena, &gathered->problems), "version",
-                         figure_string_to_json(arena, gathered->version), "dataDirectory",
-                         figure_string_to_json(arena, gathered->data_directory), "configFile",
-                         figure_string_to_json(arena, gathered->config_file), "user",
-                         figure_string_to_json(arena, gathered->user), "options",
-                         settings_to_json(arena, &gathered->options), "program",
-                         figure_string_to_json(arena, gathered->program), "untrusted",
-                         figure_string_to_json(arena, gathered->untrusted));
+        return ARRAY_TO_JSON(diag, diags->list.items, MIN(diags->list.n, (size_t) PROBLEMS_MAX),
+                             json_pack("{ss so so si so so so}", "severity",
+                                       severity_name(diag->severity), "id",
+                                       figure_string_to_json(arena, diag->id), "file",
+                                       figure_string_to_json(arena, diag->file), "line",
+                                       (int) MIN(diag->line, (unsigned) INT32_MAX), "key",
+                                       figure_string_to_json(arena, diag->key), "text",
+                                       figure_string_to_json(arena, diag->text), "remedy",
+                                       figure_string_to_json(arena, diag->remedy)));
 }
 
 static json_t *figure_to_json(Arena *arena, const Figure *figure) {
-        json_t *steps = json_array();
+        const Sizing *sizing = &figure->sizing;
+        json_t *steps = ARRAY_TO_JSON(
+                step, sizing->steps.items, MIN(sizing->steps.n, (size_t) STEPS_MAX),
+                json_pack("[ooo]", figure_string_to_json(arena, step->what),
+                          figure_string_to_json(arena, step->formula), count_to_json(step->bytes)));
 
-        VEC_FOREACH(step, &figure->sizing.steps)
-                if (json_array_size(steps) < STEPS_MAX)
-                        json_array_append_new(
-                                steps, json_pack("[ooo]", figure_string_to_json(arena, step->what),
-                                                 figure_string_to_json(arena, step->formula),
-                                                 bytes_to_json(step->bytes)));
         return json_pack("{so so so sb so so so so}", "pageSizeBytes",
-                         bytes_to_json(figure->sizing.page_size_bytes), "pages",
-                         bytes_to_json(figure->sizing.pages), "bytes",
-                         bytes_to_json(figure->sizing.bytes), "exact", figure->sizing.is_exact,
-                         "caveat", figure_string_to_json(arena, figure->sizing.caveat), "steps",
-                         steps, "wrong", figure_string_to_json(arena, figure->wrong), "remedy",
+                         count_to_json(sizing->page_size_bytes), "pages",
+                         count_to_json(sizing->pages), "bytes", count_to_json(sizing->bytes),
+                         "exact", sizing->is_exact, "caveat",
+                         figure_string_to_json(arena, sizing->caveat), "steps", steps, "wrong",
+                         figure_string_to_json(arena, figure->wrong), "remedy",
                          figure_string_to_json(arena, figure->remedy));
 }
 
 json_t *figures_to_json(Arena *arena, const Figures *figures) {
-        json_t *list = json_array();
+        const Gathered *gathered = figures->n > 0 ? figures->items[0].gathered : NULL;
+        json_t *found = json_null();
 
-        VEC_FOREACH(figure, figures)
-                json_array_append_new(list, figure_to_json(arena, figure));
-        return json_pack("{so so}", "gathered",
-                         figures->n > 0 ? gathered_to_json(arena, figures->items[0].gathered)
-                                        : json_null(),
-                         "figures", list);
+        if (gathered)
+                found = json_pack("{so so so so so so so so so}", "settings",
+                                  settings_to_json(arena, &gathered->settings), "problems",
+                                  diags_to_json(arena, &gathered->problems), "version",
+                                  figure_string_to_json(arena, gathered->version), "dataDirectory",
+                                  figure_string_to_json(arena, gathered->data_directory),
+                                  "configFile", figure_string_to_json(arena, gathered->config_file),
+                                  "user", figure_string_to_json(arena, gathered->user), "options",
+                                  settings_to_json(arena, &gathered->options), "program",
+                                  figure_string_to_json(arena, gathered->program), "untrusted",
+                                  figure_string_to_json(arena, gathered->untrusted));
+        return json_pack("{so so}", "gathered", found, "figures",
+                         VEC_TO_JSON(figure, figures, figure_to_json(arena, figure)));
 }
 
 /* ---- in: each returns 0 or -EINVAL ---- */
@@ -119,26 +101,31 @@ static int take_number(const json_t *json, uint64_t *ret) {
         return 0;
 }
 
-static int take_settings(Arena *arena, const json_t *list, Settings *ret) {
+/* A list of at most MAX, each taken by TAKE. */
+static int take_list(Arena *arena, const json_t *list, size_t max,
+                     int (*take)(Arena *arena, const json_t *row, void *ret), void *ret) {
         const json_t *row;
         size_t i;
 
-        if (!json_is_array(list) || json_array_size(list) > SETTINGS_MAX)
+        if (!json_is_array(list) || json_array_size(list) > max)
                 return -EINVAL;
-        json_array_foreach(list, i, row) {
-                Setting setting = {};
-
-                if (!json_is_array(row) || json_array_size(row) != 3 ||
-                    take_needed(arena, json_array_get(row, 0), &setting.name) < 0 ||
-                    take_needed(arena, json_array_get(row, 1), &setting.value) < 0 ||
-                    figure_string_from_json(arena, json_array_get(row, 2), &setting.origin) < 0)
+        json_array_foreach(list, i, row)
+                if (take(arena, row, ret) < 0)
                         return -EINVAL;
-                *vec_push(arena, ret) = setting;
-        }
         return 0;
 }
 
-static int take_diag(Arena *arena, const json_t *json, Diags *diags) {
+static int take_setting(Arena *arena, const json_t *row, void *ret) {
+        Setting *setting = vec_push(arena, (Settings *) ret);
+
+        return json_array_size(row) == 3 &&
+                               take_needed(arena, json_array_get(row, 0), &setting->name) == 0 &&
+                               take_needed(arena, json_array_get(row, 1), &setting->value) == 0
+                       ? figure_string_from_json(arena, json_array_get(row, 2), &setting->origin)
+                       : -EINVAL;
+}
+
+static int take_diag(Arena *arena, const json_t *json, void *ret) {
         const json_t *severity, *id, *file, *line, *key, *text, *remedy;
         Diag diag = {};
         uint64_t number;
@@ -156,20 +143,19 @@ static int take_diag(Arena *arena, const json_t *json, Diags *diags) {
             figure_string_from_json(arena, remedy, &diag.remedy) < 0)
                 return -EINVAL;
         diag.line = (unsigned) number;
-        diags_add(diags, &diag);
+        diags_add(ret, &diag);
         return 0;
 }
 
-static int take_diags(Arena *arena, const json_t *list, Diags *diags) {
-        const json_t *row;
-        size_t i;
+static int take_step(Arena *arena, const json_t *row, void *ret) {
+        SizingStep *step = vec_push(arena, &((Sizing *) ret)->steps);
 
-        if (!json_is_array(list) || json_array_size(list) > PROBLEMS_MAX)
-                return -EINVAL;
-        json_array_foreach(list, i, row)
-                if (take_diag(arena, row, diags) < 0)
-                        return -EINVAL;
-        return 0;
+        return json_array_size(row) == 3 &&
+                               take_needed(arena, json_array_get(row, 0), &step->what) == 0 &&
+                               figure_string_from_json(arena, json_array_get(row, 1),
+                                                       &step->formula) == 0
+                       ? take_number(json_array_get(row, 2), &step->bytes)
+                       : -EINVAL;
 }
 
 static int take_gathered(Arena *arena, const json_t *json, Gathered *ret) {
@@ -181,51 +167,17 @@ static int take_gathered(Arena *arena, const json_t *json, Gathered *ret) {
                         "settings", &settings, "problems", &problems, "version", &version,
                         "dataDirectory", &data, "configFile", &config, "user", &user, "options",
                         &options, "program", &program, "untrusted", &untrusted) < 0 ||
-            take_settings(arena, settings, &ret->settings) < 0 ||
-            take_diags(arena, problems, &ret->problems) < 0 ||
+            take_list(arena, settings, SETTINGS_MAX, take_setting, &ret->settings) < 0 ||
+            take_list(arena, problems, PROBLEMS_MAX, take_diag, &ret->problems) < 0 ||
             figure_string_from_json(arena, version, &ret->version) < 0 ||
             figure_string_from_json(arena, data, &ret->data_directory) < 0 ||
             figure_string_from_json(arena, config, &ret->config_file) < 0 ||
             figure_string_from_json(arena, user, &ret->user) < 0 ||
-            take_settings(arena, options, &ret->options) < 0 ||
+            take_list(arena, options, SETTINGS_MAX, take_setting, &ret->options) < 0 ||
             figure_string_from_json(arena, program, &ret->program) < 0 ||
             figure_string_from_json(arena, untrusted, &ret->untrusted) < 0)
                 return -EINVAL;
         return 0;
-}
-
-static int take_steps(Arena *arena, const json_t *list, Sizing *sizing) {
-        const json_t *row;
-        size_t i;
-
-        if (!json_is_array(list) || json_array_size(list) > STEPS_MAX)
-                return -EINVAL;
-        json_array_foreach(list, i, row) {
-                SizingStep step = {};
-
-                if (!json_is_array(row) || json_array_size(row) != 3 ||
-                    take_needed(arena, json_array_get(row, 0), &step.what) < 0 ||
-                    figure_string_from_json(arena, json_array_get(row, 1), &step.formula) < 0 ||
-                    take_number(json_array_get(row, 2), &step.bytes) < 0)
-                        return -EINVAL;
-                *vec_push(arena, &sizing->steps) = step;
-        }
-        return 0;
-}
-
-/* It adds up, where more bytes than there are stay so; and its page size was asked for, and no other figure
- * has it. */
-static bool is_answer(const Sizing *sizing, const Figures *before, const uint64_t *page_sizes,
-                      size_t n_page_sizes) {
-        uint64_t bytes = mul_saturated(sizing->pages, sizing->page_size_bytes);
-        bool is_asked = false;
-
-        for (size_t i = 0; i < n_page_sizes; i++)
-                is_asked = is_asked || sizing->page_size_bytes == page_sizes[i];
-        VEC_FOREACH(other, before)
-                is_asked = is_asked && (other->wrong ||
-                                        other->sizing.page_size_bytes != sizing->page_size_bytes);
-        return is_asked && MIN(bytes, (uint64_t) INT64_MAX) == sizing->bytes;
 }
 
 static int take_figure(Arena *arena, const json_t *json, Figure *ret) {
@@ -240,7 +192,7 @@ static int take_figure(Arena *arena, const json_t *json, Figure *ret) {
             take_number(pages, &sizing->pages) < 0 || take_number(bytes, &sizing->bytes) < 0 ||
             !json_is_boolean(exact) ||
             figure_string_from_json(arena, caveat, &sizing->caveat) < 0 ||
-            take_steps(arena, steps, sizing) < 0 ||
+            take_list(arena, steps, STEPS_MAX, take_step, sizing) < 0 ||
             figure_string_from_json(arena, wrong, &ret->wrong) < 0 ||
             figure_string_from_json(arena, remedy, &ret->remedy) < 0)
                 return -EINVAL;
@@ -265,8 +217,18 @@ int figures_from_json(Arena *arena, const json_t *json, const char *instance,
 
                 if (take_figure(arena, row, &figure) < 0)
                         return -EINVAL;
+                const Sizing *sizing = &figure.sizing;
+                uint64_t bytes = MIN(mul_saturated(sizing->pages, sizing->page_size_bytes),
+                                     (uint64_t) INT64_MAX);
+
+                /* It adds up, where more bytes than there are stay so; and its page size was asked for, and no other
+                 * figure has it. */
                 if (!figure.wrong && n_page_sizes > 0 &&
-                    !is_answer(&figure.sizing, &figures, page_sizes, n_page_sizes))
+                    (bytes != sizing->bytes ||
+                     !ARRAY_ANY(size, page_sizes, n_page_sizes, sizing->page_size_bytes == *size) ||
+                     VEC_ANY(other, &figures,
+                             !other->wrong &&
+                                     other->sizing.page_size_bytes == sizing->page_size_bytes)))
                         return -EINVAL;
                 *vec_push(arena, &figures) = figure;
         }

@@ -35,27 +35,13 @@ void figures_gather(Arena *arena, const Engine *engine, const EngineTarget *targ
                         .instance = target->instance, .gathered = gathered, .wrong = wrong};
 }
 
-static void gather_here(const Gatherer *gatherer, Arena *arena, const Engine *engine,
-                        const EngineTarget *target, const uint64_t *page_sizes, size_t n_page_sizes,
-                        Figures *ret) {
-        /* The gatherer is the first member. */
-        const SourcesGatherer *here = (const SourcesGatherer *) gatherer;
-
-        figures_gather(arena, engine, target, here->sources, page_sizes, n_page_sizes, ret);
-}
-
-SourcesGatherer figures_gatherer(const Sources *sources) {
-        return (SourcesGatherer){{gather_here}, sources};
-}
-
 size_t figures_page_sizes(Arena *arena, const InstanceConfig *instance, const Topology *topology,
                           const uint64_t **ret) {
         uint64_t *sizes = ARENA_ARRAY(arena, uint64_t, instance->n_page_sizes);
         size_t n = 0;
 
-        for (size_t i = 0; i < instance->n_page_sizes; i++) {
-                uint64_t bytes = instance->page_sizes[i] ? instance->page_sizes[i]
-                                                         : topology->default_page_size_bytes;
+        ARRAY_FOREACH(size, instance->page_sizes, instance->n_page_sizes) {
+                uint64_t bytes = *size ? *size : topology->default_page_size_bytes;
 
                 if (topology_page_size_index(topology, bytes) >= 0)
                         sizes[n++] = bytes;
@@ -77,38 +63,28 @@ void figures_add(Arena *arena, const InstanceConfig *instance, const Topology *t
                         *vec_push(arena, figures) = *figure;
 }
 
-/* Sizes that were learned need no rule: what was learned is as good, and may be exact. */
-static void add_unlearned(Arena *arena, const InstanceConfig *instance, const Topology *topology,
-                          const Gatherer *gatherer, Figures *figures) {
-        const PageCounts *learned = &instance->learned.pages;
-        const uint64_t *sizes;
-        size_t n = figures_page_sizes(arena, instance, topology, &sizes);
-        bool is_learned = true;
-        Figures derived = {};
-
-        for (size_t i = 0; i < n; i++)
-                is_learned = is_learned && page_counts_find(learned, sizes[i]) > 0;
-        if (is_learned && learned->n > 0)
-                return;
-        figures_add(arena, instance, topology, gatherer, &derived);
-        VEC_FOREACH(figure, &derived)
-                if (figure->wrong || page_counts_find(learned, figure->sizing.page_size_bytes) == 0)
-                        *vec_push(arena, figures) = *figure;
-}
-
 Figures figures_derive(Arena *arena, const Config *config, const Topology *topology,
                        const Gatherer *gatherer, FiguresWanted wanted) {
         Figures figures = {};
 
-        for (size_t i = 0; i < config->n_instances; i++) {
-                const InstanceConfig *instance = &config->instances[i];
+        ARRAY_FOREACH(instance, config->instances, config->n_instances) {
+                const PageCounts *learned = &instance->learned.pages;
+                const uint64_t *sizes;
+                Figures derived = {};
 
                 if (instance->refusal || instance->memory_kind != MEMORY_AUTO)
                         continue;
-                if (wanted == FIGURES_ALL)
-                        figures_add(arena, instance, topology, gatherer, &figures);
-                else
-                        add_unlearned(arena, instance, topology, gatherer, &figures);
+                size_t n = figures_page_sizes(arena, instance, topology, &sizes);
+
+                /* Sizes that were learned need no rule: what was learned is as good, and may be exact. */
+                if (wanted == FIGURES_UNLEARNED && learned->n > 0 &&
+                    !ARRAY_ANY(size, sizes, n, page_counts_find(learned, *size) == 0))
+                        continue;
+                figures_add(arena, instance, topology, gatherer, &derived);
+                VEC_FOREACH(figure, &derived)
+                        if (wanted == FIGURES_ALL || figure->wrong ||
+                            page_counts_find(learned, figure->sizing.page_size_bytes) == 0)
+                                *vec_push(arena, &figures) = *figure;
         }
         return figures;
 }

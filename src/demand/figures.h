@@ -17,14 +17,6 @@ struct Gatherer {
 };
 
 /* In this process, from SOURCES. */
-typedef struct SourcesGatherer {
-        Gatherer gatherer; /* give a pointer to this */
-        const Sources *sources;
-} SourcesGatherer;
-
-SourcesGatherer figures_gatherer(const Sources *sources);
-
-/* The same as a function. */
 void figures_gather(Arena *arena, const Engine *engine, const EngineTarget *target,
                     const Sources *sources, const uint64_t *page_sizes, size_t n_page_sizes,
                     Figures *ret);

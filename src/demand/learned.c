@@ -6,8 +6,6 @@
 #include "base/text.h"
 #include "model/names.h"
 
-#include <string.h>
-
 enum {
         INPUTS_MAX = 100,
         VALUE_BYTES_MAX = 80,
@@ -29,22 +27,15 @@ PageCounts figures_pages(Arena *arena, const Figures *figures) {
 }
 
 static bool are_learned(const Figures *figures, const PageCounts *learned) {
-        VEC_FOREACH(figure, figures)
-                if (page_counts_find(learned, figure->sizing.page_size_bytes) !=
-                    figure->sizing.pages)
-                        return false;
-        return learned->n == figures->n;
+        return learned->n == figures->n &&
+               !VEC_ANY(figure, figures,
+                        page_counts_find(learned, figure->sizing.page_size_bytes) !=
+                                figure->sizing.pages);
 }
 
 /* The same in 90-learned.conf, where it stands shortened. */
 static const char *version_of(Arena *arena, const Lesson *lesson) {
         return lesson->version ? text_excerpt(arena, lesson->version, VERSION_BYTES_MAX) : NULL;
-}
-
-static bool is_same_version(const Lesson *lesson) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-
-        return text_equals(version_of(arena, lesson), lesson->instance->learned.version);
 }
 
 /* The preference is worth a line of its own where the version has another than its engine in general. */
@@ -60,33 +51,29 @@ static ThpPolicy thp_of_version(const Lesson *lesson) {
 
 LessonUse lesson_use(const Lesson *lesson) {
         const Learned *learned = &lesson->instance->learned;
+        CLEANUP(arena_freep) Arena *arena = arena_new();
         bool is_known = learned->pages.n > 0 || learned->version;
+        bool is_same_version = text_equals(version_of(arena, lesson), learned->version);
 
         if (lesson->wrong)
                 return is_known ? LESSON_KEEP : LESSON_UNKNOWN;
-        if (lesson->unasked && learned->pages.n > 0 && learned->is_exact &&
-            is_same_version(lesson) &&
+        if (lesson->unasked && learned->pages.n > 0 && learned->is_exact && is_same_version &&
             (learned->by_rule.n == 0 || are_learned(&lesson->by_rule, &learned->by_rule)))
                 return LESSON_KEEP;
         return are_learned(&lesson->figures, &learned->pages) &&
                                are_learned(&lesson->by_rule, &learned->by_rule) &&
-                               lesson->is_exact == learned->is_exact && is_same_version(lesson) &&
+                               lesson->is_exact == learned->is_exact && is_same_version &&
                                thp_of_version(lesson) == learned->thp
                        ? LESSON_SAME
                        : LESSON_LEARN;
 }
 
 PageCounts lesson_pages(Arena *arena, const Lesson *lesson) {
-        switch (lesson_use(lesson)) {
-        case LESSON_SAME:
-        case LESSON_LEARN:
+        LessonUse use = lesson_use(lesson);
+
+        if (use == LESSON_SAME || use == LESSON_LEARN)
                 return figures_pages(arena, &lesson->figures);
-        case LESSON_KEEP:
-                return lesson->instance->learned.pages;
-        case LESSON_UNKNOWN:
-                break;
-        }
-        return (PageCounts){};
+        return use == LESSON_KEEP ? lesson->instance->learned.pages : (PageCounts){};
 }
 
 /* ---- as text ---- */
@@ -142,10 +129,8 @@ static void add_headline(Text *text, const Lesson *lesson) {
 
 /* Where it came from, last word per setting. */
 static void add_inputs(Text *text, const Gathered *gathered) {
-        static const TableColumn columns[] = {
-                {"Setting", TABLE_LEFT}, {"Value", TABLE_LEFT}, {"From", TABLE_LEFT}};
         Arena *arena = text->arena;
-        Table *table = table_new(arena, columns, ARRAY_LEN(columns));
+        Table *table = table_new(arena, "Setting|Value|From");
 
         VEC_FOREACH(setting, &gathered->settings) {
                 if (settings_find(&gathered->settings, setting->name) != setting ||

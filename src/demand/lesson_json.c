@@ -9,24 +9,16 @@ enum { VERSION_LENGTH_MAX = 40 };
 
 /* ---- out ---- */
 
-/* They were made from what the others say that they were made from: once is enough. */
-static json_t *bare_figures_to_json(Arena *arena, const Figures *figures) {
+json_t *lesson_to_json(Arena *arena, const Lesson *lesson) {
+        bool has_figures = !lesson->wrong && lesson->by_rule.n > 0;
         Gathered *nothing = ARENA_NEW(arena, Gathered);
         Figures bare = {};
 
+        /* They were made from what the others say that they were made from: once is enough. */
         nothing->problems = diags_in(arena);
-        VEC_FOREACH(figure, figures) {
-                Figure *copy = vec_push(arena, &bare);
-
-                *copy = *figure;
-                copy->gathered = nothing;
-        }
-        return figures_to_json(arena, &bare);
-}
-
-json_t *lesson_to_json(Arena *arena, const Lesson *lesson) {
-        bool has_figures = !lesson->wrong && lesson->by_rule.n > 0;
-
+        vec_push_all(arena, &bare, &lesson->figures);
+        VEC_FOREACH(figure, &bare)
+                figure->gathered = nothing;
         return json_pack(
                 "{so so so sb so so}", "wrong", figure_string_to_json(arena, lesson->wrong),
                 "unasked", figure_string_to_json(arena, lesson->wrong ? NULL : lesson->unasked),
@@ -34,7 +26,7 @@ json_t *lesson_to_json(Arena *arena, const Lesson *lesson) {
                 figure_string_to_json(arena, lesson->wrong || has_figures ? NULL : lesson->version),
                 "mapped", has_figures && lesson->is_mapped, "byRule",
                 has_figures ? figures_to_json(arena, &lesson->by_rule) : json_null(), "figures",
-                has_figures ? bare_figures_to_json(arena, &lesson->figures) : json_null());
+                has_figures ? figures_to_json(arena, &bare) : json_null());
 }
 
 /* ---- in: each returns 0 or -EINVAL ---- */
@@ -49,17 +41,6 @@ static int take_figures(Arena *arena, const json_t *json, const InstanceConfig *
                 if (figure->wrong)
                         return -EINVAL;
         return 0;
-}
-
-/* All that is found of an engine that reserves nothing. */
-static int take_version(const Lesson *lesson) {
-        const char *version = lesson->version;
-        size_t length = version ? strlen(version) : 0;
-
-        return length > 0 && length < VERSION_LENGTH_MAX &&
-                               strspn(version, "0123456789.") == length && !lesson->unasked
-                       ? 0
-                       : -EINVAL;
 }
 
 int lesson_from_json(Arena *arena, const json_t *json, const InstanceConfig *instance,
@@ -88,7 +69,12 @@ int lesson_from_json(Arena *arena, const json_t *json, const InstanceConfig *ins
                 return -EINVAL;
         if (lesson.wrong && (lesson.unasked || lesson.version))
                 return -EINVAL;
-        if (!lesson.wrong && !has_figures && take_version(&lesson) < 0)
+        size_t length = lesson.version ? strlen(lesson.version) : 0;
+
+        /* All that is found of an engine that reserves nothing. */
+        if (!lesson.wrong && !has_figures &&
+            (length == 0 || length >= VERSION_LENGTH_MAX ||
+             strspn(lesson.version, "0123456789.") != length || lesson.unasked))
                 return -EINVAL;
         if (has_figures) {
                 lesson.gathered = lesson.by_rule.items[0].gathered;

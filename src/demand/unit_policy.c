@@ -7,12 +7,9 @@
 
 /* 0 stands for the kernel's default size, which may be any. */
 bool instances_share_page_size(const InstanceConfig *a, const InstanceConfig *b) {
-        for (size_t i = 0; i < a->n_page_sizes; i++)
-                for (size_t k = 0; k < b->n_page_sizes; k++)
-                        if (a->page_sizes[i] == b->page_sizes[k] || a->page_sizes[i] == 0 ||
-                            b->page_sizes[k] == 0)
-                                return true;
-        return false;
+        return ARRAY_ANY(size, a->page_sizes, a->n_page_sizes,
+                         ARRAY_ANY(other, b->page_sizes, b->n_page_sizes,
+                                   *size == *other || *size == 0 || *other == 0));
 }
 
 IdSet instance_named_nodes(const InstanceConfig *instance, const IdSet *all) {
@@ -32,9 +29,7 @@ static bool have_placement(const Config *config, const char *unit, Placement pla
         bool has_any = false;
 
         memset(&all, 0xff, sizeof(all));
-        for (size_t i = 0; i < config->n_instances; i++) {
-                const InstanceConfig *instance = &config->instances[i];
-
+        ARRAY_FOREACH(instance, config->instances, config->n_instances) {
                 if (!text_equals(instance->unit, unit))
                         continue;
                 IdSet own = instance_named_nodes(instance, &all);
@@ -49,20 +44,6 @@ static bool have_placement(const Config *config, const char *unit, Placement pla
         return has_any;
 }
 
-static const InstanceConfig *find_bound_neighbour(const Config *config,
-                                                  const InstanceConfig *instance) {
-        for (size_t i = 0; i < config->n_instances; i++) {
-                const InstanceConfig *other = &config->instances[i];
-
-                if (!other->refusal && other->engine->reserves &&
-                    other->placement == PLACEMENT_BIND &&
-                    !text_equals(other->unit, instance->unit) &&
-                    instances_share_page_size(instance, other))
-                        return other;
-        }
-        return NULL;
-}
-
 /* What is split by NodeMemory= is not even, and in turn means evenly. */
 const InstanceConfig *unit_policy_neighbour(const Config *config, const char *unit) {
         const InstanceConfig *neighbour = NULL;
@@ -70,15 +51,17 @@ const InstanceConfig *unit_policy_neighbour(const Config *config, const char *un
 
         if (!have_placement(config, unit, PLACEMENT_SPREAD, &nodes))
                 return NULL;
-        for (size_t i = 0; i < config->n_instances; i++) {
-                const InstanceConfig *instance = &config->instances[i];
-
+        ARRAY_FOREACH(instance, config->instances, config->n_instances) {
                 if (!text_equals(instance->unit, unit))
                         continue;
                 if (instance->n_node_memory > 0)
                         return NULL;
                 if (instance->engine->reserves && !neighbour)
-                        neighbour = find_bound_neighbour(config, instance);
+                        neighbour = ARRAY_FIND(other, config->instances, config->n_instances,
+                                               !other->refusal && other->engine->reserves &&
+                                                       other->placement == PLACEMENT_BIND &&
+                                                       !text_equals(other->unit, instance->unit) &&
+                                                       instances_share_page_size(instance, other));
         }
         return neighbour;
 }

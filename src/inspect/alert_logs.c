@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "inspect/alert_logs.h"
 
-#include "base/size.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "inspect/reader.h"
 
@@ -15,63 +15,51 @@ enum {
         FILE_MAX = 4096,
 };
 
-#define LARGEST ((uint64_t) INT64_MAX)
-
-/* A SID is a name; with a slash in it, it would lead elsewhere. */
-static bool is_name(const char *sid) {
-        return *sid != '\0' && *sid != '.' && !strchr(sid, '/');
-}
-
-static bool read_log(const Root *root, Arena *arena, const char *path, const char *sid,
-                     HostFacts *facts) {
-        SourceText text = {};
-        char *bytes;
-
-        if (root_read_end(root, arena, path, LOG_BYTES_MAX, &bytes, &text.size) < 0)
-                return false;
-        text.text = bytes;
-        host_facts_add_alert(arena, facts, sid, path, &text);
-        return true;
-}
-
 /* NAME is DB_UNIQUE_NAME, which nothing here tells: every one that has the SID is tried. */
 static void read_logs_of(const Root *root, Arena *arena, const OracleSid *sid, HostFacts *facts) {
         const char *product = strstr(sid->home, "/product/");
         Names names = {};
         size_t n = 0;
 
-        if (!product || !is_name(sid->sid) || *sid->home != '/')
+        /* A SID is a name; with a slash in it, it would lead elsewhere. */
+        if (!product || *sid->home != '/' || *sid->sid == '\0' || *sid->sid == '.' ||
+            strchr(sid->sid, '/'))
                 return;
         const char *directory =
                 arena_printf(arena, "%.*s/diag/rdbms", (int) (product - sid->home), sid->home);
 
         root_list(root, arena, directory, &names);
-        VEC_FOREACH(name, &names)
-                if (n++ == NAMES_MAX || read_log(root, arena,
-                                                 arena_printf(arena, "%s/%s/%s/trace/alert_%s.log",
-                                                              directory, *name, sid->sid, sid->sid),
-                                                 sid->sid, facts))
+        VEC_FOREACH(name, &names) {
+                const char *path = arena_printf(arena, "%s/%s/%s/trace/alert_%s.log", directory,
+                                                *name, sid->sid, sid->sid);
+                SourceText text = {};
+                char *bytes;
+
+                if (n++ == NAMES_MAX)
                         return;
+                if (root_read_end(root, arena, path, LOG_BYTES_MAX, &bytes, &text.size) < 0)
+                        continue;
+                text.text = bytes;
+                host_facts_add_alert(arena, facts, sid->sid, path, &text);
+                return;
+        }
 }
 
 /* ---- on the running host: as the owner of its home ---- */
 
 json_t *alert_to_json(Arena *arena, const OracleAlert *alert) {
-        return json_pack("[sIIIs?]", text_printable(arena, alert->file),
-                         (json_int_t) MIN(alert->page_size_bytes, LARGEST),
-                         (json_int_t) MIN(alert->available_pages, LARGEST),
-                         (json_int_t) MIN(alert->expected_pages, LARGEST),
+        return json_pack("[sooos?]", text_printable(arena, alert->file),
+                         count_to_json(alert->page_size_bytes),
+                         count_to_json(alert->available_pages),
+                         count_to_json(alert->expected_pages),
                          alert->error ? text_excerpt(arena, alert->error, ERROR_MAX) : NULL);
 }
 
 static json_t *read_there(void *userdata, Arena *arena, HostSources *sources) {
         HostFacts found = {};
-        json_t *list = json_array();
 
         read_logs_of(sources->root, arena, userdata, &found);
-        VEC_FOREACH(alert, &found.alerts)
-                json_array_append_new(list, alert_to_json(arena, alert));
-        return list;
+        return VEC_TO_JSON(alert, &found.alerts, alert_to_json(arena, alert));
 }
 
 bool alert_from_json(Arena *arena, json_t *json, const char *sid, OracleAlert *ret) {

@@ -41,22 +41,6 @@ static const char *say_wrong(Arena *arena, const char *path, int error) {
                             strerror(error));
 }
 
-static const char *pin(Arena *arena, const char *path, Pinned *ret) {
-        char real[PATH_MAX];
-
-        ret->fd = open(path, O_PATH);
-        if (ret->fd < 0 || fstat(ret->fd, &ret->st) < 0)
-                return say_wrong(arena, path, errno);
-        ssize_t n = readlink(arena_printf(arena, "/proc/self/fd/%d", ret->fd), real, sizeof(real));
-
-        if (n < 0)
-                return say_wrong(arena, path, errno);
-        if (n == sizeof(real) || *real != '/')
-                return say_wrong(arena, path, ENAMETOOLONG);
-        ret->real = arena_strndup(arena, real, (size_t) n);
-        return NULL;
-}
-
 static const char *say_open(Arena *arena, const char *path, const char *part, const Person *person,
                             const char *why) {
         return arena_printf(arena, "%s is not used with the rights of %s, for %s %s",
@@ -86,27 +70,22 @@ static const char *check_above(Arena *arena, const char *path, const char *real,
 
 /* PATH is held, and closed to third parties. */
 static const char *pin_closed(Arena *arena, const char *path, const Person *person, Pinned *ret) {
-        const char *wrong = pin(arena, path, ret);
-        const char *why = wrong ? NULL : owner_why_open(arena, &ret->st, person);
+        char real[PATH_MAX];
 
-        if (why)
-                return say_open(arena, path, ret->real, person, why);
-        return wrong ? wrong : check_above(arena, path, ret->real, person);
-}
+        ret->fd = open(path, O_PATH);
+        if (ret->fd < 0 || fstat(ret->fd, &ret->st) < 0)
+                return say_wrong(arena, path, errno);
+        ssize_t n = readlink(arena_printf(arena, "/proc/self/fd/%d", ret->fd), real, sizeof(real));
 
-/* *RET_REAL is its path without links. NULL: there is none to be checked. */
-static const char *check_closed(Arena *arena, const char *path, const Person *person,
-                                const char **ret_real) {
-        Pinned pinned = {.fd = -1};
+        if (n < 0)
+                return say_wrong(arena, path, errno);
+        if (n == sizeof(real) || *real != '/')
+                return say_wrong(arena, path, ENAMETOOLONG);
+        ret->real = arena_strndup(arena, real, (size_t) n);
+        const char *why = owner_why_open(arena, &ret->st, person);
 
-        if (!path)
-                return NULL;
-        const char *wrong = pin_closed(arena, path, person, &pinned);
-
-        if (pinned.fd >= 0)
-                close(pinned.fd);
-        *ret_real = pinned.real;
-        return wrong;
+        return why ? say_open(arena, path, ret->real, person, why)
+                   : check_above(arena, path, ret->real, person);
 }
 
 /* ---- the program ---- */
@@ -123,18 +102,6 @@ static const char *find_program(Arena *arena, const Question *question, const ch
         }
         return arena_printf(arena, "its program is not there: %s",
                             text_excerpt(arena, text_string(&names), SENTENCE_BYTES_MAX));
-}
-
-static const char *pin_program(Arena *arena, const char *path, const Person *person, Pinned *ret) {
-        const char *wrong = pin_closed(arena, path, person, ret);
-
-        if (!wrong && !S_ISREG(ret->st.st_mode))
-                wrong = arena_printf(arena, "%s is no regular file",
-                                     text_excerpt(arena, path, SENTENCE_BYTES_MAX));
-        if (!wrong && (ret->st.st_mode & (S_ISUID | S_ISGID)))
-                wrong = arena_printf(arena, "%s runs with the rights of its file",
-                                     text_excerpt(arena, path, SENTENCE_BYTES_MAX));
-        return wrong;
 }
 
 /* What it is made to read, as given and as judged. */
@@ -184,11 +151,22 @@ static const char *find_and_judge(void *userdata, Arena *arena, Program *ret) {
         const char *path;
         const char *wrong = find_program(arena, errand->question, &path);
 
-        for (size_t i = 0; i < ARRAY_LEN(errand->named) && !wrong; i++)
-                wrong = check_closed(arena, errand->named[i].path, errand->person,
-                                     &errand->named[i].real);
+        for (size_t i = 0; i < ARRAY_LEN(errand->named) && !wrong; i++) {
+                Named *named = &errand->named[i];
+                Pinned held = {.fd = -1};
+
+                if (named->path)
+                        wrong = pin_closed(arena, named->path, errand->person, &held);
+                if (held.fd >= 0)
+                        close(held.fd);
+                named->real = held.real;
+        }
         if (!wrong)
-                wrong = pin_program(arena, path, errand->person, &pinned);
+                wrong = pin_closed(arena, path, errand->person, &pinned);
+        if (!wrong && (!S_ISREG(pinned.st.st_mode) || (pinned.st.st_mode & (S_ISUID | S_ISGID))))
+                wrong = arena_printf(arena, "%s %s", text_excerpt(arena, path, SENTENCE_BYTES_MAX),
+                                     S_ISREG(pinned.st.st_mode) ? "runs with the rights of its file"
+                                                                : "is no regular file");
         if (!wrong)
                 prepare(arena, errand, &pinned, ret);
         return wrong;
@@ -201,32 +179,10 @@ static const char *title_of(Arena *arena, const Question *question) {
 
         if (find_program(arena, question, &program))
                 program = question->program.items[0];
-
         text_add(&title, text_base_name(program));
         VEC_FOREACH(argument, &question->arguments)
                 text_printf(&title, " %s", *argument);
         return text_excerpt(arena, title.string, SENTENCE_BYTES_MAX);
-}
-
-static const char *run_errand(Arena *arena, Errand *errand, uint64_t timeout_usec,
-                              char **ret_output) {
-        const Confinement run = {
-                .title = title_of(arena, errand->question),
-                .person = errand->person,
-                .timeout_usec = timeout_usec,
-                .output_bytes_max = ASK_OUTPUT_BYTES_MAX,
-                .find = find_and_judge,
-                .userdata = errand,
-        };
-        char *output = NULL;
-        size_t size = 0;
-        const char *wrong = confine(arena, &run, &output, &size);
-
-        if (!wrong && strlen(output) != size)
-                wrong = arena_printf(arena, "%s answers with what is no text", run.title);
-        if (!wrong)
-                *ret_output = output;
-        return wrong;
 }
 
 const char *ask(const Root *root, Arena *arena, const Question *question, const char *config_file,
@@ -249,5 +205,23 @@ const char *ask(const Root *root, Arena *arena, const Question *question, const 
                         "owner in User=";
         if (!wrong && geteuid() != 0 && geteuid() != person.uid)
                 wrong = arena_printf(arena, "only root and %s may ask it", person.name);
-        return wrong ? wrong : run_errand(arena, &errand, timeout_usec, ret_output);
+        if (wrong)
+                return wrong;
+        const Confinement run = {
+                .title = title_of(arena, question),
+                .person = &person,
+                .timeout_usec = timeout_usec,
+                .output_bytes_max = ASK_OUTPUT_BYTES_MAX,
+                .find = find_and_judge,
+                .userdata = &errand,
+        };
+        char *output = NULL;
+        size_t size = 0;
+
+        wrong = confine(arena, &run, &output, &size);
+        if (!wrong && strlen(output) != size)
+                wrong = arena_printf(arena, "%s answers with what is no text", run.title);
+        if (!wrong)
+                *ret_output = output;
+        return wrong;
 }

@@ -13,26 +13,15 @@ static const char *const partitions[] = {"/boot", "/efi", "/boot/efi"};
 /* The first partition that has a file of that SUFFIX in DIRECTORY; NULL: none. */
 static const char *find_partition(const Root *root, Arena *arena, const char *directory,
                                   const char *suffix) {
-        for (size_t i = 0; i < ARRAY_LEN(partitions); i++) {
+        ARRAY_FOREACH(partition, partitions, ARRAY_LEN(partitions)) {
                 Names names = {};
 
-                root_list(root, arena, arena_printf(arena, "%s/%s", partitions[i], directory),
-                          &names);
+                root_list(root, arena, arena_printf(arena, "%s/%s", *partition, directory), &names);
                 VEC_FOREACH(name, &names)
                         if (text_ends_with(*name, suffix))
-                                return partitions[i];
+                                return *partition;
         }
         return NULL;
-}
-
-/* GRUB reads entries where it has the command for it, and is then changed by grubby. */
-static bool does_grub_read_entries(const Root *root, Arena *arena, const char *grub_config) {
-        char *text;
-
-        return root_exists(root, "/usr/sbin/grubby") || root_exists(root, "/usr/bin/grubby") ||
-               (grub_config &&
-                root_read_file(root, arena, grub_config, FILE_BYTES_MAX, &text, NULL) == 0 &&
-                strstr(text, "blscfg"));
 }
 
 /* Where extlinux.conf is, and what makes it of the distribution's settings, if anything does. */
@@ -53,26 +42,31 @@ static bool find_extlinux(const Root *root, Arena *arena, BootLoader *loader) {
                 {"default_kernel_opts of /etc/update-extlinux.conf", "update-extlinux",
                  "/sbin/update-extlinux"},
         };
-        size_t i = 0;
+        const char *const *path =
+                ARRAY_FIND(each, paths, ARRAY_LEN(paths), root_exists(root, *each));
 
-        while (i < ARRAY_LEN(paths) && !root_exists(root, paths[i]))
-                i++;
-        if (i == ARRAY_LEN(paths))
+        if (!path)
                 return false;
-        loader->extlinux_place = arena_printf(arena, "the append line of %s", paths[i]);
-        for (size_t k = 0; k < ARRAY_LEN(settings) && !loader->extlinux_tool; k++)
-                if (root_exists(root, settings[k].tool_path)) {
-                        loader->extlinux_place = settings[k].place;
-                        loader->extlinux_tool = settings[k].tool;
+        loader->extlinux_place = arena_printf(arena, "the append line of %s", *path);
+        ARRAY_FOREACH(setting, settings, ARRAY_LEN(settings))
+                if (!loader->extlinux_tool && root_exists(root, setting->tool_path)) {
+                        loader->extlinux_place = setting->place;
+                        loader->extlinux_tool = setting->tool;
                 }
         return true;
 }
 
 static BootLoaderKind find_kind(const Root *root, Arena *arena, BootLoader *loader) {
         const char *entries = find_partition(root, arena, "loader/entries", ".conf");
+        char *text;
         bool has_grub = loader->grub_config || root_exists(root, "/etc/default/grub");
 
-        if (entries && does_grub_read_entries(root, arena, loader->grub_config))
+        /* GRUB reads entries where it has the command for it, and is then changed by grubby. */
+        if (entries &&
+            (root_exists(root, "/usr/sbin/grubby") || root_exists(root, "/usr/bin/grubby") ||
+             (loader->grub_config &&
+              root_read_file(root, arena, loader->grub_config, FILE_BYTES_MAX, &text, NULL) == 0 &&
+              strstr(text, "blscfg"))))
                 return BOOT_LOADER_GRUB_ENTRIES;
         if (entries &&
             (!has_grub || root_exists(root, arena_printf(arena, "%s/loader/loader.conf", entries))))

@@ -63,21 +63,10 @@ static void fail(const char *step) {
         fail_with(sentence);
 }
 
-static void close_from(int first) {
-        struct rlimit files;
-
-        if (syscall(SYS_close_range, first, UINT_MAX, 0) == 0)
-                return;
-        /* Linux < 5.9 */
-        if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur > OPEN_FILES_MAX)
-                files.rlim_cur = OPEN_FILES_MAX;
-        for (int fd = first; fd < (int) files.rlim_cur; fd++)
-                close(fd);
-}
-
 static void connect_streams(int output, int complaint, int failure) {
         int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
         int spare = fcntl(failure, F_DUPFD_CLOEXEC, SPARE_FD);
+        struct rlimit files;
 
         if (spare < 0 || dup3(spare, FAILURE_FD, O_CLOEXEC) < 0)
                 _exit(127);
@@ -85,16 +74,13 @@ static void connect_streams(int output, int complaint, int failure) {
                 fail("connect it");
         if (null != STDIN_FILENO && dup2(null, STDIN_FILENO) < 0)
                 fail("connect it");
-        close_from(FAILURE_FD + 1);
-}
-
-static void reset_signals(void) {
-        sigset_t none;
-
-        for (int number = 1; number < NSIG; number++)
-                signal(number, SIG_DFL);
-        sigemptyset(&none);
-        sigprocmask(SIG_SETMASK, &none, NULL);
+        if (syscall(SYS_close_range, FAILURE_FD + 1, UINT_MAX, 0) == 0)
+                return;
+        /* Linux < 5.9 */
+        if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur > OPEN_FILES_MAX)
+                files.rlim_cur = OPEN_FILES_MAX;
+        for (int fd = FAILURE_FD + 1; fd < (int) files.rlim_cur; fd++)
+                close(fd);
 }
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -158,21 +144,10 @@ static void leave_namespaces(const Confinement *how) {
 #endif
 }
 
-/* With "keep capabilities" among the secure bits, a change of user would not drop them. Who has none needs
- * no system call to set them, which our own unit does not have. */
-static void drop_capabilities(void) {
-        struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-        struct __user_cap_data_struct none[2] = {}, all[2];
-
-        prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-        if (syscall(SYS_capget, &header, all) == 0 && memcmp(all, none, sizeof(all)) == 0)
-                return;
-        if (syscall(SYS_capset, &header, none) < 0)
-                fail("drop capabilities");
-}
-
 static void become(const Person *person) {
         bool is_root = geteuid() == 0;
+        struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+        struct __user_cap_data_struct none[2] = {}, all[2];
 
         for (unsigned long i = 0; is_root && i < CAPABILITIES_MAX; i++)
                 prctl(PR_CAPBSET_DROP, i, 0, 0, 0); /* needs CAP_SETPCAP */
@@ -180,7 +155,12 @@ static void become(const Person *person) {
                         setresgid(person->gid, person->gid, person->gid) < 0 ||
                         setresuid(person->uid, person->uid, person->uid) < 0))
                 fail("become its owner");
-        drop_capabilities();
+        /* With "keep capabilities" among the secure bits, a change of user would not drop them. Who has none needs
+         * no system call to set them, which our own unit does not have. */
+        prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+        if ((syscall(SYS_capget, &header, all) < 0 || memcmp(all, none, sizeof(all)) != 0) &&
+            syscall(SYS_capset, &header, none) < 0)
+                fail("drop capabilities");
         if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
                 fail("give up rights");
         errno = EPERM;
@@ -218,8 +198,13 @@ static void run_program(const Confinement *how) {
 
 static void run_child(const Confinement *how, int output, int complaint, int failure,
                       pid_t parent) {
+        sigset_t none;
+
         connect_streams(output, complaint, failure);
-        reset_signals();
+        for (int number = 1; number < NSIG; number++)
+                signal(number, SIG_DFL);
+        sigemptyset(&none);
+        sigprocmask(SIG_SETMASK, &none, NULL);
         umask(077);
         if (setsid() < 0 || chdir("/") < 0)
                 fail("give it a session");
@@ -322,49 +307,35 @@ static bool wait_for_end(Run *run, uint64_t deadline_usec) {
         return false;
 }
 
-static const char *first_line(Arena *arena, const Text *text) {
-        const char *rest = text_string(text);
-        const char *line = text_next_word(arena, &rest, "\r\n");
-
-        return line ? text_excerpt(arena, text_strip(arena, line), SENTENCE_BYTES_MAX)
-                    : "it says nothing";
-}
-
+/* Why it did not run, as it has said itself; NULL: it did. */
 static const char *why_not_run(const Run *run) {
         char buffer[FAILURE_BYTES_MAX];
         ssize_t n = read(run->failure, buffer, sizeof(buffer));
-        const char *sentence;
 
         if (n <= 0)
                 return NULL;
-        sentence = text_excerpt(run->arena, arena_strndup(run->arena, buffer, (size_t) n),
-                                FAILURE_BYTES_MAX);
+        const char *sentence = text_excerpt(
+                run->arena, arena_strndup(run->arena, buffer, (size_t) n), FAILURE_BYTES_MAX);
+
         return text_starts_with(sentence, "cannot ")
                        ? arena_printf(run->arena, "%s: %s", run->how->title, sentence)
                        : sentence;
 }
 
+/* How it ended, with the first line of what it complained of; NULL: well. */
 static const char *judge_end(const Run *run, int status) {
         Arena *arena = run->arena;
+        const char *rest = text_string(&run->complained),
+                   *line = text_next_word(arena, &rest, "\r\n");
 
-        if (WIFSIGNALED(status))
-                return arena_printf(arena, "%s was ended by signal %d: %s", run->how->title,
-                                    WTERMSIG(status), first_line(arena, &run->complained));
-        if (WEXITSTATUS(status) != 0)
-                return arena_printf(arena, "%s ended with %d: %s", run->how->title,
-                                    WEXITSTATUS(status), first_line(arena, &run->complained));
-        return NULL;
-}
-
-static bool wait_for_death(const Run *run) {
-        uint64_t deadline_usec = clock_now_usec() + death_usec;
-
-        while (!has_ended(run)) {
-                if (clock_now_usec() >= deadline_usec)
-                        return false;
-                poll(NULL, 0, TICK_MSEC);
-        }
-        return true;
+        if (status == 0)
+                return NULL;
+        return arena_printf(
+                arena,
+                WIFSIGNALED(status) ? "%s was ended by signal %d: %s" : "%s ended with %d: %s",
+                run->how->title, WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
+                line ? text_excerpt(arena, text_strip(arena, line), SENTENCE_BYTES_MAX)
+                     : "it says nothing");
 }
 
 static const char *finish(Run *run) {
@@ -377,8 +348,10 @@ static const char *finish(Run *run) {
         kill(-run->pid, SIGKILL); /* what it has left behind, too */
         kill(run->pid, SIGKILL);  /* it may not have had its session yet */
         /* What hangs in the kernel dies later, and is waited for by whoever comes after us. */
-        if (!wait_for_death(run))
-                return arena_printf(arena, "%s cannot be stopped", run->how->title);
+        for (uint64_t deadline_usec = clock_now_usec() + death_usec; !has_ended(run);
+             poll(NULL, 0, TICK_MSEC))
+                if (clock_now_usec() >= deadline_usec)
+                        return arena_printf(arena, "%s cannot be stopped", run->how->title);
         while (waitpid(run->pid, &status, 0) < 0 && errno == EINTR)
                 ;
         if (run->is_flood)

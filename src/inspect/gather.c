@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "inspect/gather.h"
 
-#include "base/text.h"
 #include "demand/figure_json.h"
 #include "inspect/reader.h"
 
@@ -39,7 +38,12 @@ static json_t *run_errand(void *userdata, Arena *arena, HostSources *sources) {
 
 /* ---- for who asked ---- */
 
-static const char *take_answer(Arena *arena, const Errand *errand, json_t *json, Figures *ret) {
+static const char *send_reader(Arena *arena, Errand *errand, Figures *ret) {
+        json_t *json = NULL;
+        const char *wrong = reader_ask(arena, errand->person, run_errand, errand, &json);
+
+        if (wrong)
+                return wrong;
         int r = figures_from_json(arena, json, errand->target->instance, errand->page_sizes,
                                   errand->n_page_sizes, ret);
 
@@ -50,17 +54,9 @@ static const char *take_answer(Arena *arena, const Errand *errand, json_t *json,
                 if (figure->wrong && strstr(figure->wrong, strerror(EACCES)))
                         figure->remedy = arena_printf(
                                 arena,
-                                "its files are read as %s: let that user read them, or name "
-                                "the database's owner in User=",
+                                "its files are read as %s: let that user read them, or name the database's owner in User=",
                                 errand->person->name);
         return NULL;
-}
-
-static const char *send_reader(Arena *arena, Errand *errand, Figures *ret) {
-        json_t *json = NULL;
-        const char *wrong = reader_ask(arena, errand->person, run_errand, errand, &json);
-
-        return wrong ? wrong : take_answer(arena, errand, json, ret);
 }
 
 /* What was found by a guess says whose it is: whoever owns the configuration. */
@@ -72,18 +68,6 @@ static bool find_better(Arena *arena, const Gathered *gathered, const Person *gu
                     ret->uid != 0 && ret->gid != 0)
                         return ret->uid != guess->uid;
         return false;
-}
-
-static const char *gather_as(Arena *arena, Errand *errand, bool is_guess, Figures *ret) {
-        const char *wrong = send_reader(arena, errand, ret);
-        Person better = {};
-
-        if (wrong || !is_guess ||
-            !find_better(arena, ret->items[0].gathered, errand->person, &better))
-                return wrong;
-        errand->person = &better;
-        *ret = (Figures){};
-        return send_reader(arena, errand, ret);
 }
 
 const char *gather_whose(Arena *arena, const Gathered *gathered) {
@@ -98,7 +82,7 @@ static void gather_there(const Gatherer *gatherer, Arena *arena, const Engine *e
                          size_t n_page_sizes, Figures *ret) {
         /* The gatherer is the first member. */
         const Root *root = ((const OwnerGatherer *) gatherer)->root;
-        Person person = {};
+        Person person = {}, better = {};
         Errand errand = {engine, target, &person, page_sizes, n_page_sizes};
 
         if (!root_is_host(root)) {
@@ -113,9 +97,13 @@ static void gather_there(const Gatherer *gatherer, Arena *arena, const Engine *e
         const char *wrong = owner_of_target(root, arena, engine, target, &person, &is_guess);
 
         if (!wrong)
-                wrong = gather_as(arena, &errand, is_guess, &found);
-        VEC_FOREACH(figure, &found)
-                *vec_push(arena, ret) = *figure;
+                wrong = send_reader(arena, &errand, &found);
+        if (!wrong && is_guess && find_better(arena, found.items[0].gathered, &person, &better)) {
+                errand.person = &better;
+                found = (Figures){};
+                wrong = send_reader(arena, &errand, &found);
+        }
+        vec_push_all(arena, ret, &found);
         if (wrong) {
                 Gathered *nothing = ARENA_NEW(arena, Gathered);
 

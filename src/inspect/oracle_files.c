@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "inspect/oracle_files.h"
 
+#include "base/json.h"
 #include "base/size.h"
 #include "base/text.h"
 #include "engines/oracle/oracle_instances.h"
@@ -18,54 +19,38 @@ enum {
 
 static json_t *list_entries(void *userdata, Arena *arena, HostSources *sources) {
         const OracleInstances found = oracle_instances_read(arena, &sources->sources);
-        json_t *list = json_array();
 
         (void) userdata;
-        VEC_FOREACH(instance, &found)
-                json_array_append_new(list, json_pack("[sssb]", instance->sid, instance->home,
-                                                      instance->origin, instance->is_started));
-        return list;
+        return VEC_TO_JSON(instance, &found,
+                           json_pack("[sssb]", instance->sid, instance->home, instance->origin,
+                                     instance->is_started));
 }
 
 /* ---- for who asked ---- */
 
-typedef struct Entry {
-        const char *sid, *home;
-        uint64_t line;
-        bool is_started;
-} Entry;
-
-/* Of the file PATH; false: it is another's, or nothing that stands in such a file. */
-static bool take_entry(json_t *json, const char *path, Entry *ret) {
-        const char *sid, *home, *origin;
-        size_t length = strlen(path);
-        int is_started;
-
-        if (json_unpack(json, "[sssb!]", &sid, &home, &origin, &is_started) < 0 ||
-            !oracle_sid_is_valid(sid) || *home != '/' || strlen(home) > HOME_BYTES_MAX ||
-            strpbrk(home, ":\n\r") || !text_starts_with(origin, path) || origin[length] != ':' ||
-            parse_u64(origin + length + 1, &ret->line) < 0 || ret->line > LINES_MAX)
-                return false;
-        *ret = (Entry){sid, home, ret->line, is_started};
-        return true;
-}
-
 char *oracle_entries_write(Arena *arena, const json_t *list, const char *path) {
         Text text = text_in(arena);
-        uint64_t line = 1;
+        size_t length = strlen(path), i;
+        uint64_t next = 1, line;
         json_t *row;
-        size_t i;
 
         text_add(&text, "");
         json_array_foreach(list, i, row) {
-                Entry entry;
+                const char *sid, *home, *origin;
+                int is_started;
 
-                if (i == ENTRIES_MAX || !take_entry(row, path, &entry) || entry.line < line)
+                /* Of another file, or nothing that stands in such a one. */
+                if (i == ENTRIES_MAX ||
+                    json_unpack(row, "[sssb!]", &sid, &home, &origin, &is_started) < 0 ||
+                    !oracle_sid_is_valid(sid) || *home != '/' || strlen(home) > HOME_BYTES_MAX ||
+                    strpbrk(home, ":\n\r") || !text_starts_with(origin, path) ||
+                    origin[length] != ':' || parse_u64(origin + length + 1, &line) < 0 ||
+                    line > LINES_MAX || line < next)
                         continue;
-                text_repeat(&text, '\n', entry.line - line);
-                text_printf(&text, "%s:%s:%s\n", entry.sid, text_printable(arena, entry.home),
-                            entry.is_started ? "Y" : "N");
-                line = entry.line + 1;
+                text_repeat(&text, '\n', line - next);
+                text_printf(&text, "%s:%s:%s\n", sid, text_printable(arena, home),
+                            is_started ? "Y" : "N");
+                next = line + 1;
         }
         return text.string;
 }

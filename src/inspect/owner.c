@@ -79,28 +79,20 @@ const char *owner_of_path(Arena *arena, const char *path, Person *ret) {
 
 /* ---- of a target ---- */
 
-static const char *user_of_unit(const Root *root, Arena *arena, const char *unit) {
-        HostSources sources = host_sources(root);
-
-        return unit_file_user(arena, &sources.sources, unit);
-}
-
-static bool find_by_path(Arena *arena, const EngineTarget *target, Person *ret) {
-        return (target->config_file && !owner_of_path(arena, target->config_file, ret) &&
-                ret->uid != 0) ||
-               (target->data_directory && !owner_of_path(arena, target->data_directory, ret));
-}
-
 static const char *find_owner(const Root *root, Arena *arena, const Engine *engine,
                               const EngineTarget *target, Person *ret, bool *ret_is_guess) {
         const char *user = target->user, *wrong = NULL;
+        HostSources sources = host_sources(root);
 
         *ret_is_guess = false;
         if (!user && target->unit)
-                user = user_of_unit(root, arena, target->unit);
+                user = unit_file_user(arena, &sources.sources, target->unit);
         if (user) {
                 wrong = owner_find_user(arena, user, ret);
-        } else if (!find_by_path(arena, target, ret)) {
+        } else if (!(target->config_file && !owner_of_path(arena, target->config_file, ret) &&
+                     ret->uid != 0) &&
+                   !(target->data_directory &&
+                     !owner_of_path(arena, target->data_directory, ret))) {
                 *ret_is_guess = true;
                 if (!engine->default_user || owner_find_user(arena, engine->default_user, ret))
                         take_ids(arena, ACCOUNT_NOBODY, ACCOUNT_NOBODY, ret);

@@ -6,7 +6,6 @@
 #include "model/names.h"
 #include "units/hugetlb_limit.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -55,27 +54,21 @@ static void read_unit(Search *search, Process *process) {
         process->unit_group = arena_strdup(search->arena, found.unit_group);
 }
 
-/* Kernels without NUMA have no numa_maps. */
-static void read_rollup(Search *search, Arena *scratch, Process *process) {
-        char *text = read_process_file(search, scratch, process->pid, "smaps_rollup", NULL);
-        uint64_t bytes;
-
-        if (!text || process_parse_smaps_rollup(scratch, text, &bytes) < 0)
-                return;
-        process->huge_bytes = MAX(process->huge_bytes, bytes);
-        search->is_complete = false; /* not what is promised to it */
-}
-
 static void read_mappings(Search *search, Process *process) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
         HugeMappings mappings;
+        uint64_t bytes;
         int error;
         char *text = read_process_file(search, scratch, process->pid, "numa_maps", &error);
 
         search->n_detailed++;
-        if (!text && error == -ENOENT)
-                read_rollup(search, scratch, process);
-        if (!text)
+        if (!text && error == -ENOENT) /* kernels without NUMA have no numa_maps */
+                text = read_process_file(search, scratch, process->pid, "smaps_rollup", NULL);
+        if (text && error == -ENOENT && process_parse_smaps_rollup(scratch, text, &bytes) == 0) {
+                process->huge_bytes = MAX(process->huge_bytes, bytes);
+                search->is_complete = false; /* not what is promised to it */
+        }
+        if (!text || error == -ENOENT)
                 return;
         mappings = process_parse_numa_maps(scratch, text);
         text = mappings.n > 0 ? read_process_file(search, scratch, process->pid, "maps", NULL)
@@ -112,31 +105,6 @@ typedef struct Candidate {
 
 typedef VEC(Candidate) Candidates;
 
-static Candidates list_processes(Search *search) {
-        Candidates candidates = {};
-        Names names = {};
-        uint64_t pid;
-
-        root_list(search->root, search->arena, PATH_PROC, &names);
-        VEC_FOREACH(name, &names) {
-                if (parse_u64(*name, &pid) < 0 || pid == 0)
-                        continue;
-                if (candidates.n == PROCESSES_MAX) {
-                        search->is_complete = false;
-                        break;
-                }
-                *vec_push(search->arena, &candidates) = (Candidate){pid, false};
-        }
-        return candidates;
-}
-
-static bool may_hold(Search *search, uint64_t pid, const Devices *devices) {
-        CLEANUP(arena_freep) Arena *scratch = arena_new();
-        char *text = read_process_file(search, scratch, pid, "maps", NULL);
-
-        return text && process_maps_may_be_huge(scratch, text, devices);
-}
-
 /* Those that have mapped pages without touching them, or touched only what others had before. */
 static void find_mappers(Search *search, const Candidates *candidates) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
@@ -147,9 +115,12 @@ static void find_mappers(Search *search, const Candidates *candidates) {
                                   NULL) == 0)
                 devices = process_parse_hugetlbfs(scratch, text);
         VEC_FOREACH(candidate, candidates) {
+                CLEANUP(arena_freep) Arena *maps = arena_new();
                 Process process;
 
-                if (candidate->is_known || !may_hold(search, candidate->pid, &devices) ||
+                if (candidate->is_known ||
+                    !(text = read_process_file(search, maps, candidate->pid, "maps", NULL)) ||
+                    !process_maps_may_be_huge(maps, text, &devices) ||
                     !read_status(search, candidate->pid, &process))
                         continue;
                 if (search->n_detailed == DETAILS_MAX) {
@@ -174,17 +145,11 @@ static int compare_by_unit_and_use(const void *a, const void *b) {
         return first->huge_bytes > second->huge_bytes ? -1 : first->huge_bytes < second->huge_bytes;
 }
 
-static void sort_by_unit(Search *search) {
-        if (search->processes.n > 0)
-                qsort(search->processes.items, search->processes.n, sizeof(Process),
-                      compare_by_unit_and_use);
-}
-
 static void look_into_touchers(Search *search) {
         const char *unit = NULL;
         size_t n_of_unit = 0;
 
-        sort_by_unit(search);
+        vec_sort(&search->processes, compare_by_unit_and_use);
         VEC_FOREACH(process, &search->processes) {
                 if (!process->unit || !text_equals(process->unit, unit))
                         n_of_unit = 0;
@@ -245,9 +210,8 @@ static void read_charges(Search *search, const Process *process) {
                 const char *group =
                         arena_printf(search->arena, "%s%s", mounts[i], process->unit_group);
 
-                for (size_t k = 0; k < search->topology->n_page_sizes; k++)
-                        if (read_charge(search, group, search->topology->page_sizes[k].bytes,
-                                        &charge)) {
+                ARRAY_FOREACH(size, search->topology->page_sizes, search->topology->n_page_sizes)
+                        if (read_charge(search, group, size->bytes, &charge)) {
                                 charge.unit = process->unit;
                                 *vec_push(search->arena, &search->charges) = charge;
                         }
@@ -270,20 +234,23 @@ static PageUsers *make(Search *search, bool is_complete) {
         return page_users_make(search->arena, &input);
 }
 
-static bool is_explained(Search *search) {
-        const PageUsers *page_users = make(search, false);
-
-        for (size_t i = 0; i < search->topology->n_page_sizes; i++)
-                if (page_users_unseen_pages(page_users, search->topology,
-                                            search->topology->page_sizes[i].bytes) > 0)
-                        return false;
-        return true;
-}
-
 PageUsers *page_users_find(const Root *root, Arena *arena, const Topology *topology) {
         Search search = {.root = root, .arena = arena, .topology = topology, .is_complete = true};
-        Candidates candidates = list_processes(&search);
+        Candidates candidates = {};
         const char *unit = NULL;
+        Names names = {};
+        uint64_t pid;
+
+        root_list(root, arena, PATH_PROC, &names);
+        VEC_FOREACH(name, &names) {
+                if (parse_u64(*name, &pid) < 0 || pid == 0)
+                        continue;
+                if (candidates.n == PROCESSES_MAX) {
+                        search.is_complete = false;
+                        break;
+                }
+                *vec_push(arena, &candidates) = (Candidate){pid, false};
+        }
 
         /* Those that show huge pages in what everyone may read. */
         VEC_FOREACH(candidate, &candidates) {
@@ -297,9 +264,12 @@ PageUsers *page_users_find(const Root *root, Arena *arena, const Topology *topol
         }
         look_into_touchers(&search);
         /* The sweep through all processes only where there is something left to find. */
-        if (!is_explained(&search))
+        const PageUsers *seen = make(&search, false);
+
+        if (ARRAY_ANY(size, topology->page_sizes, topology->n_page_sizes,
+                      page_users_unseen_pages(seen, topology, size->bytes) > 0))
                 find_mappers(&search, &candidates);
-        sort_by_unit(&search);
+        vec_sort(&search.processes, compare_by_unit_and_use);
         VEC_FOREACH(process, &search.processes) {
                 if (process->unit && !text_equals(process->unit, unit))
                         read_charges(&search, process);

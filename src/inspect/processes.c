@@ -22,39 +22,17 @@ static char *read_file(const Root *root, Arena *arena, uint64_t pid, const char 
         return root_read_kernel_file(root, arena, path, max, &text, ret_size) < 0 ? NULL : text;
 }
 
-/* /proc/PID/cmdline: each argument ends with a NUL; proc_pid_cmdline(5). */
-static SourceNames split_arguments(Arena *arena, const char *text, size_t size) {
-        SourceNames arguments = {};
-
-        for (size_t at = 0; at < size; at += strlen(text + at) + 1)
-                *vec_push(arena, &arguments) = arena_strdup(arena, text + at);
-        return arguments;
-}
-
-/* "VmPeak:   148392404 kB" of /proc/PID/status. */
-static uint64_t parse_peak(Arena *arena, const char *status) {
-        const char *line = strstr(status, "\nVmPeak:");
-        uint64_t kilobytes;
+/* "VmPeak:   148392404 kB", "Uid:    112     112     112     112" (real, effective...) of /proc/PID/status. */
+static uint64_t parse_field(Arena *arena, const char *status, const char *field, uint64_t without) {
+        const char *line = strstr(status, field);
+        uint64_t number;
 
         if (!line)
-                return 0;
-        line += strlen("\nVmPeak:");
+                return without;
+        line += strlen(field);
         const char *word = text_next_word(arena, &line, " \t\n");
 
-        return word && parse_u64(word, &kilobytes) == 0 ? mul_saturated(kilobytes, KIB) : 0;
-}
-
-/* "Uid:    112     112     112     112": real, effective... */
-static uint64_t parse_uid(Arena *arena, const char *status) {
-        const char *line = strstr(status, "\nUid:");
-        uint64_t uid;
-
-        if (!line)
-                return UINT64_MAX;
-        line += strlen("\nUid:");
-        const char *word = text_next_word(arena, &line, " \t\n");
-
-        return word && parse_u64(word, &uid) == 0 ? uid : UINT64_MAX;
+        return word && parse_u64(word, &number) == 0 ? number : without;
 }
 
 /* The link leads into the process's own mounts, where any path may be "/": only following it tells. What a captured
@@ -87,13 +65,15 @@ static bool read_process(const Root *root, Arena *arena, uint64_t pid, RunningPr
                 process_parse_cgroup(scratch, group, &process);
         *ret = (RunningProcess){
                 .pid = pid,
-                .uid = parse_uid(scratch, status),
+                .uid = parse_field(scratch, status, "\nUid:", UINT64_MAX),
                 .command = arena_strdup(arena, process.command),
-                .arguments = split_arguments(arena, arguments, size),
                 .unit = arena_strdup(arena, process.unit),
-                .peak_bytes = parse_peak(scratch, status),
+                .peak_bytes = mul_saturated(parse_field(scratch, status, "\nVmPeak:", 0), KIB),
                 .is_elsewhere = is_elsewhere(root, scratch, pid),
         };
+        /* Each argument ends with a NUL; proc_pid_cmdline(5). */
+        for (size_t at = 0; at < size; at += strlen(arguments + at) + 1)
+                *vec_push(arena, &ret->arguments) = arena_strdup(arena, arguments + at);
         return true;
 }
 

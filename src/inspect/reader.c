@@ -17,21 +17,6 @@ typedef struct Errand {
         void *userdata;
 } Errand;
 
-static void print_all(int output, const char *text) {
-        size_t left = strlen(text);
-
-        while (left > 0) {
-                ssize_t n = write(output, text, left);
-
-                if (n < 0 && errno == EINTR)
-                        continue;
-                if (n <= 0)
-                        _exit(1);
-                text += n;
-                left -= (size_t) n;
-        }
-}
-
 static void run_errand(void *userdata, int output) {
         const Errand *errand = userdata;
         Arena *arena = arena_new();
@@ -45,7 +30,16 @@ static void run_errand(void *userdata, int output) {
 
         if (!text)
                 _exit(1);
-        print_all(output, text);
+        for (size_t left = strlen(text); left > 0;) {
+                ssize_t n = write(output, text, left);
+
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n <= 0)
+                        _exit(1);
+                text += n;
+                left -= (size_t) n;
+        }
 }
 
 const char *reader_ask(Arena *arena, const Person *person, ReaderMake make, void *userdata,

@@ -5,7 +5,6 @@
 #include "model/names.h"
 #include "read/source.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -52,13 +51,6 @@ static void add_file(Finder *finder, SettingSourceSource source, const char *pat
 
 /* ---- sysctl.d, tmpfiles.d ---- */
 
-static bool is_known(const Finder *finder, const char *name) {
-        VEC_FOREACH(candidate, &finder->candidates)
-                if (text_equals(candidate->name, name))
-                        return true;
-        return false;
-}
-
 static int compare_candidates(const void *a, const void *b) {
         return strcmp(((const Candidate *) a)->name, ((const Candidate *) b)->name);
 }
@@ -75,22 +67,22 @@ static void list_files(Finder *finder, const char *name) {
         bool is_merged = *link_target(finder, "/lib") != '\0';
 
         finder->candidates.n = 0;
-        for (size_t i = 0; i < ARRAY_LEN(prefixes) - is_merged; i++) {
-                const char *directory = arena_printf(finder->arena, "%s%s", prefixes[i], name);
+        ARRAY_FOREACH(prefix, prefixes, ARRAY_LEN(prefixes) - is_merged) {
+                const char *directory = arena_printf(finder->arena, "%s%s", *prefix, name);
                 Names names = {};
 
                 if (root_list(finder->root, finder->arena, directory, &names) < 0)
                         continue;
                 VEC_FOREACH(file, &names)
                         if (**file != '.' && text_ends_with(*file, ".conf") &&
-                            !is_known(finder, *file) && finder->candidates.n < FILES_MAX)
+                            !VEC_ANY(candidate, &finder->candidates,
+                                     text_equals(candidate->name, *file)) &&
+                            finder->candidates.n < FILES_MAX)
                                 *vec_push(finder->arena, &finder->candidates) = (Candidate){
                                         *file,
                                         arena_printf(finder->arena, "%s/%s", directory, *file)};
         }
-        if (finder->candidates.n > 0)
-                qsort(finder->candidates.items, finder->candidates.n, sizeof(Candidate),
-                      compare_candidates);
+        vec_sort(&finder->candidates, compare_candidates);
 }
 
 static void find_in_sysctl(Finder *finder) {
@@ -111,32 +103,25 @@ static void find_in_sysctl(Finder *finder) {
 
 /* ---- tuned ---- */
 
-/* Letters, digits and "_.-", as tuned takes them; no way out of the directory. */
-static bool is_profile_name(const char *name) {
-        return *name && *name != '.' && strlen(name) < 256 &&
-               name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                 "_.-")] == '\0';
-}
-
-/* The file of a profile that was not read yet: a profile may include the one of its own name from a
- * directory further down. */
-static const char *find_profile(const Finder *finder, const char *name) {
-        for (size_t i = 0; i < ARRAY_LEN(profile_dirs); i++) {
-                const char *path = arena_printf(finder->arena, "%s/%s/" NAME_TUNED_FILE,
-                                                profile_dirs[i], name);
-
-                if (!source_names_have(&finder->profiles, path) && root_exists(finder->root, path))
-                        return path;
-        }
-        return NULL;
-}
-
 /* What a profile includes comes before it. */
 static void add_profile(Finder *finder, const char *name, unsigned depth) {
-        const char *path = is_profile_name(name) ? find_profile(finder, name) : NULL;
-        SettingSourceFile file = {.source = SETTING_SOURCE_TUNED, .path = path};
+        SettingSourceFile file = {.source = SETTING_SOURCE_TUNED};
+        const char *path = NULL;
         char *text;
 
+        /* Letters, digits and "_.-", as tuned takes them; no way out of the directory. */
+        if (*name == '\0' || *name == '.' || strlen(name) >= 256 ||
+            name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")] !=
+                    '\0')
+                return;
+        /* The file of a profile that was not read yet: a profile may include the one of its own name from a
+         * directory further down. */
+        for (size_t i = 0; i < ARRAY_LEN(profile_dirs) && !path; i++) {
+                path = arena_printf(finder->arena, "%s/%s/" NAME_TUNED_FILE, profile_dirs[i], name);
+                if (source_names_have(&finder->profiles, path) || !root_exists(finder->root, path))
+                        path = NULL;
+        }
+        file.path = path;
         if (!path || depth > PROFILE_DEPTH_MAX || finder->profiles.n >= PROFILES_MAX)
                 return;
         *vec_push(finder->arena, &finder->profiles) = path;
@@ -162,18 +147,6 @@ static void find_in_profiles(Finder *finder, const char *path) {
 
 /* ---- all ---- */
 
-static void find_in_command_line(Finder *finder) {
-        SettingSourceFile file = {.source = SETTING_SOURCE_KERNEL_COMMAND_LINE,
-                                  .path = PATH_CMDLINE};
-        char *text;
-
-        if (root_read_attribute(finder->root, finder->arena, PATH_CMDLINE, &text) < 0)
-                return;
-        file.text = text;
-        file.size = strlen(text);
-        setting_sources_add_file(finder->setting_sources, &file);
-}
-
 SettingSources *setting_sources_find(const Root *root, Arena *arena, const Topology *topology) {
         CLEANUP(arena_freep) Arena *search_arena = arena_new();
         Finder finder = {
@@ -182,7 +155,15 @@ SettingSources *setting_sources_find(const Root *root, Arena *arena, const Topol
                 .setting_sources = setting_sources_new(arena, topology),
         };
 
-        find_in_command_line(&finder);
+        SettingSourceFile line = {.source = SETTING_SOURCE_KERNEL_COMMAND_LINE,
+                                  .path = PATH_CMDLINE};
+        char *text;
+
+        if (root_read_attribute(root, search_arena, PATH_CMDLINE, &text) == 0) {
+                line.text = text;
+                line.size = strlen(text);
+                setting_sources_add_file(finder.setting_sources, &line);
+        }
         find_in_sysctl(&finder);
         list_files(&finder, NAME_TMPFILES_DIR);
         VEC_FOREACH(candidate, &finder.candidates)

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "plan/boot_guard.h"
 
+#include "base/json.h"
 #include "base/size.h"
 #include "base/text.h"
 
 enum { BOOT_GUARD_VERSION = 1 };
 
 json_t *boot_guard_to_json(const BootGuard *guard) {
-        json_t *proven = json_array();
+        json_t *proven =
+                VEC_TO_JSON(instance, &guard->proven,
+                            json_pack("{ss so so}", "name", instance->name, "pageSizeBytes",
+                                      count_to_json(instance->page_size_bytes), "pages",
+                                      count_to_json(instance->pages)));
 
-        VEC_FOREACH(instance, &guard->proven)
-                json_array_append_new(proven, json_pack("{ss sI sI}", "name", instance->name,
-                                                        "pageSizeBytes",
-                                                        (json_int_t) instance->page_size_bytes,
-                                                        "pages", (json_int_t) instance->pages));
-        return json_pack("{si sI ss so}", "version", BOOT_GUARD_VERSION, "failedBoots",
-                         (json_int_t) MIN(guard->failed_boots, (uint64_t) INT64_MAX), "bootId",
-                         guard->boot_id, "proven", proven);
+        return json_pack("{si so ss so}", "version", BOOT_GUARD_VERSION, "failedBoots",
+                         count_to_json(guard->failed_boots), "bootId", guard->boot_id, "proven",
+                         proven);
 }
 
 BootGuard *boot_guard_from_json(Arena *arena, const json_t *json) {
@@ -92,48 +92,35 @@ bool boot_guard_is_closed(const BootGuard *guard, const Ledger *ledger) {
         return before >= BOOT_GUARD_FAILURES;
 }
 
-static bool is_proven(const ProvenInstance *proven, const DemandInstance *demand) {
-        for (size_t i = 0; proven && i < demand->n_options; i++)
-                if (demand->options[i].page_size_bytes == proven->page_size_bytes)
-                        return demand->options[i].pages <= proven->pages;
-        return false;
-}
-
-static Reason guard_reason(Arena *arena, const ProvenInstance *proven) {
-        const char *had = "no pages";
-
-        if (proven)
-                had = arena_printf(
-                        arena, "only %s",
-                        format_page_count(arena, proven->pages, proven->page_size_bytes));
-        return (Reason){
-                REASON_BOOT_GUARD,
-                arena_printf(arena,
-                             "%d boots in a row have failed, and in the last good one it had %s",
-                             BOOT_GUARD_FAILURES, had),
-                "find out why they failed, then run 'hugeplanctl reload'"};
-}
-
-void boot_guard_limit(Arena *arena, const BootGuard *guard, Demand *demand, Diags *problems) {
-        diags_add(
+/* Gives what is not proven a reason not to be served, and tells PROBLEMS of the guard. */
+static void limit_to_proven(Arena *arena, const BootGuard *guard, Demand *demand, Diags *problems) {
+        diags_tell(
                 problems,
-                &(Diag){.severity = SEVERITY_WARNING,
-                        .id = reason_id(REASON_BOOT_GUARD),
-                        .text = arena_printf(
-                                arena,
-                                "%d boots in a row have failed; only what the last good boot reserved is planned",
-                                BOOT_GUARD_FAILURES),
-                        .remedy =
-                                "find out why they failed, then run 'hugeplanctl reload' to plan everything again"});
-        for (size_t i = 0; i < demand->n_instances; i++) {
-                DemandInstance *instance = &demand->instances[i];
-                const ProvenInstance *proven = NULL;
+                (Diag){.severity = SEVERITY_WARNING,
+                       .id = reason_id(REASON_BOOT_GUARD),
+                       .remedy =
+                               "find out why they failed, then run 'hugeplanctl reload' to plan everything again"},
+                "%d boots in a row have failed; only what the last good boot reserved is planned",
+                BOOT_GUARD_FAILURES);
+        ARRAY_FOREACH(instance, demand->instances, demand->n_instances) {
+                const ProvenInstance *proven = VEC_FIND(
+                        known, &guard->proven, text_equals(known->name, instance->config->name));
+                const DemandOption *option =
+                        !proven ? NULL
+                                : ARRAY_FIND(each, instance->options, instance->n_options,
+                                             each->page_size_bytes == proven->page_size_bytes);
 
-                VEC_FOREACH(known, &guard->proven)
-                        if (!proven && text_equals(known->name, instance->config->name))
-                                proven = known;
-                if (instance->n_options > 0 && !is_proven(proven, instance))
-                        instance->reason = guard_reason(arena, proven);
+                if (instance->n_options > 0 && !(option && option->pages <= proven->pages))
+                        instance->reason = (Reason){
+                                REASON_BOOT_GUARD,
+                                arena_printf(
+                                        arena,
+                                        "%d boots in a row have failed, and in the last good one it had %s%s",
+                                        BOOT_GUARD_FAILURES, proven ? "only " : "no pages",
+                                        proven ? format_page_count(arena, proven->pages,
+                                                                   proven->page_size_bytes)
+                                               : ""),
+                                "find out why they failed, then run 'hugeplanctl reload'"};
         }
 }
 
@@ -160,7 +147,7 @@ GuardedPlan boot_guard_plan(Arena *arena, const GuardedPlanInput *input, Diags *
                 ledger_reload(reloaded);
                 guarded.after_reload = make_plan(arena, input, reloaded, demand);
                 demand = demand_compute(arena, input->config, input->topology, input->figures);
-                boot_guard_limit(arena, input->guard, demand, problems);
+                limit_to_proven(arena, input->guard, demand, problems);
         }
         guarded.plan = make_plan(arena, input, input->ledger, demand);
         return guarded;

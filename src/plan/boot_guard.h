@@ -45,9 +45,6 @@ bool boot_guard_open(BootGuard *guard);
  * LEDGER failed. */
 bool boot_guard_is_closed(const BootGuard *guard, const Ledger *ledger);
 
-/* Gives what is not proven a reason not to be served, and tells PROBLEMS of the guard. */
-void boot_guard_limit(Arena *arena, const BootGuard *guard, Demand *demand, Diags *problems);
-
 typedef struct GuardedPlan {
         const Plan *plan;         /* that holds */
         const Plan *after_reload; /* that a reload would make; NULL while the guard is open */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "plan/changes.h"
 
+#include "base/json.h"
 #include "base/size.h"
 #include "base/text.h"
 
@@ -10,18 +11,12 @@ static const char *const kind_names[] = {
         [CHANGE_MOVED] = "moved",
 };
 
-const char *change_kind_name(ChangeKind kind) {
-        return kind_names[kind];
-}
-
 static bool is_same_place(const LedgerInstance *before, const LedgerInstance *after) {
         if (before->page_size_bytes != after->page_size_bytes ||
             ledger_granted_pages(before) != ledger_granted_pages(after))
                 return false;
-        VEC_FOREACH(grant, &after->grants)
-                if (ledger_pages_on(before, grant->node) != grant->pages)
-                        return false;
-        return true;
+        return !VEC_ANY(grant, &after->grants,
+                        ledger_pages_on(before, grant->node) != grant->pages);
 }
 
 static Change compare(const LedgerInstance *before, const LedgerInstance *after) {
@@ -47,20 +42,6 @@ static Change compare(const LedgerInstance *before, const LedgerInstance *after)
         return change;
 }
 
-/* What a unit runs with, where that is not what the instance has now. */
-static void add_kept(const Ledger *after, Change *change) {
-        VEC_FOREACH(hold, &after->holds) {
-                const LedgerInstance *now = ledger_instance(after, change->instance);
-
-                if (hold->is_tentative || !text_equals(hold->granted.name, change->instance) ||
-                    (now && now->page_size_bytes == hold->granted.page_size_bytes &&
-                     is_same_place(now, &hold->granted)))
-                        continue;
-                change->kept_by = hold->unit;
-                change->kept_pages = ledger_granted_pages(&hold->granted);
-        }
-}
-
 Changes changes_between(Arena *arena, const Ledger *before, const Ledger *after, const Plan *plan) {
         Changes changes = {};
 
@@ -73,7 +54,16 @@ Changes changes_between(Arena *arena, const Ledger *before, const Ledger *after,
         VEC_FOREACH(change, &changes) {
                 if (change->kind == CHANGE_REMOVED && plan_find(plan, change->instance))
                         change->kind = CHANGE_REFUSED;
-                add_kept(after, change);
+                /* What a unit runs with, where that is not what the instance has now. */
+                const LedgerInstance *now = ledger_instance(after, change->instance);
+
+                VEC_FOREACH(hold, &after->holds)
+                        if (!hold->is_tentative &&
+                            text_equals(hold->granted.name, change->instance) &&
+                            !(now && is_same_place(now, &hold->granted))) {
+                                change->kept_by = hold->unit;
+                                change->kept_pages = ledger_granted_pages(&hold->granted);
+                        }
         }
         return changes;
 }
@@ -82,12 +72,11 @@ PoolChanges pool_changes_between(Arena *arena, const Topology *before, const Top
         PoolChanges changes = {};
 
         for (size_t k = 0; k < after->n_page_sizes; k++)
-                for (size_t i = 0; i < after->n_nodes; i++) {
-                        const Pool *now = &after->nodes[i].pools[k];
-                        const Pool *then =
-                                topology_pool(before, after->nodes[i].id, now->page_size_bytes);
+                ARRAY_FOREACH(node, after->nodes, after->n_nodes) {
+                        const Pool *now = &node->pools[k];
+                        const Pool *then = topology_pool(before, node->id, now->page_size_bytes);
                         PoolChange change = {
-                                .node = after->nodes[i].id,
+                                .node = node->id,
                                 .page_size_bytes = now->page_size_bytes,
                                 .pages_before = then ? pool_persistent_pages(then) : 0,
                                 .pages_after = pool_persistent_pages(now),
@@ -100,30 +89,21 @@ PoolChanges pool_changes_between(Arena *arena, const Topology *before, const Top
 }
 
 json_t *changes_to_json(const Changes *changes) {
-        json_t *array = json_array();
-
-        VEC_FOREACH(change, changes)
-                json_array_append_new(
-                        array,
-                        json_pack("{ss ss sI sI sI ss? sI}", "instance", change->instance, "change",
-                                  change_kind_name(change->kind), "pageSizeBytes",
-                                  (json_int_t) change->page_size_bytes, "pagesBefore",
-                                  (json_int_t) change->pages_before, "pagesAfter",
-                                  (json_int_t) change->pages_after, "keptBy", change->kept_by,
-                                  "pagesKept", (json_int_t) change->kept_pages));
-        return array;
+        return VEC_TO_JSON(change, changes,
+                           json_pack("{ss ss so so so ss? so}", "instance", change->instance,
+                                     "change", kind_names[change->kind], "pageSizeBytes",
+                                     count_to_json(change->page_size_bytes), "pagesBefore",
+                                     count_to_json(change->pages_before), "pagesAfter",
+                                     count_to_json(change->pages_after), "keptBy", change->kept_by,
+                                     "pagesKept", count_to_json(change->kept_pages)));
 }
 
 json_t *pool_changes_to_json(const PoolChanges *changes) {
-        json_t *array = json_array();
-
-        VEC_FOREACH(change, changes)
-                json_array_append_new(array, json_pack("{si sI sI sI}", "node", (int) change->node,
-                                                       "pageSizeBytes",
-                                                       (json_int_t) change->page_size_bytes, "from",
-                                                       (json_int_t) change->pages_before, "to",
-                                                       (json_int_t) change->pages_after));
-        return array;
+        return VEC_TO_JSON(change, changes,
+                           json_pack("{si so so so}", "node", (int) change->node, "pageSizeBytes",
+                                     count_to_json(change->page_size_bytes), "from",
+                                     count_to_json(change->pages_before), "to",
+                                     count_to_json(change->pages_after)));
 }
 
 int pool_change_from_json(const json_t *json, PoolChange *ret) {
@@ -146,26 +126,27 @@ char *pool_change_format(Arena *arena, const PoolChange *change) {
 
 int change_from_json(Arena *arena, const json_t *json, Change *ret) {
         json_int_t size, before, after, kept;
-        const char *instance, *kind, *keeper;
+        const char *instance, *kind;
         json_t *kept_by;
+        int i;
 
         if (json_unpack((json_t *) json, "{ss ss sI sI sI so sI}", "instance", &instance, "change",
                         &kind, "pageSizeBytes", &size, "pagesBefore", &before, "pagesAfter", &after,
-                        "keptBy", &kept_by, "pagesKept", &kept) < 0)
+                        "keptBy", &kept_by, "pagesKept", &kept) < 0 ||
+            (i = text_index(kind_names, ARRAY_LEN(kind_names), kind)) < 0)
                 return -EPROTO;
-        keeper = json_string_value(kept_by);
-        for (size_t i = 0; i < ARRAY_LEN(kind_names); i++)
-                if (text_equals(kind, kind_names[i])) {
-                        *ret = (Change){text_printable(arena, instance),
-                                        (ChangeKind) i,
-                                        (uint64_t) size,
-                                        (uint64_t) before,
-                                        (uint64_t) after,
-                                        keeper ? text_printable(arena, keeper) : NULL,
-                                        (uint64_t) kept};
-                        return 0;
-                }
-        return -EPROTO;
+        const char *keeper = json_string_value(kept_by);
+
+        *ret = (Change){
+                .instance = text_printable(arena, instance),
+                .kind = (ChangeKind) i,
+                .page_size_bytes = (uint64_t) size,
+                .pages_before = (uint64_t) before,
+                .pages_after = (uint64_t) after,
+                .kept_by = keeper ? text_printable(arena, keeper) : NULL,
+                .kept_pages = (uint64_t) kept,
+        };
+        return 0;
 }
 
 static char *format_kind(Arena *arena, const Change *change) {
@@ -178,7 +159,7 @@ static char *format_kind(Arena *arena, const Change *change) {
         case CHANGE_REMOVED:
         case CHANGE_MOVED:
                 return arena_printf(arena, "%s: %s, %s pages of %s", change->instance,
-                                    change_kind_name(change->kind),
+                                    kind_names[change->kind],
                                     change->kind == CHANGE_REMOVED ? before : after, size);
         case CHANGE_REFUSED:
                 return arena_printf(arena, "%s: refused, it had %s pages of %s", change->instance,
@@ -186,7 +167,7 @@ static char *format_kind(Arena *arena, const Change *change) {
         case CHANGE_GROWN:
         case CHANGE_SHRUNK:
                 return arena_printf(arena, "%s: %s from %s to %s pages of %s", change->instance,
-                                    change_kind_name(change->kind), before, after, size);
+                                    kind_names[change->kind], before, after, size);
         default:
                 return arena_printf(arena, "%s: unchanged", change->instance);
         }

@@ -44,9 +44,6 @@ Changes changes_between(Arena *arena, const Ledger *before, const Ledger *after,
 /* Only pools that differ. */
 PoolChanges pool_changes_between(Arena *arena, const Topology *before, const Topology *after);
 
-/* "unchanged", "added", "removed", "refused", "grown", "shrunk", "moved". */
-const char *change_kind_name(ChangeKind kind);
-
 json_t *changes_to_json(const Changes *changes);
 json_t *pool_changes_to_json(const PoolChanges *changes);
 

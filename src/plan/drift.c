@@ -26,20 +26,17 @@ static void find_pool_drift(Arena *arena, const PlanPool *planned, const Ledger 
         *vec_push(arena, drifts) = drift;
 }
 
-static void add_writes(Arena *arena, const HostWrites *writes, Drifts *drifts) {
-        VEC_FOREACH(write, writes)
-                *vec_push(arena, drifts) =
-                        (Drift){.kind = DRIFT_HOST, .path = write->path, .expected = write->value};
-}
-
 Drifts drift_find(Arena *arena, const Plan *plan, const Ledger *ledger, const Topology *now,
                   const HostPlan *host) {
+        const HostWrites *const lists[] = {&host->thp.writes, &host->limits.writes};
         Drifts drifts = {};
 
-        for (size_t i = 0; i < plan->n_pools; i++)
-                find_pool_drift(arena, &plan->pools[i], ledger, now, &drifts);
-        add_writes(arena, &host->thp.writes, &drifts);
-        add_writes(arena, &host->limits.writes, &drifts);
+        ARRAY_FOREACH(pool, plan->pools, plan->n_pools)
+                find_pool_drift(arena, pool, ledger, now, &drifts);
+        ARRAY_FOREACH(writes, lists, ARRAY_LEN(lists))
+                VEC_FOREACH(write, *writes)
+                        *vec_push(arena, &drifts) = (Drift){
+                                .kind = DRIFT_HOST, .path = write->path, .expected = write->value};
         return drifts;
 }
 

@@ -23,8 +23,7 @@ static const char *value_text(const SizeQuestion *question, uint64_t mebibytes) 
 static const char *size_with(const SizeQuestion *question, uint64_t mebibytes, Sizing *ret) {
         Settings settings = {};
 
-        VEC_FOREACH(setting, question->settings)
-                *vec_push(question->arena, &settings) = *setting;
+        vec_push_all(question->arena, &settings, question->settings);
         settings_add(question->arena, &settings, question->engine->memory_setting,
                      value_text(question, mebibytes), "what fits");
         return question->formula->size(question->arena, &settings, question->page_size_bytes, ret);
@@ -68,38 +67,28 @@ const char *fit_setting(Arena *arena, const Engine *engine, const EngineFormula 
 
 /* ---- what the host could give ---- */
 
-/* The demand with one instance wanting PAGES of one size, and no split of its own. */
-static Demand *demand_with(Arena *arena, const Demand *demand, const char *instance,
-                           uint64_t page_size_bytes, uint64_t pages) {
-        Demand *changed = ARENA_NEW(arena, Demand);
-
-        changed->n_instances = demand->n_instances;
-        changed->instances = arena_memdup(arena, demand->instances,
-                                          demand->n_instances * sizeof(DemandInstance));
-        for (size_t i = 0; i < changed->n_instances; i++) {
-                DemandInstance *other = &changed->instances[i];
-
-                if (!text_equals(other->config->name, instance))
-                        continue;
-                other->options = ARENA_NEW(arena, DemandOption);
-                *other->options = (DemandOption){
-                        .page_size_bytes = page_size_bytes,
-                        .pages = pages,
-                        .sizing = {.page_size_bytes = page_size_bytes, .pages = pages},
-                };
-                other->n_options = 1;
-                other->reason = (Reason){};
-        }
-        return changed;
-}
-
 /* It must be whole, and nobody may lose by it who is served today. */
 static bool is_served(const PlanInput *input, const Plan *today, const char *instance,
                       uint64_t page_size_bytes, uint64_t pages) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
+        Demand demand = *input->demand;
         PlanInput changed = *input;
 
-        changed.demand = demand_with(arena, input->demand, instance, page_size_bytes, pages);
+        /* It wants PAGES of one size, and no split of its own. */
+        demand.instances =
+                arena_memdup(arena, demand.instances, demand.n_instances * sizeof(DemandInstance));
+        changed.demand = &demand;
+        ARRAY_FOREACH(other, demand.instances, demand.n_instances)
+                if (text_equals(other->config->name, instance)) {
+                        other->options = ARENA_NEW(arena, DemandOption);
+                        *other->options = (DemandOption){
+                                .page_size_bytes = page_size_bytes,
+                                .pages = pages,
+                                .sizing = {.page_size_bytes = page_size_bytes, .pages = pages},
+                        };
+                        other->n_options = 1;
+                        other->reason = (Reason){};
+                }
         const Plan *plan = plan_make(arena, &changed);
 
         for (size_t i = 0; i < plan->n_instances; i++) {
@@ -115,13 +104,13 @@ static bool is_served(const PlanInput *input, const Plan *today, const char *ins
 uint64_t fit_pages(Arena *arena, const PlanInput *input, const char *instance,
                    uint64_t page_size_bytes) {
         const Plan *today = plan_make(arena, input);
-        uint64_t least = 0, most = 1;
+        uint64_t least = 0,
+                 most = 1 + ARRAY_SUM(node, input->topology->nodes, input->topology->n_nodes,
+                                      node->memory_bytes / page_size_bytes);
 
         if (!plan_find(today, instance))
                 return 0;
-        for (size_t i = 0; i < input->topology->n_nodes; i++)
-                most = add_saturated(most,
-                                     input->topology->nodes[i].memory_bytes / page_size_bytes);
+
         while (most - least > 1) {
                 uint64_t middle = least + (most - least) / 2;
 

@@ -7,8 +7,6 @@
 #include "model/names.h"
 #include "model/problem.h"
 
-#include <stdlib.h>
-
 /* 0: not known. */
 static uint64_t instance_bytes(const Plan *plan, const InstanceConfig *instance) {
         const PlanInstance *planned = plan_find(plan, instance->name);
@@ -23,8 +21,7 @@ static uint64_t instance_bytes(const Plan *plan, const InstanceConfig *instance)
 static void add_sizes(Arena *arena, const LimitsInput *input, LimitsPlan *plan) {
         uint64_t largest = 0, sum = 0;
 
-        for (size_t i = 0; i < input->config->n_instances; i++) {
-                const InstanceConfig *instance = &input->config->instances[i];
+        ARRAY_FOREACH(instance, input->config->instances, input->config->n_instances) {
                 uint64_t bytes =
                         instance_needs_group(instance) ? instance_bytes(input->plan, instance) : 0;
 
@@ -42,28 +39,11 @@ static void add_sizes(Arena *arena, const LimitsInput *input, LimitsPlan *plan) 
                         (HostWrite){PATH_SHMALL, arena_printf(arena, "%" PRIu64, pages)};
 }
 
-static const char *group_name(Arena *arena, const Accounts *accounts, uint64_t id) {
+const char *limits_group_name(Arena *arena, const Accounts *accounts, uint64_t id) {
         VEC_FOREACH(group, &accounts->groups)
                 if (group->id == id)
                         return arena_printf(arena, "%s (%" PRIu64 ")", group->name, id);
         return arena_printf(arena, "%" PRIu64, id);
-}
-
-/* There is but one such group. Who was let in by another is told how to stay in. */
-static void warn_of_replaced_group(Arena *arena, const LimitsInput *input, Diags *problems) {
-        diags_add(
-                problems,
-                &(Diag){.severity = SEVERITY_WARNING,
-                        .id = problem_id(PROBLEM_SHM_GROUP_REPLACED),
-                        .text = arena_printf(
-                                arena,
-                                "vm.hugetlb_shm_group is group %s and has to be '" NAME_HUGETLB_GROUP
-                                "', for it can name but one",
-                                group_name(arena, input->accounts,
-                                           input->topology->limits.shm_group)),
-                        .remedy =
-                                "make its members members of '" NAME_HUGETLB_GROUP
-                                "', or describe their database to hugeplan; and take the line out of sysctl.d"});
 }
 
 static void add_group(Arena *arena, const LimitsInput *input, LimitsPlan *plan, Diags *problems) {
@@ -73,19 +53,28 @@ static void add_group(Arena *arena, const LimitsInput *input, LimitsPlan *plan, 
         if (!config_needs_group(input->config) || now == UINT64_MAX)
                 return;
         if (!group) {
-                diags_add(
-                        problems,
-                        &(Diag){.severity = SEVERITY_ERROR,
-                                .id = problem_id(PROBLEM_SHM_GROUP_MISSING),
-                                .text = "the group '" NAME_HUGETLB_GROUP
-                                        "' does not exist, so System V segments of huge pages stay forbidden",
-                                .remedy = "run 'systemd-sysusers', then 'hugeplanctl reload'"});
+                diags_tell(problems,
+                           (Diag){.severity = SEVERITY_ERROR,
+                                  .id = problem_id(PROBLEM_SHM_GROUP_MISSING),
+                                  .remedy = "run 'systemd-sysusers', then 'hugeplanctl reload'"},
+                           "the group '" NAME_HUGETLB_GROUP
+                           "' does not exist, so System V segments of huge pages stay forbidden");
                 return;
         }
         if (now == group->id)
                 return;
+        /* There is but one such group. Who was let in by another is told how to stay in. */
         if (now != 0)
-                warn_of_replaced_group(arena, input, problems);
+                diags_tell(
+                        problems,
+                        (Diag){.severity = SEVERITY_WARNING,
+                               .id = problem_id(PROBLEM_SHM_GROUP_REPLACED),
+                               .remedy =
+                                       "make its members members of '" NAME_HUGETLB_GROUP
+                                       "', or describe their database to hugeplan; and take the line out of sysctl.d"},
+                        "vm.hugetlb_shm_group is group %s and has to be '" NAME_HUGETLB_GROUP
+                        "', for it can name but one",
+                        limits_group_name(arena, input->accounts, now));
         *vec_push(arena, &plan->writes) =
                 (HostWrite){PATH_HUGETLB_SHM_GROUP, arena_printf(arena, "%" PRIu64, group->id)};
 }
@@ -109,16 +98,6 @@ typedef struct UserLimit {
 
 typedef VEC(UserLimit) UserLimits;
 
-static UserLimit *user_limit(Arena *arena, UserLimits *limits, const char *user) {
-        VEC_FOREACH(limit, limits)
-                if (text_equals(limit->user, user))
-                        return limit;
-        UserLimit *limit = vec_push(arena, limits);
-
-        limit->user = user;
-        return limit;
-}
-
 /* A database that an administrator starts from a shell locks as much as one started by its unit. */
 static void add_login(Arena *arena, const Plan *plan, const InstanceConfig *instance,
                       UserLimits *limits) {
@@ -131,7 +110,12 @@ static void add_login(Arena *arena, const Plan *plan, const InstanceConfig *inst
         /* Who is named by an id is matched by it: limits.conf(5), an uid range without a minimum. */
         if (parse_u64(user, &uid) == 0)
                 user = arena_printf(arena, ":%" PRIu64, uid);
-        UserLimit *limit = user_limit(arena, limits, user);
+        UserLimit *limit = VEC_FIND(known, limits, text_equals(known->user, user));
+
+        if (!limit) {
+                limit = vec_push(arena, limits);
+                limit->user = user;
+        }
 
         if (parse_size_bytes(lock, &bytes) < 0) {
                 bytes = instance_bytes(plan, instance);
@@ -145,8 +129,8 @@ char *limits_pam_text(Arena *arena, const Config *config, const Plan *plan) {
         UserLimits limits = {};
         Text text = text_in(arena);
 
-        for (size_t i = 0; i < config->n_instances; i++)
-                add_login(arena, plan, &config->instances[i], &limits);
+        ARRAY_FOREACH(instance, config->instances, config->n_instances)
+                add_login(arena, plan, instance, &limits);
         if (limits.n == 0)
                 return NULL;
         text_add(

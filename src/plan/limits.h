@@ -28,5 +28,8 @@ typedef struct LimitsInput {
  * to ours; a group that it takes the place of is named in PROBLEMS, as is a group that is missing. */
 LimitsPlan limits_plan_make(Arena *arena, const LimitsInput *input, Diags *problems);
 
+/* "oracle (54321)"; the number alone where no group is known to have it. */
+const char *limits_group_name(Arena *arena, const Accounts *accounts, uint64_t id);
+
 /* The text of limits.d for logins by PAM, in kB as limits.conf(5) has it; NULL: nobody needs any. */
 char *limits_pam_text(Arena *arena, const Config *config, const Plan *plan);

@@ -5,7 +5,6 @@
 #include "base/text.h"
 #include "plan/planner.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* However small KeepFree= comes out on a small node, this much is left to it. */
@@ -34,20 +33,6 @@ uint64_t plan_node_room_bytes(const HostConfig *host, const Node *node) {
         return node->has_memory ? sub_floored(available, keep_free_bytes(host, node)) : 0;
 }
 
-static void measure_room(Planner *planner) {
-        const Topology *topology = planner->input->topology;
-        const HostConfig *host = planner->input->host;
-
-        planner->room_bytes = ARENA_ARRAY(planner->arena, uint64_t, topology->n_nodes);
-        for (size_t i = 0; i < topology->n_nodes; i++) {
-                const Node *node = &topology->nodes[i];
-
-                planner->room_bytes[i] = plan_node_room_bytes(host, node);
-                if (node->has_memory)
-                        planner->plan->keep_free_bytes += keep_free_bytes(host, node);
-        }
-}
-
 /* ---- units that run ---- */
 
 const LedgerHold *plan_find_hold(const Plan *plan, const LedgerHolds *holds,
@@ -73,27 +58,23 @@ static void find_holds(Planner *planner) {
 
         if (input->is_restarted)
                 return;
-        for (size_t i = 0; i < plan->n_instances; i++)
-                plan->instances[i].hold = plan_find_hold(plan, &input->ledger->holds,
-                                                         plan->instances[i].demand->config);
+        ARRAY_FOREACH(instance, plan->instances, plan->n_instances)
+                instance->hold =
+                        plan_find_hold(plan, &input->ledger->holds, instance->demand->config);
         VEC_FOREACH(hold, &input->ledger->holds) {
-                bool is_taken_up = false;
+                bool is_taken_up =
+                        ARRAY_ANY(each, plan->instances, plan->n_instances, each->hold == hold);
 
-                for (size_t i = 0; i < plan->n_instances; i++)
-                        is_taken_up = is_taken_up || plan->instances[i].hold == hold;
                 if (!is_taken_up)
                         *vec_push(planner->arena, &plan->left_holds) = hold;
         }
 }
 
 static bool is_assumed_running(const PlanInput *input, const char *unit) {
-        if (!input->use || !unit_use_is_running(input->use, unit) ||
-            ledger_hold(input->ledger, unit, NULL))
-                return false;
-        for (size_t i = 0; input->starting && i < input->starting->n; i++)
-                if (text_equals(input->starting->items[i].unit, unit))
-                        return false;
-        return true;
+        return input->use && unit_use_is_running(input->use, unit) &&
+               !ledger_hold(input->ledger, unit, NULL) &&
+               !(input->starting &&
+                 VEC_ANY(starting, input->starting, text_equals(starting->unit, unit)));
 }
 
 bool plan_is_running(const PlanInput *input, const InstanceConfig *config, const LedgerHold *hold) {
@@ -111,8 +92,7 @@ static int compare_names(const void *a, const void *b) {
 static LedgerHolds assume_holds(Arena *arena, const PlanInput *input) {
         LedgerHolds holds = {};
 
-        for (size_t i = 0; i < input->demand->n_instances; i++) {
-                const DemandInstance *demand = &input->demand->instances[i];
+        ARRAY_FOREACH(demand, input->demand->instances, input->demand->n_instances) {
                 const char *unit = demand->config->unit;
                 const LedgerInstance *known = ledger_instance(input->ledger, demand->config->name);
 
@@ -130,8 +110,7 @@ static LedgerHolds assume_holds(Arena *arena, const PlanInput *input) {
                                     .pages_wanted = demand->options[0].pages},
                 };
         }
-        if (holds.n > 0)
-                qsort(holds.items, holds.n, sizeof(*holds.items), compare_names);
+        vec_sort(&holds, compare_names);
         return holds;
 }
 
@@ -143,8 +122,7 @@ Promises *plan_promises(Arena *arena, const PlanInput *input) {
         VEC_FOREACH(hold, &input->ledger->holds)
                 if (!hold->is_tentative)
                         *vec_push(arena, holds) = *hold;
-        VEC_FOREACH(hold, &assumed)
-                *vec_push(arena, holds) = *hold;
+        vec_push_all(arena, holds, &assumed);
         for (size_t k = 0; k < topology->n_page_sizes; k++)
                 promises[k] = promises_make(arena, topology, k, holds, input->use, input->ledger);
         return promises;
@@ -153,6 +131,7 @@ Promises *plan_promises(Arena *arena, const PlanInput *input) {
 Plan *plan_make(Arena *arena, const PlanInput *input) {
         Plan *plan = ARENA_NEW(arena, Plan);
         Planner planner = {.arena = arena, .input = input, .plan = plan};
+        const Topology *topology = input->topology;
 
         plan->demand = input->demand;
         plan->n_instances = input->demand->n_instances;
@@ -162,11 +141,18 @@ Plan *plan_make(Arena *arena, const PlanInput *input) {
 
                 plan->instances[i] = (PlanInstance){.demand = demand, .reason = demand->reason};
                 if (!demand->config->refusal && demand->config->isolate == TRI_YES)
-                        plan->instances[i].no_hugetlb_limit = input->topology->no_hugetlb_limit;
+                        plan->instances[i].no_hugetlb_limit = topology->no_hugetlb_limit;
         }
         find_holds(&planner);
         planner.promises = plan_promises(arena, input);
-        measure_room(&planner);
+        planner.room_bytes = ARENA_ARRAY(arena, uint64_t, topology->n_nodes);
+        for (size_t i = 0; i < topology->n_nodes; i++) {
+                const Node *node = &topology->nodes[i];
+
+                planner.room_bytes[i] = plan_node_room_bytes(input->host, node);
+                if (node->has_memory)
+                        plan->keep_free_bytes += keep_free_bytes(input->host, node);
+        }
         planner_add_pools(&planner);
         planner_serve(&planner);
         planner_set_targets(&planner);
@@ -175,25 +161,18 @@ Plan *plan_make(Arena *arena, const PlanInput *input) {
 }
 
 const PlanInstance *plan_find(const Plan *plan, const char *instance) {
-        for (size_t i = 0; i < plan->n_instances; i++)
-                if (text_equals(plan->instances[i].demand->config->name, instance))
-                        return &plan->instances[i];
-        return NULL;
+        return ARRAY_FIND(each, plan->instances, plan->n_instances,
+                          text_equals(each->demand->config->name, instance));
 }
 
 uint64_t planner_granted_on(const PlanInstance *instance, unsigned node) {
-        for (size_t i = 0; i < instance->n_grants; i++)
-                if (instance->grants[i].node == node)
-                        return instance->grants[i].pages;
-        return 0;
+        return ARRAY_SUM(grant, instance->grants, instance->n_grants,
+                         grant->node == node ? grant->pages : 0);
 }
 
 const PlanPool *plan_pool(const Plan *plan, unsigned node, uint64_t page_size_bytes) {
-        for (size_t i = 0; i < plan->n_pools; i++)
-                if (plan->pools[i].node == node &&
-                    plan->pools[i].page_size_bytes == page_size_bytes)
-                        return &plan->pools[i];
-        return NULL;
+        return ARRAY_FIND(pool, plan->pools, plan->n_pools,
+                          pool->node == node && pool->page_size_bytes == page_size_bytes);
 }
 
 const Reason *plan_reason(const PlanInstance *instance) {
@@ -204,15 +183,10 @@ const Reason *plan_reason(const PlanInstance *instance) {
 }
 
 bool plan_waits_for_restart(const PlanInstance *instance, const LedgerHold *hold) {
-        if (!hold)
-                return false;
-        if (instance->page_size_bytes != hold->granted.page_size_bytes ||
-            instance->pages_granted != ledger_granted_pages(&hold->granted))
-                return true;
-        VEC_FOREACH(grant, &hold->granted.grants)
-                if (planner_granted_on(instance, grant->node) != grant->pages)
-                        return true;
-        return false;
+        return hold && (instance->page_size_bytes != hold->granted.page_size_bytes ||
+                        instance->pages_granted != ledger_granted_pages(&hold->granted) ||
+                        VEC_ANY(grant, &hold->granted.grants,
+                                planner_granted_on(instance, grant->node) != grant->pages));
 }
 
 bool planner_is_left_out(const PlanInstance *instance) {
@@ -221,14 +195,9 @@ bool planner_is_left_out(const PlanInstance *instance) {
 }
 
 bool plan_is_short(const Plan *plan) {
-        for (size_t i = 0; i < plan->n_instances; i++) {
-                const PlanInstance *instance = &plan->instances[i];
-
-                if (instance->pages_granted < instance->pages_wanted &&
-                    !planner_is_left_out(instance))
-                        return true;
-        }
-        return false;
+        return ARRAY_ANY(instance, plan->instances, plan->n_instances,
+                         instance->pages_granted < instance->pages_wanted &&
+                                 !planner_is_left_out(instance));
 }
 
 uint64_t plan_page_tables_bytes(const PlanInstance *instance) {
@@ -238,26 +207,22 @@ uint64_t plan_page_tables_bytes(const PlanInstance *instance) {
 size_t plan_count_changed(const Plan *plan) {
         size_t n = 0;
 
-        for (size_t i = 0; i < plan->n_pools; i++)
-                n += plan->pools[i].from_pages != plan->pools[i].to_pages ||
-                     plan->pools[i].demoted_pages > 0;
+        ARRAY_FOREACH(pool, plan->pools, plan->n_pools)
+                n += pool->from_pages != pool->to_pages || pool->demoted_pages > 0;
         return n;
 }
 
 PlanSteps plan_steps(Arena *arena, const Plan *plan) {
         PlanSteps steps = {};
 
-        for (size_t i = 0; i < plan->n_pools; i++) {
-                const PlanPool *pool = &plan->pools[i];
-
+        ARRAY_FOREACH(pool, plan->pools, plan->n_pools) {
                 if (pool->demoted_pages > 0)
                         *vec_push(arena, &steps) = (PlanStep){
                                 pool, pool->from_pages, pool->from_pages - pool->demoted_pages,
                                 pool->demote_to_bytes};
         }
         for (int is_raised = 0; is_raised <= 1; is_raised++)
-                for (size_t i = 0; i < plan->n_pools; i++) {
-                        const PlanPool *pool = &plan->pools[i];
+                ARRAY_FOREACH(pool, plan->pools, plan->n_pools) {
                         uint64_t left = pool->from_pages - pool->demoted_pages;
 
                         if (is_raised ? pool->to_pages > left : pool->to_pages < left)
@@ -267,21 +232,10 @@ PlanSteps plan_steps(Arena *arena, const Plan *plan) {
         return steps;
 }
 
-/* Of instances that are described no longer. */
-static void forget_refusals(const Plan *plan, Ledger *ledger) {
-        size_t n = 0;
-
-        VEC_FOREACH(refusal, &ledger->refusals)
-                if (plan_find(plan, refusal->instance))
-                        ledger->refusals.items[n++] = *refusal;
-        ledger->refusals.n = n;
-}
-
 void plan_record(Arena *arena, const Plan *plan, Ledger *ledger) {
         typeof(ledger->instances) recorded = {};
 
-        for (size_t i = 0; i < plan->n_instances; i++) {
-                const PlanInstance *instance = &plan->instances[i];
+        ARRAY_FOREACH(instance, plan->instances, plan->n_instances) {
                 const InstanceConfig *config = instance->demand->config;
                 const LedgerInstance *before = ledger_instance(ledger, config->name);
 
@@ -302,16 +256,16 @@ void plan_record(Arena *arena, const Plan *plan, Ledger *ledger) {
                                      before->page_size_bytes == instance->page_size_bytes &&
                                      before->pages_wanted == instance->pages_wanted,
                 };
-                for (size_t k = 0; k < instance->n_grants; k++)
-                        *vec_push(arena, &after->grants) = instance->grants[k];
+                ARRAY_FOREACH(grant, instance->grants, instance->n_grants)
+                        *vec_push(arena, &after->grants) = *grant;
         }
         ledger->instances = recorded;
-        forget_refusals(plan, ledger);
-        for (size_t i = 0; i < plan->n_pools; i++) {
-                LedgerPool *pool =
-                        ledger_pool(ledger, plan->pools[i].node, plan->pools[i].page_size_bytes);
+        /* Of instances that are described no longer. */
+        VEC_KEEP(refusal, &ledger->refusals, plan_find(plan, refusal->instance));
+        ARRAY_FOREACH(each, plan->pools, plan->n_pools) {
+                LedgerPool *pool = ledger_pool(ledger, each->node, each->page_size_bytes);
 
                 if (pool)
-                        pool->others_pages = plan->pools[i].others_used_pages;
+                        pool->others_pages = each->others_used_pages;
         }
 }

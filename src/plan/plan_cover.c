@@ -11,8 +11,7 @@
 static uint64_t *free_then(const Planner *planner, size_t k) {
         uint64_t *pages = topology_free_pages(planner->arena, planner_topology(planner), k);
 
-        for (size_t i = 0; i < planner->plan->n_pools; i++) {
-                const PlanPool *pool = &planner->plan->pools[i];
+        ARRAY_FOREACH(pool, planner->plan->pools, planner->plan->n_pools) {
                 uint64_t *here = &pages[planner_node_index(planner, pool)];
                 uint64_t present = plan_pool_present_pages(pool);
 
@@ -23,22 +22,6 @@ static uint64_t *free_then(const Planner *planner, size_t k) {
                                      present + planner_pool_now(planner, pool)->surplus_pages);
                 *here = sub_floored(*here, sub_floored(present, pool->to_pages));
         }
-        return pages;
-}
-
-/* Beyond what is there surplus pages in use become persistent before any are new. How many more are free
- * then. */
-static uint64_t raise(Planner *planner, PlanPool *pool, uint64_t pages) {
-        uint64_t before = pool->to_pages;
-
-        pages = MIN(pages, planner_growth(planner, pool, before));
-        if (pages == 0)
-                return 0;
-        pool->to_pages = MAX(before, plan_pool_present_pages(pool) +
-                                             planner_pool_now(planner, pool)->surplus_pages) +
-                         pages;
-        pool->cover_pages += pool->to_pages - before;
-        planner->room_bytes[planner_node_index(planner, pool)] -= pages * pool->page_size_bytes;
         return pages;
 }
 
@@ -62,37 +45,23 @@ static bool raise_in(Planner *planner, size_t k, const IdSet *nodes, uint64_t pa
         ID_SET_FOREACH(node, nodes) {
                 PlanPool *pool = planner_pool(planner, node, bytes);
 
-                left -= pool ? raise(planner, pool, left) : 0;
+                if (!pool)
+                        continue;
+                uint64_t before = pool->to_pages,
+                         more = MIN(left, planner_growth(planner, pool, before));
+
+                if (more == 0)
+                        continue;
+                /* Beyond what is there surplus pages in use become persistent before any are new. */
+                pool->to_pages =
+                        MAX(before, plan_pool_present_pages(pool) +
+                                            planner_pool_now(planner, pool)->surplus_pages) +
+                        more;
+                pool->cover_pages += pool->to_pages - before;
+                planner->room_bytes[planner_node_index(planner, pool)] -= more * bytes;
+                left -= more;
         }
         return left < pages;
-}
-
-/* Those that do not run yet, the most important ones first. */
-static size_t find_starters(const Planner *planner, size_t k, PlanInstance ***ret) {
-        Plan *plan = planner->plan;
-        PlanInstance **starters = ARENA_ARRAY(planner->arena, PlanInstance *, plan->n_instances);
-        size_t n = 0;
-
-        for (size_t i = 0; i < plan->n_instances; i++) {
-                PlanInstance *instance = &plan->instances[i];
-
-                if (!plan_is_running(planner->input, instance->demand->config, instance->hold) &&
-                    instance->pages_granted > 0 &&
-                    instance->page_size_bytes == planner_topology(planner)->page_sizes[k].bytes)
-                        starters[n++] = instance;
-        }
-        qsort(starters, n, sizeof(*starters), plan_compare_instances);
-        *ret = starters;
-        return n;
-}
-
-static bool has_mount(const PlanInput *input, const PlanInstance *instance) {
-        if (input->use)
-                VEC_FOREACH(mount, &input->use->mounts)
-                        if (text_equals(mount->instance, instance->demand->config->name) &&
-                            mount->page_size_bytes == instance->page_size_bytes)
-                                return true;
-        return false;
 }
 
 Starter plan_starter(const PlanInput *input, const Promises *promises,
@@ -104,7 +73,10 @@ Starter plan_starter(const PlanInput *input, const Promises *promises,
                 .grants = instance->grants,
                 .n_grants = instance->n_grants,
                 .pages = sub_floored(instance->pages_granted, promises_loose_pages(promises, name)),
-                .has_mount = has_mount(input, instance),
+                .has_mount = input->use &&
+                             VEC_ANY(mount, &input->use->mounts,
+                                     text_equals(mount->instance, name) &&
+                                             mount->page_size_bytes == instance->page_size_bytes),
         };
 
         /* What its mount keeps is its own already: in use by files that it left there, and else to be taken
@@ -130,8 +102,17 @@ static bool can_wait(const Planner *planner, const Starter *starter) {
 
 /* Who starts later must find its pages even if those that run take theirs in the worst order. */
 static bool cover_starters(Planner *planner, size_t k, bool is_last) {
-        PlanInstance **instances;
-        size_t n = find_starters(planner, k, &instances);
+        Plan *plan = planner->plan;
+        PlanInstance **instances = ARENA_ARRAY(planner->arena, PlanInstance *, plan->n_instances);
+        uint64_t page_size_bytes = planner_topology(planner)->page_sizes[k].bytes;
+        size_t n = 0;
+
+        /* Those that do not run yet, the most important ones first. */
+        ARRAY_FOREACH(instance, plan->instances, plan->n_instances)
+                if (instance->pages_granted > 0 && instance->page_size_bytes == page_size_bytes &&
+                    !plan_is_running(planner->input, instance->demand->config, instance->hold))
+                        instances[n++] = instance;
+        qsort(instances, n, sizeof(*instances), plan_compare_instances);
         Starter *starters = ARENA_ARRAY(planner->arena, Starter, n);
         Lack *lacks = ARENA_ARRAY(planner->arena, Lack, n);
         bool has_raised = false;
@@ -152,17 +133,14 @@ static bool cover_starters(Planner *planner, size_t k, bool is_last) {
 
 /* So must who runs already. Whom nobody knows no memory is spent on. */
 static bool cover_units(Planner *planner, size_t k) {
-        Exposures exposures = promises_coming_exposures(planner->arena, &planner->promises[k],
-                                                        free_then(planner, k));
+        const Promises *promises = &planner->promises[k];
+        Exposures exposures =
+                promises_coming_exposures(planner->arena, promises, free_then(planner, k));
 
-        VEC_FOREACH(exposure, &exposures) {
-                uint64_t pages =
-                        sub_floored(exposure->pages, planner->promises[k].others_promised_pages);
-
-                if (!can_wait(planner, NULL) && raise_in(planner, k, &exposure->nodes, pages))
-                        return true;
-        }
-        return false;
+        return !can_wait(planner, NULL) &&
+               VEC_ANY(exposure, &exposures,
+                       raise_in(planner, k, &exposure->nodes,
+                                sub_floored(exposure->pages, promises->others_promised_pages)));
 }
 
 void planner_cover(Planner *planner) {
@@ -177,7 +155,6 @@ void planner_cover(Planner *planner) {
                 Exposures left = promises_exposures(planner->arena, &planner->promises[k],
                                                     free_then(planner, k));
 
-                VEC_FOREACH(exposure, &left)
-                        *vec_push(planner->arena, &planner->plan->exposures) = *exposure;
+                vec_push_all(planner->arena, &planner->plan->exposures, &left);
         }
 }

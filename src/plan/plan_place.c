@@ -66,42 +66,31 @@ uint64_t candidate_capacity(const Candidate *candidate) {
         return sum;
 }
 
-/* Takes all of the nodes that have no more than SHARE left; how many pages that is. */
-static uint64_t fill_small_nodes(Candidate *candidate, uint64_t share) {
-        uint64_t given = 0;
-
-        for (size_t i = 0; i < candidate->n; i++) {
-                uint64_t left = candidate->capacity[i] - candidate->pages[i];
-
-                if (left > share)
-                        continue;
-                candidate->pages[i] += left;
-                given += left;
-        }
-        return given;
-}
-
 /* Evenly; what a node cannot take goes to the others in equal parts; the odd pages go to the nodes
  * with the lowest numbers. PAGES fit in all. */
 static void place_spread(Candidate *candidate, uint64_t pages) {
         while (pages > 0) {
-                size_t n_open = 0;
+                uint64_t n_open = 0, given = 0;
 
                 for (size_t i = 0; i < candidate->n; i++)
                         n_open += candidate->pages[i] < candidate->capacity[i];
                 uint64_t share = pages / n_open, odd = pages % n_open;
-                uint64_t given = fill_small_nodes(candidate, share);
 
-                pages -= given;
-                if (given > 0)
-                        continue;
+                /* Those that have no more than that left give all of it. */
                 for (size_t i = 0; i < candidate->n; i++) {
+                        uint64_t left = candidate->capacity[i] - candidate->pages[i];
+
+                        candidate->pages[i] += left > share ? 0 : left;
+                        given += left > share ? 0 : left;
+                }
+                pages -= given;
+                for (size_t i = 0; given == 0 && i < candidate->n; i++) {
                         if (candidate->pages[i] == candidate->capacity[i])
                                 continue;
                         candidate->pages[i] += share + (odd > 0);
+                        pages -= share + (odd > 0);
                         odd -= odd > 0;
                 }
-                return;
         }
 }
 
@@ -123,7 +112,11 @@ static size_t pick_pack_node(const Candidate *candidate, uint64_t pages) {
         return best < candidate->n ? best : largest;
 }
 
-static void place_pack(Candidate *candidate, uint64_t pages) {
+static void place(const PlanInstance *instance, Candidate *candidate, uint64_t pages) {
+        if (instance->demand->config->placement != PLACEMENT_PACK) {
+                place_spread(candidate, pages);
+                return;
+        }
         while (pages > 0) {
                 size_t i = pick_pack_node(candidate, pages);
                 uint64_t given = MIN(pages, candidate->capacity[i] - candidate->pages[i]);
@@ -139,20 +132,6 @@ size_t candidate_find(const Candidate *candidate, unsigned node) {
         while (i < candidate->n && candidate->pools[i]->node != node)
                 i++;
         return i;
-}
-
-/* NodeMemory=: as written. */
-static bool place_split(Candidate *candidate, const DemandOption *option) {
-        for (size_t k = 0; k < option->n_split; k++) {
-                size_t i = candidate_find(candidate, option->split[k].node);
-                uint64_t capacity = i < candidate->n ? candidate->capacity[i] : 0;
-
-                if (option->split[k].pages > capacity)
-                        return false;
-                if (i < candidate->n)
-                        candidate->pages[i] = option->split[k].pages;
-        }
-        return true;
 }
 
 /* Where it was before, if the demand is the same: an unchanged instance never moves. */
@@ -178,16 +157,22 @@ static bool place_as_before(const Planner *planner, const PlanInstance *instance
 
 bool candidate_place_whole(const Planner *planner, const PlanInstance *instance,
                            const DemandOption *option, Candidate *candidate) {
+        /* NodeMemory=: as written. */
+        ARRAY_FOREACH(part, option->split, option->n_split) {
+                size_t i = candidate_find(candidate, part->node);
+
+                if (part->pages > (i < candidate->n ? candidate->capacity[i] : 0))
+                        return false;
+                if (i < candidate->n)
+                        candidate->pages[i] = part->pages;
+        }
         if (option->split)
-                return place_split(candidate, option);
+                return true;
         if (place_as_before(planner, instance, option, candidate))
                 return true;
         if (candidate_capacity(candidate) < option->pages)
                 return false;
-        if (instance->demand->config->placement == PLACEMENT_PACK)
-                place_pack(candidate, option->pages);
-        else
-                place_spread(candidate, option->pages);
+        place(instance, candidate, option->pages);
         return true;
 }
 
@@ -197,8 +182,7 @@ void candidate_place_part(const PlanInstance *instance, const DemandOption *opti
                              candidate_capacity(candidate));
 
         /* NodeMemory=: as much of each part as fits, on top of what the instance has. */
-        for (size_t k = 0; k < option->n_split; k++) {
-                const NodePages *part = &option->split[k];
+        ARRAY_FOREACH(part, option->split, option->n_split) {
                 size_t i = candidate_find(candidate, part->node);
 
                 if (i < candidate->n)
@@ -206,12 +190,8 @@ void candidate_place_part(const PlanInstance *instance, const DemandOption *opti
                                 sub_floored(part->pages, planner_granted_on(instance, part->node)),
                                 candidate->capacity[i]);
         }
-        if (option->split)
-                return;
-        if (instance->demand->config->placement == PLACEMENT_PACK)
-                place_pack(candidate, pages);
-        else
-                place_spread(candidate, pages);
+        if (!option->split)
+                place(instance, candidate, pages);
 }
 
 void candidate_commit(Planner *planner, PlanInstance *instance, const DemandOption *option,
@@ -237,13 +217,12 @@ void candidate_commit(Planner *planner, PlanInstance *instance, const DemandOpti
 }
 
 void planner_give_up(Planner *planner, PlanInstance *instance) {
-        for (size_t i = 0; i < instance->n_grants; i++) {
-                PlanPool *pool =
-                        planner_pool(planner, instance->grants[i].node, instance->page_size_bytes);
+        ARRAY_FOREACH(grant, instance->grants, instance->n_grants) {
+                PlanPool *pool = planner_pool(planner, grant->node, instance->page_size_bytes);
 
-                planner_take_back(planner, pool,
-                                  sub_floored(instance->grants[i].pages,
-                                              planner_held_pages(planner, instance, pool)));
+                planner_take_back(
+                        planner, pool,
+                        sub_floored(grant->pages, planner_held_pages(planner, instance, pool)));
         }
         instance->n_grants = 0;
         instance->pages_granted = 0;

@@ -3,9 +3,6 @@
 #include "base/text.h"
 #include "plan/planner.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- pools ---- */
 
 PlanPool *planner_pool(const Planner *planner, unsigned node, uint64_t page_size_bytes) {
@@ -15,18 +12,12 @@ PlanPool *planner_pool(const Planner *planner, unsigned node, uint64_t page_size
 /* ---- what others have ---- */
 
 static bool is_bound_to(const Planner *planner, unsigned node, uint64_t page_size_bytes) {
-        const Plan *plan = planner->plan;
-
-        for (size_t i = 0; i < plan->n_instances; i++) {
-                const DemandInstance *demand = plan->instances[i].demand;
-
-                for (size_t o = 0; o < demand->n_options; o++)
-                        if (demand->policy.kind == MEMORY_POLICY_BIND &&
-                            demand->options[o].page_size_bytes == page_size_bytes &&
-                            id_set_has(&demand->policy.nodes, node))
-                                return true;
-        }
-        return false;
+        return ARRAY_ANY(instance, planner->plan->instances, planner->plan->n_instances,
+                         instance->demand->policy.kind == MEMORY_POLICY_BIND &&
+                                 id_set_has(&instance->demand->policy.nodes, node) &&
+                                 ARRAY_ANY(option, instance->demand->options,
+                                           instance->demand->n_options,
+                                           option->page_size_bytes == page_size_bytes));
 }
 
 static uint64_t granted_in(const LedgerInstance *granted, const PlanPool *pool) {
@@ -61,8 +52,7 @@ static void lay_promises_of_others(Planner *planner, size_t k) {
         uint64_t *free_pages = topology_free_pages(planner->arena, planner_topology(planner), k);
 
         for (int pass = 0; pass < 3; pass++)
-                for (size_t i = 0; i < planner->plan->n_pools; i++) {
-                        PlanPool *pool = &planner->plan->pools[i];
+                ARRAY_FOREACH(pool, planner->plan->pools, planner->plan->n_pools) {
                         size_t node = planner_node_index(planner, pool);
                         uint64_t *here = &free_pages[node];
                         uint64_t can_give = *here;
@@ -88,39 +78,6 @@ static void lay_promises_of_others(Planner *planner, size_t k) {
 
 /* ---- making them ---- */
 
-/* The most important pools first: the largest pages are the hardest to get. */
-static void add_pool(Planner *planner, size_t k, size_t i) {
-        const Topology *topology = planner_topology(planner);
-        const Pool *pool = &topology->nodes[i].pools[k];
-        const LedgerPool *known =
-                ledger_pool(planner->input->ledger, topology->nodes[i].id, pool->page_size_bytes);
-
-        if (!pool->exists)
-                return;
-        planner->plan->pools[planner->plan->n_pools++] = (PlanPool){
-                .node = topology->nodes[i].id,
-                .page_size_bytes = pool->page_size_bytes,
-                .found_pages = known ? known->found_pages : pool_persistent_pages(pool),
-                .others_used_pages = planner->promises[k].others_used[i],
-                .others_pages = planner->promises[k].others_used[i],
-                .from_pages = pool_persistent_pages(pool),
-        };
-}
-
-static void measure_spare(Planner *planner, size_t k) {
-        const Balance *balance =
-                balance_new(planner->arena, &planner->promises[k],
-                            topology_free_pages(planner->arena, planner_topology(planner), k));
-
-        for (size_t i = 0; i < planner->plan->n_pools; i++) {
-                PlanPool *pool = &planner->plan->pools[i];
-
-                if (planner_size_index(planner, pool) == k)
-                        pool->spare_pages =
-                                balance_spare_pages(balance, planner_node_index(planner, pool));
-        }
-}
-
 /* As far as the pool has them, or can have them again. */
 static void keep_pages(Planner *planner, const LedgerHold *hold, const char *loose,
                        const NodePages *pages, uint64_t page_size_bytes) {
@@ -142,10 +99,8 @@ static void keep_loose(Planner *planner, size_t k, const Promise *row) {
         uint64_t left = row->used_pages + row->pages + row->likely_pages;
         const LedgerInstance *before = ledger_instance(planner->input->ledger, instance);
 
-        VEC_FOREACH(hold, &planner->input->ledger->holds)
-                if (hold->is_tentative && text_equals(hold->granted.name, instance))
-                        return;
-        if (!before)
+        if (!before || VEC_ANY(hold, &planner->input->ledger->holds,
+                               hold->is_tentative && text_equals(hold->granted.name, instance)))
                 return;
         /* By its grants, wherever the pages are that it has taken: others have theirs in exchange. */
         VEC_FOREACH(grant, &before->grants) {
@@ -158,42 +113,58 @@ static void keep_loose(Planner *planner, size_t k, const Promise *row) {
         }
 }
 
-static void keep_all(Planner *planner) {
+void planner_add_pools(Planner *planner) {
+        const Topology *topology = planner_topology(planner);
+        const Ledger *ledger = planner->input->ledger;
+        Plan *plan = planner->plan;
+
+        plan->pools =
+                ARENA_ARRAY(planner->arena, PlanPool, topology->n_nodes * topology->n_page_sizes);
+        /* The most important pools first: the largest pages are the hardest to get. */
+        for (size_t k = 0; k < topology->n_page_sizes; k++) {
+                const Promises *promises = &planner->promises[k];
+                const Balance *balance = balance_new(
+                        planner->arena, promises, topology_free_pages(planner->arena, topology, k));
+
+                for (size_t i = 0; i < topology->n_nodes; i++) {
+                        const Pool *pool = &topology->nodes[i].pools[k];
+                        const LedgerPool *known =
+                                ledger_pool(ledger, topology->nodes[i].id, pool->page_size_bytes);
+
+                        if (pool->exists)
+                                plan->pools[plan->n_pools++] = (PlanPool){
+                                        .node = topology->nodes[i].id,
+                                        .page_size_bytes = pool->page_size_bytes,
+                                        .found_pages = known ? known->found_pages
+                                                             : pool_persistent_pages(pool),
+                                        .others_used_pages = promises->others_used[i],
+                                        .others_pages = promises->others_used[i],
+                                        .spare_pages = balance_spare_pages(balance, i),
+                                        .from_pages = pool_persistent_pages(pool),
+                                };
+                }
+                lay_promises_of_others(planner, k);
+        }
         if (planner->input->is_restarted)
                 return;
-        VEC_FOREACH(hold, &planner->input->ledger->holds)
+        VEC_FOREACH(hold, &ledger->holds)
                 VEC_FOREACH(grant, &hold->granted.grants)
                         keep_pages(planner, hold, NULL, grant, hold->granted.page_size_bytes);
-        for (size_t k = 0; k < planner_topology(planner)->n_page_sizes; k++)
+        for (size_t k = 0; k < topology->n_page_sizes; k++)
                 VEC_FOREACH(row, &planner->promises[k].list)
                         if (row->loose || row->mount_of)
                                 keep_loose(planner, k, row);
 }
 
-void planner_add_pools(Planner *planner) {
-        const Topology *topology = planner_topology(planner);
-
-        planner->plan->pools =
-                ARENA_ARRAY(planner->arena, PlanPool, topology->n_nodes * topology->n_page_sizes);
-        for (size_t k = 0; k < topology->n_page_sizes; k++) {
-                for (size_t i = 0; i < topology->n_nodes; i++)
-                        add_pool(planner, k, i);
-                measure_spare(planner, k);
-                lay_promises_of_others(planner, k);
-        }
-        keep_all(planner);
-}
-
 /* ---- capacity ---- */
 
 const PoolLimit *planner_limit(const Planner *planner, const PlanPool *pool, bool cannot_demote) {
-        if (!planner->input->limits)
-                return NULL;
-        VEC_FOREACH(limit, planner->input->limits)
-                if (limit->node == pool->node && limit->page_size_bytes == pool->page_size_bytes &&
-                    limit->cannot_demote == cannot_demote)
-                        return limit;
-        return NULL;
+        return !planner->input->limits
+                       ? NULL
+                       : VEC_FIND(limit, planner->input->limits,
+                                  limit->node == pool->node &&
+                                          limit->page_size_bytes == pool->page_size_bytes &&
+                                          limit->cannot_demote == cannot_demote);
 }
 
 /* What the pool has to hold so far: pages that are not ours to grant, and granted ones. */
@@ -275,29 +246,27 @@ uint64_t planner_capacity(const Planner *planner, const PlanPool *pool) {
                 planner_demotable(planner, pool));
 }
 
-static void demote_larger(Planner *planner, PlanPool *pool, uint64_t pages) {
-        size_t at = 0;
-
-        for (PlanPool *large; pages > 0 && (large = next_larger(planner, pool, &at));) {
-                uint64_t ratio = large->page_size_bytes / pool->page_size_bytes;
-                uint64_t n = MIN(demotable_from(planner, large, pool), div_round_up(pages, ratio));
-
-                large->demoted_pages += n;
-                large->demote_to_bytes = pool->page_size_bytes;
-                pool->gained_pages += n * ratio;
-                pages = sub_floored(pages, n * ratio);
-        }
-}
-
 /* Memory first; existing pages are demoted only for what it cannot give. A demoted page may bring more than
  * was missing, and memory is then asked for less. */
 void planner_grant(Planner *planner, PlanPool *pool, uint64_t pages) {
         uint64_t *room = &planner->room_bytes[planner_node_index(planner, pool)];
         uint64_t can_grow = planner_growth(planner, pool, taken_pages(planner, pool));
         uint64_t before = new_pages(planner, pool);
+        size_t at = 0;
 
         pool->granted_pages = add_saturated(pool->granted_pages, pages);
-        demote_larger(planner, pool, sub_floored(new_pages(planner, pool) - before, can_grow));
+        uint64_t short_of = sub_floored(new_pages(planner, pool) - before, can_grow);
+
+        for (PlanPool *large; short_of > 0 && (large = next_larger(planner, pool, &at));) {
+                uint64_t ratio = large->page_size_bytes / pool->page_size_bytes;
+                uint64_t n =
+                        MIN(demotable_from(planner, large, pool), div_round_up(short_of, ratio));
+
+                large->demoted_pages += n;
+                large->demote_to_bytes = pool->page_size_bytes;
+                pool->gained_pages += n * ratio;
+                short_of = sub_floored(short_of, n * ratio);
+        }
         *room = sub_floored(*room, mul_saturated(sub_floored(new_pages(planner, pool), before),
                                                  pool->page_size_bytes));
 }
@@ -313,23 +282,6 @@ void planner_take_back(Planner *planner, PlanPool *pool, uint64_t pages) {
 
 /* ---- targets ---- */
 
-static Balance **balances_of(Planner *planner) {
-        const Topology *topology = planner_topology(planner);
-        Balance **balances = ARENA_ARRAY(planner->arena, Balance *, topology->n_page_sizes);
-
-        for (size_t k = 0; k < topology->n_page_sizes; k++)
-                balances[k] = balance_new(planner->arena, &planner->promises[k],
-                                          topology_free_pages(planner->arena, topology, k));
-        for (size_t i = 0; i < planner->plan->n_pools; i++) {
-                const PlanPool *pool = &planner->plan->pools[i];
-                Balance *balance = balances[planner_size_index(planner, pool)];
-
-                balance_remove(balance, planner_node_index(planner, pool), pool->demoted_pages);
-                balance_add(balance, planner_node_index(planner, pool), pool->gained_pages);
-        }
-        return balances;
-}
-
 /* For others alone no pool is raised, nor to make their surplus pages persistent. */
 static uint64_t persistent_pages(const Planner *planner, const PlanPool *pool) {
         uint64_t taken = taken_pages(planner, pool);
@@ -343,10 +295,19 @@ static uint64_t persistent_pages(const Planner *planner, const PlanPool *pool) {
 /* What has to stand in the pool: what was found, the instances' pages on top of what others have,
  * and, when that is less than now, as much more as promises want. */
 void planner_set_targets(Planner *planner) {
-        Balance **balances = balances_of(planner);
+        const Topology *topology = planner_topology(planner);
+        Balance **balances = ARENA_ARRAY(planner->arena, Balance *, topology->n_page_sizes);
 
-        for (size_t i = 0; i < planner->plan->n_pools; i++) {
-                PlanPool *pool = &planner->plan->pools[i];
+        for (size_t k = 0; k < topology->n_page_sizes; k++)
+                balances[k] = balance_new(planner->arena, &planner->promises[k],
+                                          topology_free_pages(planner->arena, topology, k));
+        ARRAY_FOREACH(pool, planner->plan->pools, planner->plan->n_pools) {
+                Balance *balance = balances[planner_size_index(planner, pool)];
+
+                balance_remove(balance, planner_node_index(planner, pool), pool->demoted_pages);
+                balance_add(balance, planner_node_index(planner, pool), pool->gained_pages);
+        }
+        ARRAY_FOREACH(pool, planner->plan->pools, planner->plan->n_pools) {
                 Balance *balance = balances[planner_size_index(planner, pool)];
                 uint64_t found = sub_floored(pool->found_pages, pool->demoted_pages) +
                                  pool->gained_pages;

@@ -6,21 +6,17 @@
 /* So many others are named where memory does not suffice for all. */
 enum { CLAIMS_NAMED_MAX = 3 };
 
-/* Whether OPTION lacks pages of this pool: of parts, the one that lies there. */
-static bool is_short_in(const DemandOption *option, const Candidate *candidate, size_t i) {
-        for (size_t k = 0; k < option->n_split; k++)
-                if (option->split[k].node == candidate->pools[i]->node)
-                        return option->split[k].pages > candidate->capacity[i];
-        return true;
-}
-
 /* A limit that trying has shown, if one of the candidate's pools is held up by it. */
 static const PoolLimit *find_binding_limit(const Planner *planner, const DemandOption *option,
                                            const Candidate *candidate) {
         for (size_t i = 0; i < candidate->n; i++) {
                 const PoolLimit *limit = planner_limit(planner, candidate->pools[i], false);
 
-                if (limit && is_short_in(option, candidate, i))
+                /* Of parts, the one that lies there. */
+                const NodePages *part = ARRAY_FIND(each, option->split, option->n_split,
+                                                   each->node == candidate->pools[i]->node);
+
+                if (limit && (!part || part->pages > candidate->capacity[i]))
                         return limit;
         }
         return NULL;
@@ -41,40 +37,21 @@ static bool is_taken(const DemandOption *option, const Candidate *candidate, uin
         *ret_taken = 0;
         for (size_t i = 0; i < candidate->n; i++)
                 *ret_taken = add_saturated(*ret_taken, candidate->pools[i]->others_pages);
-        for (size_t k = 0; k < option->n_split; k++) {
-                size_t i = candidate_find(candidate, option->split[k].node);
+        ARRAY_FOREACH(part, option->split, option->n_split) {
+                size_t i = candidate_find(candidate, part->node);
 
                 if (i == candidate->n ||
-                    option->split[k].pages > add_saturated(candidate->capacity[i],
-                                                           candidate->pools[i]->others_pages))
+                    part->pages > add_saturated(candidate->capacity[i],
+                                                candidate->pools[i]->others_pages))
                         return false;
         }
         return add_saturated(candidate_capacity(candidate), *ret_taken) >= option->pages;
 }
 
-static Reason taken_reason(const Planner *planner, const DemandInstance *demand,
-                           const DemandOption *option, const Candidate *candidate, uint64_t taken) {
-        Arena *arena = planner->arena;
-
-        return (Reason){
-                REASON_TAKEN,
-                arena_printf(arena,
-                             "others hold %s of %s, and only %s of the %s that it wants %s left",
-                             format_page_count_and_size(arena, taken, option->page_size_bytes),
-                             topology_format_nodes(arena, &demand->nodes),
-                             format_count(arena, candidate_capacity(candidate)),
-                             format_count(arena, option->pages),
-                             candidate_capacity(candidate) == 1 ? "is" : "are"),
-                "see who holds huge pages in 'hugeplanctl status', and describe that program in /etc/hugeplan.d too"};
-}
-
 static uint64_t granted_bytes(const PlanInstance *instance, const IdSet *nodes) {
-        uint64_t pages = 0;
-
-        for (size_t i = 0; i < instance->n_grants; i++)
-                if (id_set_has(nodes, instance->grants[i].node))
-                        pages = add_saturated(pages, instance->grants[i].pages);
-        return mul_saturated(pages, instance->page_size_bytes);
+        return mul_saturated(ARRAY_SUM(grant, instance->grants, instance->n_grants,
+                                       id_set_has(nodes, grant->node) ? grant->pages : 0),
+                             instance->page_size_bytes);
 }
 
 /* "KeepFree=10%, 8G for high (/etc/hugeplan.d/20-high.conf)": what goes before on these nodes. */
@@ -84,8 +61,7 @@ static char *earlier_claims(const Planner *planner, const IdSet *nodes) {
         size_t n = 0;
 
         text_printf(&text, "KeepFree=%s", amount_format(arena, &planner->input->host->keep_free));
-        for (size_t i = 0; i < planner->plan->n_instances; i++) {
-                const PlanInstance *other = &planner->plan->instances[i];
+        ARRAY_FOREACH(other, planner->plan->instances, planner->plan->n_instances) {
                 uint64_t bytes = granted_bytes(other, nodes);
 
                 if (bytes > 0 && n++ < CLAIMS_NAMED_MAX)
@@ -102,11 +78,9 @@ static char *shortage_remedy(const Planner *planner, const DemandInstance *deman
                              uint64_t capacity) {
         IdSet memory_nodes = topology_memory_nodes(planner->input->topology);
         Text text = text_in(planner->arena);
-        bool has_earlier = false;
+        bool has_earlier = ARRAY_ANY(instance, planner->plan->instances, planner->plan->n_instances,
+                                     granted_bytes(instance, &demand->nodes) > 0);
 
-        for (size_t i = 0; i < planner->plan->n_instances; i++)
-                has_earlier = has_earlier ||
-                              granted_bytes(&planner->plan->instances[i], &demand->nodes) > 0;
         if (capacity > 0)
                 text_printf(&text, "ask for at most %s %s, ",
                             format_count(planner->arena, capacity),
@@ -127,27 +101,34 @@ Reason planner_explain(const Planner *planner, const PlanInstance *instance,
         uint64_t capacity = candidate_capacity(candidate), taken;
 
         if (is_taken(option, candidate, &taken))
-                return taken_reason(planner, demand, option, candidate, taken);
+                return (Reason){
+                        REASON_TAKEN,
+                        arena_printf(
+                                arena,
+                                "others hold %s of %s, and only %s of the %s that it wants %s left",
+                                format_page_count_and_size(arena, taken, option->page_size_bytes),
+                                topology_format_nodes(arena, &demand->nodes),
+                                format_count(arena, capacity), format_count(arena, option->pages),
+                                capacity == 1 ? "is" : "are"),
+                        "see who holds huge pages in 'hugeplanctl status', and describe that program in /etc/hugeplan.d too"};
         if (limit)
                 return limit->reason;
-        for (size_t k = 0; k < option->n_split; k++) {
-                size_t i = candidate_find(candidate, option->split[k].node);
+        ARRAY_FOREACH(part, option->split, option->n_split) {
+                size_t i = candidate_find(candidate, part->node);
                 uint64_t here = i < candidate->n ? candidate->capacity[i] : 0;
                 IdSet node = {};
 
-                id_set_add(&node, option->split[k].node);
-
-                if (option->split[k].pages > here)
+                id_set_add(&node, part->node);
+                if (part->pages > here)
                         return (Reason){
                                 REASON_NOT_ENOUGH_MEMORY,
                                 arena_printf(
                                         arena, "%s on node %u %s not fit: it can give %s beyond %s",
-                                        format_page_count_and_size(arena, option->split[k].pages,
+                                        format_page_count_and_size(arena, part->pages,
                                                                    option->page_size_bytes),
-                                        option->split[k].node,
-                                        option->split[k].pages == 1 ? "does" : "do",
+                                        part->node, part->pages == 1 ? "does" : "do",
                                         format_count(arena, here), earlier_claims(planner, &node)),
-                                split_remedy(arena, option, option->split[k].node, here)};
+                                split_remedy(arena, option, part->node, here)};
         }
         return (Reason){
                 REASON_NOT_ENOUGH_MEMORY,
@@ -161,18 +142,6 @@ Reason planner_explain(const Planner *planner, const PlanInstance *instance,
                 shortage_remedy(planner, demand, capacity)};
 }
 
-static const char *takers_text(Arena *arena, const Lack *lack) {
-        const char *taken = format_count(arena, lack->taken_pages);
-        const char *most = lack->taker ? lack->taker : "processes of no unit that is known";
-
-        if (lack->taker_pages == 0)
-                return arena_printf(arena, "other instances may take %s", taken);
-        if (lack->taker_pages == lack->taken_pages)
-                return arena_printf(arena, "%s may take %s", most, taken);
-        return arena_printf(arena, "others may take %s, %s %s of them", taken, most,
-                            format_count(arena, lack->taker_pages));
-}
-
 Reason plan_explain_lack(Arena *arena, const PlanInstance *instance, const Lack *lack) {
         const char *remedy =
                 lack->taker_pages > 0
@@ -180,21 +149,30 @@ Reason plan_explain_lack(Arena *arena, const PlanInstance *instance, const Lack 
                           "that program in /etc/hugeplan.d too"
                         : "free memory there and run 'hugeplanctl reload'";
 
+        const char *taken = format_count(arena, lack->taken_pages);
+        const char *most = lack->taker ? lack->taker : "processes of no unit that is known";
+        const char *takers =
+                lack->taker_pages == 0 ? arena_printf(arena, "other instances may take %s", taken)
+                : lack->taker_pages == lack->taken_pages
+                        ? arena_printf(arena, "%s may take %s", most, taken)
+                        : arena_printf(arena, "others may take %s, %s %s of them", taken, most,
+                                       format_count(arena, lack->taker_pages));
+
         if (lack->taker)
                 remedy = arena_printf(
                         arena,
                         "restart %s, which then keeps to its own nodes; or free memory "
                         "there and run 'hugeplanctl reload'",
                         lack->taker);
-        return (Reason){
-                REASON_TAKEN,
-                arena_printf(arena, "%s of its %s %s not for it alone: %s %s %s free, of which %s",
-                             format_count(arena, lack->pages),
-                             format_page_count_and_size(arena, instance->pages_wanted,
-                                                        instance->page_size_bytes),
-                             lack->pages == 1 ? "is" : "are",
-                             topology_format_nodes(arena, &lack->nodes),
-                             id_set_count(&lack->nodes) == 1 ? "has" : "have",
-                             format_count(arena, lack->free_pages), takers_text(arena, lack)),
-                remedy};
+        return (Reason){REASON_TAKEN,
+                        arena_printf(arena,
+                                     "%s of its %s %s not for it alone: %s %s %s free, of which %s",
+                                     format_count(arena, lack->pages),
+                                     format_page_count_and_size(arena, instance->pages_wanted,
+                                                                instance->page_size_bytes),
+                                     lack->pages == 1 ? "is" : "are",
+                                     topology_format_nodes(arena, &lack->nodes),
+                                     id_set_count(&lack->nodes) == 1 ? "has" : "have",
+                                     format_count(arena, lack->free_pages), takers),
+                        remedy};
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Who gets what: those that hold their pages, then by priority. */
-#include "base/text.h"
 #include "plan/planner.h"
 
 #include <stdlib.h>
@@ -70,27 +69,27 @@ static const DemandOption *find_part_before(const Planner *planner, const PlanIn
         return pages > 0 && pages < option->pages ? option : NULL;
 }
 
-/* The most that an option wants of a node. */
-static uint64_t wanted_on(const DemandOption *option, unsigned node) {
-        for (size_t k = 0; k < option->n_split; k++)
-                if (option->split[k].node == node)
-                        return option->split[k].pages;
-        return option->split ? 0 : option->pages;
-}
-
-/* Where it is, as far as it is wanted there and still to be had; nothing is split for it. */
-static void keep_part(Planner *planner, PlanInstance *instance, const DemandOption *option) {
+/* Where it is: as far as it is still to be had, nothing being split for it, and wanted there; or as far as it
+ * stands. */
+static void keep(Planner *planner, PlanInstance *instance, const DemandOption *option,
+                 bool is_part) {
         const LedgerInstance *before = planner_before(planner, instance);
         Candidate candidate = candidate_new(planner, instance, option->page_size_bytes);
 
         VEC_FOREACH(grant, &before->grants) {
                 size_t i = candidate_find(&candidate, grant->node);
-                uint64_t pages = MIN(grant->pages, wanted_on(option, grant->node));
+                const NodePages *split =
+                        ARRAY_FIND(each, option->split, option->n_split, each->node == grant->node);
+                uint64_t wanted = split ? split->pages : option->split ? 0 : option->pages;
 
-                if (i < candidate.n)
-                        candidate.pages[i] = MIN(
-                                pages, sub_floored(candidate.capacity[i],
-                                                   planner_demotable(planner, candidate.pools[i])));
+                if (i == candidate.n)
+                        continue;
+                const PlanPool *pool = candidate.pools[i];
+                uint64_t most = is_part ? MIN(wanted, sub_floored(candidate.capacity[i],
+                                                                  planner_demotable(planner, pool)))
+                                        : planner_standing(planner, pool);
+
+                candidate.pages[i] = MIN(grant->pages, most);
         }
         candidate_commit(planner, instance, option, &candidate);
 }
@@ -123,7 +122,7 @@ static void serve_held(Planner *planner, PlanInstance *instance) {
         if (!is_held(instance) || is_released(planner, instance))
                 return;
         if (part) {
-                keep_part(planner, instance, part);
+                keep(planner, instance, part, true);
                 serve_rest(planner, instance, part);
         } else {
                 serve_option(planner, instance, find_option_before(planner, instance));
@@ -134,44 +133,8 @@ static void serve_held(Planner *planner, PlanInstance *instance) {
 static bool serve_whole(Planner *planner, PlanInstance *instance, const DemandOption *but) {
         const DemandInstance *demand = instance->demand;
 
-        for (size_t i = 0; i < demand->n_options; i++)
-                if (&demand->options[i] != but &&
-                    serve_option(planner, instance, &demand->options[i]))
-                        return true;
-        return false;
-}
-
-/* With the rest of it, else, if nobody uses it yet, whole by pages of another size; else it keeps
- * its part. */
-static void serve_beyond_part(Planner *planner, PlanInstance *instance, const DemandOption *part) {
-        if (serve_rest(planner, instance, part))
-                return;
-        planner_give_up(planner, instance);
-        if (!is_held(instance) && serve_whole(planner, instance, part))
-                return;
-        refuse(planner, instance, part);
-        keep_part(planner, instance, part);
-}
-
-/* Its pages stood, and others have come before it: what is left of them stays for when they have gone.
- * Pages that are given back may not be had again. */
-static void keep_standing(Planner *planner, PlanInstance *instance) {
-        const LedgerInstance *before = planner_before(planner, instance);
-        const DemandOption *option = find_option_before(planner, instance);
-
-        if (!option || !before->has_stood || instance->pages_granted > 0 ||
-            instance->reason.kind == REASON_NONE || planner_is_left_out(instance))
-                return;
-        Candidate candidate = candidate_new(planner, instance, option->page_size_bytes);
-
-        VEC_FOREACH(grant, &before->grants) {
-                size_t i = candidate_find(&candidate, grant->node);
-
-                if (i < candidate.n)
-                        candidate.pages[i] =
-                                MIN(grant->pages, planner_standing(planner, candidate.pools[i]));
-        }
-        candidate_commit(planner, instance, option, &candidate);
+        return ARRAY_ANY(option, demand->options, demand->n_options,
+                         option != but && serve_option(planner, instance, option));
 }
 
 /* Shortage=degrade: what nobody could use whole. */
@@ -239,9 +202,19 @@ static void serve_in_turn(Planner *planner, PlanInstance *instance) {
                 leave_out(instance, &released);
         else if (demand->reason.kind != REASON_NONE)
                 leave_out(instance, &demand->reason);
-        else if (has_pages)
-                serve_beyond_part(planner, instance, find_part_before(planner, instance));
-        else if (!serve_whole(planner, instance, NULL))
+        else if (has_pages) {
+                const DemandOption *part = find_part_before(planner, instance);
+
+                /* With the rest of it, else, if nobody uses it yet, whole by pages of another size; else it keeps
+                 * its part. */
+                if (serve_rest(planner, instance, part))
+                        return;
+                planner_give_up(planner, instance);
+                if (!is_held(instance) && serve_whole(planner, instance, part))
+                        return;
+                refuse(planner, instance, part);
+                keep(planner, instance, part, true);
+        } else if (!serve_whole(planner, instance, NULL))
                 refuse(planner, instance, &demand->options[0]);
 }
 
@@ -252,10 +225,10 @@ void planner_serve(Planner *planner) {
         for (size_t i = 0; i < plan->n_instances; i++)
                 order[i] = &plan->instances[i];
         qsort(order, plan->n_instances, sizeof(*order), plan_compare_instances);
-        for (size_t i = 0; i < plan->n_instances; i++)
-                keep_reserved(planner, order[i]);
-        for (size_t i = 0; i < plan->n_instances; i++)
-                serve_held(planner, order[i]);
+        ARRAY_FOREACH(each, order, plan->n_instances)
+                keep_reserved(planner, *each);
+        ARRAY_FOREACH(each, order, plan->n_instances)
+                serve_held(planner, *each);
         for (size_t i = 0, end; i < plan->n_instances; i = end) {
                 unsigned priority = order[i]->demand->config->priority;
 
@@ -266,13 +239,21 @@ void planner_serve(Planner *planner) {
                         const DemandOption *part = find_part_before(planner, order[end]);
 
                         if (part && order[end]->pages_granted == 0)
-                                keep_part(planner, order[end], part);
+                                keep(planner, order[end], part, true);
                 }
                 for (size_t k = i; k < end; k++)
                         serve_in_turn(planner, order[k]);
         }
         for (size_t i = 0; i < plan->n_instances; i++)
                 serve_part(planner, order[i]);
-        for (size_t i = 0; i < plan->n_instances; i++)
-                keep_standing(planner, order[i]);
+        for (size_t i = 0; i < plan->n_instances; i++) {
+                const DemandOption *option = find_option_before(planner, order[i]);
+
+                /* Its pages stood, and others have come before it: what is left of them stays for when they have
+                 * gone. Pages that are given back may not be had again. */
+                if (option && planner_before(planner, order[i])->has_stood &&
+                    order[i]->pages_granted == 0 && order[i]->reason.kind != REASON_NONE &&
+                    !planner_is_left_out(order[i]))
+                        keep(planner, order[i], option, false);
+        }
 }

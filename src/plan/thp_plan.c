@@ -24,9 +24,9 @@ ThpPolicy thp_resolve(const Config *config) {
                 return config->host.thp;
         if (config->n_instances == 0)
                 return THP_KEEP;
-        for (size_t i = 0; i < config->n_instances; i++)
-                if (!config->instances[i].refusal)
-                        policy = MAX(policy, thp_preference_of(&config->instances[i]));
+        ARRAY_FOREACH(instance, config->instances, config->n_instances)
+                if (!instance->refusal)
+                        policy = MAX(policy, thp_preference_of(instance));
         return policy;
 }
 
@@ -34,10 +34,9 @@ bool thp_is_served_by_unit(ThpPolicy preference, ThpPolicy policy) {
         return policy == THP_ALWAYS && (preference == THP_NEVER || preference == THP_MADVISE);
 }
 
-static void name_displeased(Arena *arena, const Config *config, ThpPolicy policy,
-                            unsigned systemd_version, Diags *problems) {
-        for (size_t i = 0; i < config->n_instances; i++) {
-                const InstanceConfig *instance = &config->instances[i];
+static void name_displeased(const Config *config, ThpPolicy policy, unsigned systemd_version,
+                            Diags *problems) {
+        ARRAY_FOREACH(instance, config->instances, config->n_instances) {
                 ThpPolicy preference = thp_preference_of(instance);
 
                 bool is_served_by_unit = systemd_version >= SYSTEMD_MEMORY_THP && instance->unit &&
@@ -47,18 +46,17 @@ static void name_displeased(Arena *arena, const Config *config, ThpPolicy policy
                 if (instance->refusal || preference == THP_AUTO || preference == policy ||
                     (preference == THP_NEVER && policy == THP_MADVISE) || is_served_by_unit)
                         continue;
-                diags_add(
+                diags_tell(
                         problems,
-                        &(Diag){.severity = SEVERITY_WARNING,
-                                .id = problem_id(PROBLEM_THP_CONFLICT),
-                                .file = instance->file,
-                                .key = "TransparentHugePages",
-                                .text = arena_printf(
-                                        arena, "%s (%s) wants '%s', but the host gets '%s'",
-                                        instance->name, instance->engine->title,
-                                        thp_policy_name(preference), thp_policy_name(policy)),
-                                .remedy =
-                                        "set TransparentHugePages= in [Host], or of the other instances, so that all agree; from systemd 260 on MemoryTHP=disable keeps a single unit from them"});
+                        (Diag){.severity = SEVERITY_WARNING,
+                               .id = problem_id(PROBLEM_THP_CONFLICT),
+                               .file = instance->file,
+                               .key = "TransparentHugePages",
+                               .remedy =
+                                       "set TransparentHugePages= in [Host], or of the other instances, so that all agree; from systemd 260 on MemoryTHP=disable keeps a single unit from them"},
+                        "%s (%s) wants '%s', but the host gets '%s'", instance->name,
+                        instance->engine->title, thp_policy_name(preference),
+                        thp_policy_name(policy));
         }
 }
 
@@ -66,10 +64,8 @@ static void name_displeased(Arena *arena, const Config *config, ThpPolicy policy
  * policy, or NULL: it stays as it is. */
 static const char *weaker_shmem(const char *shmem_enabled, ThpPolicy policy) {
         static const char *const strong[] = {"always", "within_size", "force"};
-        bool is_strong = false;
+        bool is_strong = shmem_enabled && text_index(strong, ARRAY_LEN(strong), shmem_enabled) >= 0;
 
-        for (size_t i = 0; i < ARRAY_LEN(strong); i++)
-                is_strong = is_strong || text_equals(shmem_enabled, strong[i]);
         if (policy == THP_NEVER && (is_strong || text_equals(shmem_enabled, "advise")))
                 return "never";
         return policy == THP_MADVISE && is_strong ? "advise" : NULL;
@@ -79,57 +75,49 @@ static void add_write(Arena *arena, ThpPlan *plan, const char *path, const char 
         *vec_push(arena, &plan->writes) = (HostWrite){path, value};
 }
 
-static void add_size(Arena *arena, ThpPlan *plan, const ThpSize *size) {
-        const char *directory = arena_printf(arena, PATH_THP "/" NAME_HUGEPAGES_DIR "%" PRIu64 "kB",
-                                             size->bytes / KIB);
-        const char *shmem = weaker_shmem(size->shmem_enabled, plan->policy);
-        ThpPolicy enabled;
-
-        /* A per-size file that would give what the policy denies. */
-        if (size->enabled && thp_policy_from_name(size->enabled, &enabled) == 0 &&
-            enabled > plan->policy)
-                add_write(arena, plan, arena_printf(arena, "%s/enabled", directory),
-                          thp_policy_name(plan->policy));
-        if (shmem)
-                add_write(arena, plan, arena_printf(arena, "%s/shmem_enabled", directory), shmem);
-}
-
-/* With "always" every page fault would stall for compaction where defrag says so, too; the vendors
- * that want it want compaction in the background. */
-static void add_always(Arena *arena, const Config *config, const Topology *topology,
-                       ThpPlan *plan) {
-        bool is_dense = false;
-
-        for (size_t i = 0; i < config->n_instances; i++)
-                is_dense = is_dense || (!config->instances[i].refusal &&
-                                        config->instances[i].engine->is_thp_dense &&
-                                        thp_preference_of(&config->instances[i]) == THP_ALWAYS);
-        if (text_equals(topology->thp_defrag, "always") ||
-            (is_dense && topology->thp_defrag &&
-             !text_equals(topology->thp_defrag, "defer+madvise")))
-                add_write(arena, plan, PATH_THP_DEFRAG, "defer+madvise");
-        if (is_dense && topology->thp_max_ptes_none &&
-            !text_equals(topology->thp_max_ptes_none, "0"))
-                add_write(arena, plan, PATH_THP_MAX_PTES_NONE, "0");
-}
-
 ThpPlan thp_plan_make(Arena *arena, const Config *config, const Topology *topology,
                       unsigned systemd_version, Diags *problems) {
         ThpPlan plan = {.policy = thp_resolve(config)};
+        ThpPolicy enabled;
 
         if (plan.policy == THP_KEEP || !topology->thp_exists)
                 return plan;
-        name_displeased(arena, config, plan.policy, systemd_version, problems);
+        name_displeased(config, plan.policy, systemd_version, problems);
         const char *value = thp_policy_name(plan.policy);
         const char *shmem = weaker_shmem(topology->thp_shmem_enabled, plan.policy);
 
         if (!text_equals(topology->thp_enabled, value))
                 add_write(arena, &plan, PATH_THP_ENABLED, value);
-        VEC_FOREACH(size, &topology->thp_sizes)
-                add_size(arena, &plan, size);
+        VEC_FOREACH(size, &topology->thp_sizes) {
+                const char *directory = arena_printf(
+                        arena, PATH_THP "/" NAME_HUGEPAGES_DIR "%" PRIu64 "kB", size->bytes / KIB);
+                const char *weaker = weaker_shmem(size->shmem_enabled, plan.policy);
+
+                /* A per-size file that would give what the policy denies. */
+                if (size->enabled && thp_policy_from_name(size->enabled, &enabled) == 0 &&
+                    enabled > plan.policy)
+                        add_write(arena, &plan, arena_printf(arena, "%s/enabled", directory),
+                                  value);
+                if (weaker)
+                        add_write(arena, &plan, arena_printf(arena, "%s/shmem_enabled", directory),
+                                  weaker);
+        }
         if (shmem)
                 add_write(arena, &plan, PATH_THP_SHMEM, shmem);
-        if (plan.policy == THP_ALWAYS)
-                add_always(arena, config, topology, &plan);
+        /* With "always" every page fault would stall for compaction where defrag says so, too; the vendors that want it
+         * want compaction in the background. */
+        bool is_dense = ARRAY_ANY(instance, config->instances, config->n_instances,
+                                  !instance->refusal && instance->engine->is_thp_dense &&
+                                          thp_preference_of(instance) == THP_ALWAYS);
+        const char *defrag = topology->thp_defrag;
+
+        if (plan.policy != THP_ALWAYS)
+                return plan;
+        if (text_equals(defrag, "always") ||
+            (is_dense && defrag && !text_equals(defrag, "defer+madvise")))
+                add_write(arena, &plan, PATH_THP_DEFRAG, "defer+madvise");
+        if (is_dense && topology->thp_max_ptes_none &&
+            !text_equals(topology->thp_max_ptes_none, "0"))
+                add_write(arena, &plan, PATH_THP_MAX_PTES_NONE, "0");
         return plan;
 }

@@ -24,7 +24,7 @@ typedef struct Admission {
 /* What of PAGES other nodes cannot serve: of promises that may be anybody's, no more than that is
  * held against who is bound to NODES; the rest is an exposure. */
 static uint64_t left_for(const Reach *reach, const IdSet *nodes, uint64_t pages) {
-        uint64_t elsewhere = sub_floored(reach_sum(reach->promises, reach->free_pages),
+        uint64_t elsewhere = sub_floored(reach_sum_in(reach->promises, reach->free_pages, NULL),
                                          reach_sum_in(reach->promises, reach->free_pages, nodes));
 
         return sub_floored(pages, elsewhere);
@@ -52,19 +52,16 @@ static bool confines_to(const Admission *admission, const MemoryPolicy *policy, 
 
 static void add_admission_set(Admission *admission, const IdSet *nodes) {
         const Reach *reach = &admission->reach;
-        bool is_needed = false;
 
-        VEC_FOREACH(set, &admission->sets)
-                if (id_set_equals(&set->nodes, nodes))
-                        return;
-        VEC_FOREACH(row, &reach->promises->list)
-                is_needed = is_needed ||
-                            confines_to(admission, &row->policy, reach_rest(reach, row), nodes);
+        if (VEC_ANY(set, &admission->sets, id_set_equals(&set->nodes, nodes)))
+                return;
         *vec_push(admission->arena, &admission->sets) = (Constraint){
                 .nodes = *nodes,
                 .free_pages = reach_sum_in(reach->promises, reach->free_pages, nodes),
                 .needed_pages = taken_in(reach, nodes, NULL),
-                .is_needed = is_needed,
+                .is_needed = VEC_ANY(
+                        row, &reach->promises->list,
+                        confines_to(admission, &row->policy, reach_rest(reach, row), nodes)),
         };
 }
 
@@ -78,14 +75,10 @@ static uint64_t share_in(const Admission *admission, const Starter *starter, con
                 return starter->pages;
         if (is_bound && !id_set_meets(own, nodes))
                 return 0;
-        if (!starter->is_now) {
-                uint64_t planned = 0;
-
-                for (size_t i = 0; i < starter->n_grants; i++)
-                        if (id_set_has(nodes, starter->grants[i].node))
-                                planned = add_saturated(planned, starter->grants[i].pages);
-                return MIN(planned, starter->pages);
-        }
+        if (!starter->is_now)
+                return MIN(starter->pages,
+                           ARRAY_SUM(grant, starter->grants, starter->n_grants,
+                                     id_set_has(nodes, grant->node) ? grant->pages : 0));
         if (starter->policy.kind == MEMORY_POLICY_INTERLEAVE &&
             reach_can_take_turns(&admission->reach, own,
                                  div_round_up(starter->pages, MAX(id_set_count(own), 1u))))
@@ -158,8 +151,8 @@ void promises_admit(Arena *arena, const Promises *promises, const uint64_t *free
                 .reach = reach_new(arena, promises, free_pages, true),
         };
 
-        for (size_t i = 0; i < promises->topology->n_nodes; i++)
-                id_set_add(&admission.all, promises->topology->nodes[i].id);
+        ARRAY_FOREACH(node, promises->topology->nodes, promises->topology->n_nodes)
+                id_set_add(&admission.all, node->id);
         add_admission_set(&admission, &admission.all);
         VEC_FOREACH(row, &promises->list)
                 if (row->policy.kind == MEMORY_POLICY_BIND)
@@ -189,36 +182,19 @@ void promises_admit(Arena *arena, const Promises *promises, const uint64_t *free
 uint64_t promises_lost_pages(const Promises *promises, const char *unit,
                              const uint64_t *free_pages) {
         const Promise *row = promises_find(promises, unit);
-        uint64_t only_there = 0; /* promises that no other nodes can serve */
 
         if (!row || row->policy.kind != MEMORY_POLICY_BIND)
                 return 0;
-        VEC_FOREACH(other, &promises->list)
-                if (other->policy.kind == MEMORY_POLICY_BIND &&
-                    id_set_is_subset(&other->policy.nodes, &row->policy.nodes))
-                        only_there = add_saturated(only_there, other->pages);
+        /* Promises that no other nodes can serve. */
+        uint64_t only_there =
+                VEC_SUM(other, &promises->list,
+                        other->policy.kind == MEMORY_POLICY_BIND &&
+                                        id_set_is_subset(&other->policy.nodes, &row->policy.nodes)
+                                ? other->pages
+                                : 0);
+
         return MIN(row->pages,
                    sub_floored(only_there, reach_sum_in(promises, free_pages, &row->policy.nodes)));
-}
-
-static void find_exposure(Arena *arena, const Reach *reach, const Promise *row, uint64_t pages,
-                          Exposures *ret) {
-        const IdSet *nodes = &row->policy.nodes;
-        uint64_t missing = sub_floored(reach_needed(reach, nodes),
-                                       reach_sum_in(reach->promises, reach->free_pages, nodes));
-        uint64_t lost = promises_lost_pages(reach->promises, row->unit, reach->free_pages);
-        Exposure exposure = {
-                .unit = row->unit,
-                .page_size_bytes =
-                        reach->promises->topology->page_sizes[reach->promises->size].bytes,
-                .nodes = *nodes,
-                .pages = MIN(missing, sub_floored(pages, lost)),
-        };
-
-        if (exposure.pages == 0)
-                return;
-        exposure.taker_pages = find_taker(reach, nodes, row, reach_unknown(reach), &exposure.taker);
-        *vec_push(arena, ret) = exposure;
 }
 
 static Exposures find_exposures(Arena *arena, const Promises *promises, const uint64_t *free_pages,
@@ -227,10 +203,27 @@ static Exposures find_exposures(Arena *arena, const Promises *promises, const ui
         Exposures exposures = {};
 
         VEC_FOREACH(row, &promises->list) {
+                const IdSet *nodes = &row->policy.nodes;
                 uint64_t pages = with_coming ? reach_rest(&reach, row) : row->pages;
 
-                if (row->unit && row->policy.kind == MEMORY_POLICY_BIND && pages > 0)
-                        find_exposure(arena, &reach, row, pages, &exposures);
+                if (!row->unit || row->policy.kind != MEMORY_POLICY_BIND || pages == 0)
+                        continue;
+                uint64_t missing = sub_floored(reach_needed(&reach, nodes),
+                                               reach_sum_in(promises, free_pages, nodes));
+                Exposure exposure = {
+                        .unit = row->unit,
+                        .page_size_bytes = promises->topology->page_sizes[promises->size].bytes,
+                        .nodes = *nodes,
+                        .pages = MIN(missing,
+                                     sub_floored(pages, promises_lost_pages(promises, row->unit,
+                                                                            free_pages))),
+                };
+
+                if (exposure.pages == 0)
+                        continue;
+                exposure.taker_pages =
+                        find_taker(&reach, nodes, row, reach_unknown(&reach), &exposure.taker);
+                *vec_push(arena, &exposures) = exposure;
         }
         return exposures;
 }

@@ -18,21 +18,6 @@ struct Balance {
         VEC(Constraint) sets;              /* to which somebody is bound who may still take pages */
 };
 
-static void add_sets(Arena *arena, Balance *balance, const Reach *reach) {
-        VEC_FOREACH(row, &reach->promises->list) {
-                const IdSet *nodes = &row->policy.nodes;
-                bool is_known = false;
-
-                VEC_FOREACH(set, &balance->sets)
-                        is_known = is_known || id_set_equals(&set->nodes, nodes);
-                if (!is_known && row->policy.kind == MEMORY_POLICY_BIND &&
-                    reach_rest(reach, row) > 0)
-                        *vec_push(arena, &balance->sets) = (Constraint){
-                                *nodes, reach_sum_in(reach->promises, reach->free_pages, nodes),
-                                reach_needed(reach, nodes)};
-        }
-}
-
 /* Who may be bound to this very node needs what others may take there besides, odd pages of mappings and
  * all that others take when their own nodes run out among it. */
 static uint64_t needed_on(const Reach *reach, const Balance *balance, size_t i) {
@@ -68,16 +53,22 @@ Balance *balance_new(Arena *arena, const Promises *promises, const uint64_t *fre
         balance->promises = promises;
         balance->node_free = arena_memdup(arena, free_pages, n * sizeof(*free_pages));
         balance->node_needed = ARENA_ARRAY(arena, uint64_t, n);
-        balance->free_pages = reach_sum(promises, free_pages);
-        balance->needed_pages = promises->unknown_pages;
+        balance->free_pages = reach_sum_in(promises, free_pages, NULL);
+        balance->needed_pages = add_saturated(
+                promises->unknown_pages, VEC_SUM(row, &promises->list, reach_rest(&reach, row)));
         /* set_max_huge_pages() frees pages down to as many persistent ones as are reserved and in use, surplus
          * pages or not; what is to go beyond that it makes surplus pages instead, which vanish when their users
          * have gone. */
         balance->kept_pages = add_saturated(size->reserved_pages, size->surplus_pages);
-        VEC_FOREACH(row, &promises->list)
-                balance->needed_pages =
-                        add_saturated(balance->needed_pages, reach_rest(&reach, row));
-        add_sets(arena, balance, &reach);
+        VEC_FOREACH(row, &promises->list) {
+                const IdSet *nodes = &row->policy.nodes;
+
+                if (row->policy.kind == MEMORY_POLICY_BIND && reach_rest(&reach, row) > 0 &&
+                    !VEC_ANY(set, &balance->sets, id_set_equals(&set->nodes, nodes)))
+                        *vec_push(arena, &balance->sets) =
+                                (Constraint){*nodes, reach_sum_in(promises, free_pages, nodes),
+                                             reach_needed(&reach, nodes)};
+        }
         for (size_t i = 0; i < n; i++)
                 balance->node_needed[i] = needed_on(&reach, balance, i);
         return balance;

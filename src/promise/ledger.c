@@ -12,55 +12,25 @@ Ledger *ledger_new(Arena *arena, const char *boot_id) {
 }
 
 LedgerPool *ledger_pool(const Ledger *ledger, unsigned node, uint64_t page_size_bytes) {
-        VEC_FOREACH(pool, &ledger->pools)
-                if (pool->node == node && pool->page_size_bytes == page_size_bytes)
-                        return pool;
-        return NULL;
+        return VEC_FIND(pool, &ledger->pools,
+                        pool->node == node && pool->page_size_bytes == page_size_bytes);
 }
 
 LedgerInstance *ledger_instance(const Ledger *ledger, const char *name) {
-        VEC_FOREACH(instance, &ledger->instances)
-                if (text_equals(instance->name, name))
-                        return instance;
-        return NULL;
+        return VEC_FIND(instance, &ledger->instances, text_equals(instance->name, name));
 }
 
 uint64_t ledger_granted_pages(const LedgerInstance *instance) {
-        uint64_t pages = 0;
-
-        VEC_FOREACH(grant, &instance->grants)
-                pages = add_saturated(pages, grant->pages);
-        return pages;
+        return VEC_SUM(grant, &instance->grants, grant->pages);
 }
 
 uint64_t ledger_pages_on(const LedgerInstance *instance, unsigned node) {
-        if (instance)
-                VEC_FOREACH(grant, &instance->grants)
-                        if (grant->node == node)
-                                return grant->pages;
-        return 0;
-}
-
-/* What the pools of a size that are known have less than we left them with. */
-static uint64_t lowered_pages(const Ledger *ledger, const Topology *topology, size_t k) {
-        uint64_t pages = 0;
-
-        for (size_t i = 0; i < topology->n_nodes; i++) {
-                const Pool *pool = &topology->nodes[i].pools[k];
-                const LedgerPool *known =
-                        ledger_pool(ledger, topology->nodes[i].id, pool->page_size_bytes);
-
-                if (pool->exists && known)
-                        pages += sub_floored(known->set_pages, pool_persistent_pages(pool));
-        }
-        return pages;
+        return instance ? VEC_SUM(grant, &instance->grants, grant->node == node ? grant->pages : 0)
+                        : 0;
 }
 
 static LedgerRestored *find_restored(const Ledger *ledger, uint64_t page_size_bytes) {
-        VEC_FOREACH(restored, &ledger->restored)
-                if (restored->page_size_bytes == page_size_bytes)
-                        return restored;
-        return NULL;
+        return VEC_FIND(restored, &ledger->restored, restored->page_size_bytes == page_size_bytes);
 }
 
 void ledger_restore(Arena *arena, Ledger *ledger, uint64_t page_size_bytes, uint64_t pages) {
@@ -105,16 +75,21 @@ static void observe_pool(Arena *arena, Ledger *ledger, unsigned node, const Pool
 /* What was restored is there again, so that it can turn up elsewhere only once. */
 static uint64_t observe_size(Arena *arena, Ledger *ledger, const Topology *topology, size_t k) {
         LedgerRestored *restored = find_restored(ledger, topology->page_sizes[k].bytes);
-        uint64_t missed =
-                add_saturated(lowered_pages(ledger, topology, k), restored ? restored->pages : 0);
-        uint64_t before = missed;
+        uint64_t missed = restored ? restored->pages : 0, before;
 
-        for (size_t i = 0; i < topology->n_nodes; i++) {
-                const Node *node = &topology->nodes[i];
+        /* What the pools that are known have less than we left them with. */
+        ARRAY_FOREACH(node, topology->nodes, topology->n_nodes) {
+                const Pool *pool = &node->pools[k];
+                const LedgerPool *known = ledger_pool(ledger, node->id, pool->page_size_bytes);
 
+                if (pool->exists && known)
+                        missed = add_saturated(
+                                missed, sub_floored(known->set_pages, pool_persistent_pages(pool)));
+        }
+        before = missed;
+        ARRAY_FOREACH(node, topology->nodes, topology->n_nodes)
                 if (node->pools[k].exists)
                         observe_pool(arena, ledger, node->id, &node->pools[k], &missed);
-        }
         if (restored)
                 restored->pages = MIN(restored->pages, missed);
         return before - missed;
@@ -123,14 +98,11 @@ static uint64_t observe_size(Arena *arena, Ledger *ledger, const Topology *topol
 uint64_t ledger_observe(Arena *arena, Ledger *ledger, const Topology *topology,
                         const HostUse *use) {
         uint64_t moved = 0;
-        size_t n = 0;
 
         for (size_t k = 0; k < topology->n_page_sizes; k++)
                 moved += observe_size(arena, ledger, topology, k);
-        VEC_FOREACH(hold, &ledger->holds)
-                if (!use || hold->is_tentative || unit_use_is_running(use, hold->unit))
-                        ledger->holds.items[n++] = *hold;
-        ledger->holds.n = n;
+        VEC_KEEP(hold, &ledger->holds,
+                 !use || hold->is_tentative || unit_use_is_running(use, hold->unit));
         return moved;
 }
 
@@ -139,8 +111,7 @@ static LedgerInstance copy_instance(Arena *arena, const LedgerInstance *instance
 
         copy.name = arena_strdup(arena, instance->name);
         copy.grants = (typeof(copy.grants)){};
-        VEC_FOREACH(grant, &instance->grants)
-                *vec_push(arena, &copy.grants) = *grant;
+        vec_push_all(arena, &copy.grants, &instance->grants);
         return copy;
 }
 
@@ -148,10 +119,8 @@ Ledger *ledger_copy(Arena *arena, const Ledger *ledger) {
         Ledger *copy = ledger_new(arena, ledger->boot_id);
 
         copy->guard = ledger->guard;
-        VEC_FOREACH(pool, &ledger->pools)
-                *vec_push(arena, &copy->pools) = *pool;
-        VEC_FOREACH(restored, &ledger->restored)
-                *vec_push(arena, &copy->restored) = *restored;
+        vec_push_all(arena, &copy->pools, &ledger->pools);
+        vec_push_all(arena, &copy->restored, &ledger->restored);
         VEC_FOREACH(instance, &ledger->instances)
                 *vec_push(arena, &copy->instances) = copy_instance(arena, instance);
         VEC_FOREACH(hold, &ledger->holds) {
@@ -168,11 +137,9 @@ Ledger *ledger_copy(Arena *arena, const Ledger *ledger) {
 }
 
 LedgerHold *ledger_hold(const Ledger *ledger, const char *unit, const char *instance) {
-        VEC_FOREACH(hold, &ledger->holds)
-                if (unit && text_equals(hold->unit, unit) &&
-                    (!instance || text_equals(hold->granted.name, instance)))
-                        return hold;
-        return NULL;
+        return VEC_FIND(hold, &ledger->holds,
+                        unit && text_equals(hold->unit, unit) &&
+                                (!instance || text_equals(hold->granted.name, instance)));
 }
 
 /* In equal parts on NODES, of which there is at least one. */
@@ -181,11 +148,8 @@ static void add_evenly(Arena *arena, LedgerInstance *granted, const IdSet *nodes
 
         ID_SET_FOREACH(node, nodes) {
                 uint64_t share = div_round_up(pages, left--);
-                NodePages *grant = NULL;
+                NodePages *grant = VEC_FIND(known, &granted->grants, known->node == node);
 
-                VEC_FOREACH(known, &granted->grants)
-                        if (known->node == node)
-                                grant = known;
                 if (share == 0)
                         continue;
                 if (!grant) {
@@ -197,27 +161,10 @@ static void add_evenly(Arena *arena, LedgerInstance *granted, const IdSet *nodes
         }
 }
 
-/* A unit that was started under another policy than was planned keeps its pages where that has it take
- * them. */
-static void move_within(Arena *arena, LedgerInstance *granted, const MemoryPolicy *policy) {
-        uint64_t outside = 0;
-        size_t n = 0;
-
-        if ((policy->kind != MEMORY_POLICY_BIND && policy->kind != MEMORY_POLICY_INTERLEAVE) ||
-            id_set_is_empty(&policy->nodes))
-                return;
-        VEC_FOREACH(grant, &granted->grants)
-                if (id_set_has(&policy->nodes, grant->node))
-                        granted->grants.items[n++] = *grant;
-                else
-                        outside = add_saturated(outside, grant->pages);
-        granted->grants.n = n;
-        add_evenly(arena, granted, &policy->nodes, outside);
-}
-
 void ledger_start(Arena *arena, Ledger *ledger, const char *instance, const LedgerHold *hold) {
         const LedgerInstance *granted = ledger_instance(ledger, instance);
         LedgerHold *known = ledger_hold(ledger, hold->unit, instance);
+        const MemoryPolicy *policy = &hold->policy;
 
         if (!granted)
                 granted = &hold->granted;
@@ -227,17 +174,21 @@ void ledger_start(Arena *arena, Ledger *ledger, const char *instance, const Ledg
         known->unit = arena_strdup(arena, hold->unit);
         known->run = arena_strdup(arena, hold->run);
         known->granted = copy_instance(arena, granted);
-        move_within(arena, &known->granted, &hold->policy);
+        /* A unit that was started under another policy than was planned keeps its pages where that has it take them. */
+        if ((policy->kind != MEMORY_POLICY_BIND && policy->kind != MEMORY_POLICY_INTERLEAVE) ||
+            id_set_is_empty(&policy->nodes))
+                return;
+        uint64_t outside = VEC_SUM(grant, &known->granted.grants,
+                                   id_set_has(&policy->nodes, grant->node) ? 0 : grant->pages);
+
+        VEC_KEEP(grant, &known->granted.grants, id_set_has(&policy->nodes, grant->node));
+        add_evenly(arena, &known->granted, &policy->nodes, outside);
 }
 
 void ledger_end(Ledger *ledger, const char *unit, const char *run, const char *instance) {
-        size_t n = 0;
-
-        VEC_FOREACH(hold, &ledger->holds)
-                if (!text_equals(hold->unit, unit) || (*run && text_equals(hold->run, run) &&
-                                                       !text_equals(hold->granted.name, instance)))
-                        ledger->holds.items[n++] = *hold;
-        ledger->holds.n = n;
+        VEC_KEEP(hold, &ledger->holds,
+                 !text_equals(hold->unit, unit) || (*run && text_equals(hold->run, run) &&
+                                                    !text_equals(hold->granted.name, instance)));
 }
 
 void ledger_note_standing(Ledger *ledger) {
@@ -271,15 +222,8 @@ void ledger_reload(Ledger *ledger) {
                 instance->is_released = false;
 }
 
-/* ---- JSON ---- */
-
 void ledger_forget_refusal(Ledger *ledger, const char *instance) {
-        size_t n = 0;
-
-        VEC_FOREACH(refusal, &ledger->refusals)
-                if (!text_equals(refusal->instance, instance))
-                        ledger->refusals.items[n++] = *refusal;
-        ledger->refusals.n = n;
+        VEC_KEEP(refusal, &ledger->refusals, !text_equals(refusal->instance, instance));
 }
 
 void ledger_note_refusal(Arena *arena, Ledger *ledger, const char *instance, const char *run,

@@ -2,7 +2,7 @@
 /* The ledger as it is kept on disk. */
 #include "promise/ledger.h"
 
-#include "base/size.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "model/name_check.h"
 
@@ -14,24 +14,6 @@ static const char *const guard_names[] = {
         [LEDGER_GUARD_OPEN] = "open",
 };
 
-/* JSON's integers are signed: what is beyond them is the largest. */
-static json_int_t integer(uint64_t n) {
-        return (json_int_t) MIN(n, (uint64_t) INT64_MAX);
-}
-
-static json_t *instance_to_json(const LedgerInstance *instance) {
-        json_t *grants = json_array();
-
-        VEC_FOREACH(grant, &instance->grants)
-                json_array_append_new(grants, json_pack("{si sI}", "node", (int) grant->node,
-                                                        "pages", integer(grant->pages)));
-        return json_pack("{ss sI sI ss sb sb so}", "name", instance->name, "pageSizeBytes",
-                         integer(instance->page_size_bytes), "pagesWanted",
-                         integer(instance->pages_wanted), "placement",
-                         placement_name(instance->placement), "released", instance->is_released,
-                         "stood", instance->has_stood, "nodes", grants);
-}
-
 static const char *const policy_names[] = {
         [MEMORY_POLICY_UNKNOWN] = "unknown",
         [MEMORY_POLICY_ANY] = "any",
@@ -39,20 +21,32 @@ static const char *const policy_names[] = {
         [MEMORY_POLICY_INTERLEAVE] = "interleave",
 };
 
+static json_t *instance_to_json(const LedgerInstance *instance) {
+        json_t *grants = VEC_TO_JSON(grant, &instance->grants,
+                                     json_pack("{si so}", "node", (int) grant->node, "pages",
+                                               count_to_json(grant->pages)));
+
+        return json_pack("{ss so so ss sb sb so}", "name", instance->name, "pageSizeBytes",
+                         count_to_json(instance->page_size_bytes), "pagesWanted",
+                         count_to_json(instance->pages_wanted), "placement",
+                         placement_name(instance->placement), "released", instance->is_released,
+                         "stood", instance->has_stood, "nodes", grants);
+}
+
 json_t *ledger_to_json(const Ledger *ledger) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        json_t *pools = json_array(), *instances = json_array(), *holds = json_array();
-        json_t *refusals = json_array();
+        json_t *holds = json_array();
+        json_t *pools = VEC_TO_JSON(pool, &ledger->pools,
+                                    json_pack("{si so so so so}", "node", (int) pool->node,
+                                              "pageSizeBytes", count_to_json(pool->page_size_bytes),
+                                              "found", count_to_json(pool->found_pages), "set",
+                                              count_to_json(pool->set_pages), "others",
+                                              count_to_json(pool->others_pages)));
+        json_t *instances = VEC_TO_JSON(instance, &ledger->instances, instance_to_json(instance));
+        json_t *refusals = VEC_TO_JSON(
+                refusal, &ledger->refusals,
+                json_pack("{ss ss}", "instance", refusal->instance, "reason", refusal->text));
 
-        VEC_FOREACH(pool, &ledger->pools)
-                json_array_append_new(pools,
-                                      json_pack("{si sI sI sI sI}", "node", (int) pool->node,
-                                                "pageSizeBytes", integer(pool->page_size_bytes),
-                                                "found", integer(pool->found_pages), "set",
-                                                integer(pool->set_pages), "others",
-                                                integer(pool->others_pages)));
-        VEC_FOREACH(instance, &ledger->instances)
-                json_array_append_new(instances, instance_to_json(instance));
         VEC_FOREACH(hold, &ledger->holds)
                 if (!hold->is_tentative)
                         json_array_append_new(
@@ -62,9 +56,6 @@ json_t *ledger_to_json(const Ledger *ledger) {
                                           "policyNodes", id_set_format(arena, &hold->policy.nodes),
                                           "counted", hold->is_counted, "granted",
                                           instance_to_json(&hold->granted)));
-        VEC_FOREACH(refusal, &ledger->refusals)
-                json_array_append_new(refusals, json_pack("{ss ss}", "instance", refusal->instance,
-                                                          "reason", refusal->text));
         return json_pack("{si ss ss* so so so so}", "version", LEDGER_VERSION, "bootId",
                          ledger->boot_id, "bootGuard", guard_names[ledger->guard], "pools", pools,
                          "instances", instances, "holds", holds, "refusals", refusals);
@@ -72,6 +63,13 @@ json_t *ledger_to_json(const Ledger *ledger) {
 
 static bool is_node(int node) {
         return node >= 0 && node < ID_SET_MAX;
+}
+
+static int placement_from_name(const char *name) {
+        for (int i = PLACEMENT_SPREAD; i < PLACEMENTS; i++)
+                if (text_equals(name, placement_name((Placement) i)))
+                        return i;
+        return -1;
 }
 
 static bool read_pool(Arena *arena, Ledger *ledger, const json_t *json) {
@@ -94,33 +92,12 @@ static bool read_pool(Arena *arena, Ledger *ledger, const json_t *json) {
         return true;
 }
 
-static int placement_from_name(const char *name) {
-        for (int i = PLACEMENT_SPREAD; i < PLACEMENTS; i++)
-                if (text_equals(name, placement_name((Placement) i)))
-                        return i;
-        return -1;
-}
-
-static bool read_grant(Arena *arena, LedgerInstance *instance, const json_t *json) {
-        json_int_t pages;
-        int node;
-
-        if (json_unpack((json_t *) json, "{si sI !}", "node", &node, "pages", &pages) < 0 ||
-            !is_node(node) || pages <= 0)
-                return false;
-        VEC_FOREACH(earlier, &instance->grants)
-                if (earlier->node == (unsigned) node)
-                        return false;
-        *vec_push(arena, &instance->grants) = (NodePages){(unsigned) node, (uint64_t) pages};
-        return true;
-}
-
 static bool read_granted(Arena *arena, const json_t *json, LedgerInstance *ret) {
         const char *name, *placement;
-        json_int_t size, wanted;
+        json_int_t size, wanted, pages;
         json_t *grants, *grant;
         size_t i;
-        int released, stood;
+        int released, stood, node;
 
         if (json_unpack((json_t *) json, "{ss sI sI ss sb sb so !}", "name", &name, "pageSizeBytes",
                         &size, "pagesWanted", &wanted, "placement", &placement, "released",
@@ -138,9 +115,13 @@ static bool read_granted(Arena *arena, const json_t *json, LedgerInstance *ret) 
                 .is_released = released,
                 .has_stood = stood,
         };
-        json_array_foreach(grants, i, grant)
-                if (!read_grant(arena, ret, grant))
+        json_array_foreach(grants, i, grant) {
+                if (json_unpack(grant, "{si sI !}", "node", &node, "pages", &pages) < 0 ||
+                    !is_node(node) || pages <= 0 ||
+                    VEC_ANY(earlier, &ret->grants, earlier->node == (unsigned) node))
                         return false;
+                *vec_push(arena, &ret->grants) = (NodePages){(unsigned) node, (uint64_t) pages};
+        }
         return true;
 }
 
@@ -153,31 +134,25 @@ static bool read_instance(Arena *arena, Ledger *ledger, const json_t *json) {
         return true;
 }
 
-static bool read_policy(const char *kind, const char *nodes, MemoryPolicy *ret) {
-        for (size_t i = 0; i < ARRAY_LEN(policy_names); i++)
-                if (text_equals(kind, policy_names[i])) {
-                        ret->kind = (MemoryPolicyKind) i;
-                        return id_set_parse(nodes, &ret->nodes) == 0;
-                }
-        return false;
-}
-
 static bool read_hold(Arena *arena, Ledger *ledger, const json_t *json) {
         const char *unit, *run, *policy, *nodes;
         LedgerHold hold = {};
         json_t *granted;
-        int counted;
+        int counted, kind;
 
         if (json_unpack((json_t *) json, "{ss ss ss ss sb so !}", "unit", &unit, "run", &run,
                         "policy", &policy, "policyNodes", &nodes, "counted", &counted, "granted",
                         &granted) < 0 ||
-            name_check_unit(unit) || !read_policy(policy, nodes, &hold.policy) ||
+            name_check_unit(unit) ||
+            (kind = text_index(policy_names, ARRAY_LEN(policy_names), policy)) < 0 ||
+            id_set_parse(nodes, &hold.policy.nodes) < 0 ||
             !read_granted(arena, granted, &hold.granted) ||
             ledger_hold(ledger, unit, hold.granted.name))
                 return false;
         hold.unit = arena_strdup(arena, unit);
         hold.run = arena_strdup(arena, run);
         hold.is_counted = counted;
+        hold.policy.kind = (MemoryPolicyKind) kind;
         *vec_push(arena, &ledger->holds) = hold;
         return true;
 }
@@ -190,15 +165,6 @@ static bool read_refusal(Arena *arena, Ledger *ledger, const json_t *json) {
                 return false;
         ledger_note_refusal(arena, ledger, instance, "", text);
         return true;
-}
-
-static bool read_guard(Ledger *ledger, const char *name) {
-        for (int guard = LEDGER_GUARD_UNDECIDED; guard <= LEDGER_GUARD_OPEN; guard++)
-                if (text_equals(name, guard_names[guard])) {
-                        ledger->guard = (LedgerGuard) guard;
-                        return true;
-                }
-        return false;
 }
 
 static bool read_all(Arena *arena, Ledger *ledger, const json_t *list,
@@ -217,19 +183,19 @@ static bool read_all(Arena *arena, Ledger *ledger, const json_t *list,
 Ledger *ledger_from_json(Arena *arena, const json_t *json, const char *boot_id) {
         Ledger *ledger = ledger_new(arena, boot_id);
         json_t *pools, *instances, *holds, *refusals;
-        const char *of_boot, *guard = NULL;
-        int version;
+        const char *of_boot, *name = NULL;
+        int version, guard;
 
         if (json_unpack((json_t *) json, "{si ss s?s so so so so !}", "version", &version, "bootId",
-                        &of_boot, "bootGuard", &guard, "pools", &pools, "instances", &instances,
+                        &of_boot, "bootGuard", &name, "pools", &pools, "instances", &instances,
                         "holds", &holds, "refusals", &refusals) < 0 ||
             version != LEDGER_VERSION || !text_equals(of_boot, boot_id) ||
-            !read_guard(ledger, guard))
-                return NULL;
-        if (!read_all(arena, ledger, pools, read_pool) ||
+            (guard = text_index(guard_names, ARRAY_LEN(guard_names), name)) < 0 ||
+            !read_all(arena, ledger, pools, read_pool) ||
             !read_all(arena, ledger, instances, read_instance) ||
             !read_all(arena, ledger, holds, read_hold) ||
             !read_all(arena, ledger, refusals, read_refusal))
                 return NULL;
+        ledger->guard = (LedgerGuard) guard;
         return ledger;
 }

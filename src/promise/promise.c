@@ -47,29 +47,13 @@ static Promise *add_row(Maker *maker) {
 }
 
 Promise *promises_find(const Promises *promises, const char *unit) {
-        VEC_FOREACH(row, &promises->list)
-                if (row->unit && text_equals(row->unit, unit))
-                        return row;
-        return NULL;
+        return VEC_FIND(row, &promises->list, row->unit && text_equals(row->unit, unit));
 }
 
 static void take_used(Maker *maker, Promise *row, size_t node, uint64_t pages) {
         row->used[node] += pages;
         row->used_pages += pages;
         maker->used_left[node] = sub_floored(maker->used_left[node], pages);
-}
-
-static void take_charge(Maker *maker, Promise *row, const UnitCharge *charge) {
-        for (size_t i = 0; i < charge->n_used; i++) {
-                size_t node = topology_node_index(maker->promises->topology, charge->used[i].node);
-
-                if (node < maker->promises->topology->n_nodes)
-                        take_used(maker, row, node, charge->used[i].pages);
-        }
-        row->is_counted = true;
-        row->pages = sub_floored(charge->reserved_pages, row->used_pages);
-        row->owed_pages = sub_floored(row->granted_pages, row->used_pages + row->pages);
-        maker->unknown_left = sub_floored(maker->unknown_left, row->pages);
 }
 
 static bool is_granted_to(const Maker *maker, const LedgerHold *hold, const Promise *row) {
@@ -91,12 +75,21 @@ static void add_units(Maker *maker) {
                 row->unit = hold->unit;
                 row->policy = policy_within(maker->promises->topology, &hold->policy, unit);
                 /* What was granted to all instances of the unit, for their unit is one. */
-                VEC_FOREACH(other, maker->holds)
-                        if (is_granted_to(maker, other, row))
-                                row->granted_pages =
-                                        add_saturated(row->granted_pages, hold_pages(other));
-                if (charge)
-                        take_charge(maker, row, charge);
+                row->granted_pages =
+                        VEC_SUM(other, maker->holds,
+                                is_granted_to(maker, other, row) ? hold_pages(other) : 0);
+                if (!charge)
+                        continue;
+                ARRAY_FOREACH(use, charge->used, charge->n_used) {
+                        size_t node = topology_node_index(maker->promises->topology, use->node);
+
+                        if (node < maker->promises->topology->n_nodes)
+                                take_used(maker, row, node, use->pages);
+                }
+                row->is_counted = true;
+                row->pages = sub_floored(charge->reserved_pages, row->used_pages);
+                row->owed_pages = sub_floored(row->granted_pages, row->used_pages + row->pages);
+                maker->unknown_left = sub_floored(maker->unknown_left, row->pages);
         }
 }
 
@@ -140,25 +133,13 @@ static uint64_t use_mount(Maker *maker, Promise *row, const LedgerInstance *gran
         return pages - left;
 }
 
-/* What files have of it, and is not counted for the unit, for an earlier run has mapped it: touched, or, as
- * far as nothing has come into use, reserved still. hugepage_subpool_get_pages() counts both. */
-static void add_files(Maker *maker, Promise *row, const LedgerInstance *granted, uint64_t pages) {
-        uint64_t left = pages - use_mount(maker, row, granted, pages, true);
-        uint64_t reserved = MIN(left, maker->unknown_left);
-
-        promise_mount(maker, row, reserved);
-        use_mount(maker, row, granted, left - reserved, false);
-}
-
 static void add_mount(Maker *maker, const MountUse *mount) {
         const PageSize *size = &maker->promises->topology->page_sizes[maker->promises->size];
         uint64_t in_files = mount_use_file_pages(mount, size->reserved_pages);
-        const LedgerHold *hold = NULL;
-
-        VEC_FOREACH(other, maker->holds)
-                if (!hold && other->unit && text_equals(other->granted.name, mount->instance) &&
-                    other->granted.page_size_bytes == mount->page_size_bytes)
-                        hold = other;
+        const LedgerHold *hold =
+                VEC_FIND(other, maker->holds,
+                         other->unit && text_equals(other->granted.name, mount->instance) &&
+                                 other->granted.page_size_bytes == mount->page_size_bytes);
         const LedgerInstance *granted = hold ? &hold->granted
                                              : ledger_instance(maker->ledger, mount->instance);
         Promise *row = hold ? promises_find(maker->promises, hold->unit) : NULL;
@@ -173,7 +154,15 @@ static void add_mount(Maker *maker, const MountUse *mount) {
         uint64_t others = hold ? sub_floored(row->granted_pages, hold_pages(hold)) : 0;
         uint64_t counted = sub_floored(row->used_pages + row->pages, others);
 
-        add_files(maker, row, granted, sub_floored(in_files, counted));
+        /* What files have of it, and is not counted for the unit, for an earlier run has mapped it: touched, or,
+         * as far as nothing has come into use, reserved still. hugepage_subpool_get_pages() counts both. */
+        uint64_t left = sub_floored(in_files, counted);
+
+        left -= use_mount(maker, row, granted, left, true);
+        uint64_t reserved = MIN(left, maker->unknown_left);
+
+        promise_mount(maker, row, reserved);
+        use_mount(maker, row, granted, left - reserved, false);
         promise_mount(maker, row, sub_floored(mount->earmarked_pages, MAX(in_files, counted)));
 }
 
@@ -201,19 +190,12 @@ static void take_new_where_granted(Maker *maker, Promise *row, const LedgerInsta
         }
 }
 
-static void estimate_where_granted(Maker *maker, Promise *row) {
-        VEC_FOREACH(hold, maker->holds)
-                if (is_granted_to(maker, hold, row) && !hold->is_assumed)
-                        take_new_where_granted(maker, row, &hold->granted);
-}
-
 static void estimate_elsewhere(Maker *maker, Promise *row) {
-        bool has_all = false;
-
         /* Of a unit that ran before its instance was described, or before anybody looked, all may be its own. */
-        VEC_FOREACH(hold, maker->holds)
-                has_all = has_all || (is_granted_to(maker, hold, row) && hold->is_assumed &&
-                                      !ledger_instance(maker->ledger, hold->granted.name));
+        bool has_all = VEC_ANY(hold, maker->holds,
+                               is_granted_to(maker, hold, row) && hold->is_assumed &&
+                                       !ledger_instance(maker->ledger, hold->granted.name));
+
         for (size_t i = 0; i < maker->promises->topology->n_nodes; i++) {
                 if (row->policy.kind == MEMORY_POLICY_BIND &&
                     !id_set_has(&row->policy.nodes, maker->promises->topology->nodes[i].id))
@@ -225,20 +207,6 @@ static void estimate_elsewhere(Maker *maker, Promise *row) {
         }
 }
 
-static void estimate_loose(Maker *maker, const LedgerHold *hold) {
-        Promise *row = NULL;
-
-        VEC_FOREACH(known, &maker->promises->list)
-                if (!row && known->mount_of && text_equals(known->mount_of, hold->granted.name))
-                        row = known;
-        if (!row)
-                row = add_row(maker);
-        row->loose = hold->granted.name;
-        row->policy = hold->policy;
-        row->granted_pages = hold_pages(hold);
-        take_new_where_granted(maker, row, &hold->granted);
-}
-
 /* All of the first kind first: nobody's estimate is to take what is more likely another's. */
 static void estimate_uncounted(Maker *maker) {
         uint64_t left = maker->unknown_left;
@@ -247,14 +215,25 @@ static void estimate_uncounted(Maker *maker) {
                 VEC_FOREACH(row, &maker->promises->list) {
                         if (!row->unit || row->is_counted)
                                 continue;
-                        if (pass == 0)
-                                estimate_where_granted(maker, row);
-                        else
+                        if (pass == 1)
                                 estimate_elsewhere(maker, row);
+                        else
+                                VEC_FOREACH(hold, maker->holds)
+                                        if (is_granted_to(maker, hold, row) && !hold->is_assumed)
+                                                take_new_where_granted(maker, row, &hold->granted);
                 }
         VEC_FOREACH(hold, maker->holds)
-                if (!hold->unit && hold->granted.page_size_bytes == maker->page_size_bytes)
-                        estimate_loose(maker, hold);
+                if (!hold->unit && hold->granted.page_size_bytes == maker->page_size_bytes) {
+                        Promise *row = VEC_FIND(known, &maker->promises->list,
+                                                known->mount_of && text_equals(known->mount_of,
+                                                                               hold->granted.name));
+
+                        row = row ? row : add_row(maker);
+                        row->loose = hold->granted.name;
+                        row->policy = hold->policy;
+                        row->granted_pages = hold_pages(hold);
+                        take_new_where_granted(maker, row, &hold->granted);
+                }
         VEC_FOREACH(row, &maker->promises->list) {
                 if (row->unit ? row->is_counted : !row->loose)
                         continue;
@@ -296,8 +275,8 @@ Promises promises_make(Arena *arena, const Topology *topology, size_t size,
 }
 
 uint64_t promises_loose_pages(const Promises *promises, const char *instance) {
-        VEC_FOREACH(row, &promises->list)
-                if (row->loose && text_equals(row->loose, instance))
-                        return row->used_pages + row->likely_pages;
-        return 0;
+        const Promise *row =
+                VEC_FIND(each, &promises->list, each->loose && text_equals(each->loose, instance));
+
+        return row ? row->used_pages + row->likely_pages : 0;
 }

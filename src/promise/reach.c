@@ -11,16 +11,8 @@ uint64_t reach_sum_in(const Promises *promises, const uint64_t *pages, const IdS
         uint64_t sum = 0;
 
         for (size_t i = 0; i < promises->topology->n_nodes; i++)
-                if (id_set_has(nodes, promises->topology->nodes[i].id))
+                if (!nodes || id_set_has(nodes, promises->topology->nodes[i].id))
                         sum = add_saturated(sum, pages[i]);
-        return sum;
-}
-
-uint64_t reach_sum(const Promises *promises, const uint64_t *pages) {
-        uint64_t sum = 0;
-
-        for (size_t i = 0; i < promises->topology->n_nodes; i++)
-                sum = add_saturated(sum, pages[i]);
         return sum;
 }
 
@@ -57,36 +49,6 @@ static uint64_t turn_share(const Promises *promises, const IdSet *nodes, uint64_
         return MIN(pages, sub_floored(div_round_up(all, n), used ? used[i] : 0));
 }
 
-/* Where a node had none left for a while, pages whose turn it was are on another one, and what is left is
- * less even than it looks. So much more, at most, may be left for a node: the difference between those
- * that have most and least in use. */
-static uint64_t unevenness(const Promises *promises, const IdSet *nodes, const uint64_t *used) {
-        uint64_t least = UINT64_MAX, most = 0;
-
-        for (size_t i = 0; used && i < promises->topology->n_nodes; i++) {
-                if (!is_in_turn(promises, nodes, i))
-                        continue;
-                least = MIN(least, used[i]);
-                most = MAX(most, used[i]);
-        }
-        return sub_floored(most, least);
-}
-
-/* Of one node, if everybody keeps to his policy as long as he can. */
-static uint64_t most_of_node(const Reach *reach, const Promise *row, size_t i) {
-        const IdSet *nodes = &row->policy.nodes;
-        uint64_t rest = reach_rest(reach, row);
-
-        switch (row->policy.kind) {
-        case MEMORY_POLICY_BIND:
-                return id_set_has(nodes, reach->promises->topology->nodes[i].id) ? rest : 0;
-        case MEMORY_POLICY_INTERLEAVE:
-                return turn_share(reach->promises, nodes, rest, row->used, i);
-        default:
-                return rest;
-        }
-}
-
 Reach reach_new(Arena *arena, const Promises *promises, const uint64_t *free_pages, bool is_start) {
         Reach reach = {
                 .promises = promises,
@@ -97,9 +59,19 @@ Reach reach_new(Arena *arena, const Promises *promises, const uint64_t *free_pag
 
         for (size_t i = 0; i < promises->topology->n_nodes; i++) {
                 reach.worst_single[i] = is_start ? 0 : promises->unknown_pages;
-                VEC_FOREACH(row, &promises->list)
-                        reach.worst_single[i] =
-                                add_saturated(reach.worst_single[i], most_of_node(&reach, row, i));
+                VEC_FOREACH(row, &promises->list) {
+                        const IdSet *nodes = &row->policy.nodes;
+                        uint64_t most = reach_rest(
+                                &reach,
+                                row); /* if everybody keeps to his policy as long as he can */
+
+                        if (row->policy.kind == MEMORY_POLICY_BIND &&
+                            !id_set_has(nodes, promises->topology->nodes[i].id))
+                                most = 0;
+                        else if (row->policy.kind == MEMORY_POLICY_INTERLEAVE)
+                                most = turn_share(promises, nodes, most, row->used, i);
+                        reach.worst_single[i] = add_saturated(reach.worst_single[i], most);
+                }
         }
         return reach;
 }
@@ -114,14 +86,22 @@ bool reach_can_take_turns(const Reach *reach, const IdSet *nodes, uint64_t more)
 
 uint64_t reach_turns_in(const Reach *reach, const IdSet *turns, uint64_t pages,
                         const uint64_t *used, const IdSet *nodes) {
-        uint64_t sum = 0;
+        uint64_t sum = 0, least = UINT64_MAX, most = 0;
 
         for (size_t i = 0; i < reach->promises->topology->n_nodes; i++)
                 if (id_set_has(nodes, reach->promises->topology->nodes[i].id))
                         sum = add_saturated(sum,
                                             turn_share(reach->promises, turns, pages, used, i));
-        return MIN(pages, add_saturated(sum, interleave_slack_pages +
-                                                     unevenness(reach->promises, turns, used)));
+        /* Where a node had none left for a while, pages whose turn it was are on another one, and what is left is
+         * less even than it looks. So much more, at most, may be left for a node: the difference between those
+         * that have most and least in use. */
+        for (size_t i = 0; used && i < reach->promises->topology->n_nodes; i++) {
+                if (!is_in_turn(reach->promises, turns, i))
+                        continue;
+                least = MIN(least, used[i]);
+                most = MAX(most, used[i]);
+        }
+        return MIN(pages, add_saturated(sum, interleave_slack_pages + sub_floored(most, least)));
 }
 
 uint64_t reach_most(const Reach *reach, const Promise *row, const IdSet *nodes) {
@@ -140,9 +120,6 @@ uint64_t reach_most(const Reach *reach, const Promise *row, const IdSet *nodes) 
 }
 
 uint64_t reach_needed(const Reach *reach, const IdSet *nodes) {
-        uint64_t pages = reach_unknown(reach);
-
-        VEC_FOREACH(row, &reach->promises->list)
-                pages = add_saturated(pages, reach_most(reach, row, nodes));
-        return pages;
+        return add_saturated(reach_unknown(reach),
+                             VEC_SUM(row, &reach->promises->list, reach_most(reach, row, nodes)));
 }

@@ -38,6 +38,5 @@ uint64_t reach_most(const Reach *reach, const Promise *row, const IdSet *nodes);
 /* The most that all may take of NODES, those that nobody knows among them. */
 uint64_t reach_needed(const Reach *reach, const IdSet *nodes);
 
-/* Sums over NODES, or over all, of counts by index of the node. */
+/* The sum over NODES (NULL: all) of counts by index of the node. */
 uint64_t reach_sum_in(const Promises *promises, const uint64_t *pages, const IdSet *nodes);
-uint64_t reach_sum(const Promises *promises, const uint64_t *pages);

@@ -9,15 +9,9 @@ uint64_t mount_use_file_pages(const MountUse *mount, uint64_t reserved_pages) {
 }
 
 const UnitUse *unit_use_find(const HostUse *use, const char *unit) {
-        VEC_FOREACH(found, &use->units)
-                if (text_equals(found->unit, unit))
-                        return found;
-        return NULL;
+        return VEC_FIND(found, &use->units, text_equals(found->unit, unit));
 }
 
 const UnitCharge *unit_use_charge(const UnitUse *unit, uint64_t page_size_bytes) {
-        VEC_FOREACH(charge, &unit->charges)
-                if (charge->page_size_bytes == page_size_bytes)
-                        return charge;
-        return NULL;
+        return VEC_FIND(charge, &unit->charges, charge->page_size_bytes == page_size_bytes);
 }

@@ -3,14 +3,18 @@
 
 #include "base/size.h"
 
-const VerdictLook *render_verdict_look(Verdict verdict) {
-        static const VerdictLook verdict_looks[] = {
-                [VERDICT_READY] = {RENDER_GREEN, "●"},    [VERDICT_DEGRADED] = {RENDER_YELLOW, "●"},
-                [VERDICT_PENDING] = {RENDER_YELLOW, "○"}, [VERDICT_REFUSED] = {RENDER_RED, "×"},
-                [VERDICT_INVALID] = {RENDER_RED, "×"},    [VERDICT_LOST] = {RENDER_RED, "×"},
-        };
+static const struct {
+        const char *color, *mark;
+} looks[] = {
+        [VERDICT_READY] = {RENDER_GREEN, "●"},    [VERDICT_DEGRADED] = {RENDER_YELLOW, "●"},
+        [VERDICT_PENDING] = {RENDER_YELLOW, "○"}, [VERDICT_REFUSED] = {RENDER_RED, "×"},
+        [VERDICT_INVALID] = {RENDER_RED, "×"},    [VERDICT_LOST] = {RENDER_RED, "×"},
+};
 
-        return &verdict_looks[verdict];
+void render_add_verdict(Text *text, const RenderOptions *options, Verdict verdict) {
+        render_colored(
+                text, options, looks[verdict].color,
+                arena_printf(text->arena, "%s %s", looks[verdict].mark, verdict_name(verdict)));
 }
 
 size_t render_width(const RenderOptions *options) {
@@ -49,7 +53,7 @@ char *render_granted(Arena *arena, uint64_t granted, uint64_t wanted) {
 
 void render_add_instance(Table *table, Arena *arena, Verdict verdict, const char *name,
                          uint64_t granted, uint64_t wanted, uint64_t page_size_bytes) {
-        table_add_colored(table, verdict_name(verdict), render_verdict_look(verdict)->color);
+        table_add_colored(table, verdict_name(verdict), looks[verdict].color);
         table_add(table, name);
         table_add(table, render_size(arena, wanted, page_size_bytes));
         table_add(table, render_granted(arena, granted, wanted));

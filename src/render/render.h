@@ -21,16 +21,11 @@ typedef struct RenderOptions {
 #define RENDER_BOLD   "\033[1m"
 #define RENDER_PLAIN  "\033[0m"
 
-/* How a verdict looks. */
-typedef struct VerdictLook {
-        const char *color;
-        const char *mark;
-} VerdictLook;
-
-const VerdictLook *render_verdict_look(Verdict verdict);
-
 /* In columns. */
 size_t render_width(const RenderOptions *options);
+
+/* "● ready", as it looks. */
+void render_add_verdict(Text *text, const RenderOptions *options, Verdict verdict);
 
 /* Adds STRING between COLOR (an escape sequence) and its end, where colour is wanted. */
 void render_colored(Text *text, const RenderOptions *options, const char *color,

@@ -10,15 +10,15 @@ enum { VALUE_COLUMNS_MAX = 60 };
 
 /* ---- a derivation ---- */
 
-static void add_sizing(Text *text, const Sizing *sizing, const RenderOptions *options) {
-        static const TableColumn columns[] = {{"BYTES", TABLE_RIGHT},
-                                              {"", TABLE_RIGHT},
-                                              {"WHAT", TABLE_LEFT},
-                                              {"HOW", TABLE_LEFT}};
+static void add_sizing(Text *text, const char *title, const Sizing *sizing,
+                       const RenderOptions *options) {
         Arena *arena = text->arena;
-        Table *table = table_new(arena, columns, ARRAY_LEN(columns));
+        Table *table = table_new(arena, ">BYTES|>|WHAT|HOW");
         uint64_t sum = 0;
 
+        if (title)
+                text_printf(text, "%s with pages of %s:\n", title,
+                            format_page_size(arena, sizing->page_size_bytes));
         VEC_FOREACH(step, &sizing->steps) {
                 table_add(table, format_count(arena, step->bytes));
                 table_add(table, format_size(arena, step->bytes));
@@ -46,7 +46,7 @@ static void add_sizing(Text *text, const Sizing *sizing, const RenderOptions *op
 char *render_sizing(Arena *arena, const Sizing *sizing, const RenderOptions *options) {
         Text text = text_in(arena);
 
-        add_sizing(&text, sizing, options);
+        add_sizing(&text, NULL, sizing, options);
         return text.string;
 }
 
@@ -89,11 +89,9 @@ char *render_thp_preference(Arena *arena, const Engine *engine, const char *vers
 
 /* The last word on each setting, as the product takes them. */
 static void add_settings(Text *text, const Lesson *lesson, const RenderOptions *options) {
-        static const TableColumn columns[] = {
-                {"SETTING", TABLE_LEFT}, {"VALUE", TABLE_LEFT}, {"FROM", TABLE_LEFT}};
         Arena *arena = text->arena;
         const Settings *settings = &lesson->gathered->settings;
-        Table *table = table_new(arena, columns, ARRAY_LEN(columns));
+        Table *table = table_new(arena, "SETTING|VALUE|FROM");
 
         VEC_FOREACH(setting, settings) {
                 if (settings_find(settings, setting->name) != setting)
@@ -152,57 +150,28 @@ static void add_learned(Text *text, const Lesson *lesson) {
                             lesson->is_exact ? ", exact" : ", an estimate");
 }
 
-static char *render_lesson(Arena *arena, const Lesson *lesson, const RenderOptions *options) {
-        Text text = text_in(arena);
-
+static void add_lesson(Text *text, const Lesson *lesson, const RenderOptions *options) {
         if (lesson->gathered)
-                add_settings(&text, lesson, options);
-        if (lesson->wrong)
-                text_add_wrapped(&text, "\nIts size is not to be had: ", "  ", lesson->wrong,
+                add_settings(text, lesson, options);
+        if (lesson->wrong) {
+                text_add_wrapped(text, "\nIts size is not to be had: ", "  ", lesson->wrong,
                                  render_width(options));
-        else {
-                VEC_FOREACH(figure, &lesson->by_rule) {
-                        text_printf(&text, "\nSize by the rule, with pages of %s:\n",
-                                    format_page_size(arena, figure->sizing.page_size_bytes));
-                        add_sizing(&text, &figure->sizing, options);
-                }
-                add_word(&text, lesson, options);
+        } else {
+                VEC_FOREACH(figure, &lesson->by_rule)
+                        add_sizing(text, "\nSize by the rule,", &figure->sizing, options);
+                add_word(text, lesson, options);
         }
-        add_learned(&text, lesson);
-        return text.string;
+        add_learned(text, lesson);
 }
 
 /* ---- an instance ---- */
 
-static void add_origins(Text *text, const InstanceConfig *config) {
-        static const TableColumn columns[] = {
-                {"SETTING", TABLE_LEFT}, {"VALUE", TABLE_LEFT}, {"FROM", TABLE_LEFT}};
-        Table *table = table_new(text->arena, columns, ARRAY_LEN(columns));
-
-        VEC_FOREACH(origin, &config->origins) {
-                table_printf(table, "%s=", origin->key);
-                table_add(table, origin->value);
-                table_printf(table, "%s:%u", origin->file, origin->line);
-        }
-        if (table_rows(table) > 0)
-                table_print(table, text, "  ", false);
-}
-
-static void add_options(Text *text, const DemandInstance *demand, const RenderOptions *options) {
-        for (size_t i = 0; i < demand->n_options; i++) {
-                text_printf(text, "\nSize with pages of %s:\n",
-                            format_page_size(text->arena, demand->options[i].page_size_bytes));
-                add_sizing(text, &demand->options[i].sizing, options);
-        }
-}
-
 /* Without its comments, which say where it comes from. */
 static void add_generated(Text *text, const GeneratedFile *file) {
         const char *rest = file->text;
-        char *line;
 
         text_printf(text, "\nThe generator writes %s:\n", file->name);
-        while ((line = text_next_word(text->arena, &rest, "\n")))
+        for (char *line; (line = text_next_word(text->arena, &rest, "\n"));)
                 if (*line != '#')
                         text_printf(text, "  %s\n", line);
 }
@@ -216,11 +185,20 @@ char *render_explain(Arena *arena, const PlanInstance *planned, const Topology *
         Text text = text_in(arena);
 
         text_printf(&text, "%s: %s (%s)\n\n", config->name, config->engine->title, config->file);
-        add_origins(&text, config);
+        Table *origins = table_new(arena, "SETTING|VALUE|FROM");
+
+        VEC_FOREACH(origin, &config->origins) {
+                table_printf(origins, "%s=", origin->key);
+                table_add(origins, origin->value);
+                table_printf(origins, "%s:%u", origin->file, origin->line);
+        }
+        if (table_rows(origins) > 0)
+                table_print(origins, &text, "  ", false);
         if (lesson)
-                text_add(&text, render_lesson(arena, lesson, options));
+                add_lesson(&text, lesson, options);
         else
-                add_options(&text, demand, options);
+                ARRAY_FOREACH(option, demand->options, demand->n_options)
+                        add_sizing(&text, "\nSize", &option->sizing, options);
         if (demand->n_options > 0) {
                 text_printf(&text, "\nPlacement=%s on nodes %s: %s\n",
                             placement_name(config->placement), id_set_format(arena, &demand->nodes),

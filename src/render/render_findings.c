@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "render/render_findings.h"
 
+#include "base/json.h"
 #include "base/text.h"
 #include "render/status_json.h"
 
@@ -91,11 +92,9 @@ static json_t *finding_to_json(Arena *arena, const Finding *finding) {
 
 json_t *findings_to_json(const Findings *findings) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        json_t *problems = json_array(), *silenced = json_array();
+        json_t *problems = VEC_TO_JSON(finding, &findings->list, finding_to_json(arena, finding));
 
-        VEC_FOREACH(finding, &findings->list)
-                json_array_append_new(problems, finding_to_json(arena, finding));
-        VEC_FOREACH(finding, &findings->silenced)
-                json_array_append_new(silenced, finding_to_json(arena, finding));
-        return json_pack("{so so}", "problems", problems, "silenced", silenced);
+        return json_pack(
+                "{so so}", "problems", problems, "silenced",
+                VEC_TO_JSON(finding, &findings->silenced, finding_to_json(arena, finding)));
 }

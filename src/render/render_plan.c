@@ -22,33 +22,12 @@ static const char *format_pool_steps(Arena *arena, const PlanSteps *steps, const
         return text.length > 0 ? text.string : "-";
 }
 
-static void add_plan_splits(Text *text, const PlanSteps *steps) {
-        VEC_FOREACH(step, steps) {
-                uint64_t pages = step->from_pages - step->to_pages;
-
-                if (step->demote_to_bytes == 0)
-                        continue;
-                text_printf(text, "Node %u: %s existing %s of %s %s demoted to pages of %s.\n",
-                            step->pool->node, format_count(text->arena, pages),
-                            pages == 1 ? "page" : "pages",
-                            format_page_size(text->arena, step->pool->page_size_bytes),
-                            pages == 1 ? "is" : "are",
-                            format_page_size(text->arena, step->demote_to_bytes));
-        }
-}
-
 static void add_plan_steps(Text *text, const Plan *plan, const RenderOptions *options) {
-        static const TableColumn columns[] = {
-                {"NODE", TABLE_RIGHT},  {"PAGE", TABLE_RIGHT},   {"EXISTING", TABLE_RIGHT},
-                {"TAKEN", TABLE_RIGHT}, {"WANTED", TABLE_RIGHT}, {"FROM", TABLE_RIGHT},
-                {"TO", TABLE_RIGHT},    {"STEP", TABLE_RIGHT},
-        };
         Arena *arena = text->arena;
-        Table *table = table_new(arena, columns, ARRAY_LEN(columns));
+        Table *table = table_new(arena, ">NODE|>PAGE|>EXISTING|>TAKEN|>WANTED|>FROM|>TO|>STEP");
         PlanSteps steps = plan_steps(arena, plan);
 
-        for (size_t i = 0; i < plan->n_pools; i++) {
-                const PlanPool *pool = &plan->pools[i];
+        ARRAY_FOREACH(pool, plan->pools, plan->n_pools) {
                 if (pool->from_pages == 0 && pool->to_pages == 0)
                         continue;
                 table_printf(table, "%u", pool->node);
@@ -65,21 +44,25 @@ static void add_plan_steps(Text *text, const Plan *plan, const RenderOptions *op
                 text_add(text, "No pool has or gets any pages.\n");
         else
                 table_print(table, text, "", options->is_colored);
-        add_plan_splits(text, &steps);
+        VEC_FOREACH(step, &steps) {
+                uint64_t pages = step->from_pages - step->to_pages;
+
+                if (step->demote_to_bytes > 0)
+                        text_printf(text,
+                                    "Node %u: %s existing %s of %s %s demoted to pages of %s.\n",
+                                    step->pool->node, format_count(arena, pages),
+                                    pages == 1 ? "page" : "pages",
+                                    format_page_size(arena, step->pool->page_size_bytes),
+                                    pages == 1 ? "is" : "are",
+                                    format_page_size(arena, step->demote_to_bytes));
+        }
 }
 
 static void add_plan_instances(Text *text, const Plan *plan, const RenderOptions *options) {
-        static const TableColumn columns[] = {
-                {"VERDICT", TABLE_LEFT},       {"INSTANCE", TABLE_LEFT}, {"SIZE", TABLE_RIGHT},
-                {"PAGES", TABLE_RIGHT},        {"OF", TABLE_RIGHT},      {"NODES", TABLE_LEFT},
-                {"TABLES SAVED", TABLE_RIGHT},
-        };
         Arena *arena = text->arena;
-        Table *table = table_new(arena, columns, ARRAY_LEN(columns));
+        Table *table = table_new(arena, "VERDICT|INSTANCE|>SIZE|>PAGES|>OF|NODES|>TABLES SAVED");
 
-        for (size_t i = 0; i < plan->n_instances; i++) {
-                const PlanInstance *planned = &plan->instances[i];
-
+        ARRAY_FOREACH(planned, plan->instances, plan->n_instances) {
                 render_add_instance(table, arena, plan_verdict(planned),
                                     planned->demand->config->name, planned->pages_granted,
                                     planned->pages_wanted, planned->page_size_bytes);
@@ -93,8 +76,7 @@ static void add_plan_instances(Text *text, const Plan *plan, const RenderOptions
 }
 
 static void add_plan_reasons(Text *text, const Plan *plan, const RenderOptions *options) {
-        for (size_t i = 0; i < plan->n_instances; i++) {
-                const PlanInstance *planned = &plan->instances[i];
+        ARRAY_FOREACH(planned, plan->instances, plan->n_instances) {
                 const char *name = planned->demand->config->name;
                 const Reason *reason = plan_reason(planned);
 
@@ -111,11 +93,9 @@ static void add_plan_reasons(Text *text, const Plan *plan, const RenderOptions *
 
 static void add_plan_headline(Text *text, const Plan *plan, const HostPlan *host) {
         size_t n_steps = plan_count_changed(plan);
-        bool is_anyone_short = false;
+        bool is_anyone_short = ARRAY_ANY(each, plan->instances, plan->n_instances,
+                                         plan_reason(each)->kind != REASON_NONE);
 
-        for (size_t i = 0; i < plan->n_instances; i++)
-                is_anyone_short = is_anyone_short ||
-                                  plan_reason(&plan->instances[i])->kind != REASON_NONE;
         if (plan->n_instances == 0)
                 text_add(text, "No instances are described in /etc/hugeplan.d.\n");
         if (n_steps > 0)
@@ -132,13 +112,9 @@ static void add_plan_headline(Text *text, const Plan *plan, const HostPlan *host
                 text_add(text, "The host matches the plan: nothing to do.\n\n");
 }
 
-static void add_writes(Text *text, const HostWrites *writes) {
-        VEC_FOREACH(write, writes)
-                text_printf(text, "%s is to be set to '%s'.\n", write->path, write->value);
-}
-
 char *render_plan(Arena *arena, const Plan *plan, const HostPlan *host, const Config *config,
                   const RenderOptions *options) {
+        const HostWrites *const lists[] = {&host->thp.writes, &host->limits.writes};
         Text text = text_in(arena);
 
         add_plan_headline(&text, plan, host);
@@ -148,8 +124,9 @@ char *render_plan(Arena *arena, const Plan *plan, const HostPlan *host, const Co
                 add_plan_steps(&text, plan, options);
         if (host_plan_count(host) > 0)
                 text_add(&text, "\n");
-        add_writes(&text, &host->thp.writes);
-        add_writes(&text, &host->limits.writes);
+        ARRAY_FOREACH(writes, lists, ARRAY_LEN(lists))
+                VEC_FOREACH(write, *writes)
+                        text_printf(&text, "%s is to be set to '%s'.\n", write->path, write->value);
         if (plan->n_instances > 0)
                 text_printf(
                         &text,

@@ -6,14 +6,11 @@
 #include "base/text.h"
 
 static void add_headline(Text *text, const Status *status, const RenderOptions *options) {
-        Arena *arena = text->arena;
         size_t n_start = 0;
 
-        for (size_t i = 0; i < status->n_instances; i++)
-                n_start += verdict_lets_start(status->instances[i].verdict);
-        render_colored(text, options, render_verdict_look(status->verdict)->color,
-                       arena_printf(arena, "%s %s", render_verdict_look(status->verdict)->mark,
-                                    verdict_name(status->verdict)));
+        ARRAY_FOREACH(each, status->instances, status->n_instances)
+                n_start += verdict_lets_start(each->verdict);
+        render_add_verdict(text, options, status->verdict);
         if (status->n_instances == 0)
                 text_add(text, "  no instances are described in /etc/hugeplan.d");
         else
@@ -26,17 +23,10 @@ static void add_headline(Text *text, const Status *status, const RenderOptions *
 }
 
 static void add_instances(Text *text, const Status *status, const RenderOptions *options) {
-        static const TableColumn columns[] = {
-                {"VERDICT", TABLE_LEFT}, {"INSTANCE", TABLE_LEFT}, {"SIZE", TABLE_RIGHT},
-                {"PAGES", TABLE_RIGHT},  {"OF", TABLE_RIGHT},      {"NODES", TABLE_LEFT},
-                {"UNIT", TABLE_LEFT},
-        };
         Arena *arena = text->arena;
-        Table *table = table_new(arena, columns, ARRAY_LEN(columns));
+        Table *table = table_new(arena, "VERDICT|INSTANCE|>SIZE|>PAGES|>OF|NODES|UNIT");
 
-        for (size_t i = 0; i < status->n_instances; i++) {
-                const StatusInstance *instance = &status->instances[i];
-
+        ARRAY_FOREACH(instance, status->instances, status->n_instances) {
                 render_add_instance(table, arena, instance->verdict, instance->name,
                                     instance->pages_granted, instance->pages_wanted,
                                     instance->page_size_bytes);
@@ -53,22 +43,14 @@ static void add_instances(Text *text, const Status *status, const RenderOptions 
 }
 
 static void add_pools(Text *text, const Status *status, const RenderOptions *options) {
-        static const TableColumn columns[] = {
-                {"NODE", TABLE_RIGHT},    {"PAGE", TABLE_RIGHT},   {"TOTAL", TABLE_RIGHT},
-                {"FREE", TABLE_RIGHT},    {"OURS", TABLE_RIGHT},   {"OTHERS", TABLE_RIGHT},
-                {"SURPLUS", TABLE_RIGHT}, {"MEMORY", TABLE_RIGHT},
-        };
         Arena *arena = text->arena;
-        Table *table = table_new(arena, columns, ARRAY_LEN(columns));
+        Table *table = table_new(arena, ">NODE|>PAGE|>TOTAL|>FREE|>OURS|>OTHERS|>SURPLUS|>MEMORY");
 
-        for (size_t i = 0; i < status->n_pools; i++) {
-                const StatusPool *pool = &status->pools[i];
-                bool is_used_size = false;
+        ARRAY_FOREACH(pool, status->pools, status->n_pools) {
+                bool is_used_size = ARRAY_ANY(
+                        each, status->pools, status->n_pools,
+                        (each->page_size_bytes == pool->page_size_bytes && each->total_pages > 0));
 
-                for (size_t k = 0; k < status->n_pools; k++)
-                        is_used_size = is_used_size ||
-                                       (status->pools[k].page_size_bytes == pool->page_size_bytes &&
-                                        status->pools[k].total_pages > 0);
                 if (!is_used_size)
                         continue;
                 table_printf(table, "%u", pool->node);
@@ -108,44 +90,35 @@ static void add_reserved(Text *text, const Status *status) {
                             id_set_format(arena, &reserved->nodes));
 }
 
-static void add_page_user(Table *table, Arena *arena, const Status *status,
-                          const PageUser *page_user) {
-        const StatusInstance *instance = status_find_unit(status, page_user->unit);
-
-        table_add(table, page_user->unit       ? page_user->unit
-                         : page_user->pid == 0 ? page_user->command
-                                               : NULL);
-        table_add(table,
-                  page_user->pid > 0 ? arena_printf(arena, "%" PRIu64, page_user->pid) : NULL);
-        table_add(table, page_user->pid > 0 ? page_user->command : NULL);
-        /* "198+" where there may be more; "-" where pages cannot be told from bytes. */
-        table_add(table,
-                  page_user->page_size_bytes == 0
-                          ? "-"
-                          : arena_printf(arena, "%s%s", format_count(arena, page_user->pages),
-                                         page_user->is_lower_bound ? "+" : ""));
-        table_add(table, page_user->mapped_pages > 0 ? format_count(arena, page_user->mapped_pages)
-                                                     : NULL);
-        table_add(table, page_user->page_size_bytes > 0
-                                 ? format_page_size(arena, page_user->page_size_bytes)
-                                 : NULL);
-        table_add(table, format_size(arena, page_user_kept_bytes(page_user)));
-        table_add(table, render_nodes(arena, page_user->nodes, page_user->n_nodes));
-        table_add(table, instance ? instance->name : NULL);
-}
-
 static void add_page_users(Text *text, const Status *status, const RenderOptions *options) {
-        static const TableColumn columns[] = {
-                {"USED BY", TABLE_LEFT}, {"PID", TABLE_RIGHT},    {"COMMAND", TABLE_LEFT},
-                {"PAGES", TABLE_RIGHT},  {"MAPPED", TABLE_RIGHT}, {"OF", TABLE_RIGHT},
-                {"SIZE", TABLE_RIGHT},   {"NODES", TABLE_LEFT},   {"INSTANCE", TABLE_LEFT},
-        };
-        Table *table = table_new(text->arena, columns, ARRAY_LEN(columns));
+        Arena *arena = text->arena;
+        Table *table =
+                table_new(arena, "USED BY|>PID|COMMAND|>PAGES|>MAPPED|>OF|>SIZE|NODES|INSTANCE");
 
         if (!status->page_users || status->page_users->list.n == 0)
                 return;
-        VEC_FOREACH(page_user, &status->page_users->list)
-                add_page_user(table, text->arena, status, page_user);
+        VEC_FOREACH(user, &status->page_users->list) {
+                const StatusInstance *instance = status_find_unit(status, user->unit);
+                bool has_pid = user->pid > 0;
+
+                table_add(table, user->unit || has_pid ? user->unit : user->command);
+                table_add(table, has_pid ? arena_printf(arena, "%" PRIu64, user->pid) : NULL);
+                table_add(table, has_pid ? user->command : NULL);
+                /* "198+" where there may be more; "-" where pages cannot be told from bytes. */
+                table_add(table,
+                          user->page_size_bytes == 0
+                                  ? "-"
+                                  : arena_printf(arena, "%s%s", format_count(arena, user->pages),
+                                                 user->is_lower_bound ? "+" : ""));
+                table_add(table,
+                          user->mapped_pages > 0 ? format_count(arena, user->mapped_pages) : NULL);
+                table_add(table, user->page_size_bytes > 0
+                                         ? format_page_size(arena, user->page_size_bytes)
+                                         : NULL);
+                table_add(table, format_size(arena, page_user_kept_bytes(user)));
+                table_add(table, render_nodes(arena, user->nodes, user->n_nodes));
+                table_add(table, instance ? instance->name : NULL);
+        }
         text_add(text, "\n");
         table_print(table, text, "", options->is_colored);
 }
@@ -165,8 +138,14 @@ char *render_status(Arena *arena, const Status *status, const RenderOptions *opt
         return text.string;
 }
 
-static void add_field(Text *text, const char *label, const char *value) {
-        text_printf(text, "%10s%c %s\n", label, *label ? ':' : ' ', value);
+PRINTF_LIKE(3, 4)
+static void field(Text *text, const char *label, const char *format, ...) {
+        va_list arguments;
+
+        va_start(arguments, format);
+        text_printf(text, "%10s%c %s\n", label, *label ? ':' : ' ',
+                    arena_vprintf(text->arena, format, arguments));
+        va_end(arguments);
 }
 
 /* What was done for the pools that serve the instance. */
@@ -174,13 +153,13 @@ static void add_attempts(Text *text, const Status *status, const StatusInstance 
         bool is_first = true;
 
         VEC_FOREACH(attempt, &status->attempts) {
-                bool is_there = instance->n_nodes == 0;
+                bool is_there = instance->n_nodes == 0 ||
+                                ARRAY_ANY(node, instance->nodes, instance->n_nodes,
+                                          node->node == attempt->node);
 
-                for (size_t i = 0; i < instance->n_nodes; i++)
-                        is_there = is_there || instance->nodes[i].node == attempt->node;
                 if (!is_there || attempt->page_size_bytes != instance->page_size_bytes)
                         continue;
-                add_field(text, is_first ? "Done" : "", attempt_format(text->arena, attempt));
+                field(text, is_first ? "Done" : "", "%s", attempt_format(text->arena, attempt));
                 is_first = false;
         }
 }
@@ -191,55 +170,46 @@ static void add_held(Text *text, const Status *status, const StatusInstance *ins
 
         if (!status->page_users || !instance->unit || instance->pages_wanted == 0)
                 return;
-        VEC_FOREACH(page_user, &status->page_users->list) {
-                if (!text_equals(page_user->unit, instance->unit))
+        VEC_FOREACH(user, &status->page_users->list) {
+                if (!text_equals(user->unit, instance->unit))
                         continue;
-                add_field(text, is_first ? "Used by" : "",
-                          page_user_format_use(text->arena, page_user));
+                field(text, is_first ? "Used by" : "", "%s",
+                      page_user_format_use(text->arena, user));
                 is_first = false;
         }
         if (is_first)
-                add_field(text, "Used by",
-                          status->page_users->is_complete ? "not mapped yet"
-                                                          : "no page in use yet");
+                field(text, "Used by", "%s",
+                      status->page_users->is_complete ? "not mapped yet" : "no page in use yet");
 }
 
 char *render_status_instance(Arena *arena, const Status *status, const StatusInstance *instance,
                              const RenderOptions *options) {
+        const StatusHold *hold = instance->until_restart;
         Text text = text_in(arena);
 
-        render_colored(&text, options, render_verdict_look(instance->verdict)->color,
-                       arena_printf(arena, "%s %s", render_verdict_look(instance->verdict)->mark,
-                                    verdict_name(instance->verdict)));
+        render_add_verdict(&text, options, instance->verdict);
         text_add(&text, "  ");
         render_colored(&text, options, RENDER_BOLD, instance->name);
         text_add(&text, "\n");
-        add_field(&text, "Unit", instance->unit ? instance->unit : "none waits for it");
-        add_field(&text, "Engine", instance->engine ? instance->engine : "-");
-        add_field(&text, "File", instance->file ? instance->file : "-");
+        field(&text, "Unit", "%s", instance->unit ? instance->unit : "none waits for it");
+        field(&text, "Engine", "%s", instance->engine ? instance->engine : "-");
+        field(&text, "File", "%s", instance->file ? instance->file : "-");
         if (instance->pages_wanted > 0) {
-                add_field(&text, "Pages",
-                          arena_printf(arena, "%s of %s (%s)",
-                                       render_granted(arena, instance->pages_granted,
-                                                      instance->pages_wanted),
-                                       format_page_size(arena, instance->page_size_bytes),
-                                       render_size(arena, instance->pages_wanted,
-                                                   instance->page_size_bytes)));
-                add_field(&text, "Nodes", render_nodes(arena, instance->nodes, instance->n_nodes));
+                field(&text, "Pages", "%s of %s (%s)",
+                      render_granted(arena, instance->pages_granted, instance->pages_wanted),
+                      format_page_size(arena, instance->page_size_bytes),
+                      render_size(arena, instance->pages_wanted, instance->page_size_bytes));
+                field(&text, "Nodes", "%s",
+                      render_nodes(arena, instance->nodes, instance->n_nodes));
         }
-        if (instance->until_restart)
-                add_field(&text, "Runs with",
-                          arena_printf(
-                                  arena, "%s of %s on nodes %s, until %s is restarted",
-                                  format_count(arena, instance->until_restart->pages),
-                                  format_page_size(arena, instance->until_restart->page_size_bytes),
-                                  render_nodes(arena, instance->until_restart->nodes,
-                                               instance->until_restart->n_nodes),
-                                  instance->until_restart->unit));
+        if (hold)
+                field(&text, "Runs with", "%s of %s on nodes %s, until %s is restarted",
+                      format_count(arena, hold->pages),
+                      format_page_size(arena, hold->page_size_bytes),
+                      render_nodes(arena, hold->nodes, hold->n_nodes), hold->unit);
         add_held(&text, status, instance);
-        add_field(&text, "Priority",
-                  arena_printf(arena, "%u, Shortage=%s", instance->priority,
-                               shortage_name(instance->shortage)));
+        field(&text, "Priority", "%u, Shortage=%s", instance->priority,
+              shortage_name(instance->shortage));
         if (instance->reason.text)
                 text_add_wrapped(&text, "    Reason: ", "            ", instance->reason.text,
                                  render_width(options));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "render/status_json.h"
 
-#include "base/size.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "config/config.h"
 #include "status/json_value.h"
@@ -23,18 +23,12 @@ static json_t *ids_to_json(const IdSet *ids) {
         return array;
 }
 
-/* Left out where it is not known. */
-static void set_fingerprint(json_t *json, const char *fingerprint) {
-        if (fingerprint)
-                json_object_set_new(json, "configuration", json_string(fingerprint));
-}
-
 json_t *status_instance_to_json(const StatusInstance *instance) {
         const Reason *reason = &instance->reason;
-        json_t *json = json_pack(
-                "{ss ss? ss? ss? ss so so so so si ss sb so ss? ss? ss?}", "name", instance->name,
-                "engine", instance->engine, "unit", instance->unit, "file", instance->file,
-                "verdict", verdict_name(instance->verdict), "pageSizeBytes",
+        return json_pack(
+                "{ss ss? ss? ss? ss so so so so si ss sb so ss? ss? ss? ss*}", "name",
+                instance->name, "engine", instance->engine, "unit", instance->unit, "file",
+                instance->file, "verdict", verdict_name(instance->verdict), "pageSizeBytes",
                 instance->page_size_bytes ? count_to_json(instance->page_size_bytes) : json_null(),
                 "pagesWanted", count_to_json(instance->pages_wanted), "pagesGranted",
                 count_to_json(instance->pages_granted), "nodes",
@@ -44,10 +38,7 @@ json_t *status_instance_to_json(const StatusInstance *instance) {
                 instance->until_restart ? hold_to_json(instance->until_restart) : json_null(),
                 "reason", reason->text, "reasonId",
                 reason->kind == REASON_NONE ? NULL : reason_id(reason->kind), "remedy",
-                reason->remedy);
-
-        set_fingerprint(json, instance->fingerprint);
-        return json;
+                reason->remedy, "configuration", instance->fingerprint);
 }
 
 json_t *problem_to_json(const Diag *problem) {
@@ -58,148 +49,115 @@ json_t *problem_to_json(const Diag *problem) {
 }
 
 json_t *problems_to_json(const Diags *problems) {
-        json_t *array = json_array();
-
-        VEC_FOREACH(problem, &problems->list)
-                json_array_append_new(array, problem_to_json(problem));
-        return array;
-}
-
-static json_t *page_users_to_json(const Status *status) {
-        json_t *array = json_array();
-
-        VEC_FOREACH(page_user, &status->page_users->list) {
-                const StatusInstance *instance = status_find_unit(status, page_user->unit);
-
-                json_array_append_new(
-                        array, page_user_to_json(page_user, instance ? instance->name : NULL));
-        }
-        return array;
+        return VEC_TO_JSON(problem, &problems->list, problem_to_json(problem));
 }
 
 json_t *status_to_json(const Status *status) {
-        json_t *pools = json_array(), *instances = json_array(), *attempts = json_array();
-        json_t *reserved = json_array(), *kept = json_array();
-
-        for (size_t i = 0; i < status->n_pools; i++) {
-                const StatusPool *pool = &status->pools[i];
-
-                json_array_append_new(
-                        pools, json_pack("{si so so so so so so}", "node", (int) pool->node,
-                                         "pageSizeBytes", count_to_json(pool->page_size_bytes),
-                                         "total", count_to_json(pool->total_pages), "free",
-                                         count_to_json(pool->free_pages), "surplus",
-                                         count_to_json(pool->surplus_pages), "foreign",
-                                         count_to_json(pool->foreign_pages), "owned",
-                                         count_to_json(pool->owned_pages)));
-        }
-        for (size_t i = 0; i < status->n_instances; i++)
-                json_array_append_new(instances, status_instance_to_json(&status->instances[i]));
-        VEC_FOREACH(attempt, &status->attempts)
-                json_array_append_new(attempts, attempt_to_json(attempt));
-        VEC_FOREACH(part, &status->reserved)
-                json_array_append_new(reserved,
-                                      json_pack("{ss? ss? so so so sb}", "unit", part->unit,
-                                                "instance", part->instance, "pageSizeBytes",
-                                                count_to_json(part->page_size_bytes), "pages",
-                                                count_to_json(part->pages), "nodes",
-                                                id_set_is_empty(&part->nodes)
-                                                        ? json_null()
-                                                        : ids_to_json(&part->nodes),
-                                                "likely", part->is_likely));
-        VEC_FOREACH(hold, &status->left)
-                json_array_append_new(kept, hold_to_json(hold));
+        json_t *pools = ARRAY_TO_JSON(
+                pool, status->pools, status->n_pools,
+                json_pack("{si so so so so so so}", "node", (int) pool->node, "pageSizeBytes",
+                          count_to_json(pool->page_size_bytes), "total",
+                          count_to_json(pool->total_pages), "free", count_to_json(pool->free_pages),
+                          "surplus", count_to_json(pool->surplus_pages), "foreign",
+                          count_to_json(pool->foreign_pages), "owned",
+                          count_to_json(pool->owned_pages)));
+        json_t *reserved = VEC_TO_JSON(
+                part, &status->reserved,
+                json_pack("{ss? ss? so so so sb}", "unit", part->unit, "instance", part->instance,
+                          "pageSizeBytes", count_to_json(part->page_size_bytes), "pages",
+                          count_to_json(part->pages), "nodes",
+                          id_set_is_empty(&part->nodes) ? json_null() : ids_to_json(&part->nodes),
+                          "likely", part->is_likely));
         json_t *json =
-                json_pack("{s{ss ss? ss? ss? ss} so so so so so so}", "host", "verdict",
+                json_pack("{s{ss ss? ss? ss? ss ss*} so so so so so so}", "host", "verdict",
                           verdict_name(status->verdict), "transparentHugePages", status->thp,
                           "bootId", status->boot_id && *status->boot_id ? status->boot_id : NULL,
-                          "phase", status->phase, "version", HUGEPLAN_VERSION, "pools", pools,
-                          "reserved", reserved, "kept", kept, "instances", instances, "problems",
-                          problems_to_json(&status->problems), "attempts", attempts);
+                          "phase", status->phase, "version", HUGEPLAN_VERSION, "configuration",
+                          status->fingerprint, "pools", pools, "reserved", reserved, "kept",
+                          VEC_TO_JSON(hold, &status->left, hold_to_json(hold)), "instances",
+                          ARRAY_TO_JSON(instance, status->instances, status->n_instances,
+                                        status_instance_to_json(instance)),
+                          "problems", problems_to_json(&status->problems), "attempts",
+                          VEC_TO_JSON(attempt, &status->attempts, attempt_to_json(attempt)));
 
-        set_fingerprint(json_object_get(json, "host"), status->fingerprint);
-        if (status->page_users)
-                json_object_set_new(json, "pageUsers", page_users_to_json(status));
+        if (!status->page_users)
+                return json;
+        json_t *users = json_array();
+
+        VEC_FOREACH(user, &status->page_users->list) {
+                const StatusInstance *instance = status_find_unit(status, user->unit);
+
+                json_array_append_new(users,
+                                      page_user_to_json(user, instance ? instance->name : NULL));
+        }
+        json_object_set_new(json, "pageUsers", users);
         return json;
 }
 
 /* A plan shows instances as they would be if it were applied. */
-static json_t *grants_to_json(const Plan *plan) {
-        json_t *instances = json_array();
+static json_t *planned_to_json(const PlanInstance *planned) {
+        const InstanceConfig *config = planned->demand->config;
+        const StatusInstance instance = {
+                .name = config->name,
+                .engine = config->engine->name,
+                .unit = config->unit,
+                .file = config->file,
+                .verdict = plan_verdict(planned),
+                .page_size_bytes = planned->page_size_bytes,
+                .pages_wanted = planned->pages_wanted,
+                .pages_granted = planned->pages_granted,
+                .nodes = planned->grants,
+                .n_nodes = planned->n_grants,
+                .priority = config->priority,
+                .shortage = config->shortage,
+                .is_running = planned->hold && !planned->hold->is_tentative,
+                .reason = *plan_reason(planned),
+        };
 
-        for (size_t i = 0; i < plan->n_instances; i++) {
-                const PlanInstance *planned = &plan->instances[i];
-                const InstanceConfig *config = planned->demand->config;
-                const StatusInstance instance = {
-                        .name = config->name,
-                        .engine = config->engine->name,
-                        .unit = config->unit,
-                        .file = config->file,
-                        .verdict = plan_verdict(planned),
-                        .page_size_bytes = planned->page_size_bytes,
-                        .pages_wanted = planned->pages_wanted,
-                        .pages_granted = planned->pages_granted,
-                        .nodes = planned->grants,
-                        .n_nodes = planned->n_grants,
-                        .priority = config->priority,
-                        .shortage = config->shortage,
-                        .is_running = planned->hold && !planned->hold->is_tentative,
-                        .reason = *plan_reason(planned),
-                };
-
-                json_array_append_new(instances, status_instance_to_json(&instance));
-        }
-        return instances;
+        return status_instance_to_json(&instance);
 }
 
-static json_t *steps_to_json(Arena *arena, const Plan *plan) {
+static json_t *steps_to_json(const Plan *plan) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
         PlanSteps steps = plan_steps(arena, plan);
-        json_t *array = json_array();
 
-        VEC_FOREACH(step, &steps)
-                json_array_append_new(
-                        array,
-                        json_pack("{si so so so so}", "node", (int) step->pool->node,
-                                  "pageSizeBytes", count_to_json(step->pool->page_size_bytes),
-                                  "from", count_to_json(step->from_pages), "to",
-                                  count_to_json(step->to_pages), "demoteToBytes",
-                                  step->demote_to_bytes > 0 ? count_to_json(step->demote_to_bytes)
-                                                            : json_null()));
-        return array;
-}
-
-static void add_writes(json_t *array, const HostWrites *writes) {
-        VEC_FOREACH(write, writes)
-                json_array_append_new(
-                        array, json_pack("{ss ss}", "path", write->path, "value", write->value));
-}
-
-static json_t *exposures_to_json(const Plan *plan) {
-        json_t *exposures = json_array();
-
-        VEC_FOREACH(exposure, &plan->exposures)
-                json_array_append_new(exposures, json_pack("{ss so so so ss? so}", "unit",
-                                                           exposure->unit, "pageSizeBytes",
-                                                           count_to_json(exposure->page_size_bytes),
-                                                           "pages", count_to_json(exposure->pages),
-                                                           "nodes", ids_to_json(&exposure->nodes),
-                                                           "taker", exposure->taker, "takerPages",
-                                                           count_to_json(exposure->taker_pages)));
-        return exposures;
+        return VEC_TO_JSON(step, &steps,
+                           json_pack("{si so so so so}", "node", (int) step->pool->node,
+                                     "pageSizeBytes", count_to_json(step->pool->page_size_bytes),
+                                     "from", count_to_json(step->from_pages), "to",
+                                     count_to_json(step->to_pages), "demoteToBytes",
+                                     step->demote_to_bytes > 0
+                                             ? count_to_json(step->demote_to_bytes)
+                                             : json_null()));
 }
 
 json_t *plan_to_json(const Plan *plan, const Plan *after_reload, const HostPlan *host) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const HostWrites *const lists[] = {&host->thp.writes, &host->limits.writes};
         json_t *writes = json_array(), *reloaded = json_null();
 
-        add_writes(writes, &host->thp.writes);
-        add_writes(writes, &host->limits.writes);
+        ARRAY_FOREACH(list, lists, ARRAY_LEN(lists))
+                VEC_FOREACH(write, *list)
+                        json_array_append_new(writes, json_pack("{ss ss}", "path", write->path,
+                                                                "value", write->value));
         if (after_reload)
-                reloaded = json_pack("{so so}", "instances", grants_to_json(after_reload), "steps",
-                                     steps_to_json(arena, after_reload));
-        return json_pack("{so so so so so}", "instances", grants_to_json(plan), "steps",
-                         steps_to_json(arena, plan), "writes", writes, "exposures",
-                         exposures_to_json(plan), "afterReload", reloaded);
+                reloaded = json_pack("{so so}", "instances",
+                                     ARRAY_TO_JSON(planned, after_reload->instances,
+                                                   after_reload->n_instances,
+                                                   planned_to_json(planned)),
+                                     "steps", steps_to_json(after_reload));
+        json_t *exposures =
+                VEC_TO_JSON(exposure, &plan->exposures,
+                            json_pack("{ss so so so ss? so}", "unit", exposure->unit,
+                                      "pageSizeBytes", count_to_json(exposure->page_size_bytes),
+                                      "pages", count_to_json(exposure->pages), "nodes",
+                                      ids_to_json(&exposure->nodes), "taker", exposure->taker,
+                                      "takerPages", count_to_json(exposure->taker_pages)));
+
+        return json_pack("{so so so so so}", "instances",
+                         ARRAY_TO_JSON(planned, plan->instances, plan->n_instances,
+                                       planned_to_json(planned)),
+                         "steps", steps_to_json(plan), "writes", writes, "exposures", exposures,
+                         "afterReload", reloaded);
 }
 
 /* ---- reading ---- */
@@ -301,24 +259,18 @@ Diags problems_from_json(Arena *arena, const json_t *json) {
         return problems;
 }
 
-static const PageUsers *page_users_from_json(Arena *arena, const json_t *json) {
-        PageUsers *page_users = json_is_array(json) ? ARENA_NEW(arena, PageUsers) : NULL;
-        PageUser page_user;
-
-        for (size_t i = 0; page_users && i < json_array_size(json); i++)
-                if (page_user_from_json(arena, json_array_get(json, i), &page_user) == 0)
-                        *vec_push(arena, &page_users->list) = page_user;
-        return page_users;
-}
-
 Status *status_from_json(Arena *arena, const json_t *json) {
         const json_t *host = json_object_get(json, "host");
         const json_t *pools = json_object_get(json, "pools");
         const json_t *instances = json_object_get(json, "instances");
         const json_t *problems = json_object_get(json, "problems");
-        const json_t *attempts = json_object_get(json, "attempts");
+        const json_t *users = json_object_get(json, "pageUsers"), *item;
         Status *status = ARENA_NEW(arena, Status);
+        PageUsers *page_users = ARENA_NEW(arena, PageUsers);
+        StatusHold hold;
+        PageUser user;
         Attempt attempt;
+        size_t i;
 
         if (!json_is_array(pools) || !json_is_array(instances) || !json_is_array(problems) ||
             verdict_from_name(text_from_json(arena, host, "verdict"), &status->verdict) < 0)
@@ -327,29 +279,26 @@ Status *status_from_json(Arena *arena, const json_t *json) {
         status->phase = text_from_json(arena, host, "phase");
         status->boot_id = text_from_json(arena, host, "bootId");
         status->fingerprint = text_from_json(arena, host, "configuration");
-        status->n_pools = json_array_size(pools);
-        status->pools = ARENA_ARRAY(arena, StatusPool, status->n_pools + 1);
-        for (size_t i = 0; i < status->n_pools; i++)
-                status->pools[i] = pool_from_json(json_array_get(pools, i));
-        status->n_instances = json_array_size(instances);
-        status->instances = ARENA_ARRAY(arena, StatusInstance, status->n_instances + 1);
-        for (size_t i = 0; i < status->n_instances; i++)
-                if (status_instance_from_json(arena, json_array_get(instances, i),
-                                              &status->instances[i]) < 0)
+        status->pools = ARENA_ARRAY(arena, StatusPool, json_array_size(pools) + 1);
+        json_array_foreach(pools, i, item)
+                status->pools[status->n_pools++] = pool_from_json(item);
+        status->instances = ARENA_ARRAY(arena, StatusInstance, json_array_size(instances) + 1);
+        json_array_foreach(instances, i, item)
+                if (status_instance_from_json(arena, item,
+                                              &status->instances[status->n_instances++]) < 0)
                         return NULL;
         status->problems = problems_from_json(arena, problems);
-        for (size_t i = 0; i < json_array_size(json_object_get(json, "reserved")); i++)
-                *vec_push(arena, &status->reserved) = reserved_from_json(
-                        arena, json_array_get(json_object_get(json, "reserved"), i));
-        for (size_t i = 0; i < json_array_size(json_object_get(json, "kept")); i++) {
-                StatusHold hold;
-
-                if (hold_from_json(arena, json_array_get(json_object_get(json, "kept"), i), &hold))
+        json_array_foreach(json_object_get(json, "reserved"), i, item)
+                *vec_push(arena, &status->reserved) = reserved_from_json(arena, item);
+        json_array_foreach(json_object_get(json, "kept"), i, item)
+                if (hold_from_json(arena, item, &hold))
                         *vec_push(arena, &status->left) = hold;
-        }
-        for (size_t i = 0; i < json_array_size(attempts); i++)
-                if (attempt_from_json(json_array_get(attempts, i), &attempt) == 0)
+        json_array_foreach(json_object_get(json, "attempts"), i, item)
+                if (attempt_from_json(item, &attempt) == 0)
                         *vec_push(arena, &status->attempts) = attempt;
-        status->page_users = page_users_from_json(arena, json_object_get(json, "pageUsers"));
+        json_array_foreach(users, i, item)
+                if (page_user_from_json(arena, item, &user) == 0)
+                        *vec_push(arena, &page_users->list) = user;
+        status->page_users = json_is_array(users) ? page_users : NULL;
         return status;
 }

@@ -3,10 +3,6 @@
 
 #include "base/text.h"
 
-json_t *count_to_json(uint64_t n) {
-        return json_integer((json_int_t) MIN(n, (uint64_t) INT64_MAX));
-}
-
 uint64_t count_from_json(const json_t *object, const char *key) {
         json_int_t value = json_integer_value(json_object_get(object, key));
 
@@ -20,12 +16,9 @@ const char *text_from_json(Arena *arena, const json_t *object, const char *key) 
 }
 
 json_t *node_pages_to_json(const NodePages *nodes, size_t n) {
-        json_t *array = json_array();
-
-        for (size_t i = 0; i < n; i++)
-                json_array_append_new(array, json_pack("{si so}", "node", (int) nodes[i].node,
-                                                       "pages", count_to_json(nodes[i].pages)));
-        return array;
+        return ARRAY_TO_JSON(each, nodes, n,
+                             json_pack("{si so}", "node", (int) each->node, "pages",
+                                       count_to_json(each->pages)));
 }
 
 NodePages *node_pages_from_json(Arena *arena, const json_t *array, size_t *ret_n) {

@@ -4,11 +4,8 @@
 /* Values of JSON that a status, what it lists and what is told beside it are made of. What is read comes from
  * a daemon that may be another version, or no daemon. */
 
+#include "base/json.h"
 #include "model/topology.h"
-
-#include <jansson.h>
-
-json_t *count_to_json(uint64_t n);
 
 /* KEY of OBJECT; 0 where it is no number, or a negative one. */
 uint64_t count_from_json(const json_t *object, const char *key);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "status/messages.h"
 
-#include "base/text.h"
-
 #include <string.h>
 
 const Message messages[] = {
@@ -53,11 +51,9 @@ const Message messages[] = {
 const size_t n_messages = ARRAY_LEN(messages);
 
 static const Message *find(const char *kind, size_t length) {
-        for (size_t i = 0; i < n_messages; i++)
-                if (strlen(messages[i].kind) == length &&
-                    strncmp(messages[i].kind, kind, length) == 0)
-                        return &messages[i];
-        return NULL;
+        return ARRAY_FIND(message, messages, n_messages,
+                          strlen(message->kind) == length &&
+                                  strncmp(message->kind, kind, length) == 0);
 }
 
 const Message *message_find(const char *kind) {

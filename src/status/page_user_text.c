@@ -1,58 +1,54 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* A page_user as text and as JSON: the second half of page_users.h. */
+/* A row of page users as text and as JSON: the second half of page_users.h. */
 
 #include "base/text.h"
 #include "status/json_value.h"
 #include "status/page_users.h"
 
-char *page_user_format(Arena *arena, const PageUser *page_user) {
-        uint64_t pages = page_user_kept_pages(page_user);
+char *page_user_format(Arena *arena, const PageUser *user) {
+        uint64_t pages = page_user_kept_pages(user);
         Text text = text_in(arena);
 
-        if (page_user->pid == 0)
-                text_add(&text, page_user->unit ? page_user->unit : page_user->command);
-        else if (page_user->unit)
-                text_printf(&text, "%s (pid %" PRIu64 ", %s)", page_user->unit, page_user->pid,
-                            page_user->command);
+        if (user->pid == 0)
+                text_add(&text, user->unit ? user->unit : user->command);
+        else if (user->unit)
+                text_printf(&text, "%s (pid %" PRIu64 ", %s)", user->unit, user->pid,
+                            user->command);
         else
-                text_printf(&text, "pid %" PRIu64 " (%s)", page_user->pid, page_user->command);
-        if (page_user->page_size_bytes == 0)
-                text_printf(&text, ": at least %s in huge pages",
-                            format_size(arena, page_user->bytes));
+                text_printf(&text, "pid %" PRIu64 " (%s)", user->pid, user->command);
+        if (user->page_size_bytes == 0)
+                text_printf(&text, ": at least %s in huge pages", format_size(arena, user->bytes));
         else
                 text_printf(&text, ": %s%s",
-                            page_user->is_lower_bound && page_user->mapped_pages == 0 ? "at least "
-                                                                                      : "",
-                            format_page_count(arena, pages, page_user->page_size_bytes));
+                            user->is_lower_bound && user->mapped_pages == 0 ? "at least " : "",
+                            format_page_count(arena, pages, user->page_size_bytes));
         return text.string;
 }
 
-char *page_user_format_use(Arena *arena, const PageUser *page_user) {
-        const char *at_least = page_user->is_lower_bound ? "at least " : "";
+char *page_user_format_use(Arena *arena, const PageUser *user) {
+        const char *at_least = user->is_lower_bound ? "at least " : "";
         Text text = text_in(arena);
 
-        if (page_user->pid > 0)
-                text_printf(&text, "pid %" PRIu64 ", %s: ", page_user->pid, page_user->command);
-        if (page_user->page_size_bytes == 0) {
-                text_printf(&text, "%s%s in huge pages", at_least,
-                            format_size(arena, page_user->bytes));
+        if (user->pid > 0)
+                text_printf(&text, "pid %" PRIu64 ", %s: ", user->pid, user->command);
+        if (user->page_size_bytes == 0) {
+                text_printf(&text, "%s%s in huge pages", at_least, format_size(arena, user->bytes));
                 return text.string;
         }
-        if (page_user->mapped_pages > 0)
+        if (user->mapped_pages > 0)
                 text_printf(&text, "%s pages of %s mapped, %s%s in use",
-                            format_count(arena, page_user->mapped_pages),
-                            format_page_size(arena, page_user->page_size_bytes), at_least,
-                            format_count(arena, page_user->pages));
+                            format_count(arena, user->mapped_pages),
+                            format_page_size(arena, user->page_size_bytes), at_least,
+                            format_count(arena, user->pages));
         else
                 text_printf(&text, "%s%s pages of %s in use", at_least,
-                            format_count(arena, page_user->pages),
-                            format_page_size(arena, page_user->page_size_bytes));
-        for (size_t i = 0; i < page_user->n_nodes; i++)
-                text_printf(&text, "%s%u: %s%s", i == 0 ? " (node " : ", ",
-                            page_user->nodes[i].node,
-                            format_count(arena, page_user->nodes[i].pages),
-                            i + 1 == page_user->n_nodes ? ")" : "");
+                            format_count(arena, user->pages),
+                            format_page_size(arena, user->page_size_bytes));
+        for (size_t i = 0; i < user->n_nodes; i++)
+                text_printf(&text, "%s%u: %s%s", i == 0 ? " (node " : ", ", user->nodes[i].node,
+                            format_count(arena, user->nodes[i].pages),
+                            i + 1 == user->n_nodes ? ")" : "");
         return text.string;
 }
 
@@ -60,20 +56,19 @@ static json_t *integer_or_null(uint64_t n) {
         return n > 0 ? count_to_json(n) : json_null();
 }
 
-json_t *page_user_to_json(const PageUser *page_user, const char *instance) {
-        return json_pack("{so ss? ss? ss? so so so so sb so}", "pid",
-                         integer_or_null(page_user->pid), "command", page_user->command, "unit",
-                         page_user->unit, "instance", instance, "pageSizeBytes",
-                         integer_or_null(page_user->page_size_bytes), "pages",
-                         count_to_json(page_user->pages), "mappedPages",
-                         count_to_json(page_user->mapped_pages), "bytes",
-                         count_to_json(page_user->bytes), "lowerBound", page_user->is_lower_bound,
-                         "nodes", node_pages_to_json(page_user->nodes, page_user->n_nodes));
+json_t *page_user_to_json(const PageUser *user, const char *instance) {
+        return json_pack("{so ss? ss? ss? so so so so sb so}", "pid", integer_or_null(user->pid),
+                         "command", user->command, "unit", user->unit, "instance", instance,
+                         "pageSizeBytes", integer_or_null(user->page_size_bytes), "pages",
+                         count_to_json(user->pages), "mappedPages",
+                         count_to_json(user->mapped_pages), "bytes", count_to_json(user->bytes),
+                         "lowerBound", user->is_lower_bound, "nodes",
+                         node_pages_to_json(user->nodes, user->n_nodes));
 }
 
 int page_user_from_json(Arena *arena, const json_t *json, PageUser *ret) {
         const json_t *nodes = json_object_get(json, "nodes");
-        PageUser page_user = {
+        PageUser user = {
                 .unit = text_from_json(arena, json, "unit"),
                 .pid = count_from_json(json, "pid"),
                 .command = text_from_json(arena, json, "command"),
@@ -84,9 +79,9 @@ int page_user_from_json(Arena *arena, const json_t *json, PageUser *ret) {
                 .is_lower_bound = json_is_true(json_object_get(json, "lowerBound")),
         };
 
-        if ((!page_user.command && !page_user.unit) || !json_is_array(nodes))
+        if ((!user.command && !user.unit) || !json_is_array(nodes))
                 return -EPROTO;
-        page_user.nodes = node_pages_from_json(arena, nodes, &page_user.n_nodes);
-        *ret = page_user;
+        user.nodes = node_pages_from_json(arena, nodes, &user.n_nodes);
+        *ret = user;
         return 0;
 }

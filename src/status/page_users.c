@@ -18,7 +18,7 @@ enum { FAMILY_DEPTH_MAX = 64 };
 typedef struct Maker {
         Arena *arena;
         const PageUsersInput *input;
-        PageUsers *page_users;
+        PageUsers *made;
         VEC(DeviceSize) devices;
 } Maker;
 
@@ -45,58 +45,33 @@ typedef struct Count {
 static uint64_t only_page_size(const Topology *topology) {
         uint64_t bytes = 0;
 
-        for (size_t i = 0; i < topology->n_page_sizes; i++) {
-                if (topology->page_sizes[i].total_pages == 0)
+        ARRAY_FOREACH(size, topology->page_sizes, topology->n_page_sizes) {
+                if (size->total_pages == 0)
                         continue;
                 if (bytes > 0)
                         return 0;
-                bytes = topology->page_sizes[i].bytes;
+                bytes = size->bytes;
         }
         return bytes;
 }
 
 static uint64_t device_page_size(const Maker *maker, uint64_t device) {
-        VEC_FOREACH(known, &maker->devices)
-                if (known->device == device)
-                        return known->page_size_bytes;
-        return 0;
-}
+        const DeviceSize *known = VEC_FIND(each, &maker->devices, each->device == device);
 
-static void learn_devices(Maker *maker) {
-        for (size_t i = 0; i < maker->input->n_processes; i++)
-                VEC_FOREACH(mapping, &maker->input->processes[i].mappings)
-                        if (mapping->device > 0 && mapping->page_size_bytes > 0 &&
-                            device_page_size(maker, mapping->device) == 0)
-                                *vec_push(maker->arena, &maker->devices) =
-                                        (DeviceSize){mapping->device, mapping->page_size_bytes};
-}
-
-/* Untouched mappings do not tell their page size, but others on the same device may. */
-static uint64_t mapping_page_size(const Maker *maker, const HugeMapping *mapping) {
-        const Topology *topology = maker->input->topology;
-        uint64_t bytes = mapping->page_size_bytes;
-
-        if (bytes == 0)
-                bytes = device_page_size(maker, mapping->device);
-        if (bytes == 0)
-                bytes = only_page_size(topology);
-        return bytes > 0 ? bytes : topology->default_page_size_bytes;
+        return known ? known->page_size_bytes : 0;
 }
 
 /* ---- counting ---- */
 
 static void add_nodes(Arena *arena, Count *count, const NodePages *nodes, size_t n) {
-        for (size_t i = 0; i < n; i++) {
-                NodePages *here = NULL;
+        ARRAY_FOREACH(node, nodes, n) {
+                NodePages *here = VEC_FIND(known, &count->nodes, known->node == node->node);
 
-                VEC_FOREACH(known, &count->nodes)
-                        if (known->node == nodes[i].node)
-                                here = known;
                 if (!here) {
                         here = vec_push(arena, &count->nodes);
-                        here->node = nodes[i].node;
+                        here->node = node->node;
                 }
-                here->pages = add_saturated(here->pages, nodes[i].pages);
+                here->pages = add_saturated(here->pages, node->pages);
         }
 }
 
@@ -204,20 +179,6 @@ static int compare_members(const void *a, const void *b) {
         return r != 0 ? r : compare_u64(first->process->pid, second->process->pid);
 }
 
-static uint64_t eldest_ancestor(const Member *members, size_t n, const Process *process) {
-        const Process *parent = process;
-
-        for (int depth = 0; parent && depth < FAMILY_DEPTH_MAX; depth++) {
-                const Process wanted = {.pid = parent->parent_pid};
-                const Member key = {&wanted, 0}, *found;
-
-                process = parent;
-                found = bsearch(&key, members, n, sizeof(Member), compare_members);
-                parent = found ? found->process : NULL;
-        }
-        return process->pid;
-}
-
 /* All processes in the order of their groups. */
 static Member *sort_members(const Maker *maker) {
         const PageUsersInput *input = maker->input;
@@ -228,8 +189,20 @@ static Member *sort_members(const Maker *maker) {
                 members[i].process = &input->processes[i];
         if (input->n_processes > 0)
                 qsort(members, input->n_processes, sizeof(Member), compare_members);
-        for (size_t i = 0; i < input->n_processes && !members[i].process->unit; i++)
-                families[i] = eldest_ancestor(members, input->n_processes, members[i].process);
+        for (size_t i = 0; i < input->n_processes && !members[i].process->unit; i++) {
+                const Process *eldest = members[i].process, *parent = eldest;
+
+                for (int depth = 0; parent && depth < FAMILY_DEPTH_MAX; depth++) {
+                        const Process wanted = {.pid = parent->parent_pid};
+                        const Member key = {&wanted, 0}, *found;
+
+                        eldest = parent;
+                        found = bsearch(&key, members, input->n_processes, sizeof(Member),
+                                        compare_members);
+                        parent = found ? found->process : NULL;
+                }
+                families[i] = eldest->pid;
+        }
         for (size_t i = 0; i < input->n_processes; i++)
                 members[i].family = families[i];
         if (input->n_processes > 0)
@@ -247,8 +220,8 @@ static int compare_pids(const void *a, const void *b) {
 static const Process *group_leader(const Group *group) {
         const Process *leader = NULL;
 
-        for (size_t i = 0; i < group->n; i++) {
-                const Process *process = group->processes[i];
+        ARRAY_FOREACH(each, group->processes, group->n) {
+                const Process *process = *each;
                 const Process wanted = {.pid = process->parent_pid}, *key = &wanted;
 
                 if (bsearch(&key, group->processes, group->n, sizeof(*group->processes),
@@ -261,17 +234,25 @@ static const Process *group_leader(const Group *group) {
 }
 
 static Pieces group_pieces(const Maker *maker, const Group *group) {
+        const Topology *topology = maker->input->topology;
         Pieces pieces = {};
 
-        for (size_t i = 0; i < group->n; i++)
-                VEC_FOREACH(mapping, &group->processes[i]->mappings) {
-                        uint64_t bytes = mapping_page_size(maker, mapping);
+        ARRAY_FOREACH(process, group->processes, group->n)
+                VEC_FOREACH(mapping, &(*process)->mappings) {
+                        uint64_t bytes = mapping->page_size_bytes;
 
+                        /* Untouched mappings do not tell their page size, but others on the same device may. */
+                        if (bytes == 0)
+                                bytes = device_page_size(maker, mapping->device);
+                        if (bytes == 0)
+                                bytes = only_page_size(topology);
+                        if (bytes == 0)
+                                bytes = topology->default_page_size_bytes;
                         if (bytes > 0)
-                                *vec_push(maker->arena, &pieces) = (Piece){mapping, bytes, i};
+                                *vec_push(maker->arena, &pieces) = (Piece){
+                                        mapping, bytes, (size_t) (process - group->processes)};
                 }
-        if (pieces.n > 0)
-                qsort(pieces.items, pieces.n, sizeof(Piece), compare_pieces);
+        vec_sort(&pieces, compare_pieces);
         return pieces;
 }
 
@@ -281,55 +262,55 @@ static int compare_nodes(const void *a, const void *b) {
         return compare_u64(((const NodePages *) a)->node, ((const NodePages *) b)->node);
 }
 
-static void set_nodes(PageUser *page_user, NodePages *nodes, size_t n) {
+static void set_nodes(PageUser *user, NodePages *nodes, size_t n) {
         if (n > 0)
                 qsort(nodes, n, sizeof(NodePages), compare_nodes);
-        page_user->nodes = nodes;
-        page_user->n_nodes = n;
+        user->nodes = nodes;
+        user->n_nodes = n;
 }
 
 static PageUser *add_row(Maker *maker, const Process *leader, uint64_t page_size_bytes) {
-        PageUser *page_user = vec_push(maker->arena, &maker->page_users->list);
+        PageUser *user = vec_push(maker->arena, &maker->made->list);
 
-        *page_user = (PageUser){.unit = leader->unit,
-                                .pid = leader->pid,
-                                .command = leader->command,
-                                .page_size_bytes = page_size_bytes};
-        return page_user;
+        *user = (PageUser){.unit = leader->unit,
+                           .pid = leader->pid,
+                           .command = leader->command,
+                           .page_size_bytes = page_size_bytes};
+        return user;
 }
 
 static void add_held(Maker *maker, uint64_t page_size_bytes, uint64_t pages) {
-        VEC_FOREACH(held, &maker->page_users->held)
-                if (held->page_size_bytes == page_size_bytes) {
-                        held->pages = add_saturated(held->pages, pages);
-                        return;
-                }
-        *vec_push(maker->arena, &maker->page_users->held) = (HeldPages){page_size_bytes, pages};
+        HeldPages *held =
+                VEC_FIND(known, &maker->made->held, known->page_size_bytes == page_size_bytes);
+
+        if (!held) {
+                held = vec_push(maker->arena, &maker->made->held);
+                held->page_size_bytes = page_size_bytes;
+        }
+        held->pages = add_saturated(held->pages, pages);
 }
 
 /* A group whose processes show no mappings: all that is known is what each has touched first. */
 static void add_plain_row(Maker *maker, const Group *group, const Process *leader) {
         uint64_t page_size_bytes = only_page_size(maker->input->topology), bytes = 0;
-        PageUser *page_user;
+        PageUser *user;
 
         for (size_t i = 0; i < group->n; i++)
                 bytes = MAX(bytes, group->processes[i]->huge_bytes);
         if (bytes == 0)
                 return;
-        page_user = add_row(maker, leader, page_size_bytes);
-        page_user->bytes = bytes;
-        page_user->pages = page_size_bytes > 0 ? bytes / page_size_bytes : 0;
-        page_user->is_lower_bound = true;
-        add_held(maker, page_size_bytes, page_user->pages);
+        user = add_row(maker, leader, page_size_bytes);
+        user->bytes = bytes;
+        user->pages = page_size_bytes > 0 ? bytes / page_size_bytes : 0;
+        user->is_lower_bound = true;
+        add_held(maker, page_size_bytes, user->pages);
 }
 
 /* A row for each page size among PIECES. */
 static void add_rows(Maker *maker, const Group *group, const Process *leader,
                      const Pieces *pieces) {
-        bool has_hidden = false;
+        bool has_hidden = ARRAY_ANY(process, group->processes, group->n, !(*process)->is_detailed);
 
-        for (size_t i = 0; i < group->n; i++)
-                has_hidden = has_hidden || !group->processes[i]->is_detailed;
         for (size_t at = 0; at < pieces->n;) {
                 uint64_t page_size_bytes = pieces->items[at].page_size_bytes;
                 Count sum = {};
@@ -344,13 +325,13 @@ static void add_rows(Maker *maker, const Group *group, const Process *leader,
                 }
                 if (sum.pages == 0 && sum.mapped_pages == 0)
                         continue;
-                PageUser *page_user = add_row(maker, leader, page_size_bytes);
+                PageUser *user = add_row(maker, leader, page_size_bytes);
 
-                page_user->pages = sum.pages;
-                page_user->mapped_pages = sum.mapped_pages;
-                page_user->bytes = mul_saturated(sum.pages, page_size_bytes);
-                page_user->is_lower_bound = sum.is_lower_bound || has_hidden;
-                set_nodes(page_user, sum.nodes.items, sum.nodes.n);
+                user->pages = sum.pages;
+                user->mapped_pages = sum.mapped_pages;
+                user->bytes = mul_saturated(sum.pages, page_size_bytes);
+                user->is_lower_bound = sum.is_lower_bound || has_hidden;
+                set_nodes(user, sum.nodes.items, sum.nodes.n);
         }
 }
 
@@ -390,11 +371,9 @@ static void add_groups(Maker *maker) {
 
 /* PAGE_SIZE_BYTES: 0 for any. */
 static PageUser *find_row(Maker *maker, const char *unit, uint64_t page_size_bytes) {
-        VEC_FOREACH(page_user, &maker->page_users->list)
-                if (text_equals(page_user->unit, unit) &&
-                    (page_size_bytes == 0 || page_user->page_size_bytes == page_size_bytes))
-                        return page_user;
-        return NULL;
+        return VEC_FIND(user, &maker->made->list,
+                        text_equals(user->unit, unit) &&
+                                (page_size_bytes == 0 || user->page_size_bytes == page_size_bytes));
 }
 
 static void add_charge(Maker *maker, const PageUserCharge *charge) {
@@ -449,47 +428,39 @@ uint64_t page_users_unseen_pages(const PageUsers *page_users, const Topology *to
 static void add_ownerless(Maker *maker, const char *what, uint64_t page_size_bytes,
                           uint64_t pages) {
         const Process nobody = {.command = what};
-        PageUser *page_user = add_row(maker, &nobody, page_size_bytes);
+        PageUser *user = add_row(maker, &nobody, page_size_bytes);
 
-        page_user->pages = pages;
-        page_user->mapped_pages = pages;
-        page_user->bytes = mul_saturated(pages, page_size_bytes);
+        user->pages = pages;
+        user->mapped_pages = pages;
+        user->bytes = mul_saturated(pages, page_size_bytes);
         add_held(maker, page_size_bytes, pages);
-}
-
-/* Segments that outlived their processes. The list does not tell which are of huge pages: those that
- * are resident in whole huge pages, where as many are held by nobody. */
-static void add_segments(Maker *maker, uint64_t page_size_bytes) {
-        const SysvSegments segments = sysv_segments_parse(maker->arena, maker->input->segments);
-
-        VEC_FOREACH(segment, &segments) {
-                uint64_t unseen = page_users_unseen_pages(maker->page_users, maker->input->topology,
-                                                          page_size_bytes);
-                uint64_t pages = div_round_up(segment->size_bytes, page_size_bytes);
-
-                if (segment->n_attached > 0 || segment->resident_bytes == 0 ||
-                    segment->resident_bytes % page_size_bytes != 0)
-                        continue;
-                if (pages > 0 && pages <= unseen)
-                        add_ownerless(maker,
-                                      arena_printf(maker->arena,
-                                                   PAGE_USER_SEGMENT "%" PRIu64 ", nobody attached",
-                                                   segment->id),
-                                      page_size_bytes, pages);
-        }
 }
 
 static void add_unseen(Maker *maker) {
         const Topology *topology = maker->input->topology;
+        const SysvSegments segments = sysv_segments_parse(maker->arena, maker->input->segments);
 
-        for (size_t i = 0; i < topology->n_page_sizes; i++) {
-                uint64_t bytes = topology->page_sizes[i].bytes, unseen;
+        ARRAY_FOREACH(size, topology->page_sizes, topology->n_page_sizes) {
+                /* Segments that outlived their processes. The list does not tell which are of huge pages: those
+                 * that are resident in whole huge pages, where as many are held by nobody. */
+                VEC_FOREACH(segment, &segments) {
+                        uint64_t pages = div_round_up(segment->size_bytes, size->bytes);
 
-                add_segments(maker, bytes);
-                unseen = page_users_unseen_pages(maker->page_users, topology, bytes);
+                        if (segment->n_attached == 0 && segment->resident_bytes > 0 &&
+                            segment->resident_bytes % size->bytes == 0 && pages > 0 &&
+                            pages <= page_users_unseen_pages(maker->made, topology, size->bytes))
+                                add_ownerless(maker,
+                                              arena_printf(maker->arena,
+                                                           PAGE_USER_SEGMENT "%" PRIu64
+                                                                             ", nobody attached",
+                                                           segment->id),
+                                              size->bytes, pages);
+                }
+                uint64_t unseen = page_users_unseen_pages(maker->made, topology, size->bytes);
+
                 if (unseen > 0)
-                        add_ownerless(maker, "no process: a file, a mount or a segment", bytes,
-                                      unseen);
+                        add_ownerless(maker, "no process: a file, a mount or a segment",
+                                      size->bytes, unseen);
         }
 }
 
@@ -506,17 +477,20 @@ static int compare_page_users(const void *a, const void *b) {
 
 PageUsers *page_users_make(Arena *arena, const PageUsersInput *input) {
         PageUsers *page_users = ARENA_NEW(arena, PageUsers);
-        Maker maker = {.arena = arena, .input = input, .page_users = page_users};
+        Maker maker = {.arena = arena, .input = input, .made = page_users};
 
         page_users->is_complete = input->is_complete;
-        learn_devices(&maker);
+        ARRAY_FOREACH(process, input->processes, input->n_processes)
+                VEC_FOREACH(mapping, &process->mappings)
+                        if (mapping->device > 0 && mapping->page_size_bytes > 0 &&
+                            device_page_size(&maker, mapping->device) == 0)
+                                *vec_push(arena, &maker.devices) =
+                                        (DeviceSize){mapping->device, mapping->page_size_bytes};
         add_groups(&maker);
-        for (size_t i = 0; i < input->n_charges; i++)
-                add_charge(&maker, &input->charges[i]);
+        ARRAY_FOREACH(charge, input->charges, input->n_charges)
+                add_charge(&maker, charge);
         if (input->is_complete)
                 add_unseen(&maker);
-        if (page_users->list.n > 0)
-                qsort(page_users->list.items, page_users->list.n, sizeof(PageUser),
-                      compare_page_users);
+        vec_sort(&page_users->list, compare_page_users);
         return page_users;
 }

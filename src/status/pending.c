@@ -6,114 +6,91 @@
 
 /* ---- mistakes ---- */
 
-static bool is_known(const Status *running, const Diag *mistake) {
-        VEC_FOREACH(problem, &running->problems.list)
-                if (text_equals(problem->id, mistake->id) &&
-                    text_equals(problem->file, mistake->file) && problem->line == mistake->line &&
-                    text_equals(problem->text, mistake->text))
-                        return true;
-        return false;
-}
-
-static const char *mistakes_text(Arena *arena, const Config *files, const Diag *first, size_t n) {
-        Text refused = text_in(arena);
-
-        /* Those of whose file the configuration in force was read before the mistake was made. */
-        for (size_t i = 0; i < files->n_instances; i++)
-                if (files->instances[i].refusal)
-                        text_add_item(&refused, files->instances[i].name);
-        const char *names = refused.string;
-
-        return arena_printf(
-                arena, "%s%s. hugepland has not read this yet: a reload is refused%s%s",
-                first->text,
-                n > 1 ? arena_printf(arena, "; and %zu more mistake%s", n - 1, n == 2 ? "" : "s")
-                      : "",
-                names ? ", and from the next boot on nothing starts that waits for " : "",
-                names ? names : "");
-}
-
 static void judge_mistakes(Arena *arena, const PendingInput *input, Diags *problems) {
         const Diag *first = NULL;
+        Text refused = text_in(arena);
         size_t n = 0;
 
         VEC_FOREACH(problem, &input->files->problems.list) {
-                if (problem->severity != SEVERITY_ERROR || is_known(input->running, problem))
+                if (problem->severity != SEVERITY_ERROR ||
+                    VEC_ANY(known, &input->running->problems.list,
+                            text_equals(known->id, problem->id) &&
+                                    text_equals(known->file, problem->file) &&
+                                    known->line == problem->line &&
+                                    text_equals(known->text, problem->text)))
                         continue;
                 first = first ? first : problem;
                 n++;
         }
         if (!first)
                 return;
-        diags_add(problems,
-                  &(Diag){.severity = SEVERITY_ERROR,
+        /* Those of whose file the configuration in force was read before the mistake was made. */
+        ARRAY_FOREACH(instance, input->files->instances, input->files->n_instances)
+                if (instance->refusal)
+                        text_add_item(&refused, instance->name);
+        diags_tell(problems,
+                   (Diag){.severity = SEVERITY_ERROR,
                           .id = problem_id(PROBLEM_CONFIG_PENDING),
                           .file = first->file,
                           .line = first->line,
                           .key = first->key,
-                          .text = mistakes_text(arena, input->files, first, n),
                           .remedy = arena_printf(arena, "%s%sthen run 'hugeplanctl reload'",
                                                  first->remedy ? first->remedy : "",
-                                                 first->remedy ? "; " : "")});
+                                                 first->remedy ? "; " : "")},
+                   "%s%s. hugepland has not read this yet: a reload is refused%s%s", first->text,
+                   n > 1 ? arena_printf(arena, "; and %zu more mistake%s", n - 1, n == 2 ? "" : "s")
+                         : "",
+                   refused.length > 0 ? ", and from the next boot on nothing starts that waits for "
+                                      : "",
+                   text_string(&refused));
 }
 
 /* ---- changes ---- */
 
-/* "; added: a, b" */
-static void add_group(Text *text, const char *title, const Text *names) {
-        if (names->length > 0)
-                text_printf(text, "%s%s: %s", text->length > 0 ? "; " : "", title,
-                            text_string(names));
-}
-
 static void judge_changes(Arena *arena, const PendingInput *input, Diags *problems) {
         const Config *files = input->files;
         const Status *running = input->running;
-        Text added = text_in(arena), changed = text_in(arena), removed = text_in(arena);
-        Text text = text_in(arena);
+        Text lists[] = {text_in(arena), text_in(arena), text_in(arena)}, text = text_in(arena);
+        static const char *const titles[] = {"added", "changed", "removed"};
 
-        for (size_t i = 0; i < files->n_instances; i++) {
-                const InstanceConfig *now = &files->instances[i];
+        ARRAY_FOREACH(now, files->instances, files->n_instances) {
                 const StatusInstance *before = status_find(running, now->name);
 
                 if (now->refusal)
                         continue;
                 if (!before)
-                        text_add_item(&added, now->name);
+                        text_add_item(&lists[0], now->name);
                 /* A mistake that was fixed need not have been an assignment. */
                 else if (before->fingerprint &&
                          (before->verdict == VERDICT_INVALID ||
                           !text_equals(before->fingerprint, now->fingerprint)))
-                        text_add_item(&changed, now->name);
+                        text_add_item(&lists[1], now->name);
         }
-        for (size_t i = 0; i < running->n_instances; i++)
-                if (!config_find(files, running->instances[i].name))
-                        text_add_item(&removed, running->instances[i].name);
-        add_group(&text, "added", &added);
-        add_group(&text, "changed", &changed);
-        add_group(&text, "removed", &removed);
+        ARRAY_FOREACH(instance, running->instances, running->n_instances)
+                if (!config_find(files, instance->name))
+                        text_add_item(&lists[2], instance->name);
+        for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+                if (lists[i].length > 0)
+                        text_printf(&text, "%s%s: %s", text.length > 0 ? "; " : "", titles[i],
+                                    lists[i].string);
         if (running->fingerprint && !text_equals(running->fingerprint, files->host.fingerprint))
                 text_printf(&text, "%schanged: [Host]", text.length > 0 ? "; " : "");
         if (text.length == 0)
                 return;
-        diags_add(
+        diags_tell(
                 problems,
-                &(Diag){.severity = SEVERITY_WARNING,
-                        .id = problem_id(PROBLEM_RELOAD_PENDING),
-                        .text = arena_printf(arena,
-                                             "hugepland has not read these files as they are now; "
-                                             "%s",
-                                             text_string(&text)),
-                        .remedy = input->is_unread ? "run 'systemctl daemon-reload', then "
-                                                     "'hugeplanctl reload'"
-                                                   : "run 'hugeplanctl reload'"});
+                (Diag){.severity = SEVERITY_WARNING,
+                       .id = problem_id(PROBLEM_RELOAD_PENDING),
+                       .remedy =
+                               input->is_unread
+                                       ? "run 'systemctl daemon-reload', then 'hugeplanctl reload'"
+                                       : "run 'hugeplanctl reload'"},
+                "hugepland has not read these files as they are now; %s", text_string(&text));
 }
 
 static bool has_problem(const Status *running, ProblemKind kind) {
-        VEC_FOREACH(problem, &running->problems.list)
-                if (text_equals(problem->id, problem_id(kind)))
-                        return true;
-        return false;
+        return VEC_ANY(problem, &running->problems.list,
+                       text_equals(problem->id, problem_id(kind)));
 }
 
 void pending_judge(Arena *arena, const PendingInput *input, Diags *problems) {

@@ -18,12 +18,11 @@ const char *verdict_name(Verdict verdict) {
 }
 
 int verdict_from_name(const char *name, Verdict *ret) {
-        for (size_t i = 0; i < ARRAY_LEN(verdict_names); i++)
-                if (text_equals(name, verdict_names[i])) {
-                        *ret = (Verdict) i;
-                        return 0;
-                }
-        return -EINVAL;
+        int i = text_index(verdict_names, ARRAY_LEN(verdict_names), name);
+
+        if (i >= 0)
+                *ret = (Verdict) i;
+        return MIN(i, 0);
 }
 
 bool verdict_lets_start(Verdict verdict) {
@@ -49,15 +48,6 @@ typedef struct Judge {
         uint64_t *left_pages; /* per pool: persistent pages not yet claimed by an instance */
         Promises *promises;   /* by index of the page size */
 } Judge;
-
-static size_t pool_index(const Status *status, unsigned node, uint64_t page_size_bytes) {
-        size_t i = 0;
-
-        while (i < status->n_pools && (status->pools[i].node != node ||
-                                       status->pools[i].page_size_bytes != page_size_bytes))
-                i++;
-        return i;
-}
 
 static PlanInput plan_input_of(const StatusInput *input) {
         return (PlanInput){
@@ -114,18 +104,6 @@ static void add_reserved(Judge *judge, size_t k, const Promise *row, uint64_t pa
         };
 }
 
-static void judge_reserved(Judge *judge) {
-        for (size_t k = 0; k < judge->input->topology->n_page_sizes; k++) {
-                const Promises *promises = &judge->promises[k];
-
-                VEC_FOREACH(row, &promises->list) {
-                        add_reserved(judge, k, row, row->pages, false);
-                        add_reserved(judge, k, row, row->likely_pages, true);
-                }
-                add_reserved(judge, k, NULL, promises->others_promised_pages, false);
-        }
-}
-
 /* ---- units that run ---- */
 
 static StatusHold status_hold(Arena *arena, const LedgerHold *hold) {
@@ -147,19 +125,6 @@ static const LedgerHold *hold_of(const Judge *judge, const PlanInstance *planned
                               planned->demand->config);
 }
 
-static void judge_left(Judge *judge) {
-        VEC_FOREACH(hold, &judge->input->ledger->holds) {
-                bool is_taken_up = false;
-
-                for (size_t i = 0; i < judge->input->plan->n_instances; i++)
-                        is_taken_up = is_taken_up ||
-                                      hold_of(judge, &judge->input->plan->instances[i]) == hold;
-                if (!is_taken_up && !hold->is_tentative && hold->granted.grants.n > 0)
-                        *vec_push(judge->arena, &judge->status->left) =
-                                status_hold(judge->arena, hold);
-        }
-}
-
 /* ---- instances ---- */
 
 static bool is_running(const Judge *judge, const PlanInstance *planned) {
@@ -173,19 +138,23 @@ static bool is_running(const Judge *judge, const PlanInstance *planned) {
 static uint64_t claim_pages(Judge *judge, const PlanInstance *planned, IdSet *nodes) {
         uint64_t missing = 0;
 
-        for (size_t i = 0; i < planned->n_grants; i++) {
-                size_t k = pool_index(judge->status, planned->grants[i].node,
-                                      planned->page_size_bytes);
-                uint64_t wanted = planned->grants[i].pages;
-                uint64_t there = k < judge->status->n_pools ? MIN(wanted, judge->left_pages[k]) : 0;
+        ARRAY_FOREACH(grant, planned->grants, planned->n_grants) {
+                StatusPool *pool =
+                        ARRAY_FIND(each, judge->status->pools, judge->status->n_pools,
+                                   each->node == grant->node &&
+                                           each->page_size_bytes == planned->page_size_bytes);
+                uint64_t there = 0;
 
-                if (k < judge->status->n_pools) {
-                        judge->left_pages[k] -= there;
-                        judge->status->pools[k].owned_pages += there;
+                if (pool) {
+                        uint64_t *left = &judge->left_pages[pool - judge->status->pools];
+
+                        there = MIN(grant->pages, *left);
+                        *left -= there;
+                        pool->owned_pages += there;
                 }
-                if (there < wanted)
-                        id_set_add(nodes, planned->grants[i].node);
-                missing += wanted - there;
+                if (there < grant->pages)
+                        id_set_add(nodes, grant->node);
+                missing += grant->pages - there;
         }
         return missing;
 }
@@ -254,10 +223,9 @@ static void judge_missing(const Judge *judge, StatusInstance *instance, uint64_t
 
         instance->reason = missing_reason(arena, missing, nodes, is_lost,
                                           is_lost && are_taken(judge, instance, nodes));
-        if (instance->shortage == SHORTAGE_DEGRADE)
-                instance->verdict = VERDICT_DEGRADED;
-        else
-                instance->verdict = is_lost ? VERDICT_LOST : VERDICT_REFUSED;
+        instance->verdict = instance->shortage == SHORTAGE_DEGRADE ? VERDICT_DEGRADED
+                            : is_lost                              ? VERDICT_LOST
+                                                                   : VERDICT_REFUSED;
 }
 
 /* Then nobody can say that a page is missing: the counts do not belong together. */
@@ -352,6 +320,7 @@ static void judge_instance(Judge *judge, const PlanInstance *planned, const Lack
         }
 }
 
+/* The most important one first. */
 static const PlanInstance **in_order(Arena *arena, const Plan *plan) {
         const PlanInstance **order = ARENA_ARRAY(arena, const PlanInstance *, plan->n_instances);
 
@@ -361,34 +330,27 @@ static const PlanInstance **in_order(Arena *arena, const Plan *plan) {
         return order;
 }
 
-/* Those of page size K that are granted something and do not run. */
-static size_t find_starters(const Judge *judge, size_t k, const PlanInstance *const *order,
-                            Starter *ret_starters, size_t *ret_places) {
-        PlanInput input = plan_input_of(judge->input);
-        size_t n = 0;
-
-        for (size_t i = 0; i < judge->input->plan->n_instances; i++) {
-                if (order[i]->page_size_bytes != judge->input->topology->page_sizes[k].bytes ||
-                    order[i]->pages_granted == 0 || is_running(judge, order[i]))
-                        continue;
-                ret_starters[n] = plan_starter(&input, &judge->promises[k], order[i]);
-                ret_places[n++] = i;
-        }
-        return n;
-}
-
 /* By place in ORDER. */
 static Lack *find_lacks(const Judge *judge, const PlanInstance *const *order) {
         size_t n_instances = judge->input->plan->n_instances;
         const Topology *topology = judge->input->topology;
+        const PlanInput input = plan_input_of(judge->input);
         Lack *lacks = ARENA_ARRAY(judge->arena, Lack, n_instances);
         Lack *found = ARENA_ARRAY(judge->arena, Lack, n_instances);
         Starter *starters = ARENA_ARRAY(judge->arena, Starter, n_instances);
         size_t *places = ARENA_ARRAY(judge->arena, size_t, n_instances);
 
         for (size_t k = 0; k < topology->n_page_sizes; k++) {
-                size_t n = find_starters(judge, k, order, starters, places);
+                size_t n = 0;
 
+                /* Those that are granted something and do not run. */
+                for (size_t i = 0; i < n_instances; i++) {
+                        if (order[i]->page_size_bytes != topology->page_sizes[k].bytes ||
+                            order[i]->pages_granted == 0 || is_running(judge, order[i]))
+                                continue;
+                        starters[n] = plan_starter(&input, &judge->promises[k], order[i]);
+                        places[n++] = i;
+                }
                 promises_admit(judge->arena, &judge->promises[k],
                                topology_free_pages(judge->arena, topology, k), starters, n, found);
                 for (size_t i = 0; i < n; i++)
@@ -427,22 +389,9 @@ Lack status_lack_for(Arena *arena, const StatusInput *input, const PlanInstance 
         return lack;
 }
 
-/* The most important instance claims first, so that the least important one is the one lost. */
-static void judge_instances(Judge *judge) {
-        const Plan *plan = judge->input->plan;
-        const PlanInstance **order = in_order(judge->arena, plan);
-        const Lack *lacks = find_lacks(judge, order);
-
-        judge->status->n_instances = plan->n_instances;
-        judge->status->instances = ARENA_ARRAY(judge->arena, StatusInstance, plan->n_instances);
-        for (size_t i = 0; i < plan->n_instances; i++)
-                judge_instance(judge, order[i], &lacks[i],
-                               &judge->status->instances[order[i] - plan->instances]);
-}
-
 /* ---- problems ---- */
 
-static void add_instance_problem(Judge *judge, const StatusInstance *instance) {
+static void add_instance_problem(const StatusInstance *instance, Diags *problems) {
         Severity severity = instance->verdict == VERDICT_DEGRADED ? SEVERITY_WARNING
                                                                   : SEVERITY_ERROR;
 
@@ -452,103 +401,80 @@ static void add_instance_problem(Judge *judge, const StatusInstance *instance) {
         if (instance->verdict == VERDICT_READY || instance->verdict == VERDICT_PENDING ||
             instance->verdict == VERDICT_INVALID)
                 return;
-        diags_add(&judge->status->problems,
-                  &(Diag){.severity = severity,
+        diags_tell(problems,
+                   (Diag){.severity = severity,
                           .id = reason_id(instance->reason.kind),
                           .file = instance->file,
-                          .text = arena_printf(judge->arena, "%s is %s: %s", instance->name,
-                                               verdict_name(instance->verdict),
-                                               instance->reason.text),
-                          .remedy = instance->reason.remedy});
+                          .remedy = instance->reason.remedy},
+                   "%s is %s: %s", instance->name, verdict_name(instance->verdict),
+                   instance->reason.text);
 }
 
-static void add_surplus_problems(Judge *judge) {
-        for (size_t i = 0; i < judge->status->n_pools; i++) {
-                const StatusPool *pool = &judge->status->pools[i];
-
-                if (pool->surplus_pages == 0)
-                        continue;
-                diags_add(
-                        &judge->status->problems,
-                        &(Diag){.severity = SEVERITY_NOTICE,
-                                .id = problem_id(PROBLEM_SURPLUS_PAGES),
-                                .text = arena_printf(
-                                        judge->arena,
-                                        "node %u has %s surplus pages of %s, which vanish when they are given back",
-                                        pool->node, format_count(judge->arena, pool->surplus_pages),
-                                        format_page_size(judge->arena, pool->page_size_bytes)),
-                                .remedy =
-                                        "see vm.nr_overcommit_hugepages, or who lowered the pool while it was in use; on kernels before 6.7 see SURPLUS PAGES in hugepland(8)"});
-        }
-}
-
-Diag status_exposure(Arena *arena, const Exposure *exposure) {
+void status_add_exposure(const Exposure *exposure, Diags *problems) {
+        Arena *arena = problems->arena;
         const char *taker = exposure->taker ? exposure->taker
                                             : "processes of no unit that is known";
+        bool has_others = exposure->pages > exposure->taker_pages;
 
-        return (Diag){
-                .severity = SEVERITY_WARNING,
-                .id = problem_id(PROBLEM_PAGES_EXPOSED),
-                .text = arena_printf(
-                        arena,
-                        "%s pages of %s that %s has reserved on %s and not touched yet may be "
-                        "taken by %s%s may take %s there",
-                        format_count(arena, exposure->pages),
-                        format_page_size(arena, exposure->page_size_bytes), exposure->unit,
-                        topology_format_nodes(arena, &exposure->nodes),
-                        exposure->pages > exposure->taker_pages ? "others: " : "",
-                        exposure->pages > exposure->taker_pages
-                                ? taker
-                                : arena_printf(arena, "%s, which", taker),
-                        format_count(arena, exposure->taker_pages)),
-                .remedy = exposure->taker
-                                  ? arena_printf(arena,
-                                                 "restart %s, which then keeps to its own nodes; "
-                                                 "see RESERVED PAGES in hugeplan.d(5)",
+        diags_tell(
+                problems,
+                (Diag){.severity = SEVERITY_WARNING,
+                       .id = problem_id(PROBLEM_PAGES_EXPOSED),
+                       .remedy =
+                               exposure->taker
+                                       ? arena_printf(
+                                                 arena,
+                                                 "restart %s, which then keeps to its own nodes; see RESERVED PAGES in hugeplan.d(5)",
                                                  exposure->taker)
-                                  : "see who uses huge pages in 'hugeplanctl status', and describe "
-                                    "that program in /etc/hugeplan.d too",
-        };
+                                       : "see who uses huge pages in 'hugeplanctl status', and describe that program in /etc/hugeplan.d too"},
+                "%s pages of %s that %s has reserved on %s and not touched yet may be taken by %s%s%s may take %s there",
+                format_count(arena, exposure->pages),
+                format_page_size(arena, exposure->page_size_bytes), exposure->unit,
+                topology_format_nodes(arena, &exposure->nodes), has_others ? "others: " : "", taker,
+                has_others ? "" : ", which", format_count(arena, exposure->taker_pages));
 }
 
-static void add_exposure_problems(Judge *judge) {
+static void add_problems(Judge *judge) {
         const Topology *topology = judge->input->topology;
-
-        for (size_t k = 0; k < topology->n_page_sizes && !is_moving(judge); k++) {
-                Exposures exposures =
-                        promises_exposures(judge->arena, &judge->promises[k],
-                                           topology_free_pages(judge->arena, topology, k));
-
-                VEC_FOREACH(exposure, &exposures) {
-                        const Diag diag = status_exposure(judge->arena, exposure);
-
-                        diags_add(&judge->status->problems, &diag);
-                }
-        }
-}
-
-static void add_left_problems(Judge *judge) {
+        const Status *status = judge->status;
+        Diags *problems = &judge->status->problems;
         Arena *arena = judge->arena;
 
-        VEC_FOREACH(hold, &judge->status->left)
-                diags_add(
-                        &judge->status->problems,
-                        &(Diag){.severity = SEVERITY_NOTICE,
-                                .id = problem_id(PROBLEM_PAGES_KEPT),
-                                .text = arena_printf(
-                                        arena,
-                                        "%s keeps the %s pages of %s that it was started with for "
-                                        "%s, which is described no longer, until it stops",
-                                        hold->unit, format_count(arena, hold->pages),
-                                        format_page_size(arena, hold->page_size_bytes),
-                                        hold->instance)});
+        diags_add_all(problems, &judge->input->config->problems);
+        ARRAY_FOREACH(instance, status->instances, status->n_instances)
+                add_instance_problem(instance, problems);
+        ARRAY_FOREACH(pool, status->pools, status->n_pools)
+                if (pool->surplus_pages > 0)
+                        diags_tell(
+                                problems,
+                                (Diag){.severity = SEVERITY_NOTICE,
+                                       .id = problem_id(PROBLEM_SURPLUS_PAGES),
+                                       .remedy =
+                                               "see vm.nr_overcommit_hugepages, or who lowered the pool while it was in use; on kernels before 6.7 see SURPLUS PAGES in hugepland(8)"},
+                                "node %u has %s surplus pages of %s, which vanish when they are given back",
+                                pool->node, format_count(arena, pool->surplus_pages),
+                                format_page_size(arena, pool->page_size_bytes));
+        for (size_t k = 0; k < topology->n_page_sizes && !is_moving(judge); k++) {
+                Exposures exposures = promises_exposures(arena, &judge->promises[k],
+                                                         topology_free_pages(arena, topology, k));
+
+                VEC_FOREACH(exposure, &exposures)
+                        status_add_exposure(exposure, problems);
+        }
+        VEC_FOREACH(hold, &status->left)
+                diags_tell(
+                        problems,
+                        (Diag){.severity = SEVERITY_NOTICE, .id = problem_id(PROBLEM_PAGES_KEPT)},
+                        "%s keeps the %s pages of %s that it was started with for %s, which is described no longer, until it stops",
+                        hold->unit, format_count(arena, hold->pages),
+                        format_page_size(arena, hold->page_size_bytes), hold->instance);
 }
 
 Verdict status_worst_verdict(const Status *status) {
         Verdict worst = VERDICT_READY;
 
-        for (size_t i = 0; i < status->n_instances; i++)
-                worst = MAX(worst, status->instances[i].verdict);
+        ARRAY_FOREACH(instance, status->instances, status->n_instances)
+                worst = MAX(worst, instance->verdict);
         if (worst == VERDICT_READY && diags_count(&status->problems, SEVERITY_ERROR) > 0)
                 worst = VERDICT_DEGRADED;
         return worst;
@@ -556,46 +482,56 @@ Verdict status_worst_verdict(const Status *status) {
 
 Status *status_judge(Arena *arena, const StatusInput *input) {
         Status *status = ARENA_NEW(arena, Status);
-        Judge judge = {.arena = arena, .input = input, .status = status};
+        const Plan *plan = input->plan;
+        const PlanInput plan_input = plan_input_of(input);
+        Judge judge = {.arena = arena,
+                       .input = input,
+                       .status = status,
+                       .promises = plan_promises(arena, &plan_input)};
 
         status->thp = input->topology->thp_enabled;
         status->phase = input->phase;
         status->boot_id = input->topology->boot_id;
         status->fingerprint = input->config->host.fingerprint;
-        PlanInput plan_input = plan_input_of(input);
-
-        judge.promises = plan_promises(arena, &plan_input);
-        judge_pools(&judge);
-        judge_reserved(&judge);
-        judge_instances(&judge);
-        judge_left(&judge);
-        for (size_t i = 0; i < status->n_pools; i++)
-                status->pools[i].foreign_pages =
-                        sub_floored(status->pools[i].total_pages, status->pools[i].owned_pages);
         status->problems = diags_in(arena);
-        diags_add_all(&status->problems, &input->config->problems);
-        for (size_t i = 0; i < status->n_instances; i++)
-                add_instance_problem(&judge, &status->instances[i]);
-        add_surplus_problems(&judge);
-        add_exposure_problems(&judge);
-        add_left_problems(&judge);
+        judge_pools(&judge);
+        for (size_t k = 0; k < input->topology->n_page_sizes; k++) {
+                VEC_FOREACH(row, &judge.promises[k].list) {
+                        add_reserved(&judge, k, row, row->pages, false);
+                        add_reserved(&judge, k, row, row->likely_pages, true);
+                }
+                add_reserved(&judge, k, NULL, judge.promises[k].others_promised_pages, false);
+        }
+        /* The most important instance claims first, so that the least important one is the one lost. */
+        const PlanInstance **order = in_order(arena, plan);
+        const Lack *lacks = find_lacks(&judge, order);
+
+        status->n_instances = plan->n_instances;
+        status->instances = ARENA_ARRAY(arena, StatusInstance, plan->n_instances);
+        for (size_t i = 0; i < plan->n_instances; i++)
+                judge_instance(&judge, order[i], &lacks[i],
+                               &status->instances[order[i] - plan->instances]);
+        VEC_FOREACH(hold, &input->ledger->holds)
+                if (!hold->is_tentative && hold->granted.grants.n > 0 &&
+                    !ARRAY_ANY(instance, plan->instances, plan->n_instances,
+                               hold_of(&judge, instance) == hold))
+                        *vec_push(arena, &status->left) = status_hold(arena, hold);
+        ARRAY_FOREACH(pool, status->pools, status->n_pools)
+                pool->foreign_pages = sub_floored(pool->total_pages, pool->owned_pages);
+        add_problems(&judge);
         status->verdict = status_worst_verdict(status);
         if (input->attempts)
-                VEC_FOREACH(attempt, input->attempts)
-                        *vec_push(arena, &status->attempts) = *attempt;
+                vec_push_all(arena, &status->attempts, input->attempts);
         return status;
 }
 
 const StatusInstance *status_find(const Status *status, const char *instance) {
-        for (size_t i = 0; i < status->n_instances; i++)
-                if (text_equals(status->instances[i].name, instance))
-                        return &status->instances[i];
-        return NULL;
+        return ARRAY_FIND(each, status->instances, status->n_instances,
+                          text_equals(each->name, instance));
 }
 
 const StatusInstance *status_find_unit(const Status *status, const char *unit) {
-        for (size_t i = 0; unit && i < status->n_instances; i++)
-                if (text_equals(status->instances[i].unit, unit))
-                        return &status->instances[i];
-        return NULL;
+        return unit ? ARRAY_FIND(each, status->instances, status->n_instances,
+                                 text_equals(each->unit, unit))
+                    : NULL;
 }

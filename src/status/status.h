@@ -108,8 +108,8 @@ Status *status_judge(Arena *arena, const StatusInput *input);
 /* That of the host, by its instances and problems as they are now. */
 Verdict status_worst_verdict(const Status *status);
 
-/* Whose pages may be taken by whom, as a problem; its strings are in ARENA. */
-Diag status_exposure(Arena *arena, const Exposure *exposure);
+/* Adds whose pages may be taken by whom. */
+void status_add_exposure(const Exposure *exposure, Diags *problems);
 
 const StatusInstance *status_find(const Status *status, const char *instance);
 

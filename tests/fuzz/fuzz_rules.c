@@ -12,6 +12,7 @@
 #include "check/shm_group.h"
 #include "fuzz/fuzz.h"
 #include "render/render_findings.h"
+#include "support/gatherer.h"
 #include "support/sources.h"
 #include "support/testing.h"
 #include "units/unit_match.h"

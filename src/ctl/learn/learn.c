@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ctl/learn/learn.h"
 
+#include "base/json.h"
 #include "base/text.h"
 #include "ctl/daemon_call.h"
 #include "demand/figures.h"
@@ -114,17 +115,17 @@ static bool is_of_these_settings(const Sizing *sizing, uint64_t mapped_pages) {
 
 static bool take_mapped(const PageUsers *page_users, const InstanceConfig *instance,
                         Figure *figure) {
-        VEC_FOREACH(page_user, &page_users->list) {
+        VEC_FOREACH(user, &page_users->list) {
                 Sizing *sizing = &figure->sizing;
 
-                if (!text_equals(page_user->unit, instance->unit) ||
-                    page_user->page_size_bytes != sizing->page_size_bytes ||
-                    !is_of_these_settings(sizing, page_user->mapped_pages))
+                if (!text_equals(user->unit, instance->unit) ||
+                    user->page_size_bytes != sizing->page_size_bytes ||
+                    !is_of_these_settings(sizing, user->mapped_pages))
                         continue;
                 *sizing = (Sizing){
                         .page_size_bytes = sizing->page_size_bytes,
-                        .pages = page_user->mapped_pages,
-                        .bytes = mul_saturated(page_user->mapped_pages, sizing->page_size_bytes),
+                        .pages = user->mapped_pages,
+                        .bytes = mul_saturated(user->mapped_pages, sizing->page_size_bytes),
                         .is_exact = true,
                 };
                 return true;
@@ -140,11 +141,10 @@ static void look_at_mappings(Command *command, const Topology *topology, Lesson 
                 return;
         lesson->unasked = "a running server cannot be asked";
         const Config *config = read_config(command);
-        size_t n = 0;
 
-        for (size_t i = 0; i < config->n_instances; i++)
-                n += text_equals(config->instances[i].unit, instance->unit);
-        if (n != 1) /* two databases on one unit cannot be told apart */
+        /* Two databases on one unit cannot be told apart. */
+        if (ARRAY_SUM(each, config->instances, config->n_instances,
+                      text_equals(each->unit, instance->unit)) != 1)
                 return;
         const PageUsers *page_users = page_users_find(command->root, command->arena, topology);
 
@@ -175,13 +175,6 @@ static void find_sizes(Command *command, const Topology *topology, Lesson *lesso
                 lesson->wrong = "the host has none of its page sizes";
 }
 
-static bool are_exact(const Figures *figures) {
-        VEC_FOREACH(figure, figures)
-                if (!figure->sizing.is_exact)
-                        return false;
-        return figures->n > 0;
-}
-
 Lesson learn_find(Command *command, const InstanceConfig *instance, const Topology *topology) {
         HostSources sources = host_sources(command->root);
         const Asking asking = {command, instance, deadline_in(ASK_TIMEOUT_USEC)};
@@ -205,7 +198,8 @@ Lesson learn_find(Command *command, const InstanceConfig *instance, const Topolo
                 look_at_mappings(command, topology, &lesson);
         else if (!lesson.wrong)
                 ask_sizes(&asking, &lesson);
-        lesson.is_exact = !lesson.wrong && are_exact(&lesson.figures);
+        lesson.is_exact = !lesson.wrong && lesson.figures.n > 0 &&
+                          !VEC_ANY(figure, &lesson.figures, !figure->sizing.is_exact);
         return lesson;
 }
 
@@ -276,30 +270,23 @@ static void conclude(Command *command, const Lesson *lesson) {
 
 /* ---- making use of it ---- */
 
-/* What is left of COUNTS once page sizes that the instance no longer takes are gone. */
-static json_t *counts_to_json(const InstanceConfig *instance, const Topology *topology,
-                              const PageCounts *counts) {
-        json_t *list = json_array();
-
-        for (size_t i = 0; i < instance->n_page_sizes; i++) {
-                uint64_t bytes = instance->page_sizes[i] ? instance->page_sizes[i]
-                                                         : topology->default_page_size_bytes;
-                uint64_t pages = page_counts_find(counts, bytes);
-
-                if (pages > 0 && pages <= INT64_MAX)
-                        json_array_append_new(list, json_pack("{sI sI}", "pageSizeBytes",
-                                                              (json_int_t) bytes, "pages",
-                                                              (json_int_t) pages));
-        }
-        return list;
-}
-
 /* That the daemon is not there, or of a version before this, is not said: the verdict, which is asked
  * for next, does. */
 static void grow(Command *command, const InstanceConfig *instance, const Topology *topology,
                  const PageCounts *counts, uint64_t timeout_usec) {
-        json_t *list = counts_to_json(instance, topology, counts), *reply = NULL;
+        json_t *list = json_array(), *reply = NULL;
         char *error_name = NULL;
+
+        /* What is left of COUNTS once page sizes that the instance no longer takes are gone. */
+        ARRAY_FOREACH(size, instance->page_sizes, instance->n_page_sizes) {
+                uint64_t bytes = *size ? *size : topology->default_page_size_bytes;
+                uint64_t pages = page_counts_find(counts, bytes);
+
+                if (pages > 0 && pages <= INT64_MAX)
+                        json_array_append_new(list, json_pack("{so so}", "pageSizeBytes",
+                                                              count_to_json(bytes), "pages",
+                                                              count_to_json(pages)));
+        }
 
         if (json_array_size(list) == 0) {
                 json_decref(list);
@@ -404,10 +391,6 @@ Lesson learn_as_owner(Command *command, const InstanceConfig *instance) {
         return lesson;
 }
 
-static bool is_nothing(const char *answer, size_t size) {
-        return size == strlen(LEARN_NOTHING) && memcmp(answer, LEARN_NOTHING, size) == 0;
-}
-
 static Lesson take_answer(Command *command, const InstanceConfig *instance,
                           const Topology *topology, const char *answer, size_t size) {
         Lesson lesson = {.instance = instance};
@@ -426,7 +409,8 @@ void learn_answer(Command *command, const char *name, const char *answer, size_t
         uint64_t deadline_usec = deadline_in(timeout_usec);
         const InstanceConfig *instance = find_learning(command, name);
 
-        if (!instance || (!wrong && is_nothing(answer, size)))
+        if (!instance ||
+            (!wrong && size == strlen(LEARN_NOTHING) && memcmp(answer, LEARN_NOTHING, size) == 0))
                 return;
         const Topology *topology = probe_topology(command->root, command->arena);
         const Lesson lesson = wrong ? (Lesson){.instance = instance, .wrong = wrong}
@@ -441,9 +425,7 @@ void learn_for_reload(Command *command) {
         const Config *config = read_config(command);
         const Topology *topology = probe_topology(command->root, command->arena);
 
-        for (size_t i = 0; i < config->n_instances; i++) {
-                const InstanceConfig *instance = &config->instances[i];
-
+        ARRAY_FOREACH(instance, config->instances, config->n_instances) {
                 if (!may_learn(command, instance) || instance->learned.pages.n > 0)
                         continue;
                 notify_extend_timeout(ASK_TIMEOUT_USEC + answer_margin_usec);

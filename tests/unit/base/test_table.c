@@ -3,8 +3,6 @@
 #include "base/table.h"
 #include "support/testing.h"
 
-static const TableColumn columns[] = {{"NAME", TABLE_LEFT}, {"N", TABLE_RIGHT}, {"X", TABLE_LEFT}};
-
 static char *print(Arena *arena, const Table *table, const char *indent, bool colored) {
         Text text = text_in(arena);
 
@@ -13,7 +11,7 @@ static char *print(Arena *arena, const Table *table, const char *indent, bool co
 }
 
 static void test_alignment(void **state) {
-        Table *table = table_new(*state, columns, 3);
+        Table *table = table_new(*state, "NAME|>N|X");
 
         table_add(table, "a");
         table_printf(table, "%d", 1234);
@@ -28,8 +26,7 @@ static void test_alignment(void **state) {
 }
 
 static void test_no_trailing_blanks(void **state) {
-        static const TableColumn two[] = {{"A", TABLE_LEFT}, {"LONG TITLE", TABLE_LEFT}};
-        Table *table = table_new(*state, two, 2);
+        Table *table = table_new(*state, "A|LONG TITLE");
 
         table_add(table, "a");
         table_add(table, "");
@@ -39,8 +36,7 @@ static void test_no_trailing_blanks(void **state) {
 }
 
 static void test_columns_not_bytes(void **state) {
-        static const TableColumn two[] = {{"A", TABLE_RIGHT}, {"B", TABLE_LEFT}};
-        Table *table = table_new(*state, two, 2);
+        Table *table = table_new(*state, ">A|B");
 
         table_add(table, "\xC3\xA4\xC3\xB6"); /* two columns in four bytes */
         table_add(table, "x");
@@ -53,8 +49,7 @@ static void test_columns_not_bytes(void **state) {
 
 /* Colours take no columns. */
 static void test_colors(void **state) {
-        static const TableColumn two[] = {{"A", TABLE_LEFT}, {"B", TABLE_LEFT}};
-        Table *table = table_new(*state, two, 2);
+        Table *table = table_new(*state, "A|B");
 
         table_add_colored(table, "red", "\033[31m");
         table_add(table, "x");
@@ -65,8 +60,7 @@ static void test_colors(void **state) {
 
 /* A cell is a copy. */
 static void test_copies(void **state) {
-        static const TableColumn one[] = {{"A", TABLE_LEFT}};
-        Table *table = table_new(*state, one, 1);
+        Table *table = table_new(*state, "A");
         char cell[] = "abc";
 
         table_add(table, cell);

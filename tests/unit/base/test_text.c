@@ -172,13 +172,26 @@ static void test_distance(void **state) {
         assert_true(text_distance("x", longest) == SIZE_MAX);
 }
 
+static void test_lists(void **state) {
+        static const char *const names[] = {NULL, "auto", "keep"};
+        Text text = text_in(*state);
+
+        text_add_word(&text, NULL);
+        text_add_word(&text, "one");
+        text_add_word(&text, "two");
+        assert_string_equal(text_string(&text), "one two");
+        assert_int_equal(text_index(names, 3, "keep"), 2);
+        assert_int_equal(text_index(names, 3, NULL), 0);
+        assert_int_equal(text_index(names, 3, "never"), -EINVAL);
+}
+
 TEST_FILE(text) {
         const struct CMUnitTest tests[] = {
                 TEST(test_base_name),      TEST(test_distance),    TEST(test_utf8_well_formed),
                 TEST(test_utf8_malformed), TEST(test_utf8_bounds), TEST(test_width),
                 TEST(test_growing),        TEST(test_wrap),        TEST(test_questions),
                 TEST(test_printable),      TEST(test_excerpt),     TEST(test_strip),
-                TEST(test_words),
+                TEST(test_words),          TEST(test_lists),
         };
 
         return RUN_TESTS(tests);

@@ -2,6 +2,7 @@
 #include "check/suggest.h"
 
 #include "base/size.h"
+#include "support/gatherer.h"
 #include "support/sources.h"
 #include "support/testing.h"
 

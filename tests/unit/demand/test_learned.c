@@ -5,6 +5,7 @@
 
 #include "demand/figures.h"
 #include "demand/learned.h"
+#include "support/gatherer.h"
 #include "support/sources.h"
 #include "support/testing.h"
 

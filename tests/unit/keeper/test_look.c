@@ -3,6 +3,7 @@
 /* A look: that what goes into a decision belongs together. */
 
 #include "keeper/look.h"
+#include "support/gatherer.h"
 #include "support/testing.h"
 
 #include "base/size.h"

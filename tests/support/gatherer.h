@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* Reads a database's own files in this process, from sources in memory. */
+
+#include "demand/figures.h"
+
+typedef struct SourcesGatherer {
+        Gatherer gatherer; /* give a pointer to this */
+        const Sources *sources;
+} SourcesGatherer;
+
+static inline void gather_here(const Gatherer *gatherer, Arena *arena, const Engine *engine,
+                               const EngineTarget *target, const uint64_t *page_sizes,
+                               size_t n_page_sizes, Figures *ret) {
+        /* The gatherer is the first member. */
+        const SourcesGatherer *here = (const SourcesGatherer *) gatherer;
+
+        figures_gather(arena, engine, target, here->sources, page_sizes, n_page_sizes, ret);
+}
+
+static inline SourcesGatherer figures_gatherer(const Sources *sources) {
+        return (SourcesGatherer){{gather_here}, sources};
+}
