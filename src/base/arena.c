@@ -126,6 +126,10 @@ char *arena_strdup(Arena *arena, const char *string) {
         return string ? arena_strndup(arena, string, strlen(string)) : NULL;
 }
 
+char *arena_strdup_to(Arena *arena, const char *string, const char *end) {
+        return arena_strndup(arena, string, end ? (size_t) (end - string) : strlen(string));
+}
+
 char *arena_vprintf(Arena *arena, const char *format, va_list arguments) {
         Block *block = arena->blocks;
         size_t room = block && !IS_GUARDED ? block->size - block->used : 0;

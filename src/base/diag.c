@@ -14,12 +14,7 @@ const char *severity_name(Severity severity) {
 }
 
 int severity_from_name(const char *name, Severity *ret) {
-        for (size_t i = 0; i < ARRAY_LEN(severity_names); i++)
-                if (text_equals(name, severity_names[i])) {
-                        *ret = (Severity) i;
-                        return 0;
-                }
-        return -EINVAL;
+        return TEXT_TO_ENUM(severity_names, name, ret);
 }
 
 void diags_add(Diags *diags, const Diag *diag) {

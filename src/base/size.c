@@ -179,11 +179,8 @@ static const struct {
 };
 
 static int take_time_unit(const char **at, uint64_t *ret_usec) {
-        size_t length = 0;
+        size_t length = strspn(*at, "abcdefghijklmnopqrstuvwxyz");
 
-        while (((*at)[length] >= 'a' && (*at)[length] <= 'z') ||
-               ((*at)[length] >= 'A' && (*at)[length] <= 'Z'))
-                length++;
         for (size_t i = 0; i < ARRAY_LEN(time_units); i++)
                 if (strlen(time_units[i].name) == length &&
                     strncmp(time_units[i].name, *at, length) == 0) {

@@ -186,6 +186,13 @@ int text_compare(const void *a, const void *b) {
         return strcmp(*(const char *const *) a, *(const char *const *) b);
 }
 
+int text_index(const char *const *words, size_t n, const char *word) {
+        for (size_t i = 0; i < n; i++)
+                if (text_equals(words[i], word))
+                        return (int) i;
+        return -1;
+}
+
 bool text_starts_with(const char *string, const char *prefix) {
         return strncmp(string, prefix, strlen(prefix)) == 0;
 }

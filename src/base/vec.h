@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define VEC(type)                \
@@ -30,9 +31,39 @@
                 &push_vec_->items[push_vec_->n++];                                                \
         })
 
-/* Walks a vector: VEC_FOREACH(item, vec) { item is a pointer to the element }. The vector must not
- * grow meanwhile. */
-#define VEC_FOREACH(item, vec)                                                           \
-        for (typeof(*(vec)->items) *item = (vec)->items,                                 \
-                                   *item##_end_ = (vec)->n > 0 ? item + (vec)->n : item; \
+/* Walks an array, or a vector: VEC_FOREACH(item, vec) { item is a pointer to the element }. The vector must
+ * not grow meanwhile. */
+#define ARRAY_FOREACH(item, array, count)                                                          \
+        for (typeof(*(array)) *item = (array), *item##_end_ = (count) > 0 ? item + (count) : item; \
              item < item##_end_; item++)
+#define VEC_FOREACH(item, vec) ARRAY_FOREACH(item, (vec)->items, (vec)->n)
+
+/* The first ITEM for which CONDITION holds, by its address; NULL: there is none. */
+#define ARRAY_FIND(item, array, count, condition)       \
+        ({                                              \
+                typeof(*(array)) *item##_found_ = NULL; \
+                ARRAY_FOREACH(item, array, count)       \
+                        if (condition) {                \
+                                item##_found_ = item;   \
+                                break;                  \
+                        }                               \
+                item##_found_;                          \
+        })
+#define VEC_FIND(item, vec, condition) ARRAY_FIND(item, (vec)->items, (vec)->n, condition)
+
+/* Drops all but the items for which CONDITION holds. */
+#define VEC_KEEP(item, vec, condition)                                \
+        do {                                                          \
+                size_t item##_kept_ = 0;                              \
+                VEC_FOREACH(item, vec)                                \
+                        if (condition)                                \
+                                (vec)->items[item##_kept_++] = *item; \
+                (vec)->n = item##_kept_;                              \
+        } while (0)
+
+/* COMPARE as for qsort(3), which takes no empty array. */
+#define VEC_SORT(vec, compare)                                                           \
+        do {                                                                             \
+                if ((vec)->n > 0)                                                        \
+                        qsort((vec)->items, (vec)->n, sizeof(*(vec)->items), (compare)); \
+        } while (0)
