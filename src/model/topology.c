@@ -107,9 +107,9 @@ bool kernel_command_line_is_rescue(const char *line) {
 IdSet topology_memory_nodes(const Topology *topology) {
         IdSet nodes = {};
 
-        for (size_t i = 0; i < topology->n_nodes; i++)
-                if (topology->nodes[i].has_memory)
-                        id_set_add(&nodes, topology->nodes[i].id);
+        ARRAY_FOREACH(node, topology->nodes, topology->n_nodes)
+                if (node->has_memory)
+                        id_set_add(&nodes, node->id);
         return nodes;
 }
 
