@@ -100,9 +100,9 @@ static void read_option(const char *word, HugeMount *mount) {
                 {"min_size=", &mount->min_size_bytes},
         };
 
-        for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
-                if (text_starts_with(word, numbers[i].name))
-                        parse_size_bytes(word + strlen(numbers[i].name), numbers[i].value);
+        ARRAY_FOREACH(number, numbers, ARRAY_LEN(numbers))
+                if (text_starts_with(word, number->name))
+                        parse_size_bytes(word + strlen(number->name), number->value);
         if (text_starts_with(word, "mode=")) {
                 const char *value = word + strlen("mode=");
                 unsigned mode = 0;
