@@ -72,7 +72,7 @@ static Reason turn_on(const Root *root, Arena *arena, const char *group) {
                                "look for processes in that very group (systemd-cgls)");
 }
 
-static Reason turn_on_above(const Root *root, Arena *arena, const char *group) {
+Reason cgroup_limit_count(const Root *root, Arena *arena, const char *group) {
         const char *hierarchy = unit_cgroup_hierarchy(root);
         Reason reason = {};
 
@@ -80,13 +80,8 @@ static Reason turn_on_above(const Root *root, Arena *arena, const char *group) {
                 return failed(arena, group, -ENOENT, NULL);
         for (const char *slash = group + strlen(hierarchy); slash && reason.kind == REASON_NONE;
              slash = strchr(slash + 1, '/'))
-                reason =
-                        turn_on(root, arena, arena_strndup(arena, group, (size_t) (slash - group)));
+                reason = turn_on(root, arena, arena_strdup_to(arena, group, slash));
         return reason;
-}
-
-Reason cgroup_limit_count(const Root *root, Arena *arena, const char *group) {
-        return turn_on_above(root, arena, group);
 }
 
 static Reason limit(const Root *root, Arena *arena, const char *group, const PageCount *count) {
@@ -112,13 +107,11 @@ static Reason limit(const Root *root, Arena *arena, const char *group, const Pag
 
 Reason cgroup_limit_set(const Root *root, Arena *arena, const char *group,
                         const PageCounts *limits) {
-        Reason reason = turn_on_above(root, arena, group);
+        Reason reason = cgroup_limit_count(root, arena, group);
 
-        VEC_FOREACH(count, limits) {
-                if (reason.kind != REASON_NONE)
-                        return reason;
-                reason = limit(root, arena, group, count);
-        }
+        VEC_FOREACH(count, limits)
+                if (reason.kind == REASON_NONE)
+                        reason = limit(root, arena, group, count);
         return reason;
 }
 

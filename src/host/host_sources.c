@@ -23,10 +23,8 @@ static bool is_systemds(const char *path) {
                 "/lib/systemd/", "/usr/local/lib/systemd/",
         };
 
-        for (size_t i = 0; i < ARRAY_LEN(directories); i++)
-                if (text_starts_with(path, directories[i]) && !strstr(path, "/../"))
-                        return true;
-        return false;
+        return !strstr(path, "/../") && ARRAY_FIND(directory, directories, ARRAY_LEN(directories),
+                                                   text_starts_with(path, *directory));
 }
 
 OpenTo file_open_to(const struct stat *st, uid_t owner, gid_t group) {
@@ -41,18 +39,6 @@ OpenTo file_open_to(const struct stat *st, uid_t owner, gid_t group) {
         return OPEN_TO_NOBODY;
 }
 
-static void remember_foreign(HostSources *host, const char *path, const struct stat *st) {
-        OpenTo open_to = file_open_to(st, host->owner, host->group);
-
-        if (host->foreign || open_to == OPEN_TO_NOBODY)
-                return;
-        host->foreign =
-                arena_printf(host->arena, "%s %s", text_excerpt(host->arena, path, 200),
-                             open_to == OPEN_TO_OWNER
-                                     ? arena_printf(host->arena, "belongs to user %u", st->st_uid)
-                                     : "can be written by others than its owner");
-}
-
 typedef struct Judged {
         HostSources *host;
         const char *path;
@@ -61,16 +47,19 @@ typedef struct Judged {
 static int judge(void *userdata, const struct stat *st) {
         HostSources *host = ((const Judged *) userdata)->host;
         const char *path = ((const Judged *) userdata)->path;
+        OpenTo open_to = file_open_to(st, host->owner, host->group); /* 0, 0 as root */
 
-        switch (host->kind) {
-        case SOURCES_OF_ROOT:
-                return file_open_to(st, 0, 0) != OPEN_TO_NOBODY && !is_systemds(path) ? -EPERM : 0;
-        case SOURCES_OF_OWNER:
-                remember_foreign(host, path, st);
+        if (open_to == OPEN_TO_NOBODY || host->kind == SOURCES_ANY)
                 return 0;
-        default:
-                return 0;
-        }
+        if (host->kind == SOURCES_OF_ROOT)
+                return is_systemds(path) ? 0 : -EPERM;
+        if (!host->foreign)
+                host->foreign = arena_printf(
+                        host->arena, "%s %s", text_excerpt(host->arena, path, 200),
+                        open_to == OPEN_TO_OWNER
+                                ? arena_printf(host->arena, "belongs to user %u", st->st_uid)
+                                : "can be written by others than its owner");
+        return 0;
 }
 
 /* ---- reading ---- */

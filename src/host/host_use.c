@@ -68,10 +68,10 @@ static void add_unit(Reader *reader, const char *name) {
         if (!group)
                 return;
         read_memory_nodes(reader, group, unit);
-        for (size_t i = 0; i < reader->topology->n_page_sizes; i++) {
+        ARRAY_FOREACH(size, reader->topology->page_sizes, reader->topology->n_page_sizes) {
                 UnitCharge charge;
 
-                if (read_charge(reader, group, reader->topology->page_sizes[i].bytes, &charge))
+                if (read_charge(reader, group, size->bytes, &charge))
                         *vec_push(reader->arena, &unit->charges) = charge;
         }
 }
@@ -80,9 +80,7 @@ static HostUse *read_once(Reader *reader, const Config *config, const Ledger *le
         reader->use = ARENA_NEW(reader->arena, HostUse);
         VEC_FOREACH(hold, &ledger->holds)
                 add_unit(reader, hold->unit);
-        for (size_t i = 0; i < config->n_instances; i++) {
-                const InstanceConfig *instance = &config->instances[i];
-
+        ARRAY_FOREACH(instance, config->instances, config->n_instances) {
                 if (instance->unit)
                         add_unit(reader, instance->unit);
                 if (instance->mount)
@@ -90,13 +88,6 @@ static HostUse *read_once(Reader *reader, const Config *config, const Ledger *le
                                 mounts_use(reader->root, instance);
         }
         return reader->use;
-}
-
-static bool has_counts(const HostUse *use) {
-        VEC_FOREACH(unit, &use->units)
-                if (unit->charges.n > 0)
-                        return true;
-        return use->mounts.n > 0;
 }
 
 HostUse *host_use_read(const Root *root, Arena *arena, const Config *config, const Ledger *ledger,
@@ -107,7 +98,10 @@ HostUse *host_use_read(const Root *root, Arena *arena, const Config *config, con
         for (unsigned i = 0; i < TRIES; i++) {
                 HostUse *use = read_once(&reader, config, ledger);
 
-                if (!has_counts(use) || !probe_counts_again(root, topology))
+                bool has_counts = use->mounts.n > 0 ||
+                                  VEC_FIND(unit, &use->units, unit->charges.n > 0);
+
+                if (!has_counts || !probe_counts_again(root, topology))
                         return use;
         }
         reader.use->is_moving = true;

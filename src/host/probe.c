@@ -7,7 +7,6 @@
 #include "model/names.h"
 #include "model/thp.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -76,14 +75,14 @@ int probe_pool(const Root *root, const Topology *topology, unsigned node, uint64
                 {"surplus_hugepages", &pool.surplus_pages},
         };
 
-        for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+        ARRAY_FOREACH(file, files, ARRAY_LEN(files)) {
                 int r = root_read_u64(
                         root,
-                        probe_pool_path(arena, topology, node, page_size_bytes, files[i].attribute),
-                        files[i].count);
+                        probe_pool_path(arena, topology, node, page_size_bytes, file->attribute),
+                        file->count);
 
                 /* Only the count itself must be there. */
-                if (r < 0 && i == 0)
+                if (r < 0 && file == files)
                         return r;
         }
         *ret = pool;
@@ -94,41 +93,30 @@ static bool read_counts_again(const Root *root, const Topology *topology, unsign
                               Pool *pool) {
         Pool now;
 
-        if (!pool->exists || probe_pool(root, topology, node, pool->page_size_bytes, &now) < 0 ||
-            (now.total_pages == pool->total_pages && now.free_pages == pool->free_pages &&
-             now.surplus_pages == pool->surplus_pages))
+        if (!pool->exists || probe_pool(root, topology, node, pool->page_size_bytes, &now) < 0)
                 return false;
-        pool->total_pages = now.total_pages;
-        pool->free_pages = now.free_pages;
-        pool->surplus_pages = now.surplus_pages;
-        return true;
+        now.demote_to_bytes = pool->demote_to_bytes;
+        bool is_changed = now.total_pages != pool->total_pages ||
+                          now.free_pages != pool->free_pages ||
+                          now.surplus_pages != pool->surplus_pages;
+
+        *pool = now;
+        return is_changed;
 }
 
 bool probe_counts_again(const Root *root, Topology *topology) {
         bool is_changed = false;
 
-        for (size_t k = 0; k < topology->n_page_sizes; k++) {
-                PageSize before = topology->page_sizes[k];
+        ARRAY_FOREACH(size, topology->page_sizes, topology->n_page_sizes) {
+                uint64_t before = size->reserved_pages;
 
-                probe_page_size(root, &topology->page_sizes[k]);
-                is_changed = is_changed ||
-                             before.reserved_pages != topology->page_sizes[k].reserved_pages;
-                for (size_t i = 0; i < topology->n_nodes; i++)
-                        if (read_counts_again(root, topology, topology->nodes[i].id,
-                                              &topology->nodes[i].pools[k]))
-                                is_changed = true;
+                probe_page_size(root, size);
+                is_changed |= size->reserved_pages != before;
+                ARRAY_FOREACH(node, topology->nodes, topology->n_nodes)
+                        is_changed |= read_counts_again(root, topology, node->id,
+                                                        &node->pools[size - topology->page_sizes]);
         }
         return is_changed;
-}
-
-/* "2048kB"; sizes above the smallest have it, since 5.16. */
-static uint64_t read_demote_size(const Probe *probe, unsigned node, uint64_t page_size_bytes) {
-        const char *text = read_text(probe, probe_pool_path(probe->arena, probe->topology, node,
-                                                            page_size_bytes, "demote_size"));
-
-        return text ? probe_size_of_name(probe->arena,
-                                         arena_printf(probe->arena, NAME_HUGEPAGES_DIR "%s", text))
-                    : 0;
 }
 
 static void probe_pools(Probe *probe, Node *node) {
@@ -140,8 +128,17 @@ static void probe_pools(Probe *probe, Node *node) {
 
                 node->pools[i].page_size_bytes = bytes;
                 probe_pool(probe->root, topology, node->id, bytes, &node->pools[i]);
-                if (i + 1 < topology->n_page_sizes)
-                        node->pools[i].demote_to_bytes = read_demote_size(probe, node->id, bytes);
+                /* "2048kB"; sizes above the smallest have it, since 5.16. */
+                const char *text =
+                        i + 1 < topology->n_page_sizes
+                                ? read_text(probe, probe_pool_path(probe->arena, topology, node->id,
+                                                                   bytes, "demote_size"))
+                                : NULL;
+
+                if (text)
+                        node->pools[i].demote_to_bytes = probe_size_of_name(
+                                probe->arena,
+                                arena_printf(probe->arena, NAME_HUGEPAGES_DIR "%s", text));
         }
 }
 
