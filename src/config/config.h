@@ -180,5 +180,12 @@ uint64_t page_counts_find(const PageCounts *counts, uint64_t page_size_bytes);
 uint64_t amount_of(const Amount *amount, uint64_t memory_bytes);
 char *amount_format(Arena *arena, const Amount *amount);
 
+/* In the order of their enumerations; NULL at the end. */
+extern const char *const placement_names[], *const shortage_names[];
+
 const char *placement_name(Placement placement);
 const char *shortage_name(Shortage shortage);
+
+/* What is wrong with the value of KEY: file and line of what set it last, else the instance's file. The rest is
+ * still to be said. */
+Diag config_diag(const InstanceConfig *instance, const char *key);

@@ -10,7 +10,6 @@
 #include "model/names.h"
 #include "model/problem.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 typedef VEC(ParsedFile *) ParsedFiles;
@@ -45,10 +44,6 @@ static uint64_t fold_file(uint64_t hash, const ParsedFile *parsed, const char *s
 }
 
 static const uint64_t fold_start = UINT64_C(0xcbf29ce484222325);
-
-static const char *format_fingerprint(Arena *arena, uint64_t hash) {
-        return arena_printf(arena, "%016" PRIx64, hash);
-}
 
 /* ---- checks over one instance, when all its files have been read ---- */
 
@@ -101,14 +96,13 @@ static bool find_memory_mistake(Arena *arena, const InstanceConfig *instance, Mi
 static bool find_split_mistake(Arena *arena, const InstanceConfig *instance, Mistake *ret) {
         uint64_t sum = 0;
 
-        for (size_t i = 0; i < instance->n_node_memory; i++) {
-                sum = add_saturated(sum, instance->node_memory[i].bytes);
-                if (instance->has_nodes &&
-                    !id_set_has(&instance->nodes, instance->node_memory[i].node)) {
-                        *ret = (Mistake){"NodeMemory",
-                                         arena_printf(arena, "node %u is not among Nodes=",
-                                                      instance->node_memory[i].node),
-                                         "name the same nodes in both, or leave Nodes= out"};
+        ARRAY_FOREACH(memory, instance->node_memory, instance->n_node_memory) {
+                sum = add_saturated(sum, memory->bytes);
+                if (instance->has_nodes && !id_set_has(&instance->nodes, memory->node)) {
+                        *ret = (Mistake){
+                                "NodeMemory",
+                                arena_printf(arena, "node %u is not among Nodes=", memory->node),
+                                "name the same nodes in both, or leave Nodes= out"};
                         return true;
                 }
         }
@@ -123,8 +117,8 @@ static bool find_split_mistake(Arena *arena, const InstanceConfig *instance, Mis
         return true;
 }
 
-static bool find_placement_mistake(Arena *arena, const InstanceConfig *instance, Mistake *ret) {
-        (void) arena;
+static bool find_placement_mistake(Arena *arena UNUSED, const InstanceConfig *instance,
+                                   Mistake *ret) {
         if (instance->placement != PLACEMENT_BIND || instance->has_nodes ||
             instance->n_node_memory > 0)
                 return false;
@@ -159,16 +153,21 @@ typedef struct Assembler {
         Instances instances;
 } Assembler;
 
-/* The file that brought a value in: the instance's own, or one that extends it. */
-static ParsedFile *find_origin_file(const Assembler *assembler, const ConfigOrigin *origin,
-                                    ParsedFile *main_file) {
-        VEC_FOREACH(item, &assembler->parsed)
-                if (origin && text_equals((*item)->file->path, origin->file))
-                        return *item;
-        return main_file;
+/* A mistake of several values together, told of KEY: of the instance's own file, or of one that extends it. */
+static void contradict(Assembler *assembler, InstanceConfig *instance, const char *key,
+                       const char *text, const char *remedy) {
+        Diag diag = config_diag(instance, key);
+        ParsedFile *blamed =
+                *VEC_FIND(item, &assembler->parsed, text_equals((*item)->file->path, diag.file));
+
+        diag.id = problem_id(PROBLEM_CONFIG_CONTRADICTION);
+        diag.text = text;
+        diag.remedy = remedy;
+        config_file_refuse(assembler->arena, blamed, &assembler->config->problems, &diag);
+        instance->refusal = blamed->refusal;
 }
 
-static void check_instance(Assembler *assembler, InstanceConfig *instance, ParsedFile *parsed) {
+static void check_instance(Assembler *assembler, InstanceConfig *instance) {
         static bool (*const checks[])(Arena *, const InstanceConfig *, Mistake *) = {
                 find_memory_mistake,
                 find_split_mistake,
@@ -177,21 +176,9 @@ static void check_instance(Assembler *assembler, InstanceConfig *instance, Parse
         };
         Mistake mistake;
 
-        for (size_t i = 0; i < ARRAY_LEN(checks) && !instance->refusal; i++) {
-                if (!checks[i](assembler->arena, instance, &mistake))
-                        continue;
-                const ConfigOrigin *origin = mistake.key ? config_find_origin(instance, mistake.key)
-                                                         : NULL;
-                ParsedFile *blamed = find_origin_file(assembler, origin, parsed);
-
-                config_file_refuse(assembler->arena, blamed, &assembler->config->problems,
-                                   &(Diag){.id = problem_id(PROBLEM_CONFIG_CONTRADICTION),
-                                           .line = origin ? origin->line : 0,
-                                           .key = mistake.key,
-                                           .text = mistake.text,
-                                           .remedy = mistake.remedy});
-                instance->refusal = blamed->refusal;
-        }
+        for (size_t i = 0; i < ARRAY_LEN(checks) && !instance->refusal; i++)
+                if (checks[i](assembler->arena, instance, &mistake))
+                        contradict(assembler, instance, mistake.key, mistake.text, mistake.remedy);
 }
 
 /* The last value of KEY in a file that may be refused: valid by CHECK, or NULL. */
@@ -243,31 +230,23 @@ static void apply_file(Assembler *assembler, InstanceConfig *instance, ParsedFil
                 instance->unit = unit;
 }
 
-static void apply_extensions(Assembler *assembler, InstanceConfig *instance,
-                             const ParsedFile *main_file) {
-        VEC_FOREACH(item, &assembler->parsed) {
-                ParsedFile *parsed = *item;
-
-                if (text_equals(parsed->file->extends, main_file->file->name))
-                        apply_file(assembler, instance, parsed);
-        }
-}
-
-static const char *instance_fingerprint(const Assembler *assembler, const ParsedFile *main_file) {
+/* All that describes it, in the order of reading. */
+static void apply_files(Assembler *assembler, InstanceConfig *instance, ParsedFile *main_file) {
         uint64_t hash = fold_file(fold_start, main_file, "Instance");
 
-        VEC_FOREACH(item, &assembler->parsed)
-                if (text_equals((*item)->file->extends, main_file->file->name) &&
-                    !is_learned(*item))
+        apply_file(assembler, instance, main_file);
+        VEC_FOREACH(item, &assembler->parsed) {
+                if (!text_equals((*item)->file->extends, main_file->file->name))
+                        continue;
+                apply_file(assembler, instance, *item);
+                if (!is_learned(*item))
                         hash = fold_file(hash, *item, "Instance");
-        return format_fingerprint(assembler->arena, hash);
+        }
+        instance->fingerprint = arena_printf(assembler->arena, "%016" PRIx64, hash);
 }
 
 static InstanceConfig *find_instance(Instances *instances, const char *name) {
-        VEC_FOREACH(instance, instances)
-                if (text_equals(instance->name, name))
-                        return instance;
-        return NULL;
+        return VEC_FIND(instance, instances, text_equals(instance->name, name));
 }
 
 /* Two files of one name: the first keeps it, the other is refused under its full file name. */
@@ -292,34 +271,16 @@ static void refuse_second(Assembler *assembler, InstanceConfig *instance, Parsed
 }
 
 /* Of two mounts at one place, or one within the other, the first stays. */
-static void refuse_second_mount(Assembler *assembler, InstanceConfig *instance,
-                                ParsedFile *parsed) {
-        const ConfigOrigin *origin = config_find_origin(instance, "Mount");
-        ParsedFile *blamed = find_origin_file(assembler, origin, parsed);
-
-        VEC_FOREACH(other, &assembler->instances) {
-                if (!instance->mount || instance->refusal || other->refusal || !other->mount ||
-                    !mount_paths_overlap(instance->mount->path, other->mount->path))
-                        continue;
-                config_file_refuse(
-                        assembler->arena, blamed, &assembler->config->problems,
-                        &(Diag){.id = problem_id(PROBLEM_CONFIG_CONTRADICTION),
-                                .line = origin ? origin->line : 0,
-                                .key = "Mount",
-                                .text = arena_printf(
-                                        assembler->arena, "%s is in the way of %s, the mount of %s",
-                                        instance->mount->path, other->mount->path, other->name),
-                                .remedy = "give each instance a place of its own"});
-                instance->refusal = blamed->refusal;
-        }
-}
-
-static bool is_extended_to_instance(const Assembler *assembler, const ParsedFile *main_file) {
-        VEC_FOREACH(item, &assembler->parsed)
-                if (text_equals((*item)->file->extends, main_file->file->name) &&
-                    (*item)->has_instance)
-                        return true;
-        return false;
+static void refuse_second_mount(Assembler *assembler, InstanceConfig *instance) {
+        VEC_FOREACH(other, &assembler->instances)
+                if (instance->mount && !instance->refusal && !other->refusal && other->mount &&
+                    mount_paths_overlap(instance->mount->path, other->mount->path))
+                        contradict(assembler, instance, "Mount",
+                                   arena_printf(assembler->arena,
+                                                "%s is in the way of %s, the mount of %s",
+                                                instance->mount->path, other->mount->path,
+                                                other->name),
+                                   "give each instance a place of its own");
 }
 
 /* A refused file is taken for an instance unless it says that it is something else. */
@@ -327,7 +288,9 @@ static bool is_instance_file(const Assembler *assembler, const ParsedFile *parse
         if (parsed->file->extends || parsed->is_empty)
                 return false;
         return parsed->has_instance || (parsed->refusal && !parsed->has_host) ||
-               is_extended_to_instance(assembler, parsed);
+               VEC_FIND(item, &assembler->parsed,
+                        (*item)->has_instance &&
+                                text_equals((*item)->file->extends, parsed->file->name));
 }
 
 static void assemble_instance(Assembler *assembler, ParsedFile *parsed) {
@@ -336,8 +299,7 @@ static void assemble_instance(Assembler *assembler, ParsedFile *parsed) {
         KeyTarget target = {.arena = arena, .instance = &instance};
 
         config_keys_set_defaults(&target, SECTION_INSTANCE);
-        apply_file(assembler, &instance, parsed);
-        apply_extensions(assembler, &instance, parsed);
+        apply_files(assembler, &instance, parsed);
         if (!instance.name)
                 instance.name = name_from_file(arena, parsed->file->name);
         if (!instance.unit)
@@ -360,10 +322,9 @@ static void assemble_instance(Assembler *assembler, ParsedFile *parsed) {
                                 .remedy = "rename the file, or add Name="});
                 instance.refusal = parsed->refusal;
         }
-        instance.fingerprint = instance_fingerprint(assembler, parsed);
-        check_instance(assembler, &instance, parsed);
+        check_instance(assembler, &instance);
         refuse_second(assembler, &instance, parsed);
-        refuse_second_mount(assembler, &instance, parsed);
+        refuse_second_mount(assembler, &instance);
         *vec_push(arena, &assembler->instances) = instance;
 }
 
@@ -388,18 +349,16 @@ static void assemble_host(Assembler *assembler, Diags *problems) {
                 assembler->config->host = changed;
                 hash = fold_file(hash, parsed, "Host");
         }
-        assembler->config->host.fingerprint = format_fingerprint(assembler->arena, hash);
+        assembler->config->host.fingerprint = arena_printf(assembler->arena, "%016" PRIx64, hash);
 }
 
 static void warn_of_orphans(Assembler *assembler) {
         VEC_FOREACH(item, &assembler->parsed) {
                 const ConfigFile *file = (*item)->file;
-                bool is_found = !file->extends;
 
-                VEC_FOREACH(other, assembler->files)
-                        is_found = is_found ||
-                                   (!other->extends && text_equals(other->name, file->extends));
-                if (!is_found)
+                if (file->extends &&
+                    !VEC_FIND(other, assembler->files,
+                              !other->extends && text_equals(other->name, file->extends)))
                         diags_add(&assembler->config->problems,
                                   &(Diag){.severity = SEVERITY_WARNING,
                                           .id = problem_id(PROBLEM_CONFIG_ORPHAN),
@@ -429,9 +388,7 @@ Config *config_parse(Arena *arena, const ConfigFiles *files) {
                         assemble_instance(&assembler, *item);
         assemble_host(&assembler, &(Diags){.arena = arena});
         warn_of_orphans(&assembler);
-        if (assembler.instances.n > 0)
-                qsort(assembler.instances.items, assembler.instances.n, sizeof(InstanceConfig),
-                      compare_instances);
+        VEC_SORT(&assembler.instances, compare_instances);
         config->instances = assembler.instances.items;
         config->n_instances = assembler.instances.n;
         return config;

@@ -3,6 +3,7 @@
 
 #include "base/size.h"
 #include "base/text.h"
+#include "base/vec.h"
 #include "model/name_check.h"
 
 #include <string.h>
@@ -52,14 +53,6 @@ bool mount_paths_overlap(const char *a, const char *b) {
         return is_within(a, b) || is_within(b, a);
 }
 
-static const Place *find_place(const char *path) {
-        for (size_t i = 0; i < ARRAY_LEN(places); i++)
-                if (places[i].is_whole ? is_within(path, places[i].path)
-                                       : text_equals(path, places[i].path))
-                        return &places[i];
-        return NULL;
-}
-
 /* ---- paths ---- */
 
 /* Without doubled slashes and those at the end; NULL where a component is "." or "..". */
@@ -75,12 +68,9 @@ static char *normalize(Arena *arena, const char *path) {
         return text.length > 0 ? text.string : arena_strdup(arena, "/");
 }
 
-static bool is_plain(char c) {
-        return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
-               c == ':' || c == '_' || c == '.';
-}
-
 char *mount_unit_name(Arena *arena, const char *path) {
+        static const char plain[] =
+                "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789:_.";
         Text text = text_in(arena);
         char *name;
 
@@ -88,7 +78,7 @@ char *mount_unit_name(Arena *arena, const char *path) {
                 if (text.length > 0)
                         text_add(&text, "-");
                 for (const char *c = name; *c; c++)
-                        if (is_plain(*c) && (*c != '.' || text.length > 0))
+                        if (strchr(plain, *c) && (*c != '.' || text.length > 0))
                                 text_add_n(&text, c, 1);
                         else
                                 text_printf(&text, "\\x%02x", (unsigned) (unsigned char) *c);
@@ -104,10 +94,12 @@ static const char *parse_path(Arena *arena, const char *word, MountConfig *mount
                                     "'%s' has characters that mean something else in unit files",
                                     text_printable(arena, word));
         char *path = normalize(arena, word);
-        const Place *place = path ? find_place(path) : NULL;
-
         if (!path)
                 return arena_printf(arena, "'%s' leads over '.' or '..'", word);
+        const Place *place = ARRAY_FIND(each, places, ARRAY_LEN(places),
+                                        each->is_whole ? is_within(path, each->path)
+                                                       : text_equals(path, each->path));
+
         if (place)
                 return arena_printf(arena, "'%s' cannot be a mount, since %s %s", word, place->path,
                                     place->why);
@@ -136,9 +128,7 @@ static const char *parse_mode(Arena *arena, const char *value, MountConfig *moun
 }
 
 static const char *parse_owner(Arena *arena, const char *value, MountConfig *mount) {
-        const char *colon = strchr(value, ':');
-        const char *user = colon ? arena_strndup(arena, value, (size_t) (colon - value))
-                                 : arena_strdup(arena, value);
+        const char *colon = strchr(value, ':'), *user = arena_strdup_to(arena, value, colon);
         const char *group = colon ? arena_strdup(arena, colon + 1) : NULL;
         const char *wrong = name_check_account(user);
 
