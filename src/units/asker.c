@@ -15,8 +15,11 @@ static bool is_not_owner(Arena *arena, const Accounts *accounts, const char *use
         return account->id == 0 || account->group_id == 0 || account->id == ACCOUNT_NOBODY;
 }
 
-const char *asker_user(Arena *arena, const InstanceConfig *instance, const Sources *sources,
-                       const Accounts *accounts) {
+/* User= of the instance, else of its unit, else the engine's usual user, if there is such an account; never
+ * root, nor nobody, who owns nothing. NULL: nobody in particular. Accounts that are not in this host's files
+ * are whom they are called. */
+static const char *asker_user(Arena *arena, const InstanceConfig *instance, const Sources *sources,
+                              const Accounts *accounts) {
         const char *user = instance->user;
 
         if (!user && instance->unit)
@@ -33,22 +36,15 @@ static bool is_asked_as_owner(const InstanceConfig *instance) {
                !name_check_instance(instance->name);
 }
 
-static bool is_any_asked(const Config *config) {
-        for (size_t i = 0; i < config->n_instances; i++)
-                if (is_asked_as_owner(&config->instances[i]))
-                        return true;
-        return false;
-}
-
 Dropins askers_make(Arena *arena, const Config *config, const Sources *sources) {
         Dropins dropins = {};
 
-        if (!is_any_asked(config))
+        if (!ARRAY_FIND(instance, config->instances, config->n_instances,
+                        is_asked_as_owner(instance)))
                 return dropins;
         const Accounts accounts = accounts_read(arena, sources);
 
-        for (size_t i = 0; i < config->n_instances; i++) {
-                const InstanceConfig *instance = &config->instances[i];
+        ARRAY_FOREACH(instance, config->instances, config->n_instances) {
                 const char *user = is_asked_as_owner(instance)
                                            ? asker_user(arena, instance, sources, &accounts)
                                            : NULL;

@@ -7,16 +7,14 @@
 #include "model/problem.h"
 
 bool mount_is_wanted(const Config *config) {
-        for (size_t i = 0; i < config->n_instances; i++)
-                if (config->instances[i].mount)
-                        return true;
-        return false;
+        return ARRAY_FIND(instance, config->instances, config->n_instances, instance->mount);
 }
 
-uint64_t mount_page_size(const InstanceConfig *instance, const Topology *topology) {
-        for (size_t i = 0; i < instance->n_page_sizes; i++) {
-                uint64_t bytes = instance->page_sizes[i] ? instance->page_sizes[i]
-                                                         : topology->default_page_size_bytes;
+/* The page size of an instance's mount, and of its pages then: the first of PageSize= that the host has; 0: it
+ * has none. */
+static uint64_t mount_page_size(const InstanceConfig *instance, const Topology *topology) {
+        ARRAY_FOREACH(size, instance->page_sizes, instance->n_page_sizes) {
+                uint64_t bytes = *size ? *size : topology->default_page_size_bytes;
 
                 if (topology_page_size_index(topology, bytes) >= 0)
                         return bytes;
@@ -53,33 +51,24 @@ static bool find_owner(Arena *arena, const InstanceConfig *instance, const Accou
 
 static Diag *refusal_of(Arena *arena, const InstanceConfig *instance, const char *missing,
                         const char *name) {
-        const ConfigOrigin *origin = config_find_origin(instance, "Mount");
-        Diag *refusal = ARENA_NEW(arena, Diag);
+        Diag refusal = config_diag(instance, "Mount");
 
-        *refusal = (Diag){
-                .severity = SEVERITY_ERROR,
-                .id = problem_id(PROBLEM_CONFIG_BAD_VALUE),
-                .file = origin ? origin->file : instance->file,
-                .line = origin ? origin->line : 0,
-                .key = "Mount",
-                .text = arena_printf(arena, "there is no %s '%s' in /etc/%s to own %s", missing,
-                                     name, text_equals(missing, "user") ? "passwd" : "group",
-                                     instance->mount->path),
-                .remedy = arena_printf(
-                        arena,
-                        "create the %s, or write owner=USER:GROUP with others or with numbers",
-                        missing),
-        };
-        return refusal;
+        refusal.severity = SEVERITY_ERROR;
+        refusal.id = problem_id(PROBLEM_CONFIG_BAD_VALUE);
+        refusal.text = arena_printf(arena, "there is no %s '%s' in /etc/%s to own %s", missing,
+                                    name, text_equals(missing, "user") ? "passwd" : "group",
+                                    instance->mount->path);
+        refusal.remedy = arena_printf(
+                arena, "create the %s, or write owner=USER:GROUP with others or with numbers",
+                missing);
+        return arena_memdup(arena, &refusal, sizeof(refusal));
 }
 
 void mount_check_owners(Arena *arena, Config *config, const Accounts *accounts) {
         const char *missing, *name;
         HugeMount mount;
 
-        for (size_t i = 0; i < config->n_instances; i++) {
-                InstanceConfig *instance = &config->instances[i];
-
+        ARRAY_FOREACH(instance, config->instances, config->n_instances) {
                 if (instance->refusal || !instance->mount ||
                     find_owner(arena, instance, accounts, &mount, &missing, &name))
                         continue;
@@ -137,8 +126,7 @@ MountUnits mount_units_make(Arena *arena, const MountUnitInput *input) {
         MountUnits units = {};
         const char *missing, *name;
 
-        for (size_t i = 0; i < input->config->n_instances; i++) {
-                const InstanceConfig *instance = &input->config->instances[i];
+        ARRAY_FOREACH(instance, input->config->instances, input->config->n_instances) {
                 uint64_t page_size = mount_page_size(instance, input->topology);
                 MountUnit unit = {.instance = instance, .wanted = {.page_size_bytes = page_size}};
 
@@ -159,9 +147,8 @@ MountUnits mount_units_make(Arena *arena, const MountUnitInput *input) {
 /* ---- whether it can be there, and is ---- */
 
 static const Diag *say_taken(Arena *arena, const MountUnit *unit, const Diag *what) {
-        Diag *diag = ARENA_NEW(arena, Diag);
+        Diag *diag = arena_memdup(arena, what, sizeof(*what));
 
-        *diag = *what;
         diag->id = problem_id(PROBLEM_MOUNT_TAKEN);
         diag->text = arena_printf(arena, "%s, so the mount of %s at %s is left to it", what->text,
                                   unit->instance->name, unit->instance->mount->path);
@@ -171,15 +158,12 @@ static const Diag *say_taken(Arena *arena, const MountUnit *unit, const Diag *wh
 /* What just happens to be there is told by the line that wants the place. */
 static const Diag *say_occupied(Arena *arena, const MountUnit *unit, const char *text,
                                 const char *remedy) {
-        const ConfigOrigin *origin = config_find_origin(unit->instance, "Mount");
+        Diag diag = config_diag(unit->instance, "Mount");
 
-        return say_taken(arena, unit,
-                         &(Diag){.severity = SEVERITY_WARNING,
-                                 .file = origin ? origin->file : unit->instance->file,
-                                 .line = origin ? origin->line : 0,
-                                 .key = "Mount",
-                                 .text = text,
-                                 .remedy = remedy});
+        diag.severity = SEVERITY_WARNING;
+        diag.text = text;
+        diag.remedy = remedy;
+        return say_taken(arena, unit, &diag);
 }
 
 /* Whoever wrote a unit or a line of fstab for that place meant it; anything else there is likely to
@@ -218,9 +202,7 @@ const Diag *mount_difference(Arena *arena, const MountUnit *unit, const MountSig
 
         if (!entry || !mount_entry_read(arena, entry, &is) || huge_mount_equals(&is, &unit->wanted))
                 return NULL;
-        Diag *diag = ARENA_NEW(arena, Diag);
-
-        *diag = (Diag){
+        const Diag diag = {
                 .severity = SEVERITY_WARNING,
                 .id = problem_id(PROBLEM_MOUNT_OUTDATED),
                 .text = arena_printf(arena, "%s, the mount of %s, has %s instead of %s",
@@ -233,5 +215,6 @@ const Diag *mount_difference(Arena *arena, const MountUnit *unit, const MountSig
                         "remount does not change min_size=",
                         unit->instance->unit ? unit->instance->unit : "what uses it", unit->name),
         };
-        return diag;
+
+        return arena_memdup(arena, &diag, sizeof(diag));
 }
