@@ -8,13 +8,6 @@
 
 #include <string.h>
 
-/* "postgresql@15-main.service" -> "postgresql@.service"; NULL for units that are no instance. */
-static char *template_of(Arena *arena, const char *unit) {
-        const char *at = strchr(unit, '@');
-
-        return at ? arena_printf(arena, "%.*s@.service", (int) (at - unit), unit) : NULL;
-}
-
 /* NULL where the administrator has none. */
 static const char *find_file(const Root *root, Arena *arena, const char *unit) {
         char *target;
@@ -27,9 +20,13 @@ static const char *find_file(const Root *root, Arena *arena, const char *unit) {
 /* systemd.unit(5): a file of the same name in /etc replaces the generated one, even one of the
  * unit's template. */
 static const char *find_override(const Root *root, Arena *arena, const char *unit) {
-        const char *template = template_of(arena, unit), *path = find_file(root, arena, unit);
+        const char *at = strchr(unit, '@'), *path = find_file(root, arena, unit);
 
-        return path || !template ? path : find_file(root, arena, template);
+        /* "postgresql@15-main.service" -> "postgresql@.service" */
+        return path || !at
+                       ? path
+                       : find_file(root, arena,
+                                   arena_printf(arena, "%.*s@.service", (int) (at - unit), unit));
 }
 
 static void check_one(const Root *root, Arena *arena, const Dropin *dropin, Diags *problems) {
