@@ -109,17 +109,15 @@ static Sums sum_pools(const Apply *apply, const PlanPool *pool) {
         Sums sums = {};
         Pool now;
 
-        for (size_t i = 0; i < apply->topology->n_nodes; i++) {
-                unsigned node = apply->topology->nodes[i].id;
-
-                if (probe_pool(apply->root, apply->topology, node, pool->page_size_bytes, &now) <
-                    0) {
+        ARRAY_FOREACH(node, apply->topology->nodes, apply->topology->n_nodes) {
+                if (probe_pool(apply->root, apply->topology, node->id, pool->page_size_bytes,
+                               &now) < 0) {
                         is_whole = false;
                         continue;
                 }
                 sums.total_pages += now.total_pages;
                 sums.persistent_pages += pool_persistent_pages(&now);
-                if (node != pool->node)
+                if (node->id != pool->node)
                         sums.surplus_elsewhere_pages += now.surplus_pages;
                 sums.is_crooked = sums.is_crooked || now.surplus_pages > now.total_pages;
         }
@@ -262,23 +260,15 @@ static Balance *look_at_promises(const Apply *apply, Arena *arena, const PlanPoo
         return r == 0 ? balance : NULL;
 }
 
-/* What the kernel could not give back, because it was promised in that very moment, it has made surplus
- * pages, and makes persistent again before it gets new ones. */
-static uint64_t surplus_of(const Apply *apply, const PlanPool *pool) {
-        Pool now;
-
-        return probe_pool(apply->root, apply->topology, pool->node, pool->page_size_bytes, &now) < 0
-                       ? 0
-                       : now.surplus_pages;
-}
-
 /* Gives back what nobody was promised, in one write; and takes back what somebody was promised in that
  * very moment. */
 static EscalationMove next_lowering(const Apply *apply, ApplyResult *result,
                                     const EscalationView *view) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const EscalationMove done = {ESCALATION_DONE, 0, 0};
+        const PlanPool *pool = result->step.pool;
         uint64_t now_pages = view->persistent_pages;
+        Pool now = {};
         size_t node;
 
         bool has_lowered = result->escalation.records.n > 0;
@@ -286,14 +276,17 @@ static EscalationMove next_lowering(const Apply *apply, ApplyResult *result,
         if (result->escalation.records.n > 1 ||
             (!has_lowered && now_pages <= result->step.to_pages))
                 return done;
-        Balance *balance = look_at_promises(apply, arena, result->step.pool, &node);
+        Balance *balance = look_at_promises(apply, arena, pool, &node);
 
         if (!balance)
                 return done;
         if (has_lowered) {
+                /* What the kernel could not give back, because it was promised in that very moment, it has made
+                 * surplus pages, and makes persistent again before it gets new ones. */
+                probe_pool(apply->root, apply->topology, pool->node, pool->page_size_bytes, &now);
                 uint64_t missing = balance_missing_pages(balance, node);
-                uint64_t pages = MIN(now_pages + surplus_of(apply, result->step.pool) + missing,
-                                     result->step.from_pages);
+                uint64_t pages =
+                        MIN(now_pages + now.surplus_pages + missing, result->step.from_pages);
 
                 return missing > 0 && pages > now_pages
                                ? (EscalationMove){ESCALATION_WRITE, pages, 0}
@@ -436,8 +429,7 @@ const ApplyResult *apply_results(const Apply *apply, size_t *ret_n) {
 
 void apply_progress(const Apply *apply, uint64_t *ret_done_pages, uint64_t *ret_all_pages) {
         *ret_done_pages = *ret_all_pages = 0;
-        for (size_t i = 0; i < apply->n_results; i++) {
-                const ApplyResult *result = &apply->results[i];
+        ARRAY_FOREACH(result, apply->results, apply->n_results) {
                 const PlanStep *step = &result->step;
                 uint64_t all = sub_floored(step->to_pages, step->from_pages);
 
@@ -470,8 +462,7 @@ static PoolLimit limit_of(Arena *arena, const ApplyResult *result, const Topolog
 PoolLimits apply_limits(Arena *arena, const Apply *apply, const Topology *now) {
         PoolLimits limits = {};
 
-        for (size_t i = 0; i < apply->n_results; i++) {
-                const ApplyResult *result = &apply->results[i];
+        ARRAY_FOREACH(result, apply->results, apply->n_results) {
                 const PlanStep *step = &result->step;
                 bool is_split = step->demote_to_bytes > 0;
 

@@ -90,24 +90,20 @@ static int write_dropin(Arena *arena, const Root *root, const Root *output, cons
         return r;
 }
 
-static int make_wanted(Arena *arena, const Root *root, const Root *output, const char *unit) {
-        static const char wants[] = "/" NAME_MOUNTS_WANTED_BY ".wants";
-        int r = root_make_directory(output, wants);
-
-        if (r == 0)
-                r = root_symlink(output, arena_printf(arena, "../%s", unit),
-                                 arena_printf(arena, "%s/%s", wants, unit));
-        if (r < 0)
-                say(root, LOG_ERR, "cannot have %s mounted at boot: %s", unit, strerror(-r));
-        return r;
-}
-
 static int write_mount(Arena *arena, const Root *root, const Root *output, const MountUnit *unit) {
+        static const char wants[] = "/" NAME_MOUNTS_WANTED_BY ".wants";
         int r = root_write_file(output, arena_printf(arena, "/%s", unit->name), unit->text, 0644);
 
+        if (r < 0) {
+                say(root, LOG_ERR, "cannot write %s: %s", unit->name, strerror(-r));
+                return r;
+        }
+        r = root_make_directory(output, wants);
         if (r == 0)
-                return make_wanted(arena, root, output, unit->name);
-        say(root, LOG_ERR, "cannot write %s: %s", unit->name, strerror(-r));
+                r = root_symlink(output, arena_printf(arena, "../%s", unit->name),
+                                 arena_printf(arena, "%s/%s", wants, unit->name));
+        if (r < 0)
+                say(root, LOG_ERR, "cannot have %s mounted at boot: %s", unit->name, strerror(-r));
         return r;
 }
 

@@ -24,13 +24,8 @@ enum { ROUNDS_MAX = 8 };
 /* ---- starting ---- */
 
 static void forget_starting(Keeper *keeper, const char *instance) {
-        size_t n = 0;
-
-        VEC_FOREACH(starting, &keeper->starting)
-                if (!text_equals(starting->instance, instance))
-                        keeper->starting.items[n++] = *starting;
-        keeper->starting.n = n;
-        if (n > 0)
+        VEC_KEEP(starting, &keeper->starting, !text_equals(starting->instance, instance));
+        if (keeper->starting.n > 0)
                 return;
         arena_free(keeper->starting_arena);
         keeper->starting_arena = arena_new();
@@ -214,11 +209,9 @@ static GateAnswer judge_starting(Keeper *keeper, GateView *view, Gate *gate, boo
 }
 
 bool keeper_was_refused(const Keeper *keeper, const char *instance, const char *run) {
-        if (keeper->look)
-                VEC_FOREACH(refusal, &keeper->look->ledger->refusals)
-                        if (text_equals(refusal->instance, instance))
-                                return text_equals(refusal->run, run);
-        return false;
+        return keeper->look &&
+               VEC_FIND(refusal, &keeper->look->ledger->refusals,
+                        text_equals(refusal->instance, instance) && text_equals(refusal->run, run));
 }
 
 GateAnswer keeper_try_gate(Keeper *keeper, GateView *view, Gate *gate, bool may_try,

@@ -6,22 +6,20 @@
 
 /* Why a reload left the previous plan in effect: mistakes on disk, or instances that would fall. */
 static void add_rejected(const Keeper *keeper, Diags *problems) {
-        static const Diag rejected = {
-                .severity = SEVERITY_WARNING,
-                .text = "the last reload was refused; the previous plan stays in effect",
-        };
         bool has_mistakes = keeper->reload.state == KEEPER_RELOAD_REJECTED;
-        Diag diag = rejected;
 
         if (!keeper->rejected)
                 return;
         diags_add_all(problems, keeper->rejected);
-        diag.id = problem_id(has_mistakes ? PROBLEM_CONFIG_REJECTED : PROBLEM_RELOAD_REFUSED);
-        diag.remedy = has_mistakes
-                              ? "correct the files and run 'hugeplanctl reload'"
-                              : "change the files and run 'hugeplanctl reload'; with --force it "
-                                "is done all the same";
-        diags_add(problems, &diag);
+        diags_add(problems,
+                  &(Diag){.severity = SEVERITY_WARNING,
+                          .id = problem_id(has_mistakes ? PROBLEM_CONFIG_REJECTED
+                                                        : PROBLEM_RELOAD_REFUSED),
+                          .text = "the last reload was refused; the previous plan stays in effect",
+                          .remedy = has_mistakes
+                                            ? "correct the files and run 'hugeplanctl reload'"
+                                            : "change the files and run 'hugeplanctl reload'; with "
+                                              "--force it is done all the same"});
 }
 
 /* As long as nothing has started since, and nothing else is wrong with it. */

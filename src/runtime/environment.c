@@ -2,6 +2,7 @@
 #include "runtime/environment.h"
 
 #include "base/text.h"
+#include "base/vec.h"
 
 #include <string.h>
 
@@ -12,10 +13,8 @@ static bool is_kept(const char *assignment) {
                 "NOTIFY_SOCKET", "SYSTEMD_EXEC_PID", "TERM",
         };
 
-        for (size_t i = 0; i < ARRAY_LEN(names); i++)
-                if (text_starts_with(assignment, names[i]) && assignment[strlen(names[i])] == '=')
-                        return true;
-        return false;
+        return ARRAY_FIND(name, names, ARRAY_LEN(names),
+                          text_starts_with(assignment, *name) && assignment[strlen(*name)] == '=');
 }
 
 void environment_reduce(char **environment) {
