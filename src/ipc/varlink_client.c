@@ -22,8 +22,7 @@
 
 typedef enum ClientState {
         CLIENT_IDLE,
-        CLIENT_WAITING, /* for one reply */
-        CLIENT_STREAM,  /* replies follow until one is the last, perhaps the first */
+        CLIENT_STREAM, /* replies follow until one is the last, perhaps the first */
         CLIENT_BROKEN,
 } ClientState;
 
@@ -134,23 +133,9 @@ void varlink_client_freep(VarlinkClient **client) {
 /* ---- calling ---- */
 
 /* What callers need to tell apart. */
-static int transport_error(int r) {
-        static const struct {
-                int from, to;
-        } map[] = {
-                {-EPIPE, -ECONNRESET},
-                {-EMSGSIZE, -EPROTO},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(map); i++)
-                if (map[i].from == r)
-                        return map[i].to;
-        return r;
-}
-
 static int client_fail(VarlinkClient *client, int r) {
         client->state = CLIENT_BROKEN;
-        return transport_error(r);
+        return r == -EPIPE ? -ECONNRESET : r == -EMSGSIZE ? -EPROTO : r;
 }
 
 static int client_send(VarlinkClient *client, uint64_t deadline_usec) {
@@ -194,104 +179,67 @@ static int client_receive(VarlinkClient *client, uint64_t deadline_usec, Varlink
         return r < 0 ? r : varlink_reply_parse(bytes, length, ret);
 }
 
-/* Frees the rest of REPLY. */
-static int reply_unpack(VarlinkReply *reply, json_t **ret_parameters, char **ret_error_name) {
-        char *error_name = NULL;
-        int r = 0;
-
-        if (reply->error) {
-                error_name = strdup(reply->error);
-                if (!error_name)
-                        r = -ENOMEM;
-        }
-        if (r == 0) {
-                *ret_parameters = json_incref(reply->parameters);
-                *ret_error_name = error_name;
-        }
-        varlink_reply_done(reply);
-        return r;
-}
-
-static int client_begin(VarlinkClient *client, json_t *parameters) {
-        static const int refusals[] = {
-                [CLIENT_IDLE] = 0,
-                [CLIENT_WAITING] = -EBUSY,
-                [CLIENT_STREAM] = -EBUSY,
-                [CLIENT_BROKEN] = -ENOTCONN,
-        };
-        int r = refusals[client->state];
-
-        if (r < 0)
-                json_decref(parameters);
-        return r;
-}
-
-int varlink_client_call(VarlinkClient *client, const char *method, json_t *parameters,
-                        uint64_t timeout_usec, json_t **ret_parameters, char **ret_error_name) {
-        uint64_t deadline_usec = deadline_in(timeout_usec);
-        VarlinkReply reply;
-        int r = client_begin(client, parameters);
-
-        if (r < 0)
-                return r;
-        client->state = CLIENT_WAITING;
-        r = client_request(client, method, parameters, false, deadline_usec);
-        if (r == 0)
-                r = client_receive(client, deadline_usec, &reply);
-        if (r == 0 && reply.continues) {
-                varlink_reply_done(&reply);
-                r = -EPROTO;
-        }
-        if (r == 0)
-                r = reply_unpack(&reply, ret_parameters, ret_error_name);
-        if (r < 0)
-                return client_fail(client, r);
-        client->state = CLIENT_IDLE;
-        return 0;
-}
-
 static int client_start(VarlinkClient *client, const char *method, json_t *parameters, bool more,
-                        uint64_t timeout_usec) {
-        int r = client_begin(client, parameters);
+                        uint64_t deadline_usec) {
+        if (client->state != CLIENT_IDLE) {
+                json_decref(parameters);
+                return client->state == CLIENT_BROKEN ? -ENOTCONN : -EBUSY;
+        }
+        int r = client_request(client, method, parameters, more, deadline_usec);
 
-        if (r < 0)
-                return r;
-        r = client_request(client, method, parameters, more, deadline_in(timeout_usec));
         if (r < 0)
                 return client_fail(client, r);
         client->state = CLIENT_STREAM;
         return 0;
 }
 
+/* Whether another reply follows this one. */
+static int client_take(VarlinkClient *client, bool may_continue, uint64_t deadline_usec,
+                       json_t **ret_parameters, char **ret_error_name) {
+        VarlinkReply reply = {};
+        char *error_name = NULL;
+        int r = client_receive(client, deadline_usec, &reply);
+
+        if (r == -ETIMEDOUT && may_continue)
+                return r;
+        if (r == 0 && reply.continues && !may_continue)
+                r = -EPROTO;
+        if (r == 0 && reply.error && !(error_name = strdup(reply.error)))
+                r = -ENOMEM;
+        if (r == 0) {
+                r = reply.continues;
+                client->state = r > 0 ? CLIENT_STREAM : CLIENT_IDLE;
+                *ret_parameters = json_incref(reply.parameters);
+                *ret_error_name = error_name;
+        }
+        varlink_reply_done(&reply);
+        return r < 0 ? client_fail(client, r) : r;
+}
+
+int varlink_client_call(VarlinkClient *client, const char *method, json_t *parameters,
+                        uint64_t timeout_usec, json_t **ret_parameters, char **ret_error_name) {
+        uint64_t deadline_usec = deadline_in(timeout_usec);
+        int r = client_start(client, method, parameters, false, deadline_usec);
+
+        return r < 0 ? r
+                     : client_take(client, false, deadline_usec, ret_parameters, ret_error_name);
+}
+
 int varlink_client_send(VarlinkClient *client, const char *method, json_t *parameters,
                         uint64_t timeout_usec) {
-        return client_start(client, method, parameters, false, timeout_usec);
+        return client_start(client, method, parameters, false, deadline_in(timeout_usec));
 }
 
 int varlink_client_call_more(VarlinkClient *client, const char *method, json_t *parameters,
                              uint64_t timeout_usec) {
-        return client_start(client, method, parameters, true, timeout_usec);
+        return client_start(client, method, parameters, true, deadline_in(timeout_usec));
 }
 
 int varlink_client_next(VarlinkClient *client, uint64_t timeout_usec, json_t **ret_parameters,
                         char **ret_error_name) {
-        VarlinkReply reply;
-        bool continues;
-        int r;
-
         if (client->state != CLIENT_STREAM)
                 return client->state == CLIENT_BROKEN ? -ENOTCONN : -ENODATA;
-        r = client_receive(client, deadline_in(timeout_usec), &reply);
-        if (r == -ETIMEDOUT)
-                return r;
-        if (r < 0)
-                return client_fail(client, r);
-        continues = reply.continues;
-        r = reply_unpack(&reply, ret_parameters, ret_error_name);
-        if (r < 0)
-                return client_fail(client, r);
-        client->state = continues ? CLIENT_STREAM : CLIENT_IDLE;
-        return continues;
+        return client_take(client, true, deadline_in(timeout_usec), ret_parameters, ret_error_name);
 }
 
 int varlink_ping(const char *path, uint64_t timeout_usec) {

@@ -100,18 +100,15 @@ static void server_schedule(VarlinkServer *server) {
 }
 
 /* Other sources of the same dispatch may be about to have their turn, so closing waits. */
-static void timer_turn(VarlinkServer *server, Source *source, uint32_t events) {
+static void timer_turn(VarlinkServer *server, Source *source, uint32_t events UNUSED) {
         uint64_t n_expirations;
-
-        (void) events;
         if (read(source->fd, &n_expirations, sizeof(n_expirations)) > 0)
                 server->timer_fired = true;
 }
 
 /* ---- calls that wait for their turn ---- */
 
-static void wake_turn(VarlinkServer *server, Source *source, uint32_t events) {
-        (void) server, (void) source, (void) events;
+static void wake_turn(VarlinkServer *server UNUSED, Source *source UNUSED, uint32_t events UNUSED) {
 }
 
 static void server_set_awake(VarlinkServer *server) {
@@ -201,7 +198,7 @@ void connection_doom(Connection *c) {
         if (c->is_doomed)
                 return;
         c->is_doomed = true;
-        varlink_writer_clear(&c->writer);
+        varlink_writer_done(&c->writer);
         shutdown(c->source.fd, SHUT_RDWR);
 }
 
@@ -223,43 +220,33 @@ void connection_evict(Connection *c) {
                 return;
         varlink_places_leave(&server->places, &c->place);
         c->is_doomed = true; /* without shutdown(2), of which he would hear */
-        varlink_writer_clear(&c->writer);
+        varlink_writer_done(&c->writer);
         c->is_leaving = true;
         c->next_leaving = server->leaving;
         server->leaving = c;
 }
 
-void connection_rest(Connection *c) {
-        c->idle_since_usec = varlink_now_usec();
-}
-
-static uint32_t connection_interest(const Connection *c) {
-        if (varlink_writer_unsent(&c->writer) > 0)
-                return EPOLLOUT;
-        if (c->call || c->message)
-                return 0; /* a hang-up is reported all the same */
-        return c->is_at_end ? EPOLLOUT : EPOLLIN;
-}
-
-static VarlinkPlaceKind connection_kind(const Connection *c) {
-        if (!c->call)
-                return c->message ? VARLINK_PLACE_WAITING : VARLINK_PLACE_IDLE;
-        if (c->call->is_kept)
-                return VARLINK_PLACE_KEPT;
-        return c->call->more ? VARLINK_PLACE_SUBSCRIBED : VARLINK_PLACE_WAITING;
-}
-
 static void connection_settle(Connection *c) {
         VarlinkServer *server = c->server;
         bool is_idle = !c->call && !c->message;
+        VarlinkPlaceKind kind = is_idle            ? VARLINK_PLACE_IDLE
+                                : !c->call         ? VARLINK_PLACE_WAITING
+                                : c->call->is_kept ? VARLINK_PLACE_KEPT
+                                : c->call->more    ? VARLINK_PLACE_SUBSCRIBED
+                                                   : VARLINK_PLACE_WAITING;
+        /* Where nothing is watched for, a hang-up is reported all the same. */
+        uint32_t interest = varlink_writer_unsent(&c->writer) > 0 ? EPOLLOUT
+                            : !is_idle                            ? 0
+                            : c->is_at_end                        ? EPOLLOUT
+                                                                  : EPOLLIN;
 
         server->n_idle += is_idle;
         server->n_idle -= c->is_idle;
         c->is_idle = is_idle;
-        varlink_places_set_kind(&server->places, &c->place, connection_kind(c));
+        varlink_places_set_kind(&server->places, &c->place, kind);
         if (!c->message)
                 varlink_reader_trim(&c->reader);
-        if (!c->is_doomed && source_watch(server, &c->source, connection_interest(c)) < 0)
+        if (!c->is_doomed && source_watch(server, &c->source, interest) < 0)
                 connection_doom(c);
         server_schedule(server);
 }
@@ -308,24 +295,12 @@ static void connection_look_for_call(Connection *c, bool may_read) {
         }
 }
 
-static void connection_tell_drained(Connection *c) {
-        VarlinkCall *call = c->call;
-
-        if (call && call->drained)
-                call->drained(call, call->drained_userdata);
-}
-
-static bool connection_is_over(const Connection *c) {
-        if (c->is_doomed)
-                return true;
-        return c->is_at_end && !c->call && !c->message && varlink_writer_unsent(&c->writer) == 0;
-}
-
 static void connection_end_turn(Connection *c) {
         c->is_in_turn = false;
         if (c->is_leaving)
                 return;
-        if (connection_is_over(c))
+        if (c->is_doomed ||
+            (c->is_at_end && !c->call && !c->message && varlink_writer_unsent(&c->writer) == 0))
                 connection_close(c);
         else
                 connection_settle(c);
@@ -343,17 +318,16 @@ void connection_turn(Connection *c, uint32_t events) {
         }
         c->is_in_turn = true;
         if (connection_send(c)) {
-                if (is_congested && !c->is_doomed)
-                        connection_tell_drained(c);
+                if (is_congested && !c->is_doomed && c->call && c->call->drained)
+                        c->call->drained(c->call, c->call->drained_userdata);
                 connection_look_for_call(c, true);
         }
         connection_end_turn(c);
 }
 
-static void connection_dispatch(VarlinkServer *server, Source *source, uint32_t events) {
+static void connection_dispatch(VarlinkServer *server UNUSED, Source *source, uint32_t events) {
         Connection *c = (Connection *) source;
 
-        (void) server;
         if (!c->is_leaving)
                 connection_turn(c, events);
 }
@@ -533,10 +507,6 @@ VarlinkServer *varlink_server_free(VarlinkServer *server) {
                 close(server->epoll_fd);
         free(server);
         return NULL;
-}
-
-void varlink_server_freep(VarlinkServer **server) {
-        *server = varlink_server_free(*server);
 }
 
 int varlink_server_fd(const VarlinkServer *server) {
