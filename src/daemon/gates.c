@@ -21,35 +21,17 @@ static const uint64_t ask_limit_usec = 5 * USEC_PER_SEC;
 
 /* ---- answers ---- */
 
-/* It is called again, by who has more memory perhaps. */
-static void hang_up(Client *client) {
-        VarlinkCall *call = client->call;
-
-        client_end(client);
-        varlink_call_reply(call, NULL);
-}
-
 static void answer_pass(Client *client, const StatusInstance *instance) {
         VarlinkCall *call = client->call;
         Manager *manager = client->manager;
         bool is_starting = client->gate.is_starting;
 
         if (is_starting)
-                watch_unit_anew(manager, instance->unit);
+                watch_unit_anew(&manager->watch, instance->unit);
         client_end(client);
         varlink_call_reply(call, json_pack("{so}", "instance", status_instance_to_json(instance)));
         if (is_starting)
-                clients_notify_subscribers(manager);
-}
-
-static void answer_refused(Client *client, const StatusInstance *instance, const Reason *reason) {
-        VarlinkCall *call = client->call;
-
-        client_end(client);
-        varlink_call_error(call, MANAGER_ERROR_REFUSED,
-                           json_pack("{ss ss? ss? ss?}", "instance", instance->name, "reason",
-                                     reason->text, "remedy", reason->remedy, "reasonId",
-                                     reason->kind != REASON_NONE ? reason_id(reason->kind) : NULL));
+                clients_notify(manager, MANAGER_CHANGED);
 }
 
 void gate_view_done(GateView *view) {
@@ -57,6 +39,7 @@ void gate_view_done(GateView *view) {
 }
 
 bool gate_try(Client *client, GateView *view) {
+        VarlinkCall *call = client->call;
         StatusInstance instance;
         Reason reason;
 
@@ -72,7 +55,12 @@ bool gate_try(Client *client, GateView *view) {
                 answer_pass(client, &instance);
                 return false;
         case GATE_REFUSE:
-                answer_refused(client, &instance, &reason);
+                client_end(client);
+                varlink_call_error(
+                        call, MANAGER_ERROR_REFUSED,
+                        json_pack("{ss ss? ss? ss?}", "instance", instance.name, "reason",
+                                  reason.text, "remedy", reason.remedy, "reasonId",
+                                  reason.kind != REASON_NONE ? reason_id(reason.kind) : NULL));
                 return false;
         case GATE_GONE: /* a reload has removed it */
                 client_end_gone(client);
@@ -90,7 +78,7 @@ static void begin_gate(Client *client) {
                 manager_begin_round(manager);
 }
 
-static int on_gate_timeout(sd_event_source *source, uint64_t usec, void *userdata) {
+static int on_gate_timeout(sd_event_source *source UNUSED, uint64_t usec UNUSED, void *userdata) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         Client *client = userdata;
         const Status *status = manager_judge(client->manager, arena);
@@ -99,8 +87,6 @@ static int on_gate_timeout(sd_event_source *source, uint64_t usec, void *userdat
         json_t *parameters = json_pack("{ss ss?}", "instance", client->instance, "reason",
                                        instance ? instance->reason.text : NULL);
 
-        (void) source;
-        (void) usec;
         client_end(client);
         varlink_call_error(call, MANAGER_ERROR_TIMED_OUT, parameters);
         return 0;
@@ -165,7 +151,7 @@ static void go_on_asking(Manager *manager, const char *unit, int error) {
         if (first && error == 0)
                 begin_query(first);
         else if (first)
-                clients_notify_gates(manager);
+                clients_notify(manager, MANAGER_WRITTEN);
 }
 
 void gate_forget(Client *client) {
@@ -216,35 +202,25 @@ static void begin_query(Client *client) {
                 on_run(client, r, NULL);
 }
 
-static bool is_asking(const Manager *manager, const char *unit) {
-        for (const Client *client = manager->clients; client; client = client->next)
-                if (client->query && text_equals(client->unit, unit))
-                        return true;
-        return false;
-}
-
 /* Of each unit once at a time: its processes may call the method as often as they like, and systemd has
  * other things to do. */
 static void ask_who_starts(Client *client, const char *unit) {
         Manager *manager = client->manager;
+        const Client *other = manager->clients;
 
+        while (other && !(other->query && text_equals(other->unit, unit)))
+                other = other->next;
         client->unit = arena_strdup(client->arena, unit);
         varlink_call_keep_place(
                 client->call); /* who starts, or may, does not make room for others */
         if (!unit_manager_exists(manager->root)) {
                 take_group_for_start(client, unit);
                 begin_gate(client);
-        } else if (is_asking(manager, unit)) {
+        } else if (other) {
                 client->is_queued = true;
         } else {
                 begin_query(client);
         }
-}
-
-static bool may_begin_round(const Manager *manager) {
-        return !keeper_is_held_back(manager->keeper) &&
-               (keeper_is_working(manager->keeper) ||
-                clock_now_usec() - manager->round_ended_usec >= gate_round_pause_usec);
 }
 
 void gate_wait(VarlinkCall *call, json_t *parameters, void *userdata) {
@@ -254,8 +230,7 @@ void gate_wait(VarlinkCall *call, json_t *parameters, void *userdata) {
         const InstanceConfig *config = config_find(keeper_config(manager->keeper), name);
 
         if (!config) {
-                varlink_call_error(call, MANAGER_ERROR_NO_SUCH_INSTANCE,
-                                   json_pack("{ss}", "instance", name));
+                client_refuse_name(call, name);
                 return;
         }
         if (json_is_integer(timeout) && json_integer_value(timeout) < 0) {
@@ -270,11 +245,15 @@ void gate_wait(VarlinkCall *call, json_t *parameters, void *userdata) {
         client->kind = CLIENT_GATE;
         client->gate = (Gate){.instance = client->instance, .run = ""};
         /* What a round cannot change, or was tried just now, is answered without one. */
-        client->may_try = may_begin_round(manager);
+        client->may_try = !keeper_is_held_back(manager->keeper) &&
+                          (keeper_is_working(manager->keeper) ||
+                           clock_now_usec() - manager->round_ended_usec >= gate_round_pause_usec);
         if (usec != UINT64_MAX &&
             sd_event_add_time_relative(manager->event, &client->timer, CLOCK_BOOTTIME, usec, 0,
                                        on_gate_timeout, client) < 0) {
-                hang_up(client);
+                /* It is called again, by who has more memory perhaps. */
+                client_end(client);
+                varlink_call_reply(call, NULL);
                 return;
         }
         if (config->unit &&
