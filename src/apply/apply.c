@@ -356,27 +356,20 @@ static int bind_thread(unsigned node, bool is_bound) {
         return r < 0 ? -errno : 0;
 }
 
-static int write_bound(const Root *root, const ApplyOperation *operation) {
-        int r = root_is_host(root) ? bind_thread(operation->node, true) : 0;
-
-        if (r == -EPERM)
-                return root_write_attribute(root, operation->unbound_path, operation->unbound_text);
-        if (r < 0)
-                return r;
-        r = root_write_attribute(root, operation->path, operation->text);
-        if (root_is_host(root))
-                bind_thread(operation->node, false);
-        return r;
-}
-
 int apply_perform(const Root *root, const ApplyOperation *operation) {
         sigset_t all, before;
 
         sigfillset(&all);
         pthread_sigmask(SIG_SETMASK, &all, &before);
-        int r = operation->is_bound ? write_bound(root, operation)
-                                    : root_write_attribute(root, operation->path, operation->text);
+        bool is_bound = operation->is_bound && root_is_host(root);
+        int r = is_bound ? bind_thread(operation->node, true) : 0;
 
+        if (r == -EPERM)
+                r = root_write_attribute(root, operation->unbound_path, operation->unbound_text);
+        else if (r == 0)
+                r = root_write_attribute(root, operation->path, operation->text);
+        if (is_bound)
+                bind_thread(operation->node, false);
         pthread_sigmask(SIG_SETMASK, &before, NULL);
         return r;
 }

@@ -65,20 +65,15 @@ int number_scale(const Number *number, uint64_t factor, uint64_t *ret) {
 }
 
 int parse_hex_u64(const char *string, uint64_t *ret) {
-        static const char digits[] = "0123456789abcdef";
-        uint64_t value = 0;
+        size_t n = strspn(string, "0123456789abcdefABCDEF");
 
-        if (!*string)
+        if (n == 0 || string[n])
                 return -EINVAL;
-        for (; *string; string++) {
-                const char *digit = strchr(digits, *string | 0x20);
+        errno = 0;
+        uint64_t value = strtoull(string, NULL, 16);
 
-                if (!digit || (*string < 'A' && !is_digit(*string)))
-                        return -EINVAL;
-                if (value > UINT64_MAX >> 4)
-                        return -ERANGE;
-                value = value << 4 | (uint64_t) (digit - digits);
-        }
+        if (errno == ERANGE)
+                return -ERANGE;
         *ret = value;
         return 0;
 }

@@ -197,15 +197,6 @@ static int generate(const Root *root, const Root *output) {
         return is_done ? EXIT_DONE : EXIT_FAILED;
 }
 
-/* What is no host has no kernel log either. */
-static int fail_root(const char *name, int error) {
-        if (text_equals(name, "/"))
-                say(NULL, LOG_ERR, "cannot open /: %s", strerror(-error));
-        else
-                fprintf(stderr, "hugeplan-generator: cannot open %s: %s\n", name, strerror(-error));
-        return EXIT_FAILED;
-}
-
 static const char usage[] =
         "hugeplan-generator [--root=DIR] NORMAL-DIR [EARLY-DIR LATE-DIR]\n"
         "\n"
@@ -236,8 +227,15 @@ int main(int argc, char **argv) {
         umask(0022);
         int r = root_open(root_name, &root);
 
-        if (r < 0)
-                return fail_root(root_name, r);
+        if (r < 0) {
+                /* What is no host has no kernel log either. */
+                if (text_equals(root_name, "/"))
+                        say(NULL, LOG_ERR, "cannot open /: %s", strerror(-r));
+                else
+                        fprintf(stderr, "hugeplan-generator: cannot open %s: %s\n", root_name,
+                                strerror(-r));
+                return EXIT_FAILED;
+        }
         if (root_is_host(root) && !isatty(STDERR_FILENO))
                 memory_set_end(say_last);
         if (stands_aside(root))

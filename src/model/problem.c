@@ -7,3 +7,12 @@ const char *problem_id(ProblemKind kind) {
 
         return ids[kind];
 }
+
+void problem_add(Diags *problems, Severity severity, ProblemKind kind, const char *file,
+                 const char *text, const char *remedy) {
+        diags_add(problems, &(Diag){.severity = severity,
+                                    .id = problem_id(kind),
+                                    .file = file,
+                                    .text = text,
+                                    .remedy = remedy});
+}

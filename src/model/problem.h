@@ -5,6 +5,8 @@
  * ids. Each has a message identifier (status/messages.h), a paragraph in units/hugeplan.catalog and a
  * place under PROBLEMS in hugeplanctl(1); tests see to that. */
 
+#include "base/diag.h"
+
 #define PROBLEMS(X)                                                                                \
         /* of the configuration */                                                                 \
         X(CONFIG_SYNTAX, "config-syntax")                                                          \
@@ -72,3 +74,7 @@ typedef enum ProblemKind { PROBLEMS(PROBLEM_ENUMERATOR) PROBLEM_KINDS } ProblemK
 
 /* The stable name for scripts, the log and the catalogue: "thp-write". */
 const char *problem_id(ProblemKind kind);
+
+/* Adds one, with copies of its strings; FILE and REMEDY may be NULL. */
+void problem_add(Diags *problems, Severity severity, ProblemKind kind, const char *file,
+                 const char *text, const char *remedy);

@@ -217,19 +217,16 @@ void process_add_maps(Arena *arena, const char *text, HugeMappings *mappings) {
         }
 }
 
-static bool may_be_huge(const MapsLine *maps, const Devices *devices) {
-        static const char *const names[] = {"/anon_hugepage", "/SYSV", "/memfd:"};
-
-        return ARRAY_FIND(name, names, ARRAY_LEN(names), text_starts_with(maps->path, *name)) ||
-               VEC_FIND(device, devices, maps->device == *device);
-}
-
 bool process_maps_may_be_huge(Arena *arena, const char *text, const Devices *devices) {
+        static const char *const names[] = {"/anon_hugepage", "/SYSV", "/memfd:"};
         MapsLine maps;
         char *line;
 
         while ((line = text_next_word(arena, &text, "\n")))
-                if (parse_maps_line(arena, line, &maps) && may_be_huge(&maps, devices))
+                if (parse_maps_line(arena, line, &maps) &&
+                    (ARRAY_FIND(name, names, ARRAY_LEN(names),
+                                text_starts_with(maps.path, *name)) ||
+                     VEC_FIND(device, devices, maps.device == *device)))
                         return true;
         return false;
 }

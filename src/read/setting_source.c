@@ -384,17 +384,9 @@ static void take_command_line(Search *search, const char *value) {
 
 /* ---- files ---- */
 
-static void search_lines(Search *search, void (*search_line)(Search *search, char *line)) {
-        SourceLines lines = file_lines(search->file->text, search->file->size);
-
-        for (char *line; (line = source_line(search->arena, &lines));) {
-                search->line = lines.number;
-                search_line(search, line);
-        }
-}
-
 void setting_sources_add_file(SettingSources *entries, const SettingSourceFile *file) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
+        SourceLines lines = file_lines(file->text, file->size);
         Search search = {
                 .arena = arena, .entries = entries, .file = file, .n_before = entries->list.n};
 
@@ -403,6 +395,11 @@ void setting_sources_add_file(SettingSources *entries, const SettingSourceFile *
         else if (file->source == SETTING_SOURCE_TUNED)
                 search_tuned(&search);
         else
-                search_lines(&search, file->source == SETTING_SOURCE_SYSCTL ? search_sysctl_line
-                                                                            : search_tmpfiles_line);
+                for (char *line; (line = source_line(arena, &lines));) {
+                        search.line = lines.number;
+                        if (file->source == SETTING_SOURCE_SYSCTL)
+                                search_sysctl_line(&search, line);
+                        else
+                                search_tmpfiles_line(&search, line);
+                }
 }

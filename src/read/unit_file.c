@@ -147,18 +147,6 @@ static Found look_everywhere(Reader *reader, const char **unit_name) {
         return FOUND_NOTHING;
 }
 
-static void find_fragment(Reader *reader) {
-        const char *name = reader->unit->name;
-        Found found;
-
-        do {
-                *vec_push(reader->arena, &reader->names) = name;
-                found = look_everywhere(reader, &name);
-        } while (found == FOUND_ALIAS && reader->names.n < ALIAS_DEPTH);
-        if (found == FOUND_FRAGMENT)
-                reader->unit->name = name;
-}
-
 /* ---- drop-ins ---- */
 
 /* A file replaces all of its name in the directories that come after. */
@@ -368,7 +356,15 @@ UnitFile *unit_file_read(Arena *arena, const Sources *sources, const char *name)
         unit->name = arena_strdup(arena, name);
         if (!unit_file_is_name(name))
                 return unit;
-        find_fragment(&reader);
+        const char *found_name = unit->name;
+        Found found;
+
+        do {
+                *vec_push(arena, &reader.names) = found_name;
+                found = look_everywhere(&reader, &found_name);
+        } while (found == FOUND_ALIAS && reader.names.n < ALIAS_DEPTH);
+        if (found == FOUND_FRAGMENT)
+                unit->name = found_name;
         if (!unit->fragment_path || unit->is_masked)
                 return unit;
         find_dropins(&reader);

@@ -6,22 +6,18 @@
 
 #include <string.h>
 
-static bool is_kept(const char *assignment) {
+void environment_reduce(char **environment) {
         static const char *const names[] = {
                 "COLUMNS",       "INVOCATION_ID",    "JOURNAL_STREAM", "LANG",
                 "LC_ALL",        "LC_MESSAGES",      "LINES",          "NO_COLOR",
                 "NOTIFY_SOCKET", "SYSTEMD_EXEC_PID", "TERM",
         };
 
-        return ARRAY_FIND(name, names, ARRAY_LEN(names),
-                          text_starts_with(assignment, *name) && assignment[strlen(*name)] == '=');
-}
-
-void environment_reduce(char **environment) {
         char **to = environment;
 
         for (char **from = environment; *from; from++)
-                if (is_kept(*from))
+                if (ARRAY_FIND(name, names, ARRAY_LEN(names),
+                               text_starts_with(*from, *name) && (*from)[strlen(*name)] == '='))
                         *to++ = *from;
         *to = NULL;
 }
