@@ -61,10 +61,15 @@ const ConfigOrigin *config_find_origin(const InstanceConfig *instance, const cha
         return VEC_FIND(origin, &instance->origins, text_equals(origin->key, key));
 }
 
-Diag config_diag(const InstanceConfig *instance, const char *key) {
+Diag config_diag(const InstanceConfig *instance, Severity severity, ProblemKind kind,
+                 const char *key, const char *text, const char *remedy) {
         const ConfigOrigin *origin = config_find_origin(instance, key);
 
-        return (Diag){.file = origin ? origin->file : instance->file,
+        return (Diag){.severity = severity,
+                      .id = problem_id(kind),
+                      .file = origin ? origin->file : instance->file,
                       .line = origin ? origin->line : 0,
-                      .key = key};
+                      .key = key,
+                      .text = text,
+                      .remedy = remedy};
 }

@@ -13,6 +13,7 @@
 #include "base/size.h"
 #include "config/mount_config.h"
 #include "engines/engine.h"
+#include "model/problem.h"
 #include "model/read_fault.h"
 #include "model/thp.h"
 
@@ -186,6 +187,6 @@ extern const char *const placement_names[], *const shortage_names[];
 const char *placement_name(Placement placement);
 const char *shortage_name(Shortage shortage);
 
-/* What is wrong with the value of KEY: file and line of what set it last, else the instance's file. The rest is
- * still to be said. */
-Diag config_diag(const InstanceConfig *instance, const char *key);
+/* What is wrong with the value of KEY, of the file and line that set it last, else of the instance's file. */
+Diag config_diag(const InstanceConfig *instance, Severity severity, ProblemKind kind,
+                 const char *key, const char *text, const char *remedy);

@@ -23,24 +23,23 @@ typedef struct Reader {
         bool section_is_known; /* keys before the first section belong nowhere */
 } Reader;
 
-void config_file_refuse(Arena *arena, ParsedFile *parsed, Diags *problems, const Diag *diag) {
-        Diag complete = *diag;
-
-        complete.severity = SEVERITY_ERROR;
-        complete.file = parsed->file->path;
-        diags_add(problems, &complete);
+void config_file_refuse(ParsedFile *parsed, Diags *problems, ProblemKind kind, unsigned line,
+                        const char *key, const char *text, const char *remedy) {
+        diags_add(problems, &(Diag){.severity = SEVERITY_ERROR,
+                                    .id = problem_id(kind),
+                                    .file = parsed->file->path,
+                                    .line = line,
+                                    .key = key,
+                                    .text = text,
+                                    .remedy = remedy});
         if (!parsed->refusal)
-                parsed->refusal = arena_memdup(arena, &problems->list.items[problems->list.n - 1],
-                                               sizeof(Diag));
+                parsed->refusal = arena_memdup(
+                        problems->arena, &problems->list.items[problems->list.n - 1], sizeof(Diag));
 }
 
 static void refuse_line(Reader *reader, const char *key, const char *text, const char *remedy) {
-        config_file_refuse(reader->arena, reader->parsed, reader->problems,
-                           &(Diag){.id = problem_id(PROBLEM_CONFIG_SYNTAX),
-                                   .line = reader->line,
-                                   .key = key,
-                                   .text = text,
-                                   .remedy = remedy});
+        config_file_refuse(reader->parsed, reader->problems, PROBLEM_CONFIG_SYNTAX, reader->line,
+                           key, text, remedy);
 }
 
 /* The next physical line without its end, whitespace around it taken off; NULL at the end of the file.
@@ -182,12 +181,9 @@ ParsedFile *config_file_parse(Arena *arena, const ConfigFile *file, Diags *probl
         parsed->file = file;
         if (!file->text) {
                 config_file_refuse(
-                        arena, parsed, problems,
-                        &(Diag){.id = problem_id(PROBLEM_CONFIG_UNREADABLE),
-                                .text = arena_printf(arena, "cannot be read: %s",
-                                                     strerror(-file->error)),
-                                .remedy = "make it a regular file of at most 64K that root can "
-                                          "read"});
+                        parsed, problems, PROBLEM_CONFIG_UNREADABLE, 0, NULL,
+                        arena_printf(arena, "cannot be read: %s", strerror(-file->error)),
+                        "make it a regular file of at most 64K that root can read");
                 return parsed;
         }
 

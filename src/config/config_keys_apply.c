@@ -28,12 +28,8 @@ static void refuse_unknown(Arena *arena, Section section, const Assignment *assi
                                       other == SECTION_HOST ? "Host" : "Instance");
         else
                 remedy = "hugeplan.d(5) lists the keys; your own begin with X-";
-        config_file_refuse(arena, parsed, problems,
-                           &(Diag){.id = problem_id(PROBLEM_CONFIG_UNKNOWN_KEY),
-                                   .line = assignment->line,
-                                   .key = assignment->key,
-                                   .text = "unknown key",
-                                   .remedy = remedy});
+        config_file_refuse(parsed, problems, PROBLEM_CONFIG_UNKNOWN_KEY, assignment->line,
+                           assignment->key, "unknown key", remedy);
 }
 
 /* Puts a key back to its default. */
@@ -95,20 +91,13 @@ static void apply_one(KeyTarget *target, Section section, const Assignment *assi
         const char *wrong = earlier > 0 ? NULL : key->set(target, key, assignment->value);
 
         if (earlier > 0)
-                config_file_refuse(
-                        arena, parsed, problems,
-                        &(Diag){.id = problem_id(PROBLEM_CONFIG_SET_TWICE),
-                                .line = assignment->line,
-                                .key = key->name,
-                                .text = arena_printf(arena, "is set in line %u already", earlier),
-                                .remedy = "keep one of the lines"});
+                config_file_refuse(parsed, problems, PROBLEM_CONFIG_SET_TWICE, assignment->line,
+                                   key->name,
+                                   arena_printf(arena, "is set in line %u already", earlier),
+                                   "keep one of the lines");
         else if (wrong)
-                config_file_refuse(arena, parsed, problems,
-                                   &(Diag){.id = problem_id(PROBLEM_CONFIG_BAD_VALUE),
-                                           .line = assignment->line,
-                                           .key = key->name,
-                                           .text = wrong,
-                                           .remedy = key->expects});
+                config_file_refuse(parsed, problems, PROBLEM_CONFIG_BAD_VALUE, assignment->line,
+                                   key->name, wrong, key->expects);
         else if (target->instance && !target->is_learned) {
                 if (!key->is_list)
                         forget_origins(target->instance, key->name);

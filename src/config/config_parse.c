@@ -156,14 +156,13 @@ typedef struct Assembler {
 /* A mistake of several values together, told of KEY: of the instance's own file, or of one that extends it. */
 static void contradict(Assembler *assembler, InstanceConfig *instance, const char *key,
                        const char *text, const char *remedy) {
-        Diag diag = config_diag(instance, key);
+        const ConfigOrigin *origin = config_find_origin(instance, key);
+        const char *path = origin ? origin->file : instance->file;
         ParsedFile *blamed =
-                *VEC_FIND(item, &assembler->parsed, text_equals((*item)->file->path, diag.file));
+                *VEC_FIND(item, &assembler->parsed, text_equals((*item)->file->path, path));
 
-        diag.id = problem_id(PROBLEM_CONFIG_CONTRADICTION);
-        diag.text = text;
-        diag.remedy = remedy;
-        config_file_refuse(assembler->arena, blamed, &assembler->config->problems, &diag);
+        config_file_refuse(blamed, &assembler->config->problems, PROBLEM_CONFIG_CONTRADICTION,
+                           origin ? origin->line : 0, key, text, remedy);
         instance->refusal = blamed->refusal;
 }
 
@@ -256,13 +255,11 @@ static void refuse_second(Assembler *assembler, InstanceConfig *instance, Parsed
 
         if (!first)
                 return;
-        config_file_refuse(
-                arena, parsed, &assembler->config->problems,
-                &(Diag){.id = problem_id(PROBLEM_CONFIG_DUPLICATE),
-                        .key = "Name",
-                        .text = arena_printf(arena, "the instance '%s' is described by %s already",
-                                             instance->name, first->file),
-                        .remedy = "rename one of the files, or give it a Name= of its own"});
+        config_file_refuse(parsed, &assembler->config->problems, PROBLEM_CONFIG_DUPLICATE, 0,
+                           "Name",
+                           arena_printf(arena, "the instance '%s' is described by %s already",
+                                        instance->name, first->file),
+                           "rename one of the files, or give it a Name= of its own");
         instance->refusal = parsed->refusal;
         instance->name = arena_strndup(arena, parsed->file->name,
                                        strlen(parsed->file->name) - strlen(NAME_CONFIG_SUFFIX));
@@ -314,12 +311,9 @@ static void assemble_instance(Assembler *assembler, ParsedFile *parsed) {
         const char *wrong = name_check_instance(instance.name);
 
         if (wrong) {
-                config_file_refuse(
-                        arena, parsed, &assembler->config->problems,
-                        &(Diag){.id = problem_id(PROBLEM_CONFIG_BAD_NAME),
-                                .key = "Name",
-                                .text = arena_printf(arena, "'%s': %s", instance.name, wrong),
-                                .remedy = "rename the file, or add Name="});
+                config_file_refuse(parsed, &assembler->config->problems, PROBLEM_CONFIG_BAD_NAME, 0,
+                                   "Name", arena_printf(arena, "'%s': %s", instance.name, wrong),
+                                   "rename the file, or add Name=");
                 instance.refusal = parsed->refusal;
         }
         check_instance(assembler, &instance);
@@ -359,14 +353,11 @@ static void warn_of_orphans(Assembler *assembler) {
                 if (file->extends &&
                     !VEC_FIND(other, assembler->files,
                               !other->extends && text_equals(other->name, file->extends)))
-                        diags_add(&assembler->config->problems,
-                                  &(Diag){.severity = SEVERITY_WARNING,
-                                          .id = problem_id(PROBLEM_CONFIG_ORPHAN),
-                                          .file = file->path,
-                                          .text = arena_printf(assembler->arena,
-                                                               "extends %s, which is not there",
-                                                               file->extends),
-                                          .remedy = "create that file, or remove this one"});
+                        problem_add(&assembler->config->problems, SEVERITY_WARNING,
+                                    PROBLEM_CONFIG_ORPHAN, file->path,
+                                    arena_printf(assembler->arena, "extends %s, which is not there",
+                                                 file->extends),
+                                    "create that file, or remove this one");
         }
 }
 

@@ -31,12 +31,11 @@ bool config_needs_group(const Config *config) {
 
 static void refuse_account(Arena *arena, Config *config, InstanceConfig *instance, const char *key,
                            const char *what, const char *name) {
-        Diag refusal = config_diag(instance, key);
+        const Diag refusal =
+                config_diag(instance, SEVERITY_ERROR, PROBLEM_CONFIG_BAD_VALUE, key,
+                            arena_printf(arena, "there is no %s '%s' on this host", what, name),
+                            arena_printf(arena, "create the %s, or name one that exists", what));
 
-        refusal.severity = SEVERITY_ERROR;
-        refusal.id = problem_id(PROBLEM_CONFIG_BAD_VALUE);
-        refusal.text = arena_printf(arena, "there is no %s '%s' on this host", what, name);
-        refusal.remedy = arena_printf(arena, "create the %s, or name one that exists", what);
         diags_add(&config->problems, &refusal);
         if (!instance->refusal)
                 instance->refusal = arena_memdup(arena, &refusal, sizeof(refusal));

@@ -154,35 +154,25 @@ static const char *parse_bytes(Arena *arena, const char *value, uint64_t *ret_by
         return NULL;
 }
 
-static const char *parse_size(Arena *arena, const char *value, MountConfig *mount) {
-        return parse_bytes(arena, value, &mount->size_bytes);
-}
-
-static const char *parse_min_size(Arena *arena, const char *value, MountConfig *mount) {
-        return parse_bytes(arena, value, &mount->min_size_bytes);
-}
-
-static const struct {
-        const char *name;
-        const char *(*parse)(Arena *arena, const char *value, MountConfig *mount);
-} options[] = {
-        {"mode=", parse_mode},
-        {"owner=", parse_owner},
-        {"size=", parse_size},
-        {"min_size=", parse_min_size},
-};
+static const char *const options[] = {"mode=", "owner=", "size=", "min_size="};
 
 static const char *parse_option(Arena *arena, const char *word, MountConfig *mount,
                                 bool *has_option) {
-        for (size_t i = 0; i < ARRAY_LEN(options); i++) {
-                if (!text_starts_with(word, options[i].name))
-                        continue;
-                if (has_option[i])
-                        return arena_printf(arena, "%s is given twice", options[i].name);
-                has_option[i] = true;
-                return options[i].parse(arena, word + strlen(options[i].name), mount);
-        }
-        return arena_printf(arena, "'%s' is no option of a mount", text_printable(arena, word));
+        size_t i = 0;
+
+        while (i < ARRAY_LEN(options) && !text_starts_with(word, options[i]))
+                i++;
+        if (i == ARRAY_LEN(options))
+                return arena_printf(arena, "'%s' is no option of a mount",
+                                    text_printable(arena, word));
+        if (has_option[i])
+                return arena_printf(arena, "%s is given twice", options[i]);
+        has_option[i] = true;
+        word += strlen(options[i]);
+        return i == 0   ? parse_mode(arena, word, mount)
+               : i == 1 ? parse_owner(arena, word, mount)
+                        : parse_bytes(arena, word,
+                                      i == 2 ? &mount->size_bytes : &mount->min_size_bytes);
 }
 
 const char *mount_config_parse(Arena *arena, const char *value, MountConfig *ret) {

@@ -34,14 +34,11 @@ static void list_directory(Finder *finder, const char *directory, Candidates *ca
 
         if (r < 0) {
                 if (r != -ENOENT)
-                        diags_add(
-                                finder->problems,
-                                &(Diag){.severity = SEVERITY_ERROR,
-                                        .id = problem_id(PROBLEM_CONFIG_UNREADABLE),
-                                        .file = directory,
-                                        .text = arena_printf(finder->arena, "cannot be listed: %s",
-                                                             strerror(-r)),
-                                        .remedy = "make it a directory that root can read"});
+                        problem_add(
+                                finder->problems, SEVERITY_ERROR, PROBLEM_CONFIG_UNREADABLE,
+                                directory,
+                                arena_printf(finder->arena, "cannot be listed: %s", strerror(-r)),
+                                "make it a directory that root can read");
                 return;
         }
         VEC_FOREACH(item, &names) {

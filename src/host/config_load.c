@@ -10,17 +10,6 @@
 
 #include <string.h>
 
-static void tell_fault(Config *config) {
-        diags_add(&config->problems,
-                  &(Diag){.severity = SEVERITY_ERROR,
-                          .id = problem_id(PROBLEM_CONFIG_UNREADABLE),
-                          .file = config->fault.path,
-                          .text = arena_printf(config->problems.arena, "cannot be read: %s",
-                                               strerror(-config->fault.error)),
-                          .remedy = "find out what is wrong with the file or the host; it is "
-                                    "tried again"});
-}
-
 static Config *load_once(const Root *root, Arena *arena, const char *draft) {
         Diags unreadable = diags_in(arena);
 
@@ -42,7 +31,11 @@ static Config *load_once(const Root *root, Arena *arena, const char *draft) {
         config->fault = root_fault(root, arena);
         /* Directories and files have their problems already. */
         if (config->fault.error < 0 && !config->is_incomplete)
-                tell_fault(config);
+                problem_add(
+                        &config->problems, SEVERITY_ERROR, PROBLEM_CONFIG_UNREADABLE,
+                        config->fault.path,
+                        arena_printf(arena, "cannot be read: %s", strerror(-config->fault.error)),
+                        "find out what is wrong with the file or the host; it is tried again");
         return config;
 }
 

@@ -76,28 +76,22 @@ static void add_unit(Reader *reader, const char *name) {
         }
 }
 
-static HostUse *read_once(Reader *reader, const Config *config, const Ledger *ledger) {
-        reader->use = ARENA_NEW(reader->arena, HostUse);
-        VEC_FOREACH(hold, &ledger->holds)
-                add_unit(reader, hold->unit);
-        ARRAY_FOREACH(instance, config->instances, config->n_instances) {
-                if (instance->unit)
-                        add_unit(reader, instance->unit);
-                if (instance->mount)
-                        *vec_push(reader->arena, &reader->use->mounts) =
-                                mounts_use(reader->root, instance);
-        }
-        return reader->use;
-}
-
 HostUse *host_use_read(const Root *root, Arena *arena, const Config *config, const Ledger *ledger,
                        Topology *topology) {
         enum { TRIES = 5 };
         Reader reader = {root, arena, topology, NULL};
 
         for (unsigned i = 0; i < TRIES; i++) {
-                HostUse *use = read_once(&reader, config, ledger);
+                HostUse *use = reader.use = ARENA_NEW(arena, HostUse);
 
+                VEC_FOREACH(hold, &ledger->holds)
+                        add_unit(&reader, hold->unit);
+                ARRAY_FOREACH(instance, config->instances, config->n_instances) {
+                        if (instance->unit)
+                                add_unit(&reader, instance->unit);
+                        if (instance->mount)
+                                *vec_push(arena, &use->mounts) = mounts_use(root, instance);
+                }
                 bool has_counts = use->mounts.n > 0 ||
                                   VEC_FIND(unit, &use->units, unit->charges.n > 0);
 

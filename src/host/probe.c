@@ -168,23 +168,18 @@ static void probe_node(Probe *probe, unsigned id, const IdSet *with_memory,
         probe_pools(probe, node);
 }
 
-/* The directories nodeN: those that are online. */
-static IdSet list_nodes(const Probe *probe) {
-        IdSet nodes = {};
+static void probe_nodes(Probe *probe) {
+        Topology *topology = probe->topology;
+        IdSet nodes = {}, with_memory, with_cpus;
         Names names = {};
-        uint64_t id;
+        uint64_t number;
 
+        /* The directories nodeN: those that are online. */
         root_list(probe->root, probe->arena, PATH_NODES, &names);
         VEC_FOREACH(name, &names)
                 if (text_starts_with(*name, "node") &&
-                    parse_u64(*name + strlen("node"), &id) == 0 && id < ID_SET_MAX)
-                        id_set_add(&nodes, (unsigned) id);
-        return nodes;
-}
-
-static void probe_nodes(Probe *probe) {
-        Topology *topology = probe->topology;
-        IdSet nodes = list_nodes(probe), with_memory, with_cpus;
+                    parse_u64(*name + strlen("node"), &number) == 0 && number < ID_SET_MAX)
+                        id_set_add(&nodes, (unsigned) number);
         bool knows_memory = read_id_set(probe, PATH_NODES "/has_memory", &with_memory);
         bool knows_cpus = read_id_set(probe, PATH_NODES "/has_cpu", &with_cpus);
 

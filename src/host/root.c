@@ -340,20 +340,6 @@ int root_make_directory(const Root *root, const char *path) {
         return make_directories(root, path, FOR_THIS_BOOT);
 }
 
-static int write_whole(int fd, const char *text) {
-        size_t left = strlen(text);
-
-        while (left > 0) {
-                ssize_t n = TEMP_FAILURE_RETRY(write(fd, text, left));
-
-                if (n < 0)
-                        return -errno;
-                text += n;
-                left -= (size_t) n;
-        }
-        return 0;
-}
-
 typedef struct NewFile {
         const char *name, *text;
         unsigned mode;
@@ -369,8 +355,14 @@ static int write_draft(Arena *arena, int directory, const NewFile *file, const c
 
         if (fd < 0)
                 return -errno;
-        int r = write_whole(fd, file->text);
+        int r = 0;
 
+        for (const char *text = file->text; r == 0 && *text;) {
+                ssize_t n = TEMP_FAILURE_RETRY(write(fd, text, strlen(text)));
+
+                r = n < 0 ? -errno : 0;
+                text += MAX(n, 0);
+        }
         if (r == 0 && fchmod(fd, file->mode) < 0) /* whatever the umask is */
                 r = -errno;
         /* Before it has its name: else a power cut may leave an empty file in the place of the old. */
@@ -520,17 +512,13 @@ static int read_names(Arena *arena, int directory, Names *ret) {
         return 0;
 }
 
-static int list_once(const Root *root, Arena *arena, const char *path, Names *ret) {
-        CLEANUP(close_fd) int fd = open_below(root, path, O_RDONLY | O_DIRECTORY, 0);
-
-        return fd < 0 ? fd : read_names(arena, fd, ret);
-}
-
 int root_list(const Root *root, Arena *arena, const char *path, Names *ret) {
         int r;
 
-        do
-                r = list_once(root, arena, path, ret);
-        while (r == -EINTR);
+        do {
+                CLEANUP(close_fd) int fd = open_below(root, path, O_RDONLY | O_DIRECTORY, 0);
+
+                r = fd < 0 ? fd : read_names(arena, fd, ret);
+        } while (r == -EINTR);
         return noted(root, path, r);
 }

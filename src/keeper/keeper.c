@@ -332,7 +332,7 @@ void keeper_release(Keeper *keeper, const char *instance, uint64_t now_usec) {
 }
 
 static void set_found(Keeper *keeper, const char *instance, const PageCount *count) {
-        Figure figure = {
+        const Figure figure = {
                 .instance = instance,
                 .sizing =
                         {

@@ -12,12 +12,9 @@
 
 static void tell_failed_write(Keeper *keeper, ProblemKind kind, const char *path, int error,
                               const char *remedy) {
-        diags_add(&keeper->look->host_problems,
-                  &(Diag){.severity = SEVERITY_ERROR,
-                          .id = problem_id(kind),
-                          .text = arena_printf(keeper->look_arena, "cannot set %s: %s", path,
-                                               strerror(-error)),
-                          .remedy = remedy});
+        problem_add(&keeper->look->host_problems, SEVERITY_ERROR, kind, NULL,
+                    arena_printf(keeper->look_arena, "cannot set %s: %s", path, strerror(-error)),
+                    remedy);
 }
 
 void keeper_set_thp(Keeper *keeper, const ThpPlan *plan) {

@@ -21,14 +21,10 @@ static void add_fall(Arena *arena, const StatusInstance *was, const Reason *reas
                      Diags *ret_falls) {
         if ((!was->is_running && !verdict_lets_start(was->verdict)) || was->verdict == VERDICT_LOST)
                 return;
-        diags_add(ret_falls,
-                  &(Diag){.severity = SEVERITY_ERROR,
-                          .id = problem_id(PROBLEM_RELOAD_REFUSED),
-                          .file = arena_strdup(arena, was->file),
-                          .text = arena_printf(arena,
-                                               "%s stands, and would not be let start any more: %s",
-                                               was->name, reason->text),
-                          .remedy = arena_strdup(arena, reason->remedy)});
+        problem_add(ret_falls, SEVERITY_ERROR, PROBLEM_RELOAD_REFUSED, was->file,
+                    arena_printf(arena, "%s stands, and would not be let start any more: %s",
+                                 was->name, reason->text),
+                    reason->remedy);
 }
 
 /* By a plan that is to be made. Who is described no longer is not wanted. */

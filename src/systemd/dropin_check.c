@@ -37,16 +37,12 @@ static void check_one(const Root *root, Arena *arena, const Dropin *dropin, Diag
 
         if (r == 0 && text_equals(text, dropin->text))
                 return;
-        diags_add(problems,
-                  &(Diag){.severity = SEVERITY_WARNING,
-                          .id = problem_id(PROBLEM_DROPIN_MISSING),
-                          .file = path,
-                          .text = arena_printf(
-                                  arena,
-                                  r == 0 ? "the gate of %s is not that of today's configuration"
-                                         : "%s does not wait for its pages: its gate is missing",
-                                  dropin->unit),
-                          .remedy = "run 'systemctl daemon-reload'"});
+        problem_add(problems, SEVERITY_WARNING, PROBLEM_DROPIN_MISSING, path,
+                    arena_printf(arena,
+                                 r == 0 ? "the gate of %s is not that of today's configuration"
+                                        : "%s does not wait for its pages: its gate is missing",
+                                 dropin->unit),
+                    "run 'systemctl daemon-reload'");
 }
 
 void dropin_check(const Root *root, const Dropins *dropins, Diags *problems) {

@@ -17,7 +17,7 @@ bool unit_manager_exists(const Root *root) {
                                   : root_exists(root, PATH_SYSTEMD_PRIVATE);
 }
 
-static int open_private(const Root *root, Arena *arena, sd_bus **ret) {
+int unit_manager_connect(const Root *root, Arena *arena, sd_bus **ret) {
         CLEANUP(sd_bus_close_unrefp) sd_bus *bus = NULL;
         int r = sd_bus_new(&bus);
 
@@ -28,15 +28,9 @@ static int open_private(const Root *root, Arena *arena, sd_bus **ret) {
         if (r >= 0)
                 r = sd_bus_start(bus);
         if (r < 0)
-                return r;
+                return root_is_host(root) ? sd_bus_open_system(ret) : r;
         *ret = TAKE_PTR(bus);
         return 0;
-}
-
-int unit_manager_connect(const Root *root, Arena *arena, sd_bus **ret) {
-        int r = open_private(root, arena, ret);
-
-        return r < 0 && root_is_host(root) ? sd_bus_open_system(ret) : r;
 }
 
 /* ---- questions ---- */
@@ -93,17 +87,6 @@ static int ask(UnitQuery *query, const char *object, const UnitProperty *propert
         return r;
 }
 
-static int ask_all(UnitQuery *query, unsigned wanted, LoadedUnit *unit) {
-        char *object = NULL;
-        int r = sd_bus_path_encode(UNIT_MANAGER_OBJECT "/unit", unit->name, &object);
-
-        for (size_t i = 0; r >= 0 && i < n_unit_properties; i++)
-                if (unit_properties[i].wanted & wanted)
-                        r = ask(query, object, &unit_properties[i], unit);
-        free(object);
-        return r;
-}
-
 int unit_query_new(const Root *root, Arena *arena, const SourceNames *names, unsigned wanted,
                    UnitQuery **ret) {
         CLEANUP(unit_query_freep) UnitQuery *query = memory_new(sizeof(UnitQuery));
@@ -113,8 +96,16 @@ int unit_query_new(const Root *root, Arena *arena, const SourceNames *names, uns
                 *vec_push(arena, &query->units) = unit_property_none(arena_strdup(arena, *name));
         int r = unit_manager_connect(root, arena, &query->bus);
 
-        for (size_t i = 0; r >= 0 && i < query->units.n; i++)
-                r = ask_all(query, wanted, &query->units.items[i]);
+        VEC_FOREACH(unit, &query->units) {
+                char *object = NULL;
+
+                if (r >= 0)
+                        r = sd_bus_path_encode(UNIT_MANAGER_OBJECT "/unit", unit->name, &object);
+                for (size_t i = 0; r >= 0 && i < n_unit_properties; i++)
+                        if (unit_properties[i].wanted & wanted)
+                                r = ask(query, object, &unit_properties[i], unit);
+                free(object);
+        }
         if (r < 0)
                 return r;
         *ret = TAKE_PTR(query);

@@ -111,13 +111,11 @@ void loaded_unit_judge_gates(const Config *config, const LoadedUnit *unit, Diags
         if (!override || source_names_have(&unit->dropins, dropin))
                 add_missing(arena, unit, dropin, what, problems);
         else
-                diags_add(problems,
-                          &(Diag){.severity = SEVERITY_NOTICE,
-                                  .id = problem_id(PROBLEM_GATE_MASKED),
-                                  .file = text_printable(arena, override),
-                                  .text = arena_printf(
-                                          arena, "%s: this file takes the gate's place, as it may",
-                                          what)});
+                problem_add(problems, SEVERITY_NOTICE, PROBLEM_GATE_MASKED,
+                            text_printable(arena, override),
+                            arena_printf(arena, "%s: this file takes the gate's place, as it may",
+                                         what),
+                            NULL);
 }
 
 /* ---- from files ---- */
@@ -285,10 +283,9 @@ static void judge_order(const Need *need, Diags *problems) {
 
 static Diag not_loaded(Arena *arena, const Config *config, const Sources *sources,
                        const LoadedUnit *unit, const InstanceConfig *instance) {
-        Diag diag = config_diag(instance, "Unit");
+        Diag diag = config_diag(instance, SEVERITY_WARNING, PROBLEM_UNIT_NOT_LOADED, "Unit", NULL,
+                                NULL);
 
-        diag.severity = SEVERITY_WARNING;
-        diag.id = problem_id(PROBLEM_UNIT_NOT_LOADED);
         if (text_equals(unit->load_state, "not-found")) {
                 diag.text = arena_printf(arena,
                                          "systemd knows no %s: nobody waits for the pages of %s",
@@ -362,15 +359,13 @@ void loaded_units_judge(const LoadedUnitInput *input, const LoadedUnits *units, 
                         continue;
                 }
                 if (unit->is_outdated)
-                        diags_add(
-                                problems,
-                                &(Diag){.severity = SEVERITY_WARNING,
-                                        .id = problem_id(PROBLEM_UNIT_CHANGED),
-                                        .text = arena_printf(
-                                                arena,
-                                                "the files of %s were changed, and systemd goes by what it had read",
-                                                unit->name),
-                                        .remedy = reload_remedy});
+                        problem_add(
+                                problems, SEVERITY_WARNING, PROBLEM_UNIT_CHANGED, NULL,
+                                arena_printf(
+                                        arena,
+                                        "the files of %s were changed, and systemd goes by what it had read",
+                                        unit->name),
+                                reload_remedy);
                 loaded_unit_judge_gates(input->config, unit, problems);
                 judge_needs(arena, input, unit, problems);
         }

@@ -48,22 +48,6 @@ static bool find_owner(Arena *arena, const InstanceConfig *instance, const Accou
         mount->gid = group ? group->id : user->group_id;
         return true;
 }
-
-static Diag *refusal_of(Arena *arena, const InstanceConfig *instance, const char *missing,
-                        const char *name) {
-        Diag refusal = config_diag(instance, "Mount");
-
-        refusal.severity = SEVERITY_ERROR;
-        refusal.id = problem_id(PROBLEM_CONFIG_BAD_VALUE);
-        refusal.text = arena_printf(arena, "there is no %s '%s' in /etc/%s to own %s", missing,
-                                    name, text_equals(missing, "user") ? "passwd" : "group",
-                                    instance->mount->path);
-        refusal.remedy = arena_printf(
-                arena, "create the %s, or write owner=USER:GROUP with others or with numbers",
-                missing);
-        return arena_memdup(arena, &refusal, sizeof(refusal));
-}
-
 void mount_check_owners(Arena *arena, Config *config, const Accounts *accounts) {
         const char *missing, *name;
         HugeMount mount;
@@ -72,8 +56,18 @@ void mount_check_owners(Arena *arena, Config *config, const Accounts *accounts) 
                 if (instance->refusal || !instance->mount ||
                     find_owner(arena, instance, accounts, &mount, &missing, &name))
                         continue;
-                instance->refusal = refusal_of(arena, instance, missing, name);
-                diags_add(&config->problems, instance->refusal);
+                const Diag refusal = config_diag(
+                        instance, SEVERITY_ERROR, PROBLEM_CONFIG_BAD_VALUE, "Mount",
+                        arena_printf(arena, "there is no %s '%s' in /etc/%s to own %s", missing,
+                                     name, text_equals(missing, "user") ? "passwd" : "group",
+                                     instance->mount->path),
+                        arena_printf(arena,
+                                     "create the %s, or write owner=USER:GROUP with others or with "
+                                     "numbers",
+                                     missing));
+
+                instance->refusal = arena_memdup(arena, &refusal, sizeof(refusal));
+                diags_add(&config->problems, &refusal);
         }
 }
 
@@ -158,11 +152,9 @@ static const Diag *say_taken(Arena *arena, const MountUnit *unit, const Diag *wh
 /* What just happens to be there is told by the line that wants the place. */
 static const Diag *say_occupied(Arena *arena, const MountUnit *unit, const char *text,
                                 const char *remedy) {
-        Diag diag = config_diag(unit->instance, "Mount");
+        const Diag diag = config_diag(unit->instance, SEVERITY_WARNING, PROBLEM_MOUNT_TAKEN,
+                                      "Mount", text, remedy);
 
-        diag.severity = SEVERITY_WARNING;
-        diag.text = text;
-        diag.remedy = remedy;
         return say_taken(arena, unit, &diag);
 }
 

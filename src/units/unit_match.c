@@ -38,20 +38,14 @@ static const char wrappers[] =
 /* Stand for something that is started otherwise. */
 static const char nothing[] = "true false sleep echo";
 
-/* Where distributions have their programs: what is not the engine's is another's. */
-static bool is_distributed(const char *program) {
-        static const char *const directories[] = {"/bin/",     "/sbin/",     "/lib",
-                                                  "/usr/bin/", "/usr/sbin/", "/usr/lib"};
-
-        return !strchr(program, '/') || ARRAY_FIND(directory, directories, ARRAY_LEN(directories),
-                                                   text_starts_with(program, *directory));
-}
-
 typedef enum Match { MATCH_ENGINE, MATCH_ANOTHER, MATCH_UNKNOWN } Match;
 
 /* Scripts on the command line are looked through as well. */
 static Match match_command(Arena *arena, const Engine *engine, const char *command_line,
                            const char **ret_program) {
+        /* Where distributions have their programs: what is not the engine's is another's. */
+        static const char *const directories[] = {"/bin/",     "/sbin/",     "/lib",
+                                                  "/usr/bin/", "/usr/sbin/", "/usr/lib"};
         const char *rest = command_line + strspn(command_line, " -@:+!|"), *program = NULL, *word;
 
         while ((word = text_next_word(arena, &rest, " \t'\"();&|$`<>={}"))) {
@@ -68,9 +62,12 @@ static Match match_command(Arena *arena, const Engine *engine, const char *comma
                                         *other != engine && (*other)->programs &&
                                                 is_among(name, (*other)->programs));
 
-        return is_of_another || (engine->is_started_by_name && is_distributed(program))
-                       ? MATCH_ANOTHER
-                       : MATCH_UNKNOWN;
+        bool is_distributed = !strchr(program, '/') ||
+                              ARRAY_FIND(directory, directories, ARRAY_LEN(directories),
+                                         text_starts_with(program, *directory));
+
+        return is_of_another || (engine->is_started_by_name && is_distributed) ? MATCH_ANOTHER
+                                                                               : MATCH_UNKNOWN;
 }
 
 /* All commands have to be another's; *RET_PROGRAM is the first of them. */
@@ -164,12 +161,8 @@ typedef struct Matcher {
 
 static void add_problem(const Matcher *matcher, const InstanceConfig *instance, Severity severity,
                         ProblemKind kind, const char *text, const char *remedy) {
-        Diag diag = config_diag(instance, "Unit");
+        const Diag diag = config_diag(instance, severity, kind, "Unit", text, remedy);
 
-        diag.severity = severity;
-        diag.id = problem_id(kind);
-        diag.text = text;
-        diag.remedy = remedy;
         diags_add(matcher->problems, &diag);
 }
 
