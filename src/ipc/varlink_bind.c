@@ -11,21 +11,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Where a path is too long for sun_path, the address goes through DIRECTORY_FD, which the caller
- * keeps open while it uses it. -ENAMETOOLONG when not even the name fits. */
-static int address_of_path(const char *path, int directory_fd, struct sockaddr_un *ret) {
-        struct sockaddr_un address = {.sun_family = AF_UNIX};
-        int n = snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
-
-        if ((size_t) n >= sizeof(address.sun_path))
-                n = snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%s",
-                             directory_fd, strrchr(path, '/') + 1);
-        if ((size_t) n >= sizeof(address.sun_path))
-                return -ENAMETOOLONG;
-        *ret = address;
-        return 0;
-}
-
 static int open_directory_of(const char *path) {
         const char *slash = strrchr(path, '/');
         char directory[PATH_MAX];
@@ -75,13 +60,18 @@ static int bind_and_listen(int fd, const struct sockaddr_un *address, mode_t mod
 }
 
 int varlink_bind_socket(const char *path, mode_t mode) {
-        struct sockaddr_un address;
-        int directory_fd = open_directory_of(path), fd = -1, r;
+        struct sockaddr_un address = {.sun_family = AF_UNIX};
+        int directory_fd = open_directory_of(path), fd = -1, r = -ENAMETOOLONG;
 
         if (directory_fd < 0)
                 return directory_fd;
-        r = address_of_path(path, directory_fd, &address);
-        if (r == 0) {
+        size_t n = (size_t) snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+
+        /* Where a path is too long, the address goes through its directory. */
+        if (n >= sizeof(address.sun_path))
+                n = (size_t) snprintf(address.sun_path, sizeof(address.sun_path),
+                                      "/proc/self/fd/%d/%s", directory_fd, strrchr(path, '/') + 1);
+        if (n < sizeof(address.sun_path)) {
                 fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
                 r = fd < 0 ? -errno : bind_and_listen(fd, &address, mode);
         }

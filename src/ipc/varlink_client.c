@@ -58,25 +58,19 @@ static int address_of_path(const char *path, struct sockaddr_un *ret, int *ret_f
 
 /* Connecting waits while the server's backlog is full; SO_SNDTIMEO bounds that, while poll(2) does
  * not know of it. socket(7), unix(7). */
-static int limit_waiting(int fd, uint64_t left_usec) {
-        struct timeval left = {
-                .tv_sec = (time_t) (left_usec / USEC_PER_SEC),
-                .tv_usec = (suseconds_t) (left_usec % USEC_PER_SEC),
-        };
-
-        if (left_usec == UINT64_MAX)
-                return 0;
-        if (left_usec == 0)
-                return -ETIMEDOUT;
-        return setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &left, sizeof(left)) < 0 ? -errno : 0;
-}
-
 static int connect_until(int fd, const struct sockaddr_un *address, uint64_t deadline_usec) {
         for (;;) {
-                int r = limit_waiting(fd, deadline_left_usec(deadline_usec));
+                uint64_t left_usec = deadline_left_usec(deadline_usec);
+                struct timeval left = {
+                        .tv_sec = (time_t) (left_usec / USEC_PER_SEC),
+                        .tv_usec = (suseconds_t) (left_usec % USEC_PER_SEC),
+                };
 
-                if (r < 0)
-                        return r;
+                if (left_usec == 0)
+                        return -ETIMEDOUT;
+                if (left_usec != UINT64_MAX &&
+                    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &left, sizeof(left)) < 0)
+                        return -errno;
                 if (connect(fd, (const struct sockaddr *) address, sizeof(*address)) == 0)
                         return 0;
                 if (errno != EINTR && errno != EAGAIN)
@@ -138,29 +132,6 @@ static int client_fail(VarlinkClient *client, int r) {
         return r == -EPIPE ? -ECONNRESET : r == -EMSGSIZE ? -EPROTO : r;
 }
 
-static int client_send(VarlinkClient *client, uint64_t deadline_usec) {
-        int r;
-
-        while ((r = varlink_writer_send(&client->writer, client->fd)) == -EAGAIN) {
-                r = deadline_poll(client->fd, POLLOUT, deadline_usec);
-                if (r < 0)
-                        return r;
-        }
-        return r;
-}
-
-/* Steals PARAMETERS. */
-static int client_request(VarlinkClient *client, const char *method, json_t *parameters, bool more,
-                          uint64_t deadline_usec) {
-        json_t *message = varlink_request_make(method, parameters, more);
-        int r = message ? varlink_writer_add(&client->writer, message) : -ENOMEM;
-
-        json_decref(message);
-        if (r == 0)
-                r = client_send(client, deadline_usec);
-        return r;
-}
-
 static int client_receive(VarlinkClient *client, uint64_t deadline_usec, VarlinkReply *ret) {
         const char *bytes;
         size_t length;
@@ -179,14 +150,22 @@ static int client_receive(VarlinkClient *client, uint64_t deadline_usec, Varlink
         return r < 0 ? r : varlink_reply_parse(bytes, length, ret);
 }
 
+/* Steals PARAMETERS. */
 static int client_start(VarlinkClient *client, const char *method, json_t *parameters, bool more,
                         uint64_t deadline_usec) {
         if (client->state != CLIENT_IDLE) {
                 json_decref(parameters);
                 return client->state == CLIENT_BROKEN ? -ENOTCONN : -EBUSY;
         }
-        int r = client_request(client, method, parameters, more, deadline_usec);
+        json_t *message = varlink_request_make(method, parameters, more);
+        int r = message ? varlink_writer_add(&client->writer, message) : -ENOMEM;
 
+        json_decref(message);
+        while (r == 0 && varlink_writer_unsent(&client->writer) > 0) {
+                r = varlink_writer_send(&client->writer, client->fd);
+                if (r == -EAGAIN)
+                        r = deadline_poll(client->fd, POLLOUT, deadline_usec);
+        }
         if (r < 0)
                 return client_fail(client, r);
         client->state = CLIENT_STREAM;

@@ -31,29 +31,22 @@ static VarlinkUser *find_user(const VarlinkPlaces *places, uid_t uid) {
         return NULL;
 }
 
-static VarlinkUser *add_user(VarlinkPlaces *places, uid_t uid, bool is_trusted) {
-        VarlinkUser *user = calloc(1, sizeof(*user));
-
-        if (!user)
-                return NULL;
-        user->uid = uid;
-        user->is_trusted = is_trusted;
-        user->spent_usec = places->spent_usec;
-        user->next = places->users;
-        places->users = user;
-        return user;
-}
-
 /* ---- places ---- */
 
 int varlink_places_enter(VarlinkPlaces *places, VarlinkPlace *place, void *owner, uid_t uid,
                          bool is_trusted) {
         VarlinkUser *user = find_user(places, uid);
 
-        if (!user)
-                user = add_user(places, uid, is_trusted);
-        if (!user)
-                return -ENOMEM;
+        if (!user) {
+                user = calloc(1, sizeof(*user));
+                if (!user)
+                        return -ENOMEM;
+                *user = (VarlinkUser){.uid = uid,
+                                      .is_trusted = is_trusted,
+                                      .spent_usec = places->spent_usec,
+                                      .next = places->users};
+                places->users = user;
+        }
         *place = (VarlinkPlace){.owner = owner, .user = user, .since = ++places->n_changes};
         list_add(&user->places[VARLINK_PLACE_IDLE], place, VARLINK_OF_KIND);
         user->n_places++;

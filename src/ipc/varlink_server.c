@@ -54,20 +54,15 @@ uint64_t varlink_now_usec(void) {
 
 /* ---- the epoll set ---- */
 
-int source_add(VarlinkServer *server, Source *source, uint32_t interest) {
+static int source_control(VarlinkServer *server, Source *source, int operation, uint32_t interest) {
         struct epoll_event event = {.events = interest, .data.ptr = source};
 
         source->interest = interest;
-        return epoll_ctl(server->epoll_fd, EPOLL_CTL_ADD, source->fd, &event) < 0 ? -errno : 0;
+        return epoll_ctl(server->epoll_fd, operation, source->fd, &event) < 0 ? -errno : 0;
 }
 
-static int source_watch(VarlinkServer *server, Source *source, uint32_t interest) {
-        struct epoll_event event = {.events = interest, .data.ptr = source};
-
-        if (source->interest == interest)
-                return 0;
-        source->interest = interest;
-        return epoll_ctl(server->epoll_fd, EPOLL_CTL_MOD, source->fd, &event) < 0 ? -errno : 0;
+int source_add(VarlinkServer *server, Source *source, uint32_t interest) {
+        return source_control(server, source, EPOLL_CTL_ADD, interest);
 }
 
 void source_remove(VarlinkServer *server, Source *source) {
@@ -76,24 +71,19 @@ void source_remove(VarlinkServer *server, Source *source) {
 
 /* ---- the timer: idle connections and paused listeners ---- */
 
-static uint64_t server_next_deadline(const VarlinkServer *server) {
-        uint64_t earliest = server->resume_usec ? server->resume_usec : UINT64_MAX;
-
-        for (const Connection *c = server->connections; c; c = c->next)
-                if (c->is_idle)
-                        earliest = MIN(earliest,
-                                       add_saturated(c->idle_since_usec, server->limits.idle_usec));
-        return earliest;
-}
-
 /* A timer that is set is left alone, for deadlines only move away: it is set anew when it fires. */
 static void server_schedule(VarlinkServer *server) {
         bool is_needed = server->n_idle > 0 || server->resume_usec > 0;
+        uint64_t earliest = server->resume_usec ? server->resume_usec : UINT64_MAX;
         struct itimerspec spec = {0};
 
         if (is_needed == (server->timer_usec > 0))
                 return;
-        server->timer_usec = is_needed ? MAX(server_next_deadline(server), UINT64_C(1)) : 0;
+        for (const Connection *c = server->connections; c; c = c->next)
+                if (c->is_idle)
+                        earliest = MIN(earliest,
+                                       add_saturated(c->idle_since_usec, server->limits.idle_usec));
+        server->timer_usec = is_needed ? MAX(earliest, UINT64_C(1)) : 0;
         spec.it_value.tv_sec = (time_t) (server->timer_usec / USEC_PER_SEC);
         spec.it_value.tv_nsec = (long) (server->timer_usec % USEC_PER_SEC * 1000);
         timerfd_settime(server->timer.fd, TFD_TIMER_ABSTIME, &spec, NULL);
@@ -246,7 +236,8 @@ static void connection_settle(Connection *c) {
         varlink_places_set_kind(&server->places, &c->place, kind);
         if (!c->message)
                 varlink_reader_trim(&c->reader);
-        if (!c->is_doomed && source_watch(server, &c->source, interest) < 0)
+        if (!c->is_doomed && c->source.interest != interest &&
+            source_control(server, &c->source, EPOLL_CTL_MOD, interest) < 0)
                 connection_doom(c);
         server_schedule(server);
 }
@@ -264,17 +255,13 @@ static bool connection_receive(Connection *c) {
         return n > 0;
 }
 
-/* What others are answered is kept for one call of each, or they could have much kept by reading nothing. */
-static bool connection_can_take_call(const Connection *c) {
-        size_t unsent = varlink_writer_unsent(&c->writer);
-
-        return !c->is_doomed && !c->call && !c->message &&
-               (c->is_trusted ? unsent < OUTPUT_LOW_BYTES : unsent == 0);
-}
-
 /* Reads once at most: a client that sends without end gets the same share as others. */
 static void connection_look_for_call(Connection *c, bool may_read) {
-        while (connection_can_take_call(c)) {
+        /* What others are answered is kept for one call of each, or they could have much kept by reading nothing. */
+        const size_t unsent_max = c->is_trusted ? OUTPUT_LOW_BYTES - 1 : 0;
+
+        while (!c->is_doomed && !c->call && !c->message &&
+               varlink_writer_unsent(&c->writer) <= unsent_max) {
                 const char *bytes;
                 size_t length;
                 int r = varlink_reader_next(&c->reader, &bytes, &length);
@@ -442,14 +429,9 @@ void varlink_server_set_limits(VarlinkServer *server, const VarlinkLimits *limit
 }
 
 static int server_open(VarlinkServer *server) {
-        server->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-        if (server->epoll_fd < 0)
-                return -errno;
-        server->timer.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-        if (server->timer.fd < 0)
-                return -errno;
-        server->wake.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-        if (server->wake.fd < 0)
+        if ((server->epoll_fd = epoll_create1(EPOLL_CLOEXEC)) < 0 ||
+            (server->timer.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)) < 0 ||
+            (server->wake.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) < 0)
                 return -errno;
         int r = source_add(server, &server->timer, EPOLLIN);
 
