@@ -1,14 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* hugepland: reserves each instance's huge pages and says what became of it. hugepland(8).
- *
- *  drop-in texts --config_parse--> Config --+
- *                                           +--demand_compute--> Demand --+
- *  engines (one row each) ------------------+                             +--plan_make--> Plan
- *  Root --probe_topology--> Topology -------------------------------------+       |
- *                                                                                 v
- *  Root --probe_topology--> Topology' <--------------------------------------- apply
- *                               |
- *                               +--status_judge--> Status --> text, JSON, Varlink
+/* hugepland: reserves each instance's huge pages and says what became of it. hugepland(8); how it goes is drawn in
+ * docs/architecture.md.
  *
  * Everything before `apply` only reads; the plan is a value; what failed becomes a status that is
  * still served, for a unit that waits deserves "no, because line 7 of 20-pg.conf". */
