@@ -66,18 +66,13 @@ void arena_freep(Arena **arena) {
 
 static Block *arena_add_block(Arena *arena, size_t size) {
         Block *block = memory_new(sizeof(Block) + size);
+        /* A block made for one large object goes behind the current one, which has room left. */
+        Block **at = arena->blocks && size > BLOCK_BYTES ? &arena->blocks->next : &arena->blocks;
 
         block->size = size;
+        block->next = *at;
         ASAN_POISON_MEMORY_REGION(block->bytes, size);
-        /* A block made for one large object goes behind the current one, which has room left. */
-        if (arena->blocks && size > BLOCK_BYTES) {
-                block->next = arena->blocks->next;
-                arena->blocks->next = block;
-        } else {
-                block->next = arena->blocks;
-                arena->blocks = block;
-        }
-        return block;
+        return *at = block;
 }
 
 void *arena_alloc(Arena *arena, size_t wanted) {

@@ -56,32 +56,27 @@ static int write_attribute(const Root *root, Arena *arena, const char *path, con
                 text);
 }
 
-/* Lets the groups below GROUP have the controller. */
-static Reason turn_on(const Root *root, Arena *arena, const char *group) {
-        const char *path = arena_printf(arena, "%s/cgroup.subtree_control", group);
-        int r;
-
-        if (has_controller(root, group, "cgroup.subtree_control"))
-                return (Reason){};
-        r = write_attribute(root, arena, path, "+" CONTROLLER);
-        if (r == 0 && !has_controller(root, group, "cgroup.subtree_control"))
-                r = -EIO;
-        /* A group with processes of its own has no controllers for those below. */
-        return r == 0 ? (Reason){}
-                      : failed(arena, path, r,
-                               "look for processes in that very group (systemd-cgls)");
-}
-
 Reason cgroup_limit_count(const Root *root, Arena *arena, const char *group) {
         const char *hierarchy = unit_cgroup_hierarchy(root);
-        Reason reason = {};
 
         if (!hierarchy || !text_starts_with(group, hierarchy))
                 return failed(arena, group, -ENOENT, NULL);
-        for (const char *slash = group + strlen(hierarchy); slash && reason.kind == REASON_NONE;
-             slash = strchr(slash + 1, '/'))
-                reason = turn_on(root, arena, arena_strdup_to(arena, group, slash));
-        return reason;
+        for (const char *slash = group + strlen(hierarchy); slash; slash = strchr(slash + 1, '/')) {
+                const char *above = arena_strdup_to(arena, group, slash);
+                const char *path = arena_printf(arena, "%s/cgroup.subtree_control", above);
+
+                if (has_controller(root, above, "cgroup.subtree_control"))
+                        continue;
+                int r = write_attribute(root, arena, path, "+" CONTROLLER);
+
+                if (r == 0 && !has_controller(root, above, "cgroup.subtree_control"))
+                        r = -EIO;
+                /* A group with processes of its own has no controllers for those below. */
+                if (r < 0)
+                        return failed(arena, path, r,
+                                      "look for processes in that very group (systemd-cgls)");
+        }
+        return (Reason){};
 }
 
 static Reason limit(const Root *root, Arena *arena, const char *group, const PageCount *count) {

@@ -16,17 +16,6 @@ static HostSources *host_of(const Sources *sources) {
 
 /* ---- whose it is ---- */
 
-/* Who can write there is root, as far as systemd is concerned. */
-static bool is_systemds(const char *path) {
-        static const char *const directories[] = {
-                "/etc/systemd/", "/run/systemd/",           "/usr/lib/systemd/",
-                "/lib/systemd/", "/usr/local/lib/systemd/",
-        };
-
-        return !strstr(path, "/../") && ARRAY_FIND(directory, directories, ARRAY_LEN(directories),
-                                                   text_starts_with(path, *directory));
-}
-
 OpenTo file_open_to(const struct stat *st, uid_t owner, gid_t group) {
         bool is_shielded = S_ISDIR(st->st_mode) && (st->st_mode & S_ISVTX);
 
@@ -45,6 +34,11 @@ typedef struct Judged {
 } Judged;
 
 static int judge(void *userdata, const struct stat *st) {
+        /* Who can write there is root, as far as systemd is concerned. */
+        static const char *const systemds[] = {
+                "/etc/systemd/", "/run/systemd/",           "/usr/lib/systemd/",
+                "/lib/systemd/", "/usr/local/lib/systemd/",
+        };
         HostSources *host = ((const Judged *) userdata)->host;
         const char *path = ((const Judged *) userdata)->path;
         OpenTo open_to = file_open_to(st, host->owner, host->group); /* 0, 0 as root */
@@ -52,7 +46,10 @@ static int judge(void *userdata, const struct stat *st) {
         if (open_to == OPEN_TO_NOBODY || host->kind == SOURCES_ANY)
                 return 0;
         if (host->kind == SOURCES_OF_ROOT)
-                return is_systemds(path) ? 0 : -EPERM;
+                return !strstr(path, "/../") && ARRAY_FIND(directory, systemds, ARRAY_LEN(systemds),
+                                                           text_starts_with(path, *directory))
+                               ? 0
+                               : -EPERM;
         if (!host->foreign)
                 host->foreign = arena_printf(
                         host->arena, "%s %s", text_excerpt(host->arena, path, 200),

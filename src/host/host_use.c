@@ -42,9 +42,9 @@ static bool read_charge(Reader *reader, const char *group, uint64_t page_size_by
 /* A group without the controller lives under the limits of the one above. */
 static void read_memory_nodes(Reader *reader, const char *group, UnitUse *unit) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
-        char *above = arena_strdup(scratch, group), *slash, *text;
+        char *above = arena_strdup(scratch, group), *text;
 
-        while (text_starts_with(above, PATH_CGROUP "/")) {
+        for (; text_starts_with(above, PATH_CGROUP "/"); *strrchr(above, '/') = '\0')
                 if (root_read_attribute(reader->root, scratch,
                                         arena_printf(scratch, "%s/cpuset.mems.effective", above),
                                         &text) == 0) {
@@ -52,9 +52,6 @@ static void read_memory_nodes(Reader *reader, const char *group, UnitUse *unit) 
                                                  !id_set_is_empty(&unit->memory_nodes);
                         return;
                 }
-                slash = strrchr(above, '/');
-                *slash = '\0';
-        }
 }
 
 static void add_unit(Reader *reader, const char *name) {

@@ -89,21 +89,6 @@ int probe_pool(const Root *root, const Topology *topology, unsigned node, uint64
         return 0;
 }
 
-static bool read_counts_again(const Root *root, const Topology *topology, unsigned node,
-                              Pool *pool) {
-        Pool now;
-
-        if (!pool->exists || probe_pool(root, topology, node, pool->page_size_bytes, &now) < 0)
-                return false;
-        now.demote_to_bytes = pool->demote_to_bytes;
-        bool is_changed = now.total_pages != pool->total_pages ||
-                          now.free_pages != pool->free_pages ||
-                          now.surplus_pages != pool->surplus_pages;
-
-        *pool = now;
-        return is_changed;
-}
-
 bool probe_counts_again(const Root *root, Topology *topology) {
         bool is_changed = false;
 
@@ -112,9 +97,18 @@ bool probe_counts_again(const Root *root, Topology *topology) {
 
                 probe_page_size(root, size);
                 is_changed |= size->reserved_pages != before;
-                ARRAY_FOREACH(node, topology->nodes, topology->n_nodes)
-                        is_changed |= read_counts_again(root, topology, node->id,
-                                                        &node->pools[size - topology->page_sizes]);
+                ARRAY_FOREACH(node, topology->nodes, topology->n_nodes) {
+                        Pool *pool = &node->pools[size - topology->page_sizes], now;
+
+                        if (!pool->exists ||
+                            probe_pool(root, topology, node->id, size->bytes, &now) < 0)
+                                continue;
+                        is_changed |= now.total_pages != pool->total_pages ||
+                                      now.free_pages != pool->free_pages ||
+                                      now.surplus_pages != pool->surplus_pages;
+                        now.demote_to_bytes = pool->demote_to_bytes;
+                        *pool = now;
+                }
         }
         return is_changed;
 }
@@ -260,22 +254,11 @@ static uint64_t read_limit(Probe *probe, const char *path) {
         return root_read_u64(probe->root, path, &limit) < 0 ? UINT64_MAX : limit;
 }
 
-/* The kernel refuses pages outside the writer's cpuset, whatever hugetlbpage.rst says. */
-static void probe_allowed_nodes(Probe *probe) {
-        static const char key[] = "Mems_allowed_list:";
-        const char *text = read_text(probe, PATH_SELF_STATUS);
-        char *line;
-
-        for (unsigned id = 0; id < ID_SET_MAX; id++)
-                id_set_add(&probe->topology->allowed_nodes, id);
-        while (text && (line = text_next_word(probe->arena, &text, "\n")))
-                if (text_starts_with(line, key))
-                        id_set_parse(line + strlen(key), &probe->topology->allowed_nodes);
-}
-
 Topology *probe_topology(const Root *root, Arena *arena) {
+        static const char allowed[] = "Mems_allowed_list:";
         Topology *topology = probe_page_sizes(root, arena);
         Probe probe = {root, arena, topology};
+        const char *status = read_text(&probe, PATH_SELF_STATUS), *line;
 
         /* A captured host does not tell its base page size; only forecasts depend on it. */
         topology->base_page_bytes = root_is_host(root) ? (uint64_t) sysconf(_SC_PAGESIZE) : 4 * KIB;
@@ -288,7 +271,12 @@ Topology *probe_topology(const Root *root, Arena *arena) {
                 .shmall_pages = read_limit(&probe, PATH_SHMALL),
                 .shm_group = read_limit(&probe, PATH_HUGETLB_SHM_GROUP),
         };
-        probe_allowed_nodes(&probe);
+        /* The kernel refuses pages outside the writer's cpuset, whatever hugetlbpage.rst says. */
+        for (unsigned id = 0; id < ID_SET_MAX; id++)
+                id_set_add(&topology->allowed_nodes, id);
+        while (status && (line = text_next_word(arena, &status, "\n")))
+                if (text_starts_with(line, allowed))
+                        id_set_parse(line + strlen(allowed), &topology->allowed_nodes);
         topology->no_hugetlb_limit = cgroup_limit_judge(root);
         topology->kernel_command_line = probe_kernel_command_line(root, arena);
         topology->kernel_release = read_text(&probe, PATH_OSRELEASE);

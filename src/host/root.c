@@ -210,22 +210,6 @@ static int open_regular(const Root *root, const char *path, RootJudge judge, voi
         return r < 0 ? r : open_again(found, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 }
 
-/* On the running host nobody else can put anything there. Below another root it may be a file that was
- * captured, or the kernel's own where that is mounted. */
-static int open_kernel_file(const Root *root, const char *path) {
-        int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
-        struct stat st;
-
-        if (!text_starts_with(path, PATH_PROC "/") && !text_starts_with(path, PATH_SYS "/") &&
-            !text_starts_with(path, PATH_CGROUP_WRITABLE "/"))
-                return -EINVAL;
-        if (root_is_host(root))
-                return open_below(root, path, flags, 0);
-        CLEANUP(close_fd) int found = pin_regular(root, path, &st);
-
-        return found < 0 ? found : open_again(found, flags);
-}
-
 /* ---- reading ---- */
 
 /* Reads to the end of file, or -EFBIG; where IS_CUT, no more than MAX bytes. */
@@ -280,8 +264,21 @@ int root_read_end(const Root *root, Arena *arena, const char *path, size_t max, 
 
 int root_read_kernel_file(const Root *root, Arena *arena, const char *path, size_t max, char **ret,
                           size_t *ret_size) {
-        CLEANUP(close_fd) int fd = open_kernel_file(root, path);
+        const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
+        CLEANUP(close_fd) int fd = -EINVAL;
+        CLEANUP(close_fd) int found = -1;
+        struct stat st;
 
+        if (text_starts_with(path, PATH_PROC "/") || text_starts_with(path, PATH_SYS "/") ||
+            text_starts_with(path, PATH_CGROUP_WRITABLE "/")) {
+                /* On the running host nobody else can put anything there. Below another root it may be a file
+                 * that was captured, or the kernel's own where that is mounted. */
+                if (root_is_host(root))
+                        fd = open_below(root, path, flags, 0);
+                else
+                        fd = (found = pin_regular(root, path, &st)) < 0 ? found
+                                                                        : open_again(found, flags);
+        }
         return noted(root, path, fd < 0 ? fd : read_all(arena, fd, max, false, ret, ret_size));
 }
 
@@ -376,36 +373,31 @@ static int write_draft(Arena *arena, int directory, const NewFile *file, const c
         return r;
 }
 
-/* The draft takes the name when it is complete; link(2) replaces nothing that has it. */
-static int put_file(int directory, const NewFile *file) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-        const char *draft = NULL;
-        int r = write_draft(arena, directory, file, &draft);
-
-        if (r < 0)
-                return r;
-        if (file->is_new)
-                r = linkat(directory, draft, directory, file->name, 0) < 0 ? -errno : 0;
-        else
-                r = renameat(directory, draft, directory, file->name) < 0 ? -errno : 0;
-        if (r < 0 || file->is_new)
-                unlinkat(directory, draft, 0);
-        return r == 0 && file->lasting == FOR_GOOD ? sync_directory(directory) : r;
-}
-
 static int write_file(const Root *root, const char *path, NewFile *file) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const char *slash = strrchr(path, '/');
 
         if (slash && slash > path) {
-                int r = make_directories(root, arena_strdup_to(arena, path, slash), file->lasting);
+                int made =
+                        make_directories(root, arena_strdup_to(arena, path, slash), file->lasting);
 
-                if (r < 0)
-                        return r;
+                if (made < 0)
+                        return made;
         }
         CLEANUP(close_fd) int parent = open_parent(root, path, &file->name);
+        const char *draft = NULL;
+        int r = parent < 0 ? parent : write_draft(arena, parent, file, &draft);
 
-        return parent < 0 ? parent : put_file(parent, file);
+        if (r < 0)
+                return r;
+        /* The draft takes the name when it is complete; link(2) replaces nothing that has it. */
+        if (file->is_new)
+                r = linkat(parent, draft, parent, file->name, 0) < 0 ? -errno : 0;
+        else
+                r = renameat(parent, draft, parent, file->name) < 0 ? -errno : 0;
+        if (r < 0 || file->is_new)
+                unlinkat(parent, draft, 0);
+        return r == 0 && file->lasting == FOR_GOOD ? sync_directory(parent) : r;
 }
 
 int root_write_file(const Root *root, const char *path, const char *text, unsigned mode) {

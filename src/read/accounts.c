@@ -11,35 +11,30 @@
  * may end early, but not before the fourth field. */
 enum { FIELD_NAME, FIELD_ID = 2, FIELD_PRIMARY, FIELD_HOME = 5, FIELD_MEMBERS = 3, N_FIELDS = 6 };
 
-/* Lines of NIS ("+...") are none. LINE is taken apart. */
-static bool parse_line(char *line, bool is_user, Account *ret) {
-        const char *fields[N_FIELDS];
-
-        for (size_t i = 0; i < N_FIELDS; i++)
-                fields[i] = strsep(&line, ":");
-        *ret = (Account){.name = fields[FIELD_NAME]};
-        if (!fields[FIELD_MEMBERS] || *ret->name == '\0' || *ret->name == '+' ||
-            *ret->name == '-' || parse_u64(fields[FIELD_ID], &ret->id) < 0)
-                return false;
-        if (!is_user) {
-                ret->members = fields[FIELD_MEMBERS];
-                return true;
-        }
-        if (fields[FIELD_HOME] && *fields[FIELD_HOME] == '/')
-                ret->home = fields[FIELD_HOME];
-        return parse_u64(fields[FIELD_PRIMARY], &ret->group_id) == 0;
-}
-
 static void add_file(Arena *arena, const Sources *sources, const char *path, bool is_user,
                      AccountList *accounts) {
         SourceText text = source_read(sources, arena, path);
         SourceLines lines = source_lines(&text);
-        Account account;
         char *line;
 
-        while ((line = source_line(arena, &lines)))
-                if (parse_line(line, is_user, &account))
-                        *vec_push(arena, accounts) = account;
+        while ((line = source_line(arena, &lines))) {
+                const char *fields[N_FIELDS];
+
+                for (size_t i = 0; i < N_FIELDS; i++)
+                        fields[i] = strsep(&line, ":");
+                Account account = {.name = fields[FIELD_NAME]};
+
+                /* Lines of NIS ("+...") are none. */
+                if (!fields[FIELD_MEMBERS] || !*account.name || strchr("+-", *account.name) ||
+                    parse_u64(fields[FIELD_ID], &account.id) < 0 ||
+                    (is_user && parse_u64(fields[FIELD_PRIMARY], &account.group_id) < 0))
+                        continue;
+                if (!is_user)
+                        account.members = fields[FIELD_MEMBERS];
+                else if (fields[FIELD_HOME] && *fields[FIELD_HOME] == '/')
+                        account.home = fields[FIELD_HOME];
+                *vec_push(arena, accounts) = account;
+        }
 }
 
 /* Whether DATABASE ("passwd") has a source besides what is in files of this host. */

@@ -305,20 +305,6 @@ static void judge_skill(Reader *reader, KernelPages *pages) {
                "write hugepages=PAGES, one number for all nodes");
 }
 
-/* Nodes are online without memory too: the kernel then takes the argument and gives nothing. */
-static void judge_memoryless(Reader *reader, const KernelPages *pages) {
-        for (size_t i = 0; reader->can_judge_nodes && i < pages->n_nodes; i++) {
-                const Node *node = topology_node(reader->topology, pages->nodes[i].node);
-
-                if (node && !node->has_memory && pages->nodes[i].pages > 0)
-                        reject(reader, PROBLEM_CMDLINE_INVALID_NODE,
-                               &(KernelChange){.from = pages->words, .is_unclear = true},
-                               arena_printf(reader->arena,
-                                            "node %u has no memory and gives no pages", node->id),
-                               "name a node that has memory");
-        }
-}
-
 /* Without a size before it; "hugepages=4 hugepagesz=1G" is very likely meant the other way round. */
 static void judge_order(Reader *reader, const KernelArgument *argument, const char *words) {
         const KernelArgument *end = reader->line->arguments.items + reader->line->arguments.n;
@@ -355,7 +341,17 @@ static void add_pages(Reader *reader, const KernelArgument *argument, KernelPage
                 return;
         }
         judge_skill(reader, pages);
-        judge_memoryless(reader, pages);
+        /* Nodes are online without memory too: the kernel then takes the argument and gives nothing. */
+        ARRAY_FOREACH(wanted, pages->nodes, reader->can_judge_nodes ? pages->n_nodes : 0) {
+                const Node *node = topology_node(reader->topology, wanted->node);
+
+                if (node && !node->has_memory && wanted->pages > 0)
+                        reject(reader, PROBLEM_CMDLINE_INVALID_NODE,
+                               &(KernelChange){.from = pages->words, .is_unclear = true},
+                               arena_printf(reader->arena,
+                                            "node %u has no memory and gives no pages", node->id),
+                               "name a node that has memory");
+        }
         if (pages->is_default_size)
                 judge_order(reader, argument, pages->words);
         *vec_push(reader->arena, &reader->line->pages) = *pages;

@@ -70,9 +70,12 @@ static void add_size_targets(SettingSources *entries, const char *directory,
                    SETTING_SOURCE_NR_OVERCOMMIT_HUGEPAGES);
 }
 
-static void add_pool_targets(SettingSources *entries) {
-        const Topology *topology = entries->topology;
+SettingSources *setting_sources_new(Arena *arena, const Topology *topology) {
+        SettingSources *entries = ARENA_NEW(arena, SettingSources);
 
+        *entries = (SettingSources){.arena = arena, .topology = topology};
+        ARRAY_FOREACH(target, fixed_targets, ARRAY_LEN(fixed_targets))
+                add_target(entries, target->path, target->what);
         ARRAY_FOREACH(size, topology->page_sizes, topology->n_page_sizes) {
                 add_size_targets(entries, PATH_HUGEPAGES, size->bytes,
                                  size->bytes == topology->default_page_size_bytes
@@ -84,15 +87,6 @@ static void add_pool_targets(SettingSources *entries) {
                                                       PATH_NODES "/node%u/hugepages", node->id),
                                          size->bytes, SETTING_SOURCE_NODE_POOL);
         }
-}
-
-SettingSources *setting_sources_new(Arena *arena, const Topology *topology) {
-        SettingSources *entries = ARENA_NEW(arena, SettingSources);
-
-        *entries = (SettingSources){.arena = arena, .topology = topology};
-        ARRAY_FOREACH(target, fixed_targets, ARRAY_LEN(fixed_targets))
-                add_target(entries, target->path, target->what);
-        add_pool_targets(entries);
         VEC_FOREACH(size, &topology->thp_sizes)
                 add_target(entries,
                            arena_printf(arena,
@@ -221,38 +215,20 @@ static bool is_true(const char *value) {
 static void take_command_line(Search *search, const char *value);
 
 static void take_tuned(Search *search, const char *key, const char *value) {
+        bool is_vm = text_equals(search->plugin, "vm");
+
         if (search->is_off)
                 return;
         if (text_equals(search->plugin, "sysctl"))
                 take_sysctl(search, key, value);
         else if (text_equals(search->plugin, "sysfs"))
                 add_setting(search, key, value, key);
-        else if (text_equals(search->plugin, "vm") && (text_equals(key, "transparent_hugepages") ||
-                                                       text_equals(key, "transparent_hugepage")))
+        else if (is_vm && TEXT_IS_ANY(key, "transparent_hugepages", "transparent_hugepage"))
                 add_entry(search, SETTING_SOURCE_THP, key, value, PATH_THP_ENABLED);
-        else if (text_equals(search->plugin, "vm") &&
-                 text_equals(key, "transparent_hugepage.defrag"))
+        else if (is_vm && text_equals(key, "transparent_hugepage.defrag"))
                 add_entry(search, SETTING_SOURCE_THP_OTHER, key, value, PATH_THP "/defrag");
         else if (text_equals(search->plugin, "bootloader") && text_starts_with(key, "cmdline"))
                 take_command_line(search, value + strspn(value, "+- "));
-}
-
-/* One option of the section; options that say what the section is come first or last alike, so that
- * each section is gone through twice. */
-static void take_option(Search *search, const char *key, const char *value, bool is_about) {
-        if (!is_about) {
-                take_tuned(search, key, value);
-        } else if (text_equals(key, "type")) {
-                search->plugin = value;
-        } else if (text_equals(key, "enabled")) {
-                search->is_off = !is_true(value);
-        } else if (text_equals(key, "replace") && is_true(value)) {
-                /* It drops what the profiles before it said in the section of that name. */
-                ARRAY_FOREACH(entry, search->entries->list.items, search->n_before)
-                        if (entry->source == SETTING_SOURCE_TUNED && entry->section &&
-                            text_equals(entry->section, search->section))
-                                entry->is_effective = false;
-        }
 }
 
 /* Takes "key=value" of a line; false when it is none. */
@@ -278,13 +254,28 @@ typedef struct TunedLine {
 
 typedef VEC(TunedLine) TunedLines;
 
+/* Options that say what the section is come first or last alike, so that it is gone through twice. */
 static void end_section(Search *search, TunedLines *lines) {
         search->plugin = search->section;
         search->is_off = false;
-        for (int is_about = 1; search->section && is_about >= 0; is_about--)
+        if (search->section)
+                VEC_FOREACH(option, lines) {
+                        if (text_equals(option->key, "type"))
+                                search->plugin = option->value;
+                        else if (text_equals(option->key, "enabled"))
+                                search->is_off = !is_true(option->value);
+                        else if (text_equals(option->key, "replace") && is_true(option->value))
+                                /* It drops what the profiles before it said in the section of that name. */
+                                ARRAY_FOREACH(entry, search->entries->list.items, search->n_before)
+                                        if (entry->source == SETTING_SOURCE_TUNED &&
+                                            entry->section &&
+                                            text_equals(entry->section, search->section))
+                                                entry->is_effective = false;
+                }
+        if (search->section)
                 VEC_FOREACH(option, lines) {
                         search->line = option->line;
-                        take_option(search, option->key, option->value, is_about);
+                        take_tuned(search, option->key, option->value);
                 }
         lines->n = 0;
 }

@@ -26,10 +26,12 @@ const char *setting_source_source_name(SettingSourceSource source) {
 /* ---- patterns ---- */
 
 /* As glob(3) has it for tmpfiles.d(5); fnmatch(3) knows no braces, and only the first are looked at. */
-static bool matches(const char *pattern, const char *path) {
+bool setting_source_sets_path(const char *pattern, const char *path) {
         const char *open = strchr(pattern, '{'), *close = open ? strchr(open, '}') : NULL;
         char one[PATTERN_MAX + 1];
 
+        if (!setting_source_is_pattern(pattern))
+                return text_equals(pattern, path);
         if (strlen(pattern) > PATTERN_MAX)
                 return false;
         if (!close)
@@ -45,11 +47,6 @@ static bool matches(const char *pattern, const char *path) {
 
 bool setting_source_is_pattern(const char *string) {
         return strpbrk(string, "*?[{\\") != NULL;
-}
-
-bool setting_source_sets_path(const char *setting, const char *path) {
-        return setting_source_is_pattern(setting) ? matches(setting, path)
-                                                  : text_equals(setting, path);
 }
 
 /* ---- who wins ---- */

@@ -255,18 +255,6 @@ static void add_word(Command *command, const char *word) {
                 *vec_push(command->environment->arena, &command->words) = word;
 }
 
-/* "$VARIABLE" as a word: as many words as its value has. */
-static void add_words_of(Command *command, const char *name) {
-        const Variable *variable = find_variable(command->environment, name);
-        const char *rest = variable ? variable->value : "", *word;
-        bool is_bare;
-
-        command->bytes += strlen(rest);
-        while (!command->is_refused &&
-               (word = unit_word_take(command->environment->arena, &rest, &is_bare)))
-                add_word(command, word);
-}
-
 /* "${VARIABLE}" anywhere in a word, "$$" for "$". */
 static void add_filled(Command *command, const char *word) {
         Text text = text_in(command->environment->arena);
@@ -312,9 +300,16 @@ UnitWords unit_file_command(Arena *arena, const UnitFile *unit, const Sources *s
                         break;
                 if (strchr(prefixes, ':'))
                         add_word(&command, word);
-                else if (*word == '$' && word[1] != '{' && word[1] != '$')
-                        add_words_of(&command, word + 1);
-                else
+                else if (*word == '$' && word[1] != '{' && word[1] != '$') {
+                        /* As many words as the variable's value has. */
+                        const Variable *variable = find_variable(&environment, word + 1);
+                        const char *value = variable ? variable->value : "", *part;
+
+                        command.bytes += strlen(value);
+                        while (!command.is_refused &&
+                               (part = unit_word_take(arena, &value, &is_bare)))
+                                add_word(&command, part);
+                } else
                         add_filled(&command, text_equals(word, "\\;") ? ";" : word);
         }
         bool is_open = !word && rest[strspn(rest, whitespace)];

@@ -188,15 +188,6 @@ static int compare_dropins(const void *a, const void *b) {
         return strcmp(((const Dropin *) a)->name, ((const Dropin *) b)->name);
 }
 
-static void find_dropins(Reader *reader) {
-        for (size_t k = reader->names.n; k > 0; k--)
-                ARRAY_FOREACH(directory, directories, ARRAY_LEN(directories))
-                        add_directories(reader, *directory, reader->names.items[k - 1]);
-        ARRAY_FOREACH(directory, directories, ARRAY_LEN(directories))
-                add_directory(reader, *directory, strrchr(reader->unit->name, '.') + 1);
-        VEC_SORT(&reader->dropins, compare_dropins);
-}
-
 /* ---- specifiers ---- */
 
 /* Those that are the same for every service of the system manager. */
@@ -367,7 +358,12 @@ UnitFile *unit_file_read(Arena *arena, const Sources *sources, const char *name)
                 unit->name = found_name;
         if (!unit->fragment_path || unit->is_masked)
                 return unit;
-        find_dropins(&reader);
+        for (size_t k = reader.names.n; k > 0; k--)
+                ARRAY_FOREACH(directory, directories, ARRAY_LEN(directories))
+                        add_directories(&reader, *directory, reader.names.items[k - 1]);
+        ARRAY_FOREACH(directory, directories, ARRAY_LEN(directories))
+                add_directory(&reader, *directory, strrchr(unit->name, '.') + 1);
+        VEC_SORT(&reader.dropins, compare_dropins);
         read_text(&reader, unit->fragment_path, &reader.fragment);
         VEC_FOREACH(dropin, &reader.dropins) {
                 /* A link to /dev/null reads as -EINVAL; nothing of that name is there then. */
