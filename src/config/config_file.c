@@ -128,34 +128,24 @@ static const char *check_assignment(Reader *reader, const char *line, const char
         return NULL;
 }
 
-static bool is_usable(Reader *reader, const char *line) {
-        if (*line == '[') {
-                begin_section(reader, line);
-                return true;
-        }
-        if (*line == '\0' || *line == '#' || *line == ';')
-                return false;
-
-        const char *key, *remedy;
-        const char *wrong = check_assignment(reader, line, &key, &remedy);
-
-        if (wrong)
-                refuse_line(reader, key, wrong, remedy);
-        return !wrong;
-}
-
 /* An ini_reader: one line, or nothing of it where it is of no use. */
 static char *read_line(char *buffer, int size, void *stream) {
         Reader *reader = stream;
-        const char *line = next_line(reader);
+        const char *line = next_line(reader), *key, *remedy, *wrong;
 
         if (!line)
                 return NULL;
-        if (!is_usable(reader, line))
+        if (*line == '[') {
+                begin_section(reader, line);
+                /* A header that is none must not leave its keys in the section before. */
+                if (!text_ends_with(line, "]"))
+                        line = "[?]";
+        } else if (strchr("#;", *line)) {
                 line = "";
-        /* A section header that is none must not leave its keys in the section before. */
-        if (*line == '[' && !text_ends_with(line, "]"))
-                line = "[?]";
+        } else if ((wrong = check_assignment(reader, line, &key, &remedy))) {
+                refuse_line(reader, key, wrong, remedy);
+                line = "";
+        }
         size_t length = MIN(strlen(line), (size_t) size - 2);
 
         memcpy(buffer, line, length);

@@ -138,13 +138,7 @@ static const char *add_silenced_rule(KeyTarget *target, const char *word) {
 /* ---- [Instance] ---- */
 
 static const char *set_name(KeyTarget *target, const ConfigKey *key, const char *value) {
-        const char *wrong = name_check_instance(value);
-
-        return wrong ? wrong : set_text(target, key, value);
-}
-
-static const char *set_unit(KeyTarget *target, const ConfigKey *key, const char *value) {
-        const char *wrong = name_check_unit(value);
+        const char *wrong = key->check(value);
 
         return wrong ? wrong : set_text(target, key, value);
 }
@@ -373,11 +367,13 @@ const ConfigKey config_keys[] = {
          .add = add_silenced_rule, .is_list = true},
 
         {SECTION_INSTANCE, "Name", set_name, NULL,
-         "write letters, digits and _ . : @ -, beginning with a letter or digit", INSTANCE(name)},
+         "write letters, digits and _ . : @ -, beginning with a letter or digit", INSTANCE(name),
+         .check = name_check_instance},
         {SECTION_INSTANCE, "Engine", set_engine, "generic",
          "write one that 'hugeplanctl size' lists"},
-        {SECTION_INSTANCE, "Unit", set_unit, NULL,
-         "write the full name of a service, such as postgresql@15-main.service", INSTANCE(unit)},
+        {SECTION_INSTANCE, "Unit", set_name, NULL,
+         "write the full name of a service, such as postgresql@15-main.service", INSTANCE(unit),
+         .check = name_check_unit},
         {SECTION_INSTANCE, "User", set_account, NULL, "write a user name", INSTANCE(user)},
         {SECTION_INSTANCE, "Group", set_account, NULL, "write a group name", INSTANCE(group)},
         {SECTION_INSTANCE, "Memory", set_memory, NULL, "write a size such as 8G, or auto",

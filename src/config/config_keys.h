@@ -28,7 +28,8 @@ struct ConfigKey {
         const char *expects;       /* the remedy: what may be written */
         size_t offset,
                 size; /* of the member that it sets; without a default it is zero where nothing is set */
-        const char *const *words; /* of an enumeration; NULL at their end */
+        const char *const *words;               /* of an enumeration; NULL at their end */
+        const char *(*check)(const char *name); /* of a name: what is wrong with it */
         const char *(*add)(KeyTarget *target,
                            const char *word); /* of a list of words: one of them */
         bool is_list;                         /* may be repeated: values add up */

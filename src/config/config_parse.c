@@ -15,13 +15,8 @@
 typedef VEC(ParsedFile *) ParsedFiles;
 typedef VEC(InstanceConfig) Instances;
 
-/* "20-pg.conf" -> "pg"; a number in front counts for the order only. */
-static const char *name_from_file(Arena *arena, const char *file_name) {
-        size_t digits = strspn(file_name, "0123456789");
-        const char *stem = digits > 0 && file_name[digits] == '-' ? file_name + digits + 1
-                                                                  : file_name;
-
-        return arena_strndup(arena, stem, strlen(stem) - strlen(NAME_CONFIG_SUFFIX));
+static const char *without_suffix(Arena *arena, const char *file_name) {
+        return arena_strndup(arena, file_name, strlen(file_name) - strlen(NAME_CONFIG_SUFFIX));
 }
 
 /* ---- fingerprints ---- */
@@ -147,7 +142,6 @@ static bool find_mount_mistake(Arena *arena, const InstanceConfig *instance, Mis
 
 typedef struct Assembler {
         Arena *arena;
-        const ConfigFiles *files;
         ParsedFiles parsed; /* one for each file */
         Config *config;
         Instances instances;
@@ -261,8 +255,7 @@ static void refuse_second(Assembler *assembler, InstanceConfig *instance, Parsed
                                         instance->name, first->file),
                            "rename one of the files, or give it a Name= of its own");
         instance->refusal = parsed->refusal;
-        instance->name = arena_strndup(arena, parsed->file->name,
-                                       strlen(parsed->file->name) - strlen(NAME_CONFIG_SUFFIX));
+        instance->name = without_suffix(arena, parsed->file->name);
         while (find_instance(&assembler->instances, instance->name))
                 instance->name = arena_printf(arena, "%s.2", instance->name);
 }
@@ -280,25 +273,19 @@ static void refuse_second_mount(Assembler *assembler, InstanceConfig *instance) 
                                    "give each instance a place of its own");
 }
 
-/* A refused file is taken for an instance unless it says that it is something else. */
-static bool is_instance_file(const Assembler *assembler, const ParsedFile *parsed) {
-        if (parsed->file->extends || parsed->is_empty)
-                return false;
-        return parsed->has_instance || (parsed->refusal && !parsed->has_host) ||
-               VEC_FIND(item, &assembler->parsed,
-                        (*item)->has_instance &&
-                                text_equals((*item)->file->extends, parsed->file->name));
-}
-
 static void assemble_instance(Assembler *assembler, ParsedFile *parsed) {
         Arena *arena = assembler->arena;
         InstanceConfig instance = {.file = parsed->file->path};
         KeyTarget target = {.arena = arena, .instance = &instance};
+        size_t digits = strspn(parsed->file->name, "0123456789");
+        bool has_number = digits > 0 && parsed->file->name[digits] == '-';
 
         config_keys_set_defaults(&target, SECTION_INSTANCE);
         apply_files(assembler, &instance, parsed);
+        /* "20-pg.conf" -> "pg"; a number in front counts for the order only. */
         if (!instance.name)
-                instance.name = name_from_file(arena, parsed->file->name);
+                instance.name =
+                        without_suffix(arena, parsed->file->name + (has_number ? digits + 1 : 0));
         if (!instance.unit)
                 instance.unit = instance.engine->default_unit;
         if (instance.n_page_sizes == 0)
@@ -346,39 +333,37 @@ static void assemble_host(Assembler *assembler, Diags *problems) {
         assembler->config->host.fingerprint = arena_printf(assembler->arena, "%016" PRIx64, hash);
 }
 
-static void warn_of_orphans(Assembler *assembler) {
-        VEC_FOREACH(item, &assembler->parsed) {
-                const ConfigFile *file = (*item)->file;
-
-                if (file->extends &&
-                    !VEC_FIND(other, assembler->files,
-                              !other->extends && text_equals(other->name, file->extends)))
-                        problem_add(&assembler->config->problems, SEVERITY_WARNING,
-                                    PROBLEM_CONFIG_ORPHAN, file->path,
-                                    arena_printf(assembler->arena, "extends %s, which is not there",
-                                                 file->extends),
-                                    "create that file, or remove this one");
-        }
-}
-
 static int compare_instances(const void *a, const void *b) {
         return strcmp(((const InstanceConfig *) a)->name, ((const InstanceConfig *) b)->name);
 }
 
 Config *config_parse(Arena *arena, const ConfigFiles *files) {
         Config *config = ARENA_NEW(arena, Config);
-        Assembler assembler = {.arena = arena, .files = files, .config = config};
+        Assembler assembler = {.arena = arena, .config = config};
 
         config->problems = diags_in(arena);
         VEC_FOREACH(file, files)
                 *vec_push(arena, &assembler.parsed) =
                         config_file_parse(arena, file, &config->problems);
         assemble_host(&assembler, &config->problems);
+        /* A refused file is taken for an instance unless it says that it is something else. */
         VEC_FOREACH(item, &assembler.parsed)
-                if (is_instance_file(&assembler, *item))
+                if (!(*item)->file->extends && !(*item)->is_empty &&
+                    ((*item)->has_instance || ((*item)->refusal && !(*item)->has_host) ||
+                     VEC_FIND(other, &assembler.parsed,
+                              (*other)->has_instance &&
+                                      text_equals((*other)->file->extends, (*item)->file->name))))
                         assemble_instance(&assembler, *item);
         assemble_host(&assembler, &(Diags){.arena = arena});
-        warn_of_orphans(&assembler);
+        VEC_FOREACH(file, files)
+                if (file->extends &&
+                    !VEC_FIND(other, files,
+                              !other->extends && text_equals(other->name, file->extends)))
+                        problem_add(&config->problems, SEVERITY_WARNING, PROBLEM_CONFIG_ORPHAN,
+                                    file->path,
+                                    arena_printf(arena, "extends %s, which is not there",
+                                                 file->extends),
+                                    "create that file, or remove this one");
         VEC_SORT(&assembler.instances, compare_instances);
         config->instances = assembler.instances.items;
         config->n_instances = assembler.instances.n;

@@ -55,19 +55,6 @@ bool mount_paths_overlap(const char *a, const char *b) {
 
 /* ---- paths ---- */
 
-/* Without doubled slashes and those at the end; NULL where a component is "." or "..". */
-static char *normalize(Arena *arena, const char *path) {
-        Text text = text_in(arena);
-        char *name;
-
-        while ((name = text_next_word(arena, &path, "/"))) {
-                if (text_equals(name, ".") || text_equals(name, ".."))
-                        return NULL;
-                text_printf(&text, "/%s", name);
-        }
-        return text.length > 0 ? text.string : arena_strdup(arena, "/");
-}
-
 char *mount_unit_name(Arena *arena, const char *path) {
         static const char plain[] =
                 "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789:_.";
@@ -93,9 +80,14 @@ static const char *parse_path(Arena *arena, const char *word, MountConfig *mount
                 return arena_printf(arena,
                                     "'%s' has characters that mean something else in unit files",
                                     text_printable(arena, word));
-        char *path = normalize(arena, word);
-        if (!path)
-                return arena_printf(arena, "'%s' leads over '.' or '..'", word);
+        Text normal = text_in(arena); /* without doubled slashes and those at the end */
+
+        for (const char *rest = word, *name; (name = text_next_word(arena, &rest, "/"));) {
+                if (TEXT_IS_ANY(name, ".", ".."))
+                        return arena_printf(arena, "'%s' leads over '.' or '..'", word);
+                text_printf(&normal, "/%s", name);
+        }
+        const char *path = normal.string ? normal.string : "/";
         const Place *place = ARRAY_FIND(each, places, ARRAY_LEN(places),
                                         each->is_whole ? is_within(path, each->path)
                                                        : text_equals(path, each->path));

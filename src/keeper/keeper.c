@@ -134,11 +134,11 @@ static bool end_pass(Keeper *keeper) {
                 keeper->attempts_arena = arena_new();
                 keeper->attempts = (Attempts){};
         }
-        for (size_t i = 0; i < n; i++) {
-                note_attempts(keeper, &results[i]);
-                keeper_record_result(keeper->look->ledger, &results[i]);
-                has_moved = has_moved || results[i].is_unread ||
-                            results[i].reached_pages != results[i].step.from_pages;
+        ARRAY_FOREACH(result, results, n) {
+                note_attempts(keeper, result);
+                keeper_record_result(keeper->look->ledger, result);
+                has_moved = has_moved || result->is_unread ||
+                            result->reached_pages != result->step.from_pages;
         }
         keeper_record_straightening(keeper, apply_straightened_bytes(keeper->apply));
         keeper_save(keeper);
@@ -173,26 +173,23 @@ static bool next_pass(Keeper *keeper, uint64_t now_usec) {
         return true;
 }
 
-/* Another one may follow at once. */
-static void end_round(Keeper *keeper, uint64_t now_usec) {
-        /* What the round has brought is not known. */
-        if (keeper->fault.error < 0) {
-                keeper_reload_break_off(keeper);
-                return;
-        }
-        keeper->has_settled = true;
-        keeper_forget_drift(keeper);
-        keeper_guard_pool(keeper);
-        if (!keeper_reload_continue(keeper, now_usec) && keeper->is_another_wanted)
-                keeper_begin(keeper, KEEPER_FRESH, now_usec);
-}
-
 bool keeper_next(Keeper *keeper, uint64_t now_usec, ApplyOperation *ret) {
         while (keeper->apply) {
                 if (apply_next(keeper->apply, now_usec, ret))
                         return true;
-                if (!next_pass(keeper, now_usec))
-                        end_round(keeper, now_usec);
+                if (next_pass(keeper, now_usec))
+                        continue;
+                /* What the round has brought is not known. */
+                if (keeper->fault.error < 0) {
+                        keeper_reload_break_off(keeper);
+                        continue;
+                }
+                keeper->has_settled = true;
+                keeper_forget_drift(keeper);
+                keeper_guard_pool(keeper);
+                /* Another one may follow at once. */
+                if (!keeper_reload_continue(keeper, now_usec) && keeper->is_another_wanted)
+                        keeper_begin(keeper, KEEPER_FRESH, now_usec);
         }
         return false;
 }

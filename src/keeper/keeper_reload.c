@@ -40,22 +40,6 @@ static Diags find_falls(Arena *arena, const Status *before, const Plan *next) {
         return falls;
 }
 
-/* By what has become of it. */
-static Diags find_fallen(const Keeper *keeper) {
-        CLEANUP(arena_freep) Arena *scratch = arena_new();
-        const Reload *reload = &keeper->reload;
-        const Status *now = keeper_judge(keeper, scratch, false);
-        Diags fallen = diags_in(reload->arena);
-
-        ARRAY_FOREACH(was, reload->status->instances, reload->status->n_instances) {
-                const StatusInstance *is = status_find(now, was->name);
-
-                if (is && !verdict_lets_start(is->verdict))
-                        add_fall(reload->arena, was, &is->reason, &fallen);
-        }
-        return fallen;
-}
-
 /* ---- keeping what there is ---- */
 
 /* Who does not run may fall as well: what it was granted stays until the reload is in effect. */
@@ -136,11 +120,17 @@ static KeeperReload refuse(Keeper *keeper, const Diags *falls) {
         return KEEPER_RELOAD_REFUSED;
 }
 
+/* Notes what is so before, and says who would fall. */
 static Diags try_in_mind(Keeper *keeper, const Asked *asked, ReadFault *ret_fault) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
         Ledger *ledger = ledger_copy(scratch, keeper->look->ledger);
         LookInput input = keeper_look_input(keeper);
+        Reload *reload = &keeper->reload;
+        const Look *now = look_at_host(reload->arena, &input);
 
+        reload->status = keeper_judge(keeper, reload->arena, false);
+        reload->ledger = ledger_copy(reload->arena, keeper->look->ledger);
+        reload->topology = now->topology;
         ledger_reload(ledger);
         input.config = asked->config;
         input.ledger = ledger;
@@ -148,10 +138,10 @@ static Diags try_in_mind(Keeper *keeper, const Asked *asked, ReadFault *ret_faul
         input.limits = NULL;
         input.is_restarted = true;
         const Look *look = look_make(scratch, &input);
+        const ReadFault *fault = now->fault.error < 0 ? &now->fault : &look->fault;
 
-        *ret_fault = (ReadFault){look->fault.error,
-                                 arena_strdup(keeper->reload.arena, look->fault.path)};
-        return find_falls(keeper->reload.arena, keeper->reload.status, look->plan);
+        *ret_fault = (ReadFault){fault->error, arena_strdup(reload->arena, fault->path)};
+        return find_falls(reload->arena, reload->status, look->plan);
 }
 
 /* What is kept may take memory that the new plan needs: then it is not. False: the host cannot be read. */
@@ -257,18 +247,12 @@ KeeperReload keeper_reload(Keeper *keeper, bool is_forced, uint64_t now_usec) {
                 arena_free(asked.arena);
                 return reject_unread(keeper, &keeper->fault);
         }
-        LookInput input = keeper_look_input(keeper);
-        const Look *now = look_at_host(reload->arena, &input);
         ReadFault fault;
-
-        reload->status = keeper_judge(keeper, reload->arena, false);
-        reload->ledger = ledger_copy(reload->arena, keeper->look->ledger);
-        reload->topology = now->topology;
         Diags falls = try_in_mind(keeper, &asked, &fault);
 
-        if (now->fault.error < 0 || fault.error < 0) {
+        if (fault.error < 0) {
                 arena_free(asked.arena);
-                return reject_unread(keeper, now->fault.error < 0 ? &now->fault : &fault);
+                return reject_unread(keeper, &fault);
         }
         if (falls.list.n > 0 && !is_forced) {
                 arena_free(asked.arena);
@@ -290,14 +274,23 @@ KeeperReload keeper_reload(Keeper *keeper, bool is_forced, uint64_t now_usec) {
 }
 
 bool keeper_reload_continue(Keeper *keeper, uint64_t now_usec) {
+        CLEANUP(arena_freep) Arena *scratch = arena_new();
         Reload *reload = &keeper->reload;
 
         if (reload->stage != RELOAD_TRYING) {
                 reload->stage = RELOAD_NONE;
                 return false;
         }
-        const Diags fallen = find_fallen(keeper);
+        const Status *now = keeper_judge(keeper, scratch, false);
+        Diags fallen = diags_in(reload->arena);
 
+        /* By what has become of it. */
+        ARRAY_FOREACH(was, reload->status->instances, reload->status->n_instances) {
+                const StatusInstance *is = status_find(now, was->name);
+
+                if (is && !verdict_lets_start(is->verdict))
+                        add_fall(reload->arena, was, &is->reason, &fallen);
+        }
         if (fallen.list.n > 0 && !reload->is_forced) {
                 take_back(keeper, &fallen, RELOAD_TAKING_BACK);
         } else {

@@ -29,30 +29,28 @@ static const char *find_override(const Root *root, Arena *arena, const char *uni
                                    arena_printf(arena, "%.*s@.service", (int) (at - unit), unit));
 }
 
-static void check_one(const Root *root, Arena *arena, const Dropin *dropin, Diags *problems) {
-        const char *path =
-                arena_printf(arena, PATH_GENERATOR_DIR "/%s.d/" NAME_DROPIN, dropin->unit);
-        char *text = NULL;
-        int r = root_read_file(root, arena, path, strlen(dropin->text) + 4096, &text, NULL);
-
-        if (r == 0 && text_equals(text, dropin->text))
-                return;
-        problem_add(problems, SEVERITY_WARNING, PROBLEM_DROPIN_MISSING, path,
-                    arena_printf(arena,
-                                 r == 0 ? "the gate of %s is not that of today's configuration"
-                                        : "%s does not wait for its pages: its gate is missing",
-                                 dropin->unit),
-                    "run 'systemctl daemon-reload'");
-}
-
 void dropin_check(const Root *root, const Dropins *dropins, Diags *problems) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
 
         if (!root_is_directory(root, PATH_SYSTEMD_RUNS))
                 return;
-        VEC_FOREACH(dropin, dropins)
-                if (!find_override(root, arena, dropin->unit))
-                        check_one(root, arena, dropin, problems);
+        VEC_FOREACH(dropin, dropins) {
+                const char *path =
+                        arena_printf(arena, PATH_GENERATOR_DIR "/%s.d/" NAME_DROPIN, dropin->unit);
+                char *text = NULL;
+                int r = root_read_file(root, arena, path, strlen(dropin->text) + 4096, &text, NULL);
+
+                if ((r < 0 || !text_equals(text, dropin->text)) &&
+                    !find_override(root, arena, dropin->unit))
+                        problem_add(
+                                problems, SEVERITY_WARNING, PROBLEM_DROPIN_MISSING, path,
+                                arena_printf(
+                                        arena,
+                                        r == 0 ? "the gate of %s is not that of today's configuration"
+                                               : "%s does not wait for its pages: its gate is missing",
+                                        dropin->unit),
+                                "run 'systemctl daemon-reload'");
+        }
 }
 
 char *dropin_key(const Root *root, Arena *arena, const SourceNames *units) {

@@ -10,23 +10,6 @@
 
 #include <stdlib.h>
 
-/* The limit of a call does not count before: libsystemd would wait for a minute and a half. */
-static int wait_for_connection(sd_bus *bus, uint64_t limit_usec) {
-        uint64_t until_usec = add_saturated(clock_now_usec(), limit_usec);
-        int r;
-
-        while ((r = sd_bus_is_ready(bus)) == 0) {
-                uint64_t left = sub_floored(until_usec, clock_now_usec());
-
-                r = sd_bus_process(bus, NULL);
-                if (r == 0)
-                        r = left > 0 ? sd_bus_wait(bus, left) : -ETIMEDOUT;
-                if (r < 0 && r != -EINTR)
-                        return r;
-        }
-        return MIN(r, 0);
-}
-
 static int ask_text(Arena *arena, sd_bus *bus, const char *object, const char *interface,
                     const char *property, const char **ret) {
         char *text = NULL;
@@ -85,10 +68,18 @@ static int find(Arena *arena, sd_bus *bus, const char *unit, UnitStop *ret) {
 int unit_stop_find(const Root *root, const char *unit, uint64_t limit_usec, UnitStop *ret) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         CLEANUP(sd_bus_close_unrefp) sd_bus *bus = NULL;
+        uint64_t until_usec = add_saturated(clock_now_usec(), limit_usec);
         int r = unit_manager_connect(root, arena, &bus);
 
-        if (r >= 0)
-                r = wait_for_connection(bus, limit_usec);
+        /* The limit of a call does not count before: libsystemd would wait for a minute and a half. */
+        while (r >= 0 && (r = sd_bus_is_ready(bus)) == 0) {
+                uint64_t left = sub_floored(until_usec, clock_now_usec());
+
+                r = sd_bus_process(bus, NULL);
+                if (r == 0)
+                        r = left > 0 ? sd_bus_wait(bus, left) : -ETIMEDOUT;
+                r = r == -EINTR ? 0 : r;
+        }
         if (r >= 0)
                 r = sd_bus_set_method_call_timeout(bus, limit_usec);
         return r < 0 ? r : find(arena, bus, unit, ret);

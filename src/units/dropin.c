@@ -44,31 +44,23 @@ static void add_numa_policy(Text *text, const Served *served, const DropinInput 
                             : id_set_format(text->arena, &policy.nodes));
 }
 
-/* The largest that one of them wants; "infinity" is the largest. */
-static const char *memory_lock_of(const Served *served) {
+static void add_limits(Text *text, const Served *served, const DropinInput *input) {
         const char *largest = NULL;
-        uint64_t bytes, most = 0;
+        uint64_t bytes = 0, most = 0;
 
+        /* The largest that one of them wants; "infinity" is the largest. */
         ARRAY_FOREACH(instance, served->instances, served->n) {
                 const char *lock = instance_memory_lock(*instance);
 
-                if (!lock)
-                        continue;
-                if (parse_u64(lock, &bytes) < 0)
-                        return lock;
-                if (bytes >= most) {
+                if (lock && parse_u64(lock, &bytes) < 0)
+                        bytes = UINT64_MAX;
+                if (lock && bytes >= most) {
                         most = bytes;
                         largest = lock;
                 }
         }
-        return largest;
-}
-
-static void add_limits(Text *text, const Served *served, const DropinInput *input) {
-        const char *lock = memory_lock_of(served);
-
-        if (lock)
-                text_printf(text, "LimitMEMLOCK=%s\n", lock);
+        if (largest)
+                text_printf(text, "LimitMEMLOCK=%s\n", largest);
         if (input->has_group &&
             ARRAY_FIND(instance, served->instances, served->n, instance_needs_group(*instance)))
                 text_add(text, "SupplementaryGroups=" NAME_HUGETLB_GROUP "\n");

@@ -6,17 +6,6 @@
 #include "demand/unit_policy.h"
 
 /* ---- whose ---- */
-
-/* A neighbour whose file is broken keeps what it had: a slip in one file takes no hugetlb limit off. */
-static bool has_neighbour(const Config *config, const InstanceConfig *instance) {
-        if (!instance->engine->reserves)
-                return false;
-        return ARRAY_FIND(other, config->instances, config->n_instances,
-                          !text_equals(other->unit, instance->unit) &&
-                                  (other->refusal || (other->engine->reserves &&
-                                                      instances_share_page_size(instance, other))));
-}
-
 TriState hugetlb_limit_preference(const Config *config, const char *unit) {
         bool is_left_open = false, is_sharing = false;
 
@@ -26,7 +15,14 @@ TriState hugetlb_limit_preference(const Config *config, const char *unit) {
                 if (instance->isolate == TRI_YES)
                         return TRI_YES;
                 is_left_open = is_left_open || instance->isolate == TRI_NO;
-                is_sharing = is_sharing || has_neighbour(config, instance);
+                /* A neighbour whose file is broken keeps what it had: a slip in one file takes no hugetlb limit off. */
+                is_sharing = is_sharing ||
+                             (instance->engine->reserves &&
+                              ARRAY_FIND(other, config->instances, config->n_instances,
+                                         !text_equals(other->unit, instance->unit) &&
+                                                 (other->refusal ||
+                                                  (other->engine->reserves &&
+                                                   instances_share_page_size(instance, other)))));
         }
         return is_sharing && !is_left_open ? TRI_AUTO : TRI_NO;
 }

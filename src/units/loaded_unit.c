@@ -217,17 +217,6 @@ static bool is_group(const char *name, const Account *group) {
 
         return text_equals(name, group->name) || (parse_u64(name, &id) == 0 && id == group->id);
 }
-
-static bool is_in_group(const Need *need, const Account *group) {
-        const LoadedUnit *unit = need->unit;
-        const Account *user = account_find_user(need->arena, need->input->accounts, unit->user);
-
-        return VEC_FIND(name, &unit->groups, is_group(*name, group)) ||
-               (*unit->group ? is_group(unit->group, group)
-                             : user && user->group_id == group->id) ||
-               account_has_member(need->arena, group, unit->user);
-}
-
 /* On older kernels a memlock limit as large as the segment would do. */
 static void judge_right(const Need *need, Diags *problems) {
         const LoadedUnit *unit = need->unit;
@@ -238,8 +227,13 @@ static void judge_right(const Need *need, Diags *problems) {
 
         if (!instance_needs_group(need->instance) || unit->may_lock || !group)
                 return;
-        if (!*unit->user || text_equals(unit->user, "root") || text_equals(unit->user, "0") ||
-            is_in_group(need, group) || (is_by_limit && unit->memory_lock_bytes >= bytes))
+        const Account *user = account_find_user(need->arena, need->input->accounts, unit->user);
+
+        if (TEXT_IS_ANY(unit->user, "", "root", "0") ||
+            VEC_FIND(name, &unit->groups, is_group(*name, group)) ||
+            (*unit->group ? is_group(unit->group, group) : user && user->group_id == group->id) ||
+            account_has_member(need->arena, group, unit->user) ||
+            (is_by_limit && unit->memory_lock_bytes >= bytes))
                 return;
         const char *lacks = is_by_limit ? arena_printf(need->arena,
                                                        "with LimitMEMLOCK=%" PRIu64
@@ -332,22 +326,6 @@ void loaded_unit_judge_state(const Config *config, const Sources *sources, const
                 }
 }
 
-static void judge_needs(Arena *arena, const LoadedUnitInput *input, const LoadedUnit *unit,
-                        Diags *problems) {
-        ARRAY_FOREACH(instance, input->config->instances, input->config->n_instances) {
-                const Need need = {arena, input, unit, instance,
-                                   plan_find(input->plan, instance->name)};
-
-                if (!text_equals(instance->unit, unit->name))
-                        continue;
-                judge_order(&need, problems);
-                if (instance->refusal || !need.planned)
-                        continue;
-                judge_nodes(&need, problems);
-                judge_right(&need, problems);
-        }
-}
-
 void loaded_units_judge(const LoadedUnitInput *input, const LoadedUnits *units, Diags *problems) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const UnitMatchInput match = {
@@ -367,7 +345,18 @@ void loaded_units_judge(const LoadedUnitInput *input, const LoadedUnits *units, 
                                         unit->name),
                                 reload_remedy);
                 loaded_unit_judge_gates(input->config, unit, problems);
-                judge_needs(arena, input, unit, problems);
+                ARRAY_FOREACH(instance, input->config->instances, input->config->n_instances) {
+                        const Need need = {arena, input, unit, instance,
+                                           plan_find(input->plan, instance->name)};
+
+                        if (!text_equals(instance->unit, unit->name))
+                                continue;
+                        judge_order(&need, problems);
+                        if (instance->refusal || !need.planned)
+                                continue;
+                        judge_nodes(&need, problems);
+                        judge_right(&need, problems);
+                }
         }
         if (input->sources)
                 unit_match_judge(arena, &match, units, problems);

@@ -104,18 +104,6 @@ static char *make_text(Arena *arena, const MountUnit *unit) {
                 path, huge_mount_format(arena, &unit->wanted));
 }
 
-/* As it is written, or what is reserved, where the configuration itself says it. */
-static uint64_t size_of(const InstanceConfig *instance, uint64_t page_size_bytes) {
-        if (instance->mount->size_bytes > 0)
-                return whole_pages(instance->mount->size_bytes, page_size_bytes);
-        if (instance->pages.n > 0)
-                return mul_saturated(page_counts_find(&instance->pages, page_size_bytes),
-                                     page_size_bytes);
-        if (instance->engine->memory_setting) /* other memory is added to it by a formula */
-                return 0;
-        return whole_pages(instance_memory_bytes(instance), page_size_bytes);
-}
-
 MountUnits mount_units_make(Arena *arena, const MountUnitInput *input) {
         MountUnits units = {};
         const char *missing, *name;
@@ -129,7 +117,17 @@ MountUnits mount_units_make(Arena *arena, const MountUnitInput *input) {
                         continue;
                 unit.name = mount_unit_name(arena, instance->mount->path);
                 unit.wanted.mode = instance->mount->mode;
-                unit.wanted.size_bytes = size_of(instance, page_size);
+                /* As it is written, or what is reserved, where the configuration itself says it: to the setting of
+                 * an engine other memory is added by a formula. */
+                if (instance->mount->size_bytes > 0)
+                        unit.wanted.size_bytes =
+                                whole_pages(instance->mount->size_bytes, page_size);
+                else if (instance->pages.n > 0)
+                        unit.wanted.size_bytes = mul_saturated(
+                                page_counts_find(&instance->pages, page_size), page_size);
+                else if (!instance->engine->memory_setting)
+                        unit.wanted.size_bytes =
+                                whole_pages(instance_memory_bytes(instance), page_size);
                 unit.wanted.min_size_bytes =
                         whole_pages(instance->mount->min_size_bytes, page_size);
                 unit.text = make_text(arena, &unit);
@@ -140,51 +138,44 @@ MountUnits mount_units_make(Arena *arena, const MountUnitInput *input) {
 
 /* ---- whether it can be there, and is ---- */
 
-static const Diag *say_taken(Arena *arena, const MountUnit *unit, const Diag *what) {
-        Diag *diag = arena_memdup(arena, what, sizeof(*what));
-
-        diag->id = problem_id(PROBLEM_MOUNT_TAKEN);
-        diag->text = arena_printf(arena, "%s, so the mount of %s at %s is left to it", what->text,
-                                  unit->instance->name, unit->instance->mount->path);
-        return diag;
-}
-
-/* What just happens to be there is told by the line that wants the place. */
-static const Diag *say_occupied(Arena *arena, const MountUnit *unit, const char *text,
-                                const char *remedy) {
-        const Diag diag = config_diag(unit->instance, SEVERITY_WARNING, PROBLEM_MOUNT_TAKEN,
-                                      "Mount", text, remedy);
-
-        return say_taken(arena, unit, &diag);
+static const Diag *say_taken(Arena *arena, const MountUnit *unit, Diag diag) {
+        diag.id = problem_id(PROBLEM_MOUNT_TAKEN);
+        diag.text = arena_printf(arena, "%s, so the mount of %s at %s is left to it", diag.text,
+                                 unit->instance->name, unit->instance->mount->path);
+        return arena_memdup(arena, &diag, sizeof(diag));
 }
 
 /* Whoever wrote a unit or a line of fstab for that place meant it; anything else there is likely to
- * be a mistake. */
+ * be a mistake, and is told by the line that wants the place. */
 const Diag *mount_obstacle(Arena *arena, const MountUnit *unit, const MountSight *sight) {
         const MountEntry *entry = mount_table_find(sight->table, unit->instance->mount->path);
 
         if (sight->unit_file)
                 return say_taken(arena, unit,
-                                 &(Diag){.severity = SEVERITY_NOTICE,
-                                         .file = sight->unit_file,
-                                         .text = "this unit stands for the same place",
-                                         .remedy = "remove it, or leave Mount= out"});
+                                 (Diag){.severity = SEVERITY_NOTICE,
+                                        .file = sight->unit_file,
+                                        .text = "this unit stands for the same place",
+                                        .remedy = "remove it, or leave Mount= out"});
         if (sight->fstab_line > 0)
                 return say_taken(arena, unit,
-                                 &(Diag){.severity = SEVERITY_NOTICE,
-                                         .file = PATH_FSTAB,
-                                         .line = sight->fstab_line,
-                                         .text = "this line mounts something there",
-                                         .remedy = "delete the line, or leave Mount= out"});
+                                 (Diag){.severity = SEVERITY_NOTICE,
+                                        .file = PATH_FSTAB,
+                                        .line = sight->fstab_line,
+                                        .text = "this line mounts something there",
+                                        .remedy = "delete the line, or leave Mount= out"});
         if (entry && !text_equals(entry->type, "hugetlbfs"))
-                return say_occupied(arena, unit,
+                return say_taken(
+                        arena, unit,
+                        config_diag(unit->instance, SEVERITY_WARNING, PROBLEM_MOUNT_TAKEN, "Mount",
                                     arena_printf(arena, "a file system of type %s is mounted",
                                                  text_printable(arena, entry->type)),
                                     "unmount it and run 'systemctl daemon-reload', or give Mount= "
-                                    "another path");
+                                    "another path"));
         if (!entry && sight->is_directory_used)
-                return say_occupied(arena, unit, "there are files",
-                                    "move them away, or give Mount= a path of its own");
+                return say_taken(arena, unit,
+                                 config_diag(unit->instance, SEVERITY_WARNING, PROBLEM_MOUNT_TAKEN,
+                                             "Mount", "there are files",
+                                             "move them away, or give Mount= a path of its own"));
         return NULL;
 }
 

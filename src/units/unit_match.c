@@ -112,9 +112,14 @@ static bool is_server(Arena *arena, const Sources *sources, const Engine *engine
                (!reader->find_absent || !reader->find_absent(arena, &target, sources, false));
 }
 
-static SourceNames list_candidates(Arena *arena, const Sources *sources, const Engine *engine) {
+const char *unit_match_nearest(Arena *arena, const Config *config, const Sources *sources,
+                               const InstanceConfig *instance) {
+        const Engine *engine = instance->engine;
         const char *patterns = engine->units ? engine->units : "*.service", *pattern;
+        const char *nearest = NULL;
         SourceNames names = {};
+        /* Of a program that may be any, only a slip of the pen is a hint. */
+        size_t least = engine->programs ? SIZE_MAX : SLIP_MAX + 1;
 
         if (engine_reader(engine)->add_units)
                 engine_reader(engine)->add_units(arena, sources, &names);
@@ -124,16 +129,6 @@ static SourceNames list_candidates(Arena *arena, const Sources *sources, const E
                 VEC_FOREACH(name, &found)
                         *vec_push(arena, &names) = *name;
         }
-        return names;
-}
-
-const char *unit_match_nearest(Arena *arena, const Config *config, const Sources *sources,
-                               const InstanceConfig *instance) {
-        SourceNames names = list_candidates(arena, sources, instance->engine);
-        const char *nearest = NULL;
-        /* Of a program that may be any, only a slip of the pen is a hint. */
-        size_t least = instance->engine->programs ? SIZE_MAX : SLIP_MAX + 1;
-
         VEC_FOREACH(name, &names) {
                 size_t distance = text_distance(instance->unit, *name);
 
@@ -143,7 +138,7 @@ const char *unit_match_nearest(Arena *arena, const Config *config, const Sources
                 if (distance >= least ||
                     ARRAY_FIND(other, config->instances, config->n_instances,
                                text_equals(other->unit, *name)) ||
-                    !is_server(arena, sources, instance->engine, *name))
+                    !is_server(arena, sources, engine, *name))
                         continue;
                 nearest = *name;
                 least = distance;
