@@ -35,27 +35,6 @@ struct VarlinkClient {
 
 /* ---- connecting ---- */
 
-/* A path too long for an address is replaced by a link of /proc to *RET_FD, which stays open until
- * the address was used; -1 where none is needed. connect(2) follows such links. */
-static int address_of_path(const char *path, struct sockaddr_un *ret, int *ret_fd) {
-        struct sockaddr_un address = {.sun_family = AF_UNIX};
-        int fd = -1;
-
-        if (path[0] == '\0')
-                return -ENOENT;
-        if (strlen(path) < sizeof(address.sun_path)) {
-                memcpy(address.sun_path, path, strlen(path) + 1);
-        } else {
-                fd = open(path, O_PATH | O_CLOEXEC);
-                if (fd < 0)
-                        return -errno;
-                snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d", fd);
-        }
-        *ret = address;
-        *ret_fd = fd;
-        return 0;
-}
-
 /* Connecting waits while the server's backlog is full; SO_SNDTIMEO bounds that, while poll(2) does
  * not know of it. socket(7), unix(7). */
 static int connect_until(int fd, const struct sockaddr_un *address, uint64_t deadline_usec) {
@@ -78,13 +57,21 @@ static int connect_until(int fd, const struct sockaddr_un *address, uint64_t dea
         }
 }
 
+/* A path too long for an address is replaced by a link of /proc, which connect(2) follows. */
 static int open_connection(const char *path, uint64_t deadline_usec) {
-        struct sockaddr_un address;
+        struct sockaddr_un address = {.sun_family = AF_UNIX};
         int link_fd = -1, fd, r;
 
-        r = address_of_path(path, &address, &link_fd);
-        if (r < 0)
-                return r;
+        if (path[0] == '\0')
+                return -ENOENT;
+        if (strlen(path) < sizeof(address.sun_path)) {
+                strcpy(address.sun_path, path);
+        } else {
+                link_fd = open(path, O_PATH | O_CLOEXEC);
+                if (link_fd < 0)
+                        return -errno;
+                snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d", link_fd);
+        }
         fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
         r = fd < 0 ? -errno : connect_until(fd, &address, deadline_usec);
         if (link_fd >= 0)

@@ -140,11 +140,11 @@ void varlink_reader_trim(VarlinkReader *reader) {
 /* ---- writing ---- */
 
 VarlinkWriter varlink_writer_make(size_t output_max) {
-        return (VarlinkWriter){.buffer.limit = output_max};
+        return (VarlinkWriter){.limit = output_max};
 }
 
 void varlink_writer_done(VarlinkWriter *writer) {
-        buffer_free(&writer->buffer);
+        buffer_free(writer);
 }
 
 /* jansson tells that its callback failed, not how: the reason is kept aside. */
@@ -166,31 +166,29 @@ static int append_bytes(const char *bytes, size_t size, void *data) {
 }
 
 int varlink_writer_add(VarlinkWriter *writer, const json_t *message) {
-        Append append = {.buffer = &writer->buffer};
-        size_t length = buffer_length(&writer->buffer);
+        Append append = {.buffer = writer};
+        size_t length = buffer_length(writer);
 
         if (json_dump_callback(message, append_bytes, &append, JSON_COMPACT) == 0 &&
             append_bytes("", 1, &append) == 0)
                 return 0;
-        writer->buffer.end = writer->buffer.start + length;
+        writer->end = writer->start + length;
         return append.error < 0 ? append.error : -ENOMEM;
 }
 
 size_t varlink_writer_unsent(const VarlinkWriter *writer) {
-        return buffer_length(&writer->buffer);
+        return buffer_length(writer);
 }
 
 int varlink_writer_send(VarlinkWriter *writer, int fd) {
-        VarlinkBuffer *buffer = &writer->buffer;
-
-        while (buffer_length(buffer) > 0) {
-                ssize_t n = TEMP_FAILURE_RETRY(send(fd, buffer->bytes + buffer->start,
-                                                    buffer_length(buffer),
+        while (buffer_length(writer) > 0) {
+                ssize_t n = TEMP_FAILURE_RETRY(send(fd, writer->bytes + writer->start,
+                                                    buffer_length(writer),
                                                     MSG_DONTWAIT | MSG_NOSIGNAL));
 
                 if (n < 0)
                         return -errno;
-                buffer->start += (size_t) n;
+                writer->start += (size_t) n;
         }
         varlink_writer_done(writer);
         return 0;

@@ -28,9 +28,7 @@ typedef struct VarlinkReader {
 } VarlinkReader;
 
 /* Keeps what is still to be sent. */
-typedef struct VarlinkWriter {
-        VarlinkBuffer buffer;
-} VarlinkWriter;
+typedef VarlinkBuffer VarlinkWriter;
 
 /* {"method": ..., "parameters": ..., "more" | "oneway" | "upgrade": true} */
 typedef struct VarlinkRequest {

@@ -97,21 +97,6 @@ bool server_admit(VarlinkServer *server, int fd) {
         return true;
 }
 
-/* Without descriptors somebody goes who has no place, or most of them; where nobody does, who waits has to
- * wait. */
-static void server_want_descriptor(VarlinkServer *server, int error) {
-        bool is_wanted = error == EMFILE || error == ENFILE;
-        const VarlinkPlace *place;
-
-        if (is_wanted && lobby_spare(server))
-                return;
-        place = is_wanted ? varlink_places_spare(&server->places) : NULL;
-        if (place)
-                connection_evict(place->owner);
-        else
-                server_pause(server);
-}
-
 static void listener_turn(VarlinkServer *server, Source *source, uint32_t events UNUSED) {
         uint64_t end = varlink_now_usec() + accepting_usec;
         for (size_t n = 0; n < ACCEPTS_PER_TURN && (n % 16 || varlink_now_usec() < end); n++) {
@@ -124,8 +109,18 @@ static void listener_turn(VarlinkServer *server, Source *source, uint32_t events
                 }
                 if (errno == EINTR || errno == ECONNABORTED)
                         continue;
-                if (errno != EAGAIN)
-                        server_want_descriptor(server, errno);
+                bool is_short = errno == EMFILE || errno == ENFILE;
+
+                if (errno == EAGAIN || (is_short && lobby_spare(server)))
+                        return;
+                /* Without descriptors somebody goes who has no place, or most of them; where nobody does, who waits
+                 * has to wait. */
+                const VarlinkPlace *place = is_short ? varlink_places_spare(&server->places) : NULL;
+
+                if (place)
+                        connection_evict(place->owner);
+                else
+                        server_pause(server);
                 return;
         }
 }

@@ -120,7 +120,6 @@ bool server_trusts(const VarlinkServer *server, uid_t uid) {
         return uid == 0 || uid == server->own_uid;
 }
 
-/* Owns FD, also when it fails. */
 Connection *connection_new(VarlinkServer *server, int fd, const struct ucred *peer) {
         const VarlinkLimits *limits = &server->limits;
         bool is_trusted = server_trusts(server, peer->uid);
@@ -244,17 +243,6 @@ static void connection_settle(Connection *c) {
 
 /* ---- turns ---- */
 
-/* Whether something was read. */
-static bool connection_receive(Connection *c) {
-        ssize_t n = varlink_reader_receive(&c->reader, c->source.fd);
-
-        if (n == 0)
-                c->is_at_end = true;
-        else if (n < 0 && n != -EAGAIN)
-                connection_doom(c);
-        return n > 0;
-}
-
 /* Reads once at most: a client that sends without end gets the same share as others. */
 static void connection_look_for_call(Connection *c, bool may_read) {
         /* What others are answered is kept for one call of each, or they could have much kept by reading nothing. */
@@ -274,9 +262,16 @@ static void connection_look_for_call(Connection *c, bool may_read) {
                 } else if (r < 0) {
                         connection_send(c);
                         connection_doom(c);
-                } else if (!may_read || c->is_at_end || !connection_receive(c)) {
-                        return;
                 } else {
+                        ssize_t n = may_read && !c->is_at_end
+                                            ? varlink_reader_receive(&c->reader, c->source.fd)
+                                            : -EAGAIN;
+
+                        c->is_at_end = c->is_at_end || n == 0;
+                        if (n < 0 && n != -EAGAIN)
+                                connection_doom(c);
+                        if (n <= 0)
+                                return;
                         may_read = false;
                 }
         }
@@ -330,18 +325,6 @@ void connection_kick(Connection *c) {
 
 /* ---- serving ---- */
 
-static void connection_serve(Connection *c) {
-        const char *message = c->message;
-
-        varlink_places_unqueue(&c->server->places, &c->place);
-        c->message = NULL;
-        c->is_in_turn = true;
-        call_take(c, message, c->message_length);
-        connection_send(c);
-        connection_look_for_call(c, false);
-        connection_end_turn(c);
-}
-
 static void server_serve(VarlinkServer *server) {
         uint64_t start = varlink_now_usec(), now = start;
 
@@ -352,8 +335,16 @@ static void server_serve(VarlinkServer *server) {
                 if (!place)
                         return;
                 uid_t uid = place->user->uid;
+                Connection *c = place->owner;
+                const char *message = c->message;
 
-                connection_serve(place->owner);
+                varlink_places_unqueue(&server->places, &c->place);
+                c->message = NULL;
+                c->is_in_turn = true;
+                call_take(c, message, c->message_length);
+                connection_send(c);
+                connection_look_for_call(c, false);
+                connection_end_turn(c);
                 now = varlink_now_usec();
                 varlink_places_charge(&server->places, uid, now - before);
         }
@@ -428,18 +419,6 @@ void varlink_server_set_limits(VarlinkServer *server, const VarlinkLimits *limit
         server->places.subscriptions = limits->subscriptions_per_uid;
 }
 
-static int server_open(VarlinkServer *server) {
-        if ((server->epoll_fd = epoll_create1(EPOLL_CLOEXEC)) < 0 ||
-            (server->timer.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)) < 0 ||
-            (server->wake.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) < 0)
-                return -errno;
-        int r = source_add(server, &server->timer, EPOLLIN);
-
-        if (r >= 0)
-                r = source_add(server, &server->wake, EPOLLIN);
-        return r < 0 ? r : lobby_begin(server);
-}
-
 VarlinkServer *varlink_server_new(const VarlinkInterface *const *interfaces, size_t n,
                                   const VarlinkServerInfo *info, void *userdata) {
         VarlinkServer *server = calloc(1, sizeof(*server) + (n + 1) * sizeof(*interfaces));
@@ -461,7 +440,13 @@ VarlinkServer *varlink_server_new(const VarlinkInterface *const *interfaces, siz
         if (n > 0)
                 memcpy(server->interfaces + 1, interfaces, n * sizeof(*interfaces));
         server->n_interfaces = n + 1;
-        r = server_open(server);
+        if ((server->epoll_fd = epoll_create1(EPOLL_CLOEXEC)) < 0 ||
+            (server->timer.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)) < 0 ||
+            (server->wake.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) < 0)
+                r = -errno;
+        else if ((r = source_add(server, &server->timer, EPOLLIN)) >= 0 &&
+                 (r = source_add(server, &server->wake, EPOLLIN)) >= 0)
+                r = lobby_begin(server);
         if (r < 0) {
                 varlink_server_free(server);
                 errno = -r;
