@@ -131,25 +131,6 @@ static char *host_pool_path(const Apply *apply, const PlanPool *pool, const char
                             pool->page_size_bytes / KIB, attribute);
 }
 
-/* For a kernel that would miscount: the sum of all nodes, through the file that takes and frees pages
- * on the writer's own nodes only. That one has always been right. Who may not bind himself (the
- * sandbox of our own unit forbids it) takes the surplus off what is written to the node's file: too
- * much by at most the surplus where the count is less than that, and never below what was found. */
-static void set_count_bound(const Apply *apply, const ApplyResult *result, uint64_t pages,
-                            const Sums *sums, ApplyOperation *operation) {
-        const PlanPool *pool = result->step.pool;
-        uint64_t less = MAX(sub_floored(pages, sums->surplus_elsewhere_pages),
-                            MIN(pool->found_pages, pages));
-
-        operation->is_bound = true;
-        operation->unbound_path = operation->path;
-        operation->unbound_text = arena_printf(apply->arena, "%" PRIu64 "\n", less);
-        operation->path = host_pool_path(apply, pool, "nr_hugepages_mempolicy");
-        operation->text =
-                arena_printf(apply->arena, "%" PRIu64 "\n",
-                             pages + sub_floored(sums->persistent_pages, result->reached_pages));
-}
-
 /* Sets the pool's persistent count to PAGES. */
 static void set_count(const Apply *apply, const ApplyResult *result, uint64_t pages,
                       ApplyOperation *operation) {
@@ -158,9 +139,19 @@ static void set_count(const Apply *apply, const ApplyResult *result, uint64_t pa
 
         operation->path = probe_pool_path(apply->arena, apply->topology, pool->node,
                                           pool->page_size_bytes, "nr_hugepages");
+        /* For a kernel that would miscount: the sum of all nodes, through the file that takes and frees pages
+         * on the writer's own nodes only. That one has always been right. Who may not bind himself (the
+         * sandbox of our own unit forbids it) takes the surplus off what is written to the node's file: too
+         * much by at most the surplus where the count is less than that, and never below what was found. */
         if (apply->adds_surplus && sums.surplus_elsewhere_pages > 0) {
-                set_count_bound(apply, result, pages, &sums, operation);
-                return;
+                uint64_t less = MAX(sub_floored(pages, sums.surplus_elsewhere_pages),
+                                    MIN(pool->found_pages, pages));
+
+                operation->is_bound = true;
+                operation->unbound_path = operation->path;
+                operation->unbound_text = arena_printf(apply->arena, "%" PRIu64 "\n", less);
+                operation->path = host_pool_path(apply, pool, "nr_hugepages_mempolicy");
+                pages += sub_floored(sums.persistent_pages, result->reached_pages);
         }
         /* When the kernel lowers a pool it takes free pages of a node whose surplus pages they may be, and then
          * the node has more of these than pages. From 6.7 on a count that is written to any node looks as if it

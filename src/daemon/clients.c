@@ -259,21 +259,20 @@ static bool notify_client(Client *client, GateView *view, json_t **reply) {
 
 enum { STARTING = 1 << 0, ASKING = 1 << 1, TOLD = 1 << 2, SUBSCRIBERS = 1 << 3, OTHERS = 1 << 4 };
 
-static unsigned kinds_of(const Client *client) {
-        if (client->kind == CLIENT_SUBSCRIBER)
-                return SUBSCRIBERS;
-        if (client->kind != CLIENT_GATE)
-                return OTHERS;
-        return (client->gate.is_starting ? STARTING : ASKING) | (client->is_told ? TOLD : 0);
-}
-
 /* Whether a round is wanted. */
 static bool notify_some(Manager *manager, unsigned who, GateView *view, json_t **reply) {
         bool wants_round = false;
 
         for (Client *client = manager->clients, *next; client; client = next) {
                 next = client->next;
-                if (kinds_of(client) & who)
+                unsigned kinds = client->kind == CLIENT_SUBSCRIBER ? SUBSCRIBERS
+                                 : client->kind != CLIENT_GATE     ? OTHERS
+                                 : client->gate.is_starting        ? STARTING
+                                                                   : ASKING;
+
+                if (client->is_told)
+                        kinds |= TOLD;
+                if (kinds & who)
                         wants_round |= notify_client(client, view, reply);
         }
         return wants_round;

@@ -21,27 +21,16 @@ static const uint64_t ask_limit_usec = 5 * USEC_PER_SEC;
 
 /* ---- answers ---- */
 
-static void answer_pass(Client *client, const StatusInstance *instance) {
-        VarlinkCall *call = client->call;
-        Manager *manager = client->manager;
-        bool is_starting = client->gate.is_starting;
-
-        if (is_starting)
-                watch_unit_anew(&manager->watch, instance->unit);
-        client_end(client);
-        varlink_call_reply(call, json_pack("{so}", "instance", status_instance_to_json(instance)));
-        if (is_starting)
-                clients_notify(manager, MANAGER_CHANGED);
-}
-
 void gate_view_done(GateView *view) {
         *view = (GateView){.arena = arena_free(view->arena)};
 }
 
 bool gate_try(Client *client, GateView *view) {
         VarlinkCall *call = client->call;
+        Manager *manager = client->manager;
         StatusInstance instance;
         Reason reason;
+        bool is_starting;
 
         if (client->query || client->is_queued) /* systemd is being asked */
                 return false;
@@ -49,10 +38,17 @@ bool gate_try(Client *client, GateView *view) {
                 gate_view_done(view);
                 view->arena = arena_new();
         }
-        switch (keeper_try_gate(client->manager->keeper, view, &client->gate, client->may_try,
-                                &instance, &reason)) {
+        switch (keeper_try_gate(manager->keeper, view, &client->gate, client->may_try, &instance,
+                                &reason)) {
         case GATE_PASS:
-                answer_pass(client, &instance);
+                is_starting = client->gate.is_starting;
+                if (is_starting)
+                        watch_unit_anew(&manager->watch, instance.unit);
+                client_end(client);
+                varlink_call_reply(
+                        call, json_pack("{so}", "instance", status_instance_to_json(&instance)));
+                if (is_starting)
+                        clients_notify(manager, MANAGER_CHANGED);
                 return false;
         case GATE_REFUSE:
                 client_end(client);
@@ -66,7 +62,7 @@ bool gate_try(Client *client, GateView *view) {
                 client_end_gone(client);
                 return false;
         default:
-                return !keeper_is_working(client->manager->keeper) && !client->manager->retry_timer;
+                return !keeper_is_working(manager->keeper) && !manager->retry_timer;
         }
 }
 
@@ -103,18 +99,6 @@ static void believe(Client *client) {
         gate->is_starting = true;
         client->may_try = client->may_try ||
                           !keeper_was_refused(client->manager->keeper, gate->instance, gate->run);
-}
-
-/* Where there is no systemd at all, a group is made for each start. */
-static void take_group_for_start(Client *client, const char *unit) {
-        const Manager *manager = client->manager;
-        Gate *gate = &client->gate;
-
-        gate->group = unit_cgroup_find(manager->root, client->arena, unit);
-        if (!gate->group)
-                return;
-        gate->run = root_identity(manager->root, client->arena, gate->group);
-        believe(client);
 }
 
 static void take_run(Client *client, const LoadedUnit *unit) {
@@ -214,7 +198,14 @@ static void ask_who_starts(Client *client, const char *unit) {
         varlink_call_keep_place(
                 client->call); /* who starts, or may, does not make room for others */
         if (!unit_manager_exists(manager->root)) {
-                take_group_for_start(client, unit);
+                Gate *gate = &client->gate;
+
+                /* Where there is no systemd at all, a group is made for each start. */
+                gate->group = unit_cgroup_find(manager->root, client->arena, unit);
+                if (gate->group) {
+                        gate->run = root_identity(manager->root, client->arena, gate->group);
+                        believe(client);
+                }
                 begin_gate(client);
         } else if (other) {
                 client->is_queued = true;

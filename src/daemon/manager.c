@@ -127,27 +127,23 @@ static int on_retry(sd_event_source *source UNUSED, uint64_t usec UNUSED, void *
         return 0;
 }
 
-/* Something is short: try again later, less and less often, until ReserveTimeout= is over. */
-static void schedule_retry(Manager *manager) {
-        uint64_t delay = manager->retry_delay_usec;
-
-        if (!keeper_wants_retry(manager->keeper, add_saturated(clock_now_usec(), delay)))
-                return;
-        loop_need(manager->event,
-                  sd_event_add_time_relative(manager->event, &manager->retry_timer, CLOCK_BOOTTIME,
-                                             delay, USEC_PER_SEC, on_retry, manager));
-        manager->retry_delay_usec = MIN(delay * 2, retry_delay_max_usec);
-}
-
 static void end_round(Manager *manager) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
+        uint64_t delay = manager->retry_delay_usec;
 
         manager->round_ended_usec = clock_now_usec();
         if (manager->is_reload_wanted) {
                 begin_reload(manager);
                 return;
         }
-        schedule_retry(manager);
+        /* Something is short: try again later, less and less often, until ReserveTimeout= is over. */
+        if (keeper_wants_retry(manager->keeper, add_saturated(clock_now_usec(), delay))) {
+                loop_need(manager->event,
+                          sd_event_add_time_relative(manager->event, &manager->retry_timer,
+                                                     CLOCK_BOOTTIME, delay, USEC_PER_SEC, on_retry,
+                                                     manager));
+                manager->retry_delay_usec = MIN(delay * 2, retry_delay_max_usec);
+        }
         watch_refresh(&manager->watch);
         manager->listener(manager, MANAGER_WRITTEN); /* no database waits for what systemd says */
         if (keeper_is_working(manager->keeper))      /* a gate has begun another one */

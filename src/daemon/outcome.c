@@ -4,12 +4,11 @@
 #include "base/text.h"
 #include "daemon/journal.h"
 
-/* Each once, and again only after it had gone. In ARENA: what stands now. */
-static void log_problems(Outcome *outcome, Arena *arena, const Diags *problems) {
-        typeof(outcome->problems) said = {};
+void outcome_log(Outcome *outcome, const Status *status) {
+        Outcome now = {.arena = arena_new()};
 
-        VEC_FOREACH(problem, &problems->list) {
-                const char *text = diag_format(arena, problem);
+        VEC_FOREACH(problem, &status->problems.list) {
+                const char *text = diag_format(now.arena, problem);
                 ReasonKind reason;
 
                 /* Reasons stand with the verdicts; mistakes of the configuration are told when it is read. */
@@ -18,30 +17,20 @@ static void log_problems(Outcome *outcome, Arena *arena, const Diags *problems) 
                         continue;
                 if (!source_names_have(&outcome->problems, text))
                         journal_diag(problem);
-                *vec_push(arena, &said) = text;
+                *vec_push(now.arena, &now.problems) = text;
         }
-        outcome->problems = said;
-}
-
-void outcome_log(Outcome *outcome, const Status *status) {
-        Arena *arena = arena_new();
-        typeof(outcome->instances) said = {};
-
-        log_problems(outcome, arena, &status->problems);
-
         ARRAY_FOREACH(instance, status->instances, status->n_instances) {
-                /* What was said of it already is not said again, round after round. */
                 if (!VEC_FIND(known, &outcome->instances,
                               text_equals(known->instance, instance->name) &&
                                       known->verdict == instance->verdict &&
                                       known->reason == instance->reason.kind))
                         journal_verdict(instance);
-                *vec_push(arena, &said) = (Said){arena_strdup(arena, instance->name),
-                                                 instance->verdict, instance->reason.kind};
+                *vec_push(now.arena, &now.instances) =
+                        (Said){arena_strdup(now.arena, instance->name), instance->verdict,
+                               instance->reason.kind};
         }
         arena_free(outcome->arena);
-        outcome->arena = arena;
-        outcome->instances = said;
+        *outcome = now;
 }
 
 void outcome_free(Outcome *outcome) {

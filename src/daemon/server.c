@@ -53,17 +53,6 @@ static int on_server(sd_event_source *source UNUSED, int fd UNUSED, uint32_t eve
         return varlink_server_dispatch(((Server *) userdata)->varlink);
 }
 
-/* Without systemd's socket unit: the same socket, and the same link in the registry. */
-static int make_socket(Server *server) {
-        int r = root_make_directory(server->root, PATH_RUNTIME);
-        int fd = r < 0 ? r : bind_socket(server);
-
-        server->is_socket_ours = fd >= 0;
-        if (fd >= 0 && root_make_directory(server->root, PATH_VARLINK_REGISTRY) == 0)
-                root_symlink(server->root, PATH_SOCKET, PATH_VARLINK_LINK);
-        return fd;
-}
-
 int server_start(Server *server, const Root *root, sd_event *event,
                  const VarlinkInterface *interface, void *userdata, int fd) {
         static const VarlinkServerInfo info = {
@@ -82,8 +71,16 @@ int server_start(Server *server, const Root *root, sd_event *event,
         int r = sd_event_add_io(event, &server->source, varlink_server_fd(server->varlink), EPOLLIN,
                                 on_server, server);
 
+        /* Without systemd's socket unit: the same socket, and the same link in the registry. */
+        if (r >= 0 && fd < 0) {
+                r = root_make_directory(root, PATH_RUNTIME);
+                fd = r < 0 ? r : bind_socket(server);
+                server->is_socket_ours = fd >= 0;
+                if (fd >= 0 && root_make_directory(root, PATH_VARLINK_REGISTRY) == 0)
+                        root_symlink(root, PATH_SOCKET, PATH_VARLINK_LINK);
+        }
         if (r >= 0)
-                r = listen_on(server, fd < 0 ? make_socket(server) : fd);
+                r = listen_on(server, fd);
         if (r < 0)
                 return r;
         renew(server);

@@ -119,25 +119,21 @@ void units_refresh(Units *units) {
 
 /* ---- what is wrong ---- */
 
-/* Those of which the files say the same still; of others it is told that they have yet to be read. */
-static Config *find_unchanged(Arena *arena, const Config *config, const Config *files) {
-        Config *unchanged = arena_memdup(arena, config, sizeof(*config));
-
-        unchanged->instances = ARENA_ARRAY(arena, InstanceConfig, config->n_instances + 1);
-        unchanged->n_instances = 0;
-        ARRAY_FOREACH(instance, config->instances, config->n_instances) {
-                const InstanceConfig *file = config_find(files, instance->name);
-
-                if (file && text_equals(file->fingerprint, instance->fingerprint))
-                        unchanged->instances[unchanged->n_instances++] = *instance;
-        }
-        return unchanged;
-}
-
 void units_judge(const Units *units, Arena *arena, const Config *files, Diags *problems) {
         if (units->loaded.n == 0)
                 return;
-        const Config *config = find_unchanged(arena, keeper_config(units->keeper), files);
+        const Config *all = keeper_config(units->keeper);
+        Config *config = arena_memdup(arena, all, sizeof(*all));
+
+        /* Those of which the files say the same still; of others it is told that they have yet to be read. */
+        config->instances = ARENA_ARRAY(arena, InstanceConfig, all->n_instances + 1);
+        config->n_instances = 0;
+        ARRAY_FOREACH(instance, all->instances, all->n_instances) {
+                const InstanceConfig *file = config_find(files, instance->name);
+
+                if (file && text_equals(file->fingerprint, instance->fingerprint))
+                        config->instances[config->n_instances++] = *instance;
+        }
         const Accounts accounts = accounts_for_limits(units->root, arena, config);
         HostSources sources = host_sources(units->root);
         const LoadedUnitInput input = {

@@ -334,14 +334,6 @@ bool watch_is_settling(const Watch *watch) {
 
 /* ---- memory that comes and goes ---- */
 
-/* "ACTION@PATH" and then "KEY=VALUE", each ended by NUL; kobject_uevent.c. */
-static bool is_memory_event(const char *message, size_t size) {
-        for (const char *at = message; at < message + size; at += strlen(at) + 1)
-                if (strcmp(at, "SUBSYSTEM=memory") == 0 || strcmp(at, "SUBSYSTEM=node") == 0)
-                        return true;
-        return false;
-}
-
 static int on_uevent(sd_event_source *source UNUSED, int fd, uint32_t events UNUSED,
                      void *userdata) {
         Watch *watch = userdata;
@@ -355,27 +347,17 @@ static int on_uevent(sd_event_source *source UNUSED, int fd, uint32_t events UNU
 
         if (!is_lost && (size <= 0 || sender_size < sizeof(sender) || sender.nl_pid != 0))
                 return 0; /* only the kernel is believed */
+        bool is_about_memory = is_lost;
+
         message[MAX(size, 0)] = '\0';
-        if (is_lost || is_memory_event(message, (size_t) size)) {
+        /* "ACTION@PATH" and then "KEY=VALUE", each ended by NUL; kobject_uevent.c. */
+        for (const char *at = message; at < message + size; at += strlen(at) + 1)
+                is_about_memory |= TEXT_IS_ANY(at, "SUBSYSTEM=memory", "SUBSYSTEM=node");
+        if (is_about_memory) {
                 watch->has_hotplug = true;
                 arm_settle(watch, hotplug_settle_usec);
         }
         return 0;
-}
-
-static void watch_uevents(Watch *watch) {
-        const struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_groups = 1};
-        int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
-                        NETLINK_KOBJECT_UEVENT);
-
-        if (fd < 0)
-                return;
-        if (bind(fd, (const struct sockaddr *) &address, sizeof(address)) < 0 ||
-            sd_event_add_io(watch->event, &watch->uevents, fd, EPOLLIN, on_uevent, watch) < 0) {
-                close(fd);
-                return;
-        }
-        sd_event_source_set_io_fd_own(watch->uevents, true);
 }
 
 /* ---- the slow timer ---- */
@@ -390,11 +372,24 @@ static int on_slow(sd_event_source *source, uint64_t usec UNUSED, void *userdata
 }
 
 void watch_start(Watch *watch) {
+        const struct sockaddr_nl address = {.nl_family = AF_NETLINK, .nl_groups = 1};
+
         loop_need(watch->event,
                   sd_event_add_time_relative(watch->event, &watch->slow_timer, CLOCK_BOOTTIME,
                                              slow_usec, slow_slack_usec, on_slow, watch));
-        if (root_is_host(watch->root))
-                watch_uevents(watch);
+        int fd = root_is_host(watch->root)
+                         ? socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+                                  NETLINK_KOBJECT_UEVENT)
+                         : -1;
+
+        if (fd < 0)
+                return;
+        if (bind(fd, (const struct sockaddr *) &address, sizeof(address)) < 0 ||
+            sd_event_add_io(watch->event, &watch->uevents, fd, EPOLLIN, on_uevent, watch) < 0) {
+                close(fd);
+                return;
+        }
+        sd_event_source_set_io_fd_own(watch->uevents, true);
 }
 
 void watch_stop(Watch *watch) {

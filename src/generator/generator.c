@@ -117,22 +117,6 @@ typedef struct Wanted {
         ReadFault fault; /* of what was read for it; error 0: none */
 } Wanted;
 
-/* Never in the place of what somebody else has put there. */
-static void find_mounts(Arena *arena, const Root *root, Wanted *wanted) {
-        if (!mount_is_wanted(wanted->config))
-                return;
-        MountUnits units = mounts_of(root, arena, wanted->config, probe_page_sizes(root, arena));
-
-        VEC_FOREACH(unit, &units) {
-                const Diag *obstacle = mounts_obstacle(root, arena, unit);
-
-                if (obstacle)
-                        diags_add(&wanted->obstacles, obstacle);
-                else
-                        *vec_push(arena, &wanted->mounts) = *unit;
-        }
-}
-
 static Wanted find_once(Arena *arena, const Root *root) {
         Wanted wanted = {.config = config_load(root, arena, NULL), .obstacles = diags_in(arena)};
 
@@ -142,7 +126,19 @@ static Wanted find_once(Arena *arena, const Root *root) {
 
         wanted.dropins = dropins_make(arena, &input);
         wanted.askers = askers_make(arena, wanted.config, &sources.sources);
-        find_mounts(arena, root, &wanted);
+        MountUnits units = {};
+
+        if (mount_is_wanted(wanted.config))
+                units = mounts_of(root, arena, wanted.config, probe_page_sizes(root, arena));
+        /* Never in the place of what somebody else has put there. */
+        VEC_FOREACH(unit, &units) {
+                const Diag *obstacle = mounts_obstacle(root, arena, unit);
+
+                if (obstacle)
+                        diags_add(&wanted.obstacles, obstacle);
+                else
+                        *vec_push(arena, &wanted.mounts) = *unit;
+        }
         wanted.fault = wanted.config->fault.error < 0 ? wanted.config->fault
                                                       : root_fault(root, arena);
         return wanted;
@@ -162,23 +158,19 @@ static Wanted find_wanted(Arena *arena, const Root *root) {
         return wanted;
 }
 
-/* Whether everything was read that decides about gates. */
-static bool is_whole(const Root *root, const Wanted *wanted) {
-        if (wanted->fault.error < 0)
-                say(root, LOG_ERR, "%s cannot be read: %s", wanted->fault.path,
-                    strerror(-wanted->fault.error));
-        if (wanted->fault.error == 0 && !wanted->config->is_incomplete)
-                return true;
-        say(root, LOG_ERR,
-            "not all units that should wait for their huge pages are known; once that can be "
-            "read: systemctl daemon-reload");
-        return false;
-}
-
 static int generate(const Root *root, const Root *output) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const Wanted wanted = find_wanted(arena, root);
-        bool is_done = is_whole(root, &wanted);
+        /* Whether everything was read that decides about gates. */
+        bool is_done = wanted.fault.error == 0 && !wanted.config->is_incomplete;
+
+        if (wanted.fault.error < 0)
+                say(root, LOG_ERR, "%s cannot be read: %s", wanted.fault.path,
+                    strerror(-wanted.fault.error));
+        if (!is_done)
+                say(root, LOG_ERR,
+                    "not all units that should wait for their huge pages are known; once that can be "
+                    "read: systemctl daemon-reload");
 
         /* Mistakes are told here too: the daemon may never come to it. */
         VEC_FOREACH(problem, &wanted.config->problems.list)
