@@ -62,12 +62,13 @@ void clients_drop(Manager *manager) {
 }
 
 void client_end_gone(Client *client) {
-        CLEANUP(arena_freep) Arena *arena = TAKE_PTR(client->arena);
+        Arena *arena = TAKE_PTR(client->arena);
         VarlinkCall *call = client->call;
         const char *instance = client->instance;
 
         client_end(client);
         client_refuse_name(call, instance);
+        arena_free(arena);
 }
 
 /* ---- Describe ---- */
