@@ -109,17 +109,15 @@ static Sums sum_pools(const Apply *apply, const PlanPool *pool) {
         Sums sums = {};
         Pool now;
 
-        for (size_t i = 0; i < apply->topology->n_nodes; i++) {
-                unsigned node = apply->topology->nodes[i].id;
-
-                if (probe_pool(apply->root, apply->topology, node, pool->page_size_bytes, &now) <
-                    0) {
+        ARRAY_FOREACH(node, apply->topology->nodes, apply->topology->n_nodes) {
+                if (probe_pool(apply->root, apply->topology, node->id, pool->page_size_bytes,
+                               &now) < 0) {
                         is_whole = false;
                         continue;
                 }
                 sums.total_pages += now.total_pages;
                 sums.persistent_pages += pool_persistent_pages(&now);
-                if (node != pool->node)
+                if (node->id != pool->node)
                         sums.surplus_elsewhere_pages += now.surplus_pages;
                 sums.is_crooked = sums.is_crooked || now.surplus_pages > now.total_pages;
         }
@@ -133,25 +131,6 @@ static char *host_pool_path(const Apply *apply, const PlanPool *pool, const char
                             pool->page_size_bytes / KIB, attribute);
 }
 
-/* For a kernel that would miscount: the sum of all nodes, through the file that takes and frees pages
- * on the writer's own nodes only. That one has always been right. Who may not bind himself (the
- * sandbox of our own unit forbids it) takes the surplus off what is written to the node's file: too
- * much by at most the surplus where the count is less than that, and never below what was found. */
-static void set_count_bound(const Apply *apply, const ApplyResult *result, uint64_t pages,
-                            const Sums *sums, ApplyOperation *operation) {
-        const PlanPool *pool = result->step.pool;
-        uint64_t less = MAX(sub_floored(pages, sums->surplus_elsewhere_pages),
-                            MIN(pool->found_pages, pages));
-
-        operation->is_bound = true;
-        operation->unbound_path = operation->path;
-        operation->unbound_text = arena_printf(apply->arena, "%" PRIu64 "\n", less);
-        operation->path = host_pool_path(apply, pool, "nr_hugepages_mempolicy");
-        operation->text =
-                arena_printf(apply->arena, "%" PRIu64 "\n",
-                             pages + sub_floored(sums->persistent_pages, result->reached_pages));
-}
-
 /* Sets the pool's persistent count to PAGES. */
 static void set_count(const Apply *apply, const ApplyResult *result, uint64_t pages,
                       ApplyOperation *operation) {
@@ -160,9 +139,19 @@ static void set_count(const Apply *apply, const ApplyResult *result, uint64_t pa
 
         operation->path = probe_pool_path(apply->arena, apply->topology, pool->node,
                                           pool->page_size_bytes, "nr_hugepages");
+        /* For a kernel that would miscount: the sum of all nodes, through the file that takes and frees pages
+         * on the writer's own nodes only. That one has always been right. Who may not bind himself (the
+         * sandbox of our own unit forbids it) takes the surplus off what is written to the node's file: too
+         * much by at most the surplus where the count is less than that, and never below what was found. */
         if (apply->adds_surplus && sums.surplus_elsewhere_pages > 0) {
-                set_count_bound(apply, result, pages, &sums, operation);
-                return;
+                uint64_t less = MAX(sub_floored(pages, sums.surplus_elsewhere_pages),
+                                    MIN(pool->found_pages, pages));
+
+                operation->is_bound = true;
+                operation->unbound_path = operation->path;
+                operation->unbound_text = arena_printf(apply->arena, "%" PRIu64 "\n", less);
+                operation->path = host_pool_path(apply, pool, "nr_hugepages_mempolicy");
+                pages += sub_floored(sums.persistent_pages, result->reached_pages);
         }
         /* When the kernel lowers a pool it takes free pages of a node whose surplus pages they may be, and then
          * the node has more of these than pages. From 6.7 on a count that is written to any node looks as if it
@@ -262,23 +251,15 @@ static Balance *look_at_promises(const Apply *apply, Arena *arena, const PlanPoo
         return r == 0 ? balance : NULL;
 }
 
-/* What the kernel could not give back, because it was promised in that very moment, it has made surplus
- * pages, and makes persistent again before it gets new ones. */
-static uint64_t surplus_of(const Apply *apply, const PlanPool *pool) {
-        Pool now;
-
-        return probe_pool(apply->root, apply->topology, pool->node, pool->page_size_bytes, &now) < 0
-                       ? 0
-                       : now.surplus_pages;
-}
-
 /* Gives back what nobody was promised, in one write; and takes back what somebody was promised in that
  * very moment. */
 static EscalationMove next_lowering(const Apply *apply, ApplyResult *result,
                                     const EscalationView *view) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const EscalationMove done = {ESCALATION_DONE, 0, 0};
+        const PlanPool *pool = result->step.pool;
         uint64_t now_pages = view->persistent_pages;
+        Pool now = {};
         size_t node;
 
         bool has_lowered = result->escalation.records.n > 0;
@@ -286,14 +267,17 @@ static EscalationMove next_lowering(const Apply *apply, ApplyResult *result,
         if (result->escalation.records.n > 1 ||
             (!has_lowered && now_pages <= result->step.to_pages))
                 return done;
-        Balance *balance = look_at_promises(apply, arena, result->step.pool, &node);
+        Balance *balance = look_at_promises(apply, arena, pool, &node);
 
         if (!balance)
                 return done;
         if (has_lowered) {
+                /* What the kernel could not give back, because it was promised in that very moment, it has made
+                 * surplus pages, and makes persistent again before it gets new ones. */
+                probe_pool(apply->root, apply->topology, pool->node, pool->page_size_bytes, &now);
                 uint64_t missing = balance_missing_pages(balance, node);
-                uint64_t pages = MIN(now_pages + surplus_of(apply, result->step.pool) + missing,
-                                     result->step.from_pages);
+                uint64_t pages =
+                        MIN(now_pages + now.surplus_pages + missing, result->step.from_pages);
 
                 return missing > 0 && pages > now_pages
                                ? (EscalationMove){ESCALATION_WRITE, pages, 0}
@@ -363,27 +347,20 @@ static int bind_thread(unsigned node, bool is_bound) {
         return r < 0 ? -errno : 0;
 }
 
-static int write_bound(const Root *root, const ApplyOperation *operation) {
-        int r = root_is_host(root) ? bind_thread(operation->node, true) : 0;
-
-        if (r == -EPERM)
-                return root_write_attribute(root, operation->unbound_path, operation->unbound_text);
-        if (r < 0)
-                return r;
-        r = root_write_attribute(root, operation->path, operation->text);
-        if (root_is_host(root))
-                bind_thread(operation->node, false);
-        return r;
-}
-
 int apply_perform(const Root *root, const ApplyOperation *operation) {
         sigset_t all, before;
 
         sigfillset(&all);
         pthread_sigmask(SIG_SETMASK, &all, &before);
-        int r = operation->is_bound ? write_bound(root, operation)
-                                    : root_write_attribute(root, operation->path, operation->text);
+        bool is_bound = operation->is_bound && root_is_host(root);
+        int r = is_bound ? bind_thread(operation->node, true) : 0;
 
+        if (r == -EPERM)
+                r = root_write_attribute(root, operation->unbound_path, operation->unbound_text);
+        else if (r == 0)
+                r = root_write_attribute(root, operation->path, operation->text);
+        if (is_bound)
+                bind_thread(operation->node, false);
         pthread_sigmask(SIG_SETMASK, &before, NULL);
         return r;
 }
@@ -436,8 +413,7 @@ const ApplyResult *apply_results(const Apply *apply, size_t *ret_n) {
 
 void apply_progress(const Apply *apply, uint64_t *ret_done_pages, uint64_t *ret_all_pages) {
         *ret_done_pages = *ret_all_pages = 0;
-        for (size_t i = 0; i < apply->n_results; i++) {
-                const ApplyResult *result = &apply->results[i];
+        ARRAY_FOREACH(result, apply->results, apply->n_results) {
                 const PlanStep *step = &result->step;
                 uint64_t all = sub_floored(step->to_pages, step->from_pages);
 
@@ -470,8 +446,7 @@ static PoolLimit limit_of(Arena *arena, const ApplyResult *result, const Topolog
 PoolLimits apply_limits(Arena *arena, const Apply *apply, const Topology *now) {
         PoolLimits limits = {};
 
-        for (size_t i = 0; i < apply->n_results; i++) {
-                const ApplyResult *result = &apply->results[i];
+        ARRAY_FOREACH(result, apply->results, apply->n_results) {
                 const PlanStep *step = &result->step;
                 bool is_split = step->demote_to_bytes > 0;
 

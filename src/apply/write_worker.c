@@ -63,11 +63,15 @@ static void *work(void *argument) {
         return NULL;
 }
 
-/* The thread is born with all signals blocked: they are the loop's. */
-static int start_thread(WriteWorker *worker) {
+int write_worker_start(WriteWorker *worker, const Root *root, const ApplyOperation *operation) {
         pthread_attr_t attributes;
         sigset_t all, before;
 
+        if (worker->is_busy)
+                return -EBUSY;
+        worker->root = root;
+        worker->operation = operation;
+        /* The thread is born with all signals blocked: they are the loop's. */
         pthread_attr_init(&attributes);
         pthread_attr_setstacksize(&attributes, STACK_BYTES);
         sigfillset(&all);
@@ -76,18 +80,8 @@ static int start_thread(WriteWorker *worker) {
 
         pthread_sigmask(SIG_SETMASK, &before, NULL);
         pthread_attr_destroy(&attributes);
+        worker->is_busy = error == 0;
         return -error;
-}
-
-int write_worker_start(WriteWorker *worker, const Root *root, const ApplyOperation *operation) {
-        if (worker->is_busy)
-                return -EBUSY;
-        worker->root = root;
-        worker->operation = operation;
-        int r = start_thread(worker);
-
-        worker->is_busy = r == 0;
-        return r;
 }
 
 int write_worker_finish(WriteWorker *worker, uint64_t *ret_usec) {

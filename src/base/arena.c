@@ -66,18 +66,13 @@ void arena_freep(Arena **arena) {
 
 static Block *arena_add_block(Arena *arena, size_t size) {
         Block *block = memory_new(sizeof(Block) + size);
+        /* A block made for one large object goes behind the current one, which has room left. */
+        Block **at = arena->blocks && size > BLOCK_BYTES ? &arena->blocks->next : &arena->blocks;
 
         block->size = size;
+        block->next = *at;
         ASAN_POISON_MEMORY_REGION(block->bytes, size);
-        /* A block made for one large object goes behind the current one, which has room left. */
-        if (arena->blocks && size > BLOCK_BYTES) {
-                block->next = arena->blocks->next;
-                arena->blocks->next = block;
-        } else {
-                block->next = arena->blocks;
-                arena->blocks = block;
-        }
-        return block;
+        return *at = block;
 }
 
 void *arena_alloc(Arena *arena, size_t wanted) {
@@ -124,6 +119,10 @@ char *arena_strndup(Arena *arena, const char *string, size_t length) {
 
 char *arena_strdup(Arena *arena, const char *string) {
         return string ? arena_strndup(arena, string, strlen(string)) : NULL;
+}
+
+char *arena_strdup_to(Arena *arena, const char *string, const char *end) {
+        return arena_strndup(arena, string, end ? (size_t) (end - string) : strlen(string));
 }
 
 char *arena_vprintf(Arena *arena, const char *format, va_list arguments) {

@@ -27,8 +27,9 @@ void *arena_alloc(Arena *arena, size_t size);
 /* N zeroed elements of SIZE bytes each; ends the process on overflow. */
 void *arena_alloc_array(Arena *arena, size_t n, size_t size);
 
-/* Copies: of a string (NULL gives NULL), of its first LENGTH bytes, of any bytes. */
+/* Copies: of a string (NULL gives NULL), of its first LENGTH bytes, or up to END (NULL: all), of any bytes. */
 char *arena_strdup(Arena *arena, const char *string);
+char *arena_strdup_to(Arena *arena, const char *string, const char *end);
 char *arena_strndup(Arena *arena, const char *string, size_t length);
 void *arena_memdup(Arena *arena, const void *bytes, size_t size);
 

@@ -14,11 +14,7 @@ const char *severity_name(Severity severity) {
 }
 
 int severity_from_name(const char *name, Severity *ret) {
-        int i = text_index(severity_names, ARRAY_LEN(severity_names), name);
-
-        if (i >= 0)
-                *ret = (Severity) i;
-        return MIN(i, 0);
+        return TEXT_TO_ENUM(severity_names, name, ret);
 }
 
 void diags_add(Diags *diags, const Diag *diag) {

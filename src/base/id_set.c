@@ -63,38 +63,6 @@ unsigned id_set_next(const IdSet *set, unsigned from) {
         return ID_SET_MAX;
 }
 
-static int parse_id(const char *word, unsigned *ret) {
-        uint64_t id;
-        int r = parse_u64(word, &id);
-
-        if (r < 0)
-                return r;
-        if (id >= ID_SET_MAX)
-                return -ERANGE;
-        *ret = (unsigned) id;
-        return 0;
-}
-
-static int add_range(Arena *arena, IdSet *set, const char *word) {
-        const char *dash = strchr(word, '-');
-        unsigned first, last;
-        int r = parse_id(dash ? arena_strndup(arena, word, (size_t) (dash - word)) : word, &first);
-
-        if (r < 0)
-                return r;
-        last = first;
-        if (dash) {
-                r = parse_id(dash + 1, &last);
-                if (r < 0)
-                        return r;
-        }
-        if (last < first)
-                return -EINVAL;
-        for (unsigned id = first; id <= last; id++)
-                id_set_add(set, id);
-        return 0;
-}
-
 int id_set_parse(const char *string, IdSet *ret) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         IdSet set = {};
@@ -103,10 +71,20 @@ int id_set_parse(const char *string, IdSet *ret) {
         while (*string) {
                 size_t length = strcspn(string, ",");
                 char *word = text_strip(arena, arena_strndup(arena, string, length));
-                int r = add_range(arena, &set, word);
+                const char *dash = strchr(word, '-');
+                uint64_t first, last;
+                int r = parse_u64(arena_strdup_to(arena, word, dash), &first);
 
+                if (r == 0)
+                        r = parse_u64(dash ? dash + 1 : word, &last);
                 if (r < 0)
                         return r;
+                if (first >= ID_SET_MAX || last >= ID_SET_MAX)
+                        return -ERANGE;
+                if (last < first)
+                        return -EINVAL;
+                for (uint64_t id = first; id <= last; id++)
+                        id_set_add(&set, (unsigned) id);
                 string += length;
                 if (*string == ',' && *++string == '\0')
                         return -EINVAL;

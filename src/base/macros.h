@@ -38,5 +38,8 @@
                 take_v_;                               \
         })
 
+/* Of what a callback is given, and has no need of. */
+#define UNUSED __attribute__((unused))
+
 #define PRINTF_LIKE(format_at, arguments_at) \
         __attribute__((format(printf, format_at, arguments_at)))

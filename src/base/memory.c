@@ -97,12 +97,6 @@ static void *take_from_reserve(size_t size) {
         return piece ? memset(piece->bytes, 0, size) : NULL;
 }
 
-static bool is_of_reserve(const void *memory) {
-        const char *at = memory;
-
-        return at >= reserve.bytes && at < reserve.bytes + RESERVE_BYTES;
-}
-
 void *memory_new(size_t size) {
         void *memory = calloc(1, MAX(size, (size_t) 1));
 
@@ -119,7 +113,9 @@ void *memory_new(size_t size) {
 }
 
 void memory_free(void *memory) {
-        if (!is_of_reserve(memory)) {
+        const char *at = memory;
+
+        if (at < reserve.bytes || at >= reserve.bytes + RESERVE_BYTES) {
                 free(memory);
                 return;
         }

@@ -65,20 +65,15 @@ int number_scale(const Number *number, uint64_t factor, uint64_t *ret) {
 }
 
 int parse_hex_u64(const char *string, uint64_t *ret) {
-        static const char digits[] = "0123456789abcdef";
-        uint64_t value = 0;
+        size_t n = strspn(string, "0123456789abcdefABCDEF");
 
-        if (!*string)
+        if (n == 0 || string[n])
                 return -EINVAL;
-        for (; *string; string++) {
-                const char *digit = strchr(digits, *string | 0x20);
+        errno = 0;
+        uint64_t value = strtoull(string, NULL, 16);
 
-                if (!digit || (*string < 'A' && !is_digit(*string)))
-                        return -EINVAL;
-                if (value > UINT64_MAX >> 4)
-                        return -ERANGE;
-                value = value << 4 | (uint64_t) (digit - digits);
-        }
+        if (errno == ERANGE)
+                return -ERANGE;
         *ret = value;
         return 0;
 }
@@ -102,30 +97,21 @@ static int take_decimal(const char **at, uint64_t *ret_whole, uint64_t *ret_mill
         return 0;
 }
 
-/* The power of 1024 that a suffix stands for, 0 for none. */
-static unsigned take_size_suffix(const char **at) {
-        static const char suffixes[] = "KMGTPE";
-        const char *found = NULL;
-
-        if (**at)
-                found = strchr(suffixes, **at >= 'a' && **at <= 'z' ? **at - 32 : **at);
-        if (found)
-                (*at)++;
-        if (found && **at == 'i' && (*at)[1] == 'B')
-                *at += 2;
-        else if (**at == 'B')
-                (*at)++;
-        return found ? (unsigned) (found - suffixes) + 1 : 0;
-}
-
 int parse_size_bytes(const char *string, uint64_t *ret_bytes) {
         uint64_t whole, millionths;
         int r = take_decimal(&string, &whole, &millionths);
 
         if (r < 0)
                 return r;
-        unsigned power = take_size_suffix(&string);
+        static const char suffixes[] = "KkMmGgTtPpEe";
+        const char *found = *string ? strchr(suffixes, *string) : NULL;
+        unsigned power = found ? (unsigned) (found - suffixes) / 2 + 1 : 0; /* of 1024 */
 
+        string += found != NULL;
+        if (found && text_starts_with(string, "iB"))
+                string += 2;
+        else if (*string == 'B')
+                string++;
         if (*string || (millionths > 0 && power == 0))
                 return -EINVAL;
         uint64_t unit = UINT64_C(1) << (10 * power);
@@ -178,22 +164,6 @@ static const struct {
         {"days", 86400 * USEC_PER_SEC},
 };
 
-static int take_time_unit(const char **at, uint64_t *ret_usec) {
-        size_t length = 0;
-
-        while (((*at)[length] >= 'a' && (*at)[length] <= 'z') ||
-               ((*at)[length] >= 'A' && (*at)[length] <= 'Z'))
-                length++;
-        for (size_t i = 0; i < ARRAY_LEN(time_units); i++)
-                if (strlen(time_units[i].name) == length &&
-                    strncmp(time_units[i].name, *at, length) == 0) {
-                        *at += length;
-                        *ret_usec = time_units[i].usec;
-                        return 0;
-                }
-        return -EINVAL;
-}
-
 int parse_duration_usec(const char *string, uint64_t *ret_usec) {
         uint64_t total = 0;
 
@@ -202,15 +172,24 @@ int parse_duration_usec(const char *string, uint64_t *ret_usec) {
                 return 0;
         }
         do {
-                uint64_t whole, millionths, unit, part;
+                uint64_t whole, millionths, part;
+                size_t i = 0;
                 int r = take_decimal(&string, &whole, &millionths);
 
                 if (r < 0)
                         return r;
                 string += strspn(string, " ");
-                r = take_time_unit(&string, &unit);
-                if (r < 0)
-                        return r;
+                size_t length = strspn(string, "abcdefghijklmnopqrstuvwxyz");
+
+                while (i < ARRAY_LEN(time_units) &&
+                       (strlen(time_units[i].name) != length ||
+                        strncmp(time_units[i].name, string, length) != 0))
+                        i++;
+                if (i == ARRAY_LEN(time_units))
+                        return -EINVAL;
+                uint64_t unit = time_units[i].usec;
+
+                string += length;
                 string += strspn(string, " ");
                 if (__builtin_mul_overflow(whole, unit, &part) ||
                     __builtin_add_overflow(part, unit * millionths / 1000000, &part) ||

@@ -61,20 +61,6 @@ const char *text_string(const Text *text) {
         return text->string ? text->string : "";
 }
 
-/* Columns of the last line so far; escape sequences that colour it take none. */
-static size_t text_column(const Text *text) {
-        const char *string = text_string(text), *newline = strrchr(string, '\n');
-        size_t column = 0;
-
-        for (const char *at = newline ? newline + 1 : string; *at; at++) {
-                if (*at == '\033')
-                        at += strcspn(at, "m");
-                else if (((unsigned char) *at & 0xC0) != 0x80)
-                        column++;
-        }
-        return column;
-}
-
 void text_add_wrapped(Text *text, const char *first, const char *indent, const char *paragraph,
                       size_t width) {
         size_t indent_width = text_width(indent);
@@ -82,8 +68,15 @@ void text_add_wrapped(Text *text, const char *first, const char *indent, const c
         char *word;
 
         text_add(text, first);
-        size_t column = text_column(text);
+        const char *newline = strrchr(text->string, '\n');
+        size_t column = 0;
 
+        /* What stands in the line so far; escape sequences that colour it take no column. */
+        for (const char *at = newline ? newline + 1 : text->string; *at; at++)
+                if (*at == '\033')
+                        at += strcspn(at, "m");
+                else if (((unsigned char) *at & 0xC0) != 0x80)
+                        column++;
         while ((word = text_next_word(text->arena, &paragraph, " "))) {
                 size_t word_width = text_width(word);
 

@@ -50,11 +50,25 @@ char *text_excerpt(Arena *arena, const char *string, size_t max);
 
 bool text_equals(const char *a, const char *b); /* NULL equals NULL only */
 int text_compare(const void *a, const void *b); /* for qsort(3) of strings */
-bool text_starts_with(const char *string, const char *prefix);
-bool text_ends_with(const char *string, const char *suffix);
-
 /* The index of STRING among N NAMES, some of which may be NULL; -EINVAL: it is none. */
 int text_index(const char *const *names, size_t n, const char *string);
+
+/* Whether WORD is one of those that follow. */
+#define TEXT_IS_ANY(word, ...)                          \
+        (text_index((const char *const[]){__VA_ARGS__}, \
+                    ARRAY_LEN(((const char *const[]){__VA_ARGS__})), (word)) >= 0)
+
+/* Sets the enumeration *RET to the place of NAME in NAMES, an array. 0, or -EINVAL. */
+#define TEXT_TO_ENUM(names, name, ret)                                      \
+        ({                                                                  \
+                int index_ = text_index((names), ARRAY_LEN(names), (name)); \
+                if (index_ >= 0)                                            \
+                        *(ret) = (typeof(*(ret))) index_;                   \
+                index_ < 0 ? -EINVAL : 0;                                   \
+        })
+
+bool text_starts_with(const char *string, const char *prefix);
+bool text_ends_with(const char *string, const char *suffix);
 
 /* Whether WORD is one of the words of STRING, which whitespace and line ends separate. */
 bool text_has_word(const char *string, const char *word);

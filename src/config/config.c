@@ -5,10 +5,8 @@
 #include "base/text.h"
 
 const InstanceConfig *config_find(const Config *config, const char *name) {
-        for (size_t i = 0; i < config->n_instances; i++)
-                if (text_equals(config->instances[i].name, name))
-                        return &config->instances[i];
-        return NULL;
+        return ARRAY_FIND(instance, config->instances, config->n_instances,
+                          text_equals(instance->name, name));
 }
 
 uint64_t page_counts_find(const PageCounts *counts, uint64_t page_size_bytes) {
@@ -31,16 +29,15 @@ char *amount_format(Arena *arena, const Amount *amount) {
                             (unsigned) (amount->hundredths % 100));
 }
 
-const char *placement_name(Placement placement) {
-        static const char *const names[] = {"spread", "pack", "bind", "interleave"};
+const char *const placement_names[] = {"spread", "pack", "bind", "interleave", NULL};
+const char *const shortage_names[] = {"refuse", "degrade", NULL};
 
-        return names[placement];
+const char *placement_name(Placement placement) {
+        return placement_names[placement];
 }
 
 const char *shortage_name(Shortage shortage) {
-        static const char *const names[] = {"refuse", "degrade"};
-
-        return names[shortage];
+        return shortage_names[shortage];
 }
 
 uint64_t instance_memory_bytes(const InstanceConfig *instance) {
@@ -61,10 +58,18 @@ bool instance_is_learning(const InstanceConfig *instance) {
 }
 
 const ConfigOrigin *config_find_origin(const InstanceConfig *instance, const char *key) {
-        VEC_FOREACH(origin, &instance->origins)
-                if (text_equals(origin->key, key))
-                        return origin;
-        return NULL;
+        return VEC_FIND(origin, &instance->origins, text_equals(origin->key, key));
 }
 
-/* The file that brought a value in: the instance's own, or one that extends it. */
+Diag config_diag(const InstanceConfig *instance, Severity severity, ProblemKind kind,
+                 const char *key, const char *text, const char *remedy) {
+        const ConfigOrigin *origin = config_find_origin(instance, key);
+
+        return (Diag){.severity = severity,
+                      .id = problem_id(kind),
+                      .file = origin ? origin->file : instance->file,
+                      .line = origin ? origin->line : 0,
+                      .key = key,
+                      .text = text,
+                      .remedy = remedy};
+}

@@ -13,6 +13,7 @@
 #include "base/size.h"
 #include "config/mount_config.h"
 #include "engines/engine.h"
+#include "model/problem.h"
 #include "model/read_fault.h"
 #include "model/thp.h"
 
@@ -180,5 +181,12 @@ uint64_t page_counts_find(const PageCounts *counts, uint64_t page_size_bytes);
 uint64_t amount_of(const Amount *amount, uint64_t memory_bytes);
 char *amount_format(Arena *arena, const Amount *amount);
 
+/* In the order of their enumerations; NULL at the end. */
+extern const char *const placement_names[], *const shortage_names[];
+
 const char *placement_name(Placement placement);
 const char *shortage_name(Shortage shortage);
+
+/* What is wrong with the value of KEY, of the file and line that set it last, else of the instance's file. */
+Diag config_diag(const InstanceConfig *instance, Severity severity, ProblemKind kind,
+                 const char *key, const char *text, const char *remedy);

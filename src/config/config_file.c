@@ -23,24 +23,23 @@ typedef struct Reader {
         bool section_is_known; /* keys before the first section belong nowhere */
 } Reader;
 
-void config_file_refuse(Arena *arena, ParsedFile *parsed, Diags *problems, const Diag *diag) {
-        Diag complete = *diag;
-
-        complete.severity = SEVERITY_ERROR;
-        complete.file = parsed->file->path;
-        diags_add(problems, &complete);
+void config_file_refuse(ParsedFile *parsed, Diags *problems, ProblemKind kind, unsigned line,
+                        const char *key, const char *text, const char *remedy) {
+        diags_add(problems, &(Diag){.severity = SEVERITY_ERROR,
+                                    .id = problem_id(kind),
+                                    .file = parsed->file->path,
+                                    .line = line,
+                                    .key = key,
+                                    .text = text,
+                                    .remedy = remedy});
         if (!parsed->refusal)
-                parsed->refusal = arena_memdup(arena, &problems->list.items[problems->list.n - 1],
-                                               sizeof(Diag));
+                parsed->refusal = arena_memdup(
+                        problems->arena, &problems->list.items[problems->list.n - 1], sizeof(Diag));
 }
 
 static void refuse_line(Reader *reader, const char *key, const char *text, const char *remedy) {
-        config_file_refuse(reader->arena, reader->parsed, reader->problems,
-                           &(Diag){.id = problem_id(PROBLEM_CONFIG_SYNTAX),
-                                   .line = reader->line,
-                                   .key = key,
-                                   .text = text,
-                                   .remedy = remedy});
+        config_file_refuse(reader->parsed, reader->problems, PROBLEM_CONFIG_SYNTAX, reader->line,
+                           key, text, remedy);
 }
 
 /* The next physical line without its end, whitespace around it taken off; NULL at the end of the file.
@@ -129,34 +128,24 @@ static const char *check_assignment(Reader *reader, const char *line, const char
         return NULL;
 }
 
-static bool is_usable(Reader *reader, const char *line) {
-        if (*line == '[') {
-                begin_section(reader, line);
-                return true;
-        }
-        if (*line == '\0' || *line == '#' || *line == ';')
-                return false;
-
-        const char *key, *remedy;
-        const char *wrong = check_assignment(reader, line, &key, &remedy);
-
-        if (wrong)
-                refuse_line(reader, key, wrong, remedy);
-        return !wrong;
-}
-
 /* An ini_reader: one line, or nothing of it where it is of no use. */
 static char *read_line(char *buffer, int size, void *stream) {
         Reader *reader = stream;
-        const char *line = next_line(reader);
+        const char *line = next_line(reader), *key, *remedy, *wrong;
 
         if (!line)
                 return NULL;
-        if (!is_usable(reader, line))
+        if (*line == '[') {
+                begin_section(reader, line);
+                /* A header that is none must not leave its keys in the section before. */
+                if (!text_ends_with(line, "]"))
+                        line = "[?]";
+        } else if (strchr("#;", *line)) {
                 line = "";
-        /* A section header that is none must not leave its keys in the section before. */
-        if (*line == '[' && !text_ends_with(line, "]"))
-                line = "[?]";
+        } else if ((wrong = check_assignment(reader, line, &key, &remedy))) {
+                refuse_line(reader, key, wrong, remedy);
+                line = "";
+        }
         size_t length = MIN(strlen(line), (size_t) size - 2);
 
         memcpy(buffer, line, length);
@@ -182,12 +171,9 @@ ParsedFile *config_file_parse(Arena *arena, const ConfigFile *file, Diags *probl
         parsed->file = file;
         if (!file->text) {
                 config_file_refuse(
-                        arena, parsed, problems,
-                        &(Diag){.id = problem_id(PROBLEM_CONFIG_UNREADABLE),
-                                .text = arena_printf(arena, "cannot be read: %s",
-                                                     strerror(-file->error)),
-                                .remedy = "make it a regular file of at most 64K that root can "
-                                          "read"});
+                        parsed, problems, PROBLEM_CONFIG_UNREADABLE, 0, NULL,
+                        arena_printf(arena, "cannot be read: %s", strerror(-file->error)),
+                        "make it a regular file of at most 64K that root can read");
                 return parsed;
         }
 

@@ -25,5 +25,6 @@ typedef struct ParsedFile {
 /* Takes FILE apart; every mistake is added to PROBLEMS, the first one is also kept in `refusal`. */
 ParsedFile *config_file_parse(Arena *arena, const ConfigFile *file, Diags *problems);
 
-/* Adds an error to PROBLEMS and keeps it as the file's refusal if it is the first. */
-void config_file_refuse(Arena *arena, ParsedFile *parsed, Diags *problems, const Diag *diag);
+/* Adds an error to PROBLEMS and keeps it as the file's refusal if it is the first. LINE may be 0, KEY NULL. */
+void config_file_refuse(ParsedFile *parsed, Diags *problems, ProblemKind kind, unsigned line,
+                        const char *key, const char *text, const char *remedy);

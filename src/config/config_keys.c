@@ -1,32 +1,117 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What sets a value returns NULL, or a sentence on what is wrong with it; the value is then as it was. */
 #include "config/config_keys.h"
 
 #include "base/size.h"
 #include "base/text.h"
-#include "config/key_value.h"
 #include "config/mount_config.h"
 #include "model/name_check.h"
 #include "model/rule.h"
 
 #include <string.h>
 
-/* ---- [Host] ---- */
+/* ---- kinds of values that several keys take ---- */
 
-static const char *set_host_thp(KeyTarget *target, const char *value) {
-        return thp_policy_from_name(value, &target->host->thp) < 0 ? key_value_refuse(target, value)
-                                                                   : NULL;
+/* The sentence where there is no more to say. */
+static const char *refuse(KeyTarget *target, const char *value) {
+        return arena_printf(target->arena, "'%s' is not valid here", value);
 }
+
+void *config_key_member(const KeyTarget *target, const ConfigKey *key) {
+        return (char *) (key->section == SECTION_HOST ? (void *) target->host
+                                                      : (void *) target->instance) +
+               key->offset;
+}
+
+static const char *set_boolean(KeyTarget *target, const ConfigKey *key, const char *value) {
+        return parse_boolean(value, config_key_member(target, key)) < 0 ? refuse(target, value)
+                                                                        : NULL;
+}
+
+static const char *set_duration(KeyTarget *target, const ConfigKey *key, const char *value) {
+        return parse_duration_usec(value, config_key_member(target, key)) < 0
+                       ? refuse(target, value)
+                       : NULL;
+}
+
+static const char *set_text(KeyTarget *target, const ConfigKey *key, const char *value) {
+        *(const char **) config_key_member(target, key) = arena_strdup(target->arena, value);
+        return NULL;
+}
+
+static const char *set_path(KeyTarget *target, const ConfigKey *key, const char *value) {
+        if (*value != '/')
+                return arena_printf(target->arena, "'%s' is no absolute path", value);
+        return set_text(target, key, value);
+}
+
+/* Such a name stands in unit files and limits.d without quoting. */
+static const char *set_account(KeyTarget *target, const ConfigKey *key, const char *value) {
+        const char *wrong = name_check_account(value);
+
+        return wrong ? arena_printf(target->arena, "'%s': %s", value, wrong)
+                     : set_text(target, key, value);
+}
+
+/* One of the words, in the order of the enumeration, or of no and yes. */
+static const char *set_word(KeyTarget *target, const ConfigKey *key, const char *value) {
+        void *member = config_key_member(target, key);
+        unsigned i = 0;
+
+        while (key->words[i] && !text_equals(key->words[i], value))
+                i++;
+        if (!key->words[i])
+                return refuse(target, value);
+        if (key->size == sizeof(bool))
+                *(bool *) member = i;
+        else
+                *(unsigned *) member = i;
+        return NULL;
+}
+
+/* Sets every word of a list; a list without any is none. */
+static const char *add_words(KeyTarget *target, const char *value,
+                             const char *(*add)(KeyTarget *target, const char *word)) {
+        const char *rest = value, *wrong = refuse(target, value);
+        char *word;
+
+        while ((word = text_next_word(target->arena, &rest, ", ")))
+                if ((wrong = add(target, word)))
+                        break;
+        return wrong;
+}
+
+static const char *set_words(KeyTarget *target, const ConfigKey *key, const char *value) {
+        return add_words(target, value, key->add);
+}
+
+static const char *parse_size(KeyTarget *target, const char *value, uint64_t *ret) {
+        uint64_t bytes;
+        int r = parse_size_bytes(value, &bytes);
+
+        if (r == -ERANGE)
+                return arena_printf(target->arena, "'%s' is more than can be counted", value);
+        if (r < 0)
+                return refuse(target, value);
+        if (bytes == 0)
+                return "nothing is asked for";
+        *ret = bytes;
+        return NULL;
+}
+
+/* ---- [Host] ---- */
 
 /* Below this a node's processes cannot live; see also plan.c. */
 static const uint64_t keep_free_min_hundredths = 100;
 
-static const char *set_keep_free(KeyTarget *target, const char *value) {
+static const char *set_keep_free(KeyTarget *target, const ConfigKey *key UNUSED,
+                                 const char *value) {
         Amount amount = {.is_share = text_ends_with(value, "%")};
         int r = amount.is_share ? parse_percent_hundredths(value, &amount.hundredths)
                                 : parse_size_bytes(value, &amount.bytes);
 
         if (r < 0)
-                return key_value_refuse(target, value);
+                return refuse(target, value);
         if (amount.is_share ? amount.hundredths < keep_free_min_hundredths
                             : amount.bytes < 64 * MIB)
                 return arena_printf(target->arena, "'%s' leaves the host too little to live on",
@@ -34,15 +119,6 @@ static const char *set_keep_free(KeyTarget *target, const char *value) {
         if (amount.is_share && amount.hundredths == 10000)
                 return "nothing would be left to plan with";
         target->host->keep_free = amount;
-        return NULL;
-}
-
-static const char *set_shared_memory_limits(KeyTarget *target, const char *value) {
-        int i = KEY_VALUE_WORD(value, "auto", "keep");
-
-        if (i < 0)
-                return key_value_refuse(target, value);
-        target->host->keep_shared_memory_limits = i == 1;
         return NULL;
 }
 
@@ -59,27 +135,15 @@ static const char *add_silenced_rule(KeyTarget *target, const char *word) {
         return NULL;
 }
 
-static const char *set_silence_rules(KeyTarget *target, const char *value) {
-        return key_value_words(target, value, add_silenced_rule);
-}
-
-static void reset_silence_rules(KeyTarget *target) {
-        /* The array is shared with the configuration as it was before this file. */
-        target->host->silenced.items = NULL;
-        target->host->silenced.n = target->host->silenced.capacity = 0;
-}
-
 /* ---- [Instance] ---- */
 
-static const char *set_name(KeyTarget *target, const char *value) {
-        const char *wrong = name_check_instance(value);
+static const char *set_name(KeyTarget *target, const ConfigKey *key, const char *value) {
+        const char *wrong = key->check(value);
 
-        if (!wrong)
-                target->instance->name = arena_strdup(target->arena, value);
-        return wrong;
+        return wrong ? wrong : set_text(target, key, value);
 }
 
-static const char *set_engine(KeyTarget *target, const char *value) {
+static const char *set_engine(KeyTarget *target, const ConfigKey *key UNUSED, const char *value) {
         const Engine *engine = engine_find(value);
 
         if (!engine)
@@ -88,31 +152,13 @@ static const char *set_engine(KeyTarget *target, const char *value) {
         return NULL;
 }
 
-static const char *set_unit(KeyTarget *target, const char *value) {
-        const char *wrong = name_check_unit(value);
+static const char *set_memory(KeyTarget *target, const ConfigKey *key UNUSED, const char *value) {
+        bool is_auto = text_equals(value, "auto");
+        const char *wrong = is_auto ? NULL
+                                    : parse_size(target, value, &target->instance->memory_bytes);
 
         if (!wrong)
-                target->instance->unit = arena_strdup(target->arena, value);
-        return wrong;
-}
-
-/* Such a name stands in unit files and limits.d without quoting. */
-static const char *set_account(KeyTarget *target, const char *value, const char **ret) {
-        const char *wrong = name_check_account(value);
-
-        return wrong ? arena_printf(target->arena, "'%s': %s", value, wrong)
-                     : key_value_text(target, value, ret);
-}
-
-static const char *set_memory(KeyTarget *target, const char *value) {
-        if (text_equals(value, "auto")) {
-                target->instance->memory_kind = MEMORY_AUTO;
-                return NULL;
-        }
-        const char *wrong = key_value_size(target, value, &target->instance->memory_bytes);
-
-        if (!wrong)
-                target->instance->memory_kind = MEMORY_BYTES;
+                target->instance->memory_kind = is_auto ? MEMORY_AUTO : MEMORY_BYTES;
         return wrong;
 }
 
@@ -131,11 +177,11 @@ static const char *add_count(KeyTarget *target, PageCounts *counts, const char *
         const char *colon = strchr(word, ':');
         PageCount count = {};
 
-        if (colon && parse_page_size(arena_strndup(target->arena, word, (size_t) (colon - word)),
+        if (colon && parse_page_size(arena_strdup_to(target->arena, word, colon),
                                      &count.page_size_bytes) < 0)
-                return key_value_refuse(target, word);
+                return refuse(target, word);
         if (parse_u64(colon ? colon + 1 : word, &count.pages) < 0)
-                return key_value_refuse(target, word);
+                return refuse(target, word);
         if (count.pages == 0)
                 return "nothing is asked for";
         VEC_FOREACH(other, counts)
@@ -158,10 +204,14 @@ static const char *add_rule_count(KeyTarget *target, const char *word) {
         return add_count(target, &target->instance->learned.by_rule, word);
 }
 
-/* The last assignment counts, so that an extension can give another number. */
-static const char *set_pages(KeyTarget *target, const char *value) {
+static void reset_pages(KeyTarget *target) {
         *page_counts_of(target) = (PageCounts){};
-        return key_value_words(target, value, add_page_count);
+}
+
+/* The last assignment counts, so that an extension can give another number. */
+static const char *set_pages(KeyTarget *target, const ConfigKey *key UNUSED, const char *value) {
+        reset_pages(target);
+        return add_words(target, value, add_page_count);
 }
 
 static const char *add_page_size(KeyTarget *target, const char *word) {
@@ -172,22 +222,15 @@ static const char *add_page_size(KeyTarget *target, const char *word) {
                 return arena_printf(target->arena, "'%s' is no page size", word);
         if (instance->n_page_sizes == PAGE_SIZES_MAX)
                 return "there are too many page sizes";
-        for (size_t i = 0; i < instance->n_page_sizes; i++)
-                if (instance->page_sizes[i] == bytes)
-                        return arena_printf(target->arena, "'%s' is named twice", word);
+        if (ARRAY_FIND(size, instance->page_sizes, instance->n_page_sizes, *size == bytes))
+                return arena_printf(target->arena, "'%s' is named twice", word);
         instance->page_sizes[instance->n_page_sizes++] = bytes;
         return NULL;
 }
 
-static const char *set_page_size(KeyTarget *target, const char *value) {
-        return key_value_words(target, value, add_page_size);
-}
-
 static void reset_page_size(KeyTarget *target) {
-        InstanceConfig *instance = target->instance;
-
-        instance->n_page_sizes = 0;
-        memset(instance->page_sizes, 0, sizeof(instance->page_sizes));
+        target->instance->n_page_sizes = 0;
+        memset(target->instance->page_sizes, 0, sizeof(target->instance->page_sizes));
 }
 
 static void reset_nodes(KeyTarget *target) {
@@ -195,7 +238,7 @@ static void reset_nodes(KeyTarget *target) {
         target->instance->nodes = (IdSet){};
 }
 
-static const char *set_nodes(KeyTarget *target, const char *value) {
+static const char *set_nodes(KeyTarget *target, const ConfigKey *key UNUSED, const char *value) {
         InstanceConfig *instance = target->instance;
         IdSet nodes;
 
@@ -204,7 +247,7 @@ static const char *set_nodes(KeyTarget *target, const char *value) {
                 return NULL;
         }
         if (id_set_parse(value, &nodes) < 0)
-                return key_value_refuse(target, value);
+                return refuse(target, value);
         instance->has_nodes = true;
         ID_SET_FOREACH(node, &nodes)
                 id_set_add(&instance->nodes, node);
@@ -212,80 +255,53 @@ static const char *set_nodes(KeyTarget *target, const char *value) {
 }
 
 /* Inserts in order of node numbers; the array is copied, for arenas do not grow. */
-static const char *add_node_memory(KeyTarget *target, unsigned node, uint64_t bytes) {
+static const char *add_node_memory(KeyTarget *target, const char *word) {
         InstanceConfig *instance = target->instance;
-        NodeMemory *grown = ARENA_ARRAY(target->arena, NodeMemory, instance->n_node_memory + 1);
-        size_t at = 0;
+        size_t n = instance->n_node_memory;
+        NodeMemory *grown = ARENA_ARRAY(target->arena, NodeMemory, n + 1);
+        const char *colon = strchr(word, ':');
+        uint64_t node, bytes = 0;
 
-        for (size_t i = 0; i < instance->n_node_memory; i++) {
-                if (instance->node_memory[i].node == node)
-                        return arena_printf(target->arena, "node %u is named twice", node);
-                if (instance->node_memory[i].node < node)
-                        at = i + 1;
-        }
-        if (at > 0)
-                memcpy(grown, instance->node_memory, at * sizeof(*grown));
-        grown[at] = (NodeMemory){node, bytes};
-        if (instance->n_node_memory > at)
-                memcpy(grown + at + 1, instance->node_memory + at,
-                       (instance->n_node_memory - at) * sizeof(*grown));
+        if (!colon || parse_u64(arena_strdup_to(target->arena, word, colon), &node) < 0 ||
+            node >= ID_SET_MAX)
+                return refuse(target, word);
+        const char *wrong = parse_size(target, colon + 1, &bytes);
+
+        if (wrong)
+                return wrong;
+        if (ARRAY_FIND(other, instance->node_memory, n, other->node == node))
+                return arena_printf(target->arena, "node %u is named twice", (unsigned) node);
+        if (n > 0)
+                memcpy(grown, instance->node_memory, n * sizeof(*grown));
+        for (; n > 0 && grown[n - 1].node > node; n--)
+                grown[n] = grown[n - 1];
+        grown[n] = (NodeMemory){(unsigned) node, bytes};
         instance->node_memory = grown;
         instance->n_node_memory++;
         return NULL;
 }
 
-static const char *set_one_node_memory(KeyTarget *target, const char *word) {
-        const char *colon = strchr(word, ':');
-        uint64_t node, bytes = 0;
-
-        if (!colon ||
-            parse_u64(arena_strndup(target->arena, word, (size_t) (colon - word)), &node) < 0 ||
-            node >= ID_SET_MAX)
-                return key_value_refuse(target, word);
-        const char *wrong = key_value_size(target, colon + 1, &bytes);
-
-        return wrong ? wrong : add_node_memory(target, (unsigned) node, bytes);
-}
-
-static const char *set_node_memory(KeyTarget *target, const char *value) {
-        return key_value_words(target, value, set_one_node_memory);
-}
-
-static void reset_node_memory(KeyTarget *target) {
-        target->instance->n_node_memory = 0;
-}
-
-static const char *set_priority(KeyTarget *target, const char *value) {
+static const char *set_priority(KeyTarget *target, const ConfigKey *key UNUSED, const char *value) {
         uint64_t priority;
 
         if (parse_u64(value, &priority) < 0 || priority > PRIORITY_MAX)
-                return key_value_refuse(target, value);
+                return refuse(target, value);
         target->instance->priority = (unsigned) priority;
         return NULL;
 }
 
 /* Kept as unit files have it: in plain bytes, for systemd reads fewer ways of writing a size. */
-static const char *set_memory_lock(KeyTarget *target, const char *value) {
+static const char *set_memory_lock(KeyTarget *target, const ConfigKey *key, const char *value) {
         uint64_t bytes;
 
-        if (KEY_VALUE_WORD(value, "auto", "infinity", "no") >= 0)
-                return key_value_text(target, value, &target->instance->memory_lock);
+        if (TEXT_IS_ANY(value, "auto", "infinity", "no"))
+                return set_text(target, key, value);
         if (parse_size_bytes(value, &bytes) < 0)
-                return key_value_refuse(target, value);
-        return key_value_text(target, arena_printf(target->arena, "%" PRIu64, bytes),
-                              &target->instance->memory_lock);
+                return refuse(target, value);
+        return set_text(target, key, arena_printf(target->arena, "%" PRIu64, bytes));
 }
 
-static const char *set_shared_memory(KeyTarget *target, const char *value) {
-        int i = KEY_VALUE_WORD(value, "mmap", "sysv", "hugetlbfs");
-
-        if (i < 0)
-                return key_value_refuse(target, value);
-        target->instance->shared_memory = (SharedMemory) (i + 1);
-        return NULL;
-}
-
-static const char *set_mount(KeyTarget *target, const char *value) {
+static const char *set_mount(KeyTarget *target, const ConfigKey *key UNUSED, const char *value) {
         MountConfig *mount = ARENA_NEW(target->arena, MountConfig);
         const char *wrong = mount_config_parse(target->arena, value, mount);
 
@@ -294,157 +310,104 @@ static const char *set_mount(KeyTarget *target, const char *value) {
         return wrong;
 }
 
-static const char *set_instance_thp(KeyTarget *target, const char *value) {
+/* Of an instance there is no "keep". */
+static const char *set_thp(KeyTarget *target, const ConfigKey *key, const char *value) {
+        ThpPolicy *member = target->is_learned ? &target->instance->learned.thp
+                                               : config_key_member(target, key);
         ThpPolicy policy;
 
-        if (thp_policy_from_name(value, &policy) < 0 || policy == THP_KEEP)
-                return key_value_refuse(target, value);
-        if (target->is_learned)
-                target->instance->learned.thp = policy;
-        else
-                target->instance->thp = policy;
+        if (thp_policy_from_name(value, &policy) < 0 ||
+            (key->section == SECTION_INSTANCE && policy == THP_KEEP))
+                return refuse(target, value);
+        *member = policy;
         return NULL;
 }
 
-static const char *set_isolate(KeyTarget *target, const char *value) {
-        bool yes;
+static const char *set_isolate(KeyTarget *target, const ConfigKey *key UNUSED, const char *value) {
+        bool yes = false, is_auto = text_equals(value, "auto");
 
-        if (text_equals(value, "auto")) {
-                target->instance->isolate = TRI_AUTO;
-                return NULL;
-        }
-        if (parse_boolean(value, &yes) < 0)
-                return key_value_refuse(target, value);
-        target->instance->isolate = yes ? TRI_YES : TRI_NO;
+        if (!is_auto && parse_boolean(value, &yes) < 0)
+                return refuse(target, value);
+        target->instance->isolate = is_auto ? TRI_AUTO : yes ? TRI_YES : TRI_NO;
         return NULL;
-}
-
-/* ---- values that are kept as they are ---- */
-
-#define SETTER(key, parse, member)                                           \
-        static const char *set_##key(KeyTarget *target, const char *value) { \
-                return parse(target, value, &target->member);                \
-        }
-SETTER(compaction, key_value_boolean, host->may_compact)
-SETTER(reclaim, key_value_boolean, host->may_reclaim)
-SETTER(drop_caches, key_value_boolean, host->may_drop_caches)
-SETTER(boot_timeout, key_value_duration, host->boot_timeout_usec)
-SETTER(reserve_timeout, key_value_duration, host->reserve_timeout_usec)
-SETTER(wait_timeout, key_value_duration, instance->wait_timeout_usec)
-SETTER(user, set_account, instance->user)
-SETTER(group, set_account, instance->group)
-SETTER(config_file, key_value_path, instance->config_file)
-SETTER(data_directory, key_value_path, instance->data_directory)
-
-/* One of the words, in the order of the enumeration. */
-#define WORD_SETTER(key, member, ...)                                        \
-        static const char *set_##key(KeyTarget *target, const char *value) { \
-                int i = KEY_VALUE_WORD(value, __VA_ARGS__);                  \
-                                                                             \
-                if (i < 0)                                                   \
-                        return key_value_refuse(target, value);              \
-                target->member = (typeof(target->member)) i;                 \
-                return NULL;                                                 \
-        }
-WORD_SETTER(existing_pages, host->existing_pages, "use", "keep")
-WORD_SETTER(on_drift, host->on_drift, "repair", "report")
-WORD_SETTER(shortage, instance->shortage, "refuse", "degrade")
-WORD_SETTER(placement, instance->placement, "spread", "pack", "bind", "interleave")
-#undef SETTER
-#undef WORD_SETTER
-
-/* ---- taking values off ---- */
-
-#define RESET_TO_NONE(member)                           \
-        static void reset_##member(KeyTarget *target) { \
-                target->instance->member = NULL;        \
-        }
-RESET_TO_NONE(name)
-RESET_TO_NONE(unit)
-RESET_TO_NONE(user)
-RESET_TO_NONE(group)
-RESET_TO_NONE(config_file)
-RESET_TO_NONE(data_directory)
-RESET_TO_NONE(memory_lock)
-RESET_TO_NONE(mount)
-#undef RESET_TO_NONE
-
-static void reset_memory(KeyTarget *target) {
-        target->instance->memory_kind = MEMORY_UNSET;
-}
-
-static void reset_pages(KeyTarget *target) {
-        *page_counts_of(target) = (PageCounts){};
-}
-
-static void reset_shared_memory(KeyTarget *target) {
-        target->instance->shared_memory = SHARED_MEMORY_ENGINE;
 }
 
 static const char expects_boolean[] = "write yes or no";
 static const char expects_duration[] = "write a time span such as 30s, 5min or infinity";
 static const char expects_path[] = "write an absolute path";
 
+#define MEMBER(type, field) .offset = offsetof(type, field), .size = sizeof(((type *) NULL)->field)
+#define HOST(field)         MEMBER(HostConfig, field)
+#define INSTANCE(field)     MEMBER(InstanceConfig, field)
+#define WORDS(...)                       \
+        .words = (const char *const[]) { \
+                __VA_ARGS__, NULL        \
+        }
+
 const ConfigKey config_keys[] = {
-        {SECTION_HOST, "TransparentHugePages", set_host_thp, "auto",
-         "write one of auto, never, madvise, always, keep"},
+        {SECTION_HOST, "TransparentHugePages", set_thp, "auto",
+         "write one of auto, never, madvise, always, keep", HOST(thp)},
         {SECTION_HOST, "KeepFree", set_keep_free, "10%",
          "write a share of each node's memory (1% to 99%) or a size of at least 64M"},
-        {SECTION_HOST, "Compaction", set_compaction, "yes", expects_boolean},
-        {SECTION_HOST, "Reclaim", set_reclaim, "yes", expects_boolean},
-        {SECTION_HOST, "DropCaches", set_drop_caches, "no", expects_boolean},
-        {SECTION_HOST, "BootTimeout", set_boot_timeout, "30s", expects_duration},
-        {SECTION_HOST, "ReserveTimeout", set_reserve_timeout, "5min", expects_duration},
-        {SECTION_HOST, "ExistingPages", set_existing_pages, "use", "write use or keep"},
-        {SECTION_HOST, "OnDrift", set_on_drift, "repair", "write repair or report"},
-        {SECTION_HOST, "SharedMemoryLimits", set_shared_memory_limits, "auto",
-         "write auto or keep"},
-        {SECTION_HOST, "SilenceRules", set_silence_rules, NULL,
-         "write ids as hugeplanctl check prints them; hugeplan-rules(7) lists them",
-         .is_list = true, .reset = reset_silence_rules},
+        {SECTION_HOST, "Compaction", set_boolean, "yes", expects_boolean, HOST(may_compact)},
+        {SECTION_HOST, "Reclaim", set_boolean, "yes", expects_boolean, HOST(may_reclaim)},
+        {SECTION_HOST, "DropCaches", set_boolean, "no", expects_boolean, HOST(may_drop_caches)},
+        {SECTION_HOST, "BootTimeout", set_duration, "30s", expects_duration,
+         HOST(boot_timeout_usec)},
+        {SECTION_HOST, "ReserveTimeout", set_duration, "5min", expects_duration,
+         HOST(reserve_timeout_usec)},
+        {SECTION_HOST, "ExistingPages", set_word, "use", "write use or keep", HOST(existing_pages),
+         WORDS("use", "keep")},
+        {SECTION_HOST, "OnDrift", set_word, "repair", "write repair or report", HOST(on_drift),
+         WORDS("repair", "report")},
+        {SECTION_HOST, "SharedMemoryLimits", set_word, "auto", "write auto or keep",
+         HOST(keep_shared_memory_limits), WORDS("auto", "keep")},
+        {SECTION_HOST, "SilenceRules", set_words, NULL,
+         "write ids as hugeplanctl check prints them; hugeplan-rules(7) lists them", HOST(silenced),
+         .add = add_silenced_rule, .is_list = true},
 
         {SECTION_INSTANCE, "Name", set_name, NULL,
-         "write letters, digits and _ . : @ -, beginning with a letter or digit",
-         .reset = reset_name},
+         "write letters, digits and _ . : @ -, beginning with a letter or digit", INSTANCE(name),
+         .check = name_check_instance},
         {SECTION_INSTANCE, "Engine", set_engine, "generic",
          "write one that 'hugeplanctl size' lists"},
-        {SECTION_INSTANCE, "Unit", set_unit, NULL,
-         "write the full name of a service, such as postgresql@15-main.service",
-         .reset = reset_unit},
-        {SECTION_INSTANCE, "User", set_user, NULL, "write a user name", .reset = reset_user},
-        {SECTION_INSTANCE, "Group", set_group, NULL, "write a group name", .reset = reset_group},
+        {SECTION_INSTANCE, "Unit", set_name, NULL,
+         "write the full name of a service, such as postgresql@15-main.service", INSTANCE(unit),
+         .check = name_check_unit},
+        {SECTION_INSTANCE, "User", set_account, NULL, "write a user name", INSTANCE(user)},
+        {SECTION_INSTANCE, "Group", set_account, NULL, "write a group name", INSTANCE(group)},
         {SECTION_INSTANCE, "Memory", set_memory, NULL, "write a size such as 8G, or auto",
-         .reset = reset_memory},
+         INSTANCE(memory_kind)},
         {SECTION_INSTANCE, "Pages", set_pages, NULL,
          "write a whole number of pages, or one for each page size such as 1G:3 2M:1081",
          .reset = reset_pages},
-        {SECTION_INSTANCE, "ConfigFile", set_config_file, NULL, expects_path,
-         .reset = reset_config_file},
-        {SECTION_INSTANCE, "DataDirectory", set_data_directory, NULL, expects_path,
-         .reset = reset_data_directory},
-        {SECTION_INSTANCE, "PageSize", set_page_size, NULL,
-         "write default, or sizes such as 2M or 1G,2M in order of preference", .is_list = true,
-         .reset = reset_page_size},
+        {SECTION_INSTANCE, "ConfigFile", set_path, NULL, expects_path, INSTANCE(config_file)},
+        {SECTION_INSTANCE, "DataDirectory", set_path, NULL, expects_path, INSTANCE(data_directory)},
+        {SECTION_INSTANCE, "PageSize", set_words, NULL,
+         "write default, or sizes such as 2M or 1G,2M in order of preference", .add = add_page_size,
+         .is_list = true, .reset = reset_page_size},
         {SECTION_INSTANCE, "Nodes", set_nodes, NULL, "write all, or node numbers such as 0,2-3",
          .is_list = true, .reset = reset_nodes},
-        {SECTION_INSTANCE, "Placement", set_placement, "spread",
-         "write spread, pack, bind or interleave"},
-        {SECTION_INSTANCE, "NodeMemory", set_node_memory, NULL,
-         "write sizes by node such as 0:12G 1:4G", .is_list = true, .reset = reset_node_memory},
-        {SECTION_INSTANCE, "Shortage", set_shortage, "refuse", "write refuse or degrade"},
+        {SECTION_INSTANCE, "Placement", set_word, "spread",
+         "write spread, pack, bind or interleave", INSTANCE(placement), .words = placement_names},
+        {SECTION_INSTANCE, "NodeMemory", set_words, NULL, "write sizes by node such as 0:12G 1:4G",
+         INSTANCE(n_node_memory), .add = add_node_memory, .is_list = true},
+        {SECTION_INSTANCE, "Shortage", set_word, "refuse", "write refuse or degrade",
+         INSTANCE(shortage), .words = shortage_names},
         {SECTION_INSTANCE, "Priority", set_priority, "50", "write a whole number from 0 to 100"},
         {SECTION_INSTANCE, "MemoryLock", set_memory_lock, NULL,
-         "write auto, infinity, no or a size", .reset = reset_memory_lock},
-        {SECTION_INSTANCE, "SharedMemory", set_shared_memory, NULL, "write mmap, sysv or hugetlbfs",
-         .reset = reset_shared_memory},
+         "write auto, infinity, no or a size", INSTANCE(memory_lock)},
+        {SECTION_INSTANCE, "SharedMemory", set_word, NULL, "write mmap, sysv or hugetlbfs",
+         INSTANCE(shared_memory), WORDS("" /* the engine's */, "mmap", "sysv", "hugetlbfs")},
         {SECTION_INSTANCE, "Mount", set_mount, NULL,
          "write a path such as /run/hugepages/orders, then what is needed of mode=0770 "
          "owner=USER:GROUP size=8G min_size=8G",
-         .reset = reset_mount},
-        {SECTION_INSTANCE, "TransparentHugePages", set_instance_thp, "auto",
-         "write one of auto, never, madvise, always"},
+         INSTANCE(mount)},
+        {SECTION_INSTANCE, "TransparentHugePages", set_thp, "auto",
+         "write one of auto, never, madvise, always", INSTANCE(thp)},
         {SECTION_INSTANCE, "Isolate", set_isolate, "auto", "write auto, yes or no"},
-        {SECTION_INSTANCE, "WaitTimeout", set_wait_timeout, CONFIG_WAIT_TIMEOUT, expects_duration},
+        {SECTION_INSTANCE, "WaitTimeout", set_duration, CONFIG_WAIT_TIMEOUT, expects_duration,
+         INSTANCE(wait_timeout_usec)},
 };
 const size_t n_config_keys = ARRAY_LEN(config_keys);
 
@@ -457,6 +420,6 @@ void config_keys_note_learned(KeyTarget *target, const Assignment *assignment) {
                 parse_boolean(assignment->value, &learned->is_exact);
         else if (text_equals(assignment->key, "X-Rule")) {
                 learned->by_rule = (PageCounts){};
-                key_value_words(target, assignment->value, add_rule_count);
+                add_words(target, assignment->value, add_rule_count);
         }
 }

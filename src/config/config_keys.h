@@ -17,21 +17,30 @@ typedef struct KeyTarget {
         unsigned line;
 } KeyTarget;
 
-/* Sets VALUE; returns NULL, or a sentence on what is wrong with it. */
-typedef const char *(*KeySetter)(KeyTarget *target, const char *value);
+typedef struct ConfigKey ConfigKey;
 
-typedef struct ConfigKey {
+struct ConfigKey {
         Section section;
         const char *name;
-        KeySetter set;
+        /* Sets VALUE; returns NULL, or a sentence on what is wrong with it. */
+        const char *(*set)(KeyTarget *target, const ConfigKey *key, const char *value);
         const char *default_value; /* also what an empty value resets to; NULL: nothing is set */
         const char *expects;       /* the remedy: what may be written */
-        bool is_list;              /* may be repeated: values add up */
-        void (*reset)(KeyTarget *target); /* for keys without a default: take the value off */
-} ConfigKey;
+        size_t offset,
+                size; /* of the member that it sets; without a default it is zero where nothing is set */
+        const char *const *words;               /* of an enumeration; NULL at their end */
+        const char *(*check)(const char *name); /* of a name: what is wrong with it */
+        const char *(*add)(KeyTarget *target,
+                           const char *word); /* of a list of words: one of them */
+        bool is_list;                         /* may be repeated: values add up */
+        void (*reset)(KeyTarget *target);     /* where more than that member is to be taken off */
+};
 
 extern const ConfigKey config_keys[];
 extern const size_t n_config_keys;
+
+/* Where KEY's value is in TARGET. */
+void *config_key_member(const KeyTarget *target, const ConfigKey *key);
 
 /* Keys of the user's own mean nothing, but those in our own record are ours. */
 void config_keys_note_learned(KeyTarget *target, const Assignment *assignment);

@@ -4,27 +4,21 @@
 #include "config/config_keys.h"
 #include "model/problem.h"
 
+#include <string.h>
 #include <strings.h>
 
 static const ConfigKey *find_key(Section section, const char *name) {
-        for (size_t i = 0; i < n_config_keys; i++)
-                if (config_keys[i].section == section && text_equals(config_keys[i].name, name))
-                        return &config_keys[i];
-        return NULL;
-}
-
-/* The row whose name differs only in case, or NULL: the likeliest slip. */
-static const ConfigKey *find_similar(Section section, const char *name) {
-        for (size_t i = 0; i < n_config_keys; i++)
-                if (config_keys[i].section == section && strcasecmp(config_keys[i].name, name) == 0)
-                        return &config_keys[i];
-        return NULL;
+        return ARRAY_FIND(key, config_keys, n_config_keys,
+                          key->section == section && text_equals(key->name, name));
 }
 
 static void refuse_unknown(Arena *arena, Section section, const Assignment *assignment,
                            ParsedFile *parsed, Diags *problems) {
         Section other = section == SECTION_HOST ? SECTION_INSTANCE : SECTION_HOST;
-        const ConfigKey *similar = find_similar(section, assignment->key);
+        /* The likeliest slip is one of case. */
+        const ConfigKey *similar =
+                ARRAY_FIND(key, config_keys, n_config_keys,
+                           key->section == section && strcasecmp(key->name, assignment->key) == 0);
         const char *remedy;
 
         if (similar)
@@ -34,22 +28,8 @@ static void refuse_unknown(Arena *arena, Section section, const Assignment *assi
                                       other == SECTION_HOST ? "Host" : "Instance");
         else
                 remedy = "hugeplan.d(5) lists the keys; your own begin with X-";
-        config_file_refuse(arena, parsed, problems,
-                           &(Diag){.id = problem_id(PROBLEM_CONFIG_UNKNOWN_KEY),
-                                   .line = assignment->line,
-                                   .key = assignment->key,
-                                   .text = "unknown key",
-                                   .remedy = remedy});
-}
-
-static void refuse_value(Arena *arena, const ConfigKey *key, const Assignment *assignment,
-                         const char *wrong, ParsedFile *parsed, Diags *problems) {
-        config_file_refuse(arena, parsed, problems,
-                           &(Diag){.id = problem_id(PROBLEM_CONFIG_BAD_VALUE),
-                                   .line = assignment->line,
-                                   .key = key->name,
-                                   .text = wrong,
-                                   .remedy = key->expects});
+        config_file_refuse(parsed, problems, PROBLEM_CONFIG_UNKNOWN_KEY, assignment->line,
+                           assignment->key, "unknown key", remedy);
 }
 
 /* Puts a key back to its default. */
@@ -57,33 +37,20 @@ static void reset_key(const ConfigKey *key, KeyTarget *target) {
         if (key->reset)
                 key->reset(target);
         else if (key->default_value)
-                key->set(target, key->default_value);
+                key->set(target, key, key->default_value);
+        else /* lists too: their array is shared with the configuration as it was before this file */
+                memset(config_key_member(target, key), 0, key->size);
 }
 
 void config_keys_set_defaults(KeyTarget *target, Section section) {
-        for (size_t i = 0; i < n_config_keys; i++)
-                if (config_keys[i].section == section && config_keys[i].default_value)
-                        config_keys[i].set(target, config_keys[i].default_value);
+        ARRAY_FOREACH(key, config_keys, n_config_keys)
+                if (key->section == section && key->default_value)
+                        key->set(target, key, key->default_value);
 }
 
 /* Takes the origins of a value off that no longer counts. */
 static void forget_origins(InstanceConfig *instance, const char *key) {
-        size_t n = 0;
-
-        VEC_FOREACH(origin, &instance->origins)
-                if (!text_equals(origin->key, key))
-                        instance->origins.items[n++] = *origin;
-        instance->origins.n = n;
-}
-
-static void note_origin(KeyTarget *target, const ConfigKey *key, const Assignment *assignment,
-                        const ParsedFile *parsed) {
-        InstanceConfig *instance = target->instance;
-
-        if (!key->is_list)
-                forget_origins(instance, key->name);
-        *vec_push(target->arena, &instance->origins) =
-                (ConfigOrigin){key->name, assignment->value, parsed->file->path, assignment->line};
+        VEC_KEEP(origin, &instance->origins, !text_equals(origin->key, key));
 }
 
 /* The line of an earlier, non-empty assignment of the same key in this file; 0 if there is none. */
@@ -121,20 +88,22 @@ static void apply_one(KeyTarget *target, Section section, const Assignment *assi
         }
 
         unsigned earlier = key->is_list ? 0 : earlier_line(parsed, assignment);
-        const char *wrong = earlier > 0 ? NULL : key->set(target, assignment->value);
+        const char *wrong = earlier > 0 ? NULL : key->set(target, key, assignment->value);
 
         if (earlier > 0)
-                config_file_refuse(
-                        arena, parsed, problems,
-                        &(Diag){.id = problem_id(PROBLEM_CONFIG_SET_TWICE),
-                                .line = assignment->line,
-                                .key = key->name,
-                                .text = arena_printf(arena, "is set in line %u already", earlier),
-                                .remedy = "keep one of the lines"});
+                config_file_refuse(parsed, problems, PROBLEM_CONFIG_SET_TWICE, assignment->line,
+                                   key->name,
+                                   arena_printf(arena, "is set in line %u already", earlier),
+                                   "keep one of the lines");
         else if (wrong)
-                refuse_value(arena, key, assignment, wrong, parsed, problems);
-        else if (target->instance && !target->is_learned)
-                note_origin(target, key, assignment, parsed);
+                config_file_refuse(parsed, problems, PROBLEM_CONFIG_BAD_VALUE, assignment->line,
+                                   key->name, wrong, key->expects);
+        else if (target->instance && !target->is_learned) {
+                if (!key->is_list)
+                        forget_origins(target->instance, key->name);
+                *vec_push(arena, &target->instance->origins) =
+                        (ConfigOrigin){key->name, assignment->value, target->file, target->line};
+        }
 }
 
 void config_keys_apply(KeyTarget *target, Section section, ParsedFile *parsed, Diags *problems) {

@@ -10,19 +10,13 @@
 #include "model/names.h"
 #include "model/problem.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 typedef VEC(ParsedFile *) ParsedFiles;
 typedef VEC(InstanceConfig) Instances;
 
-/* "20-pg.conf" -> "pg"; a number in front counts for the order only. */
-static const char *name_from_file(Arena *arena, const char *file_name) {
-        size_t digits = strspn(file_name, "0123456789");
-        const char *stem = digits > 0 && file_name[digits] == '-' ? file_name + digits + 1
-                                                                  : file_name;
-
-        return arena_strndup(arena, stem, strlen(stem) - strlen(NAME_CONFIG_SUFFIX));
+static const char *without_suffix(Arena *arena, const char *file_name) {
+        return arena_strndup(arena, file_name, strlen(file_name) - strlen(NAME_CONFIG_SUFFIX));
 }
 
 /* ---- fingerprints ---- */
@@ -45,10 +39,6 @@ static uint64_t fold_file(uint64_t hash, const ParsedFile *parsed, const char *s
 }
 
 static const uint64_t fold_start = UINT64_C(0xcbf29ce484222325);
-
-static const char *format_fingerprint(Arena *arena, uint64_t hash) {
-        return arena_printf(arena, "%016" PRIx64, hash);
-}
 
 /* ---- checks over one instance, when all its files have been read ---- */
 
@@ -101,14 +91,13 @@ static bool find_memory_mistake(Arena *arena, const InstanceConfig *instance, Mi
 static bool find_split_mistake(Arena *arena, const InstanceConfig *instance, Mistake *ret) {
         uint64_t sum = 0;
 
-        for (size_t i = 0; i < instance->n_node_memory; i++) {
-                sum = add_saturated(sum, instance->node_memory[i].bytes);
-                if (instance->has_nodes &&
-                    !id_set_has(&instance->nodes, instance->node_memory[i].node)) {
-                        *ret = (Mistake){"NodeMemory",
-                                         arena_printf(arena, "node %u is not among Nodes=",
-                                                      instance->node_memory[i].node),
-                                         "name the same nodes in both, or leave Nodes= out"};
+        ARRAY_FOREACH(memory, instance->node_memory, instance->n_node_memory) {
+                sum = add_saturated(sum, memory->bytes);
+                if (instance->has_nodes && !id_set_has(&instance->nodes, memory->node)) {
+                        *ret = (Mistake){
+                                "NodeMemory",
+                                arena_printf(arena, "node %u is not among Nodes=", memory->node),
+                                "name the same nodes in both, or leave Nodes= out"};
                         return true;
                 }
         }
@@ -123,8 +112,8 @@ static bool find_split_mistake(Arena *arena, const InstanceConfig *instance, Mis
         return true;
 }
 
-static bool find_placement_mistake(Arena *arena, const InstanceConfig *instance, Mistake *ret) {
-        (void) arena;
+static bool find_placement_mistake(Arena *arena UNUSED, const InstanceConfig *instance,
+                                   Mistake *ret) {
         if (instance->placement != PLACEMENT_BIND || instance->has_nodes ||
             instance->n_node_memory > 0)
                 return false;
@@ -153,22 +142,25 @@ static bool find_mount_mistake(Arena *arena, const InstanceConfig *instance, Mis
 
 typedef struct Assembler {
         Arena *arena;
-        const ConfigFiles *files;
         ParsedFiles parsed; /* one for each file */
         Config *config;
         Instances instances;
 } Assembler;
 
-/* The file that brought a value in: the instance's own, or one that extends it. */
-static ParsedFile *find_origin_file(const Assembler *assembler, const ConfigOrigin *origin,
-                                    ParsedFile *main_file) {
-        VEC_FOREACH(item, &assembler->parsed)
-                if (origin && text_equals((*item)->file->path, origin->file))
-                        return *item;
-        return main_file;
+/* A mistake of several values together, told of KEY: of the instance's own file, or of one that extends it. */
+static void contradict(Assembler *assembler, InstanceConfig *instance, const char *key,
+                       const char *text, const char *remedy) {
+        const ConfigOrigin *origin = config_find_origin(instance, key);
+        const char *path = origin ? origin->file : instance->file;
+        ParsedFile *blamed =
+                *VEC_FIND(item, &assembler->parsed, text_equals((*item)->file->path, path));
+
+        config_file_refuse(blamed, &assembler->config->problems, PROBLEM_CONFIG_CONTRADICTION,
+                           origin ? origin->line : 0, key, text, remedy);
+        instance->refusal = blamed->refusal;
 }
 
-static void check_instance(Assembler *assembler, InstanceConfig *instance, ParsedFile *parsed) {
+static void check_instance(Assembler *assembler, InstanceConfig *instance) {
         static bool (*const checks[])(Arena *, const InstanceConfig *, Mistake *) = {
                 find_memory_mistake,
                 find_split_mistake,
@@ -177,21 +169,9 @@ static void check_instance(Assembler *assembler, InstanceConfig *instance, Parse
         };
         Mistake mistake;
 
-        for (size_t i = 0; i < ARRAY_LEN(checks) && !instance->refusal; i++) {
-                if (!checks[i](assembler->arena, instance, &mistake))
-                        continue;
-                const ConfigOrigin *origin = mistake.key ? config_find_origin(instance, mistake.key)
-                                                         : NULL;
-                ParsedFile *blamed = find_origin_file(assembler, origin, parsed);
-
-                config_file_refuse(assembler->arena, blamed, &assembler->config->problems,
-                                   &(Diag){.id = problem_id(PROBLEM_CONFIG_CONTRADICTION),
-                                           .line = origin ? origin->line : 0,
-                                           .key = mistake.key,
-                                           .text = mistake.text,
-                                           .remedy = mistake.remedy});
-                instance->refusal = blamed->refusal;
-        }
+        for (size_t i = 0; i < ARRAY_LEN(checks) && !instance->refusal; i++)
+                if (checks[i](assembler->arena, instance, &mistake))
+                        contradict(assembler, instance, mistake.key, mistake.text, mistake.remedy);
 }
 
 /* The last value of KEY in a file that may be refused: valid by CHECK, or NULL. */
@@ -243,31 +223,23 @@ static void apply_file(Assembler *assembler, InstanceConfig *instance, ParsedFil
                 instance->unit = unit;
 }
 
-static void apply_extensions(Assembler *assembler, InstanceConfig *instance,
-                             const ParsedFile *main_file) {
-        VEC_FOREACH(item, &assembler->parsed) {
-                ParsedFile *parsed = *item;
-
-                if (text_equals(parsed->file->extends, main_file->file->name))
-                        apply_file(assembler, instance, parsed);
-        }
-}
-
-static const char *instance_fingerprint(const Assembler *assembler, const ParsedFile *main_file) {
+/* All that describes it, in the order of reading. */
+static void apply_files(Assembler *assembler, InstanceConfig *instance, ParsedFile *main_file) {
         uint64_t hash = fold_file(fold_start, main_file, "Instance");
 
-        VEC_FOREACH(item, &assembler->parsed)
-                if (text_equals((*item)->file->extends, main_file->file->name) &&
-                    !is_learned(*item))
+        apply_file(assembler, instance, main_file);
+        VEC_FOREACH(item, &assembler->parsed) {
+                if (!text_equals((*item)->file->extends, main_file->file->name))
+                        continue;
+                apply_file(assembler, instance, *item);
+                if (!is_learned(*item))
                         hash = fold_file(hash, *item, "Instance");
-        return format_fingerprint(assembler->arena, hash);
+        }
+        instance->fingerprint = arena_printf(assembler->arena, "%016" PRIx64, hash);
 }
 
 static InstanceConfig *find_instance(Instances *instances, const char *name) {
-        VEC_FOREACH(instance, instances)
-                if (text_equals(instance->name, name))
-                        return instance;
-        return NULL;
+        return VEC_FIND(instance, instances, text_equals(instance->name, name));
 }
 
 /* Two files of one name: the first keeps it, the other is refused under its full file name. */
@@ -277,69 +249,43 @@ static void refuse_second(Assembler *assembler, InstanceConfig *instance, Parsed
 
         if (!first)
                 return;
-        config_file_refuse(
-                arena, parsed, &assembler->config->problems,
-                &(Diag){.id = problem_id(PROBLEM_CONFIG_DUPLICATE),
-                        .key = "Name",
-                        .text = arena_printf(arena, "the instance '%s' is described by %s already",
-                                             instance->name, first->file),
-                        .remedy = "rename one of the files, or give it a Name= of its own"});
+        config_file_refuse(parsed, &assembler->config->problems, PROBLEM_CONFIG_DUPLICATE, 0,
+                           "Name",
+                           arena_printf(arena, "the instance '%s' is described by %s already",
+                                        instance->name, first->file),
+                           "rename one of the files, or give it a Name= of its own");
         instance->refusal = parsed->refusal;
-        instance->name = arena_strndup(arena, parsed->file->name,
-                                       strlen(parsed->file->name) - strlen(NAME_CONFIG_SUFFIX));
+        instance->name = without_suffix(arena, parsed->file->name);
         while (find_instance(&assembler->instances, instance->name))
                 instance->name = arena_printf(arena, "%s.2", instance->name);
 }
 
 /* Of two mounts at one place, or one within the other, the first stays. */
-static void refuse_second_mount(Assembler *assembler, InstanceConfig *instance,
-                                ParsedFile *parsed) {
-        const ConfigOrigin *origin = config_find_origin(instance, "Mount");
-        ParsedFile *blamed = find_origin_file(assembler, origin, parsed);
-
-        VEC_FOREACH(other, &assembler->instances) {
-                if (!instance->mount || instance->refusal || other->refusal || !other->mount ||
-                    !mount_paths_overlap(instance->mount->path, other->mount->path))
-                        continue;
-                config_file_refuse(
-                        assembler->arena, blamed, &assembler->config->problems,
-                        &(Diag){.id = problem_id(PROBLEM_CONFIG_CONTRADICTION),
-                                .line = origin ? origin->line : 0,
-                                .key = "Mount",
-                                .text = arena_printf(
-                                        assembler->arena, "%s is in the way of %s, the mount of %s",
-                                        instance->mount->path, other->mount->path, other->name),
-                                .remedy = "give each instance a place of its own"});
-                instance->refusal = blamed->refusal;
-        }
-}
-
-static bool is_extended_to_instance(const Assembler *assembler, const ParsedFile *main_file) {
-        VEC_FOREACH(item, &assembler->parsed)
-                if (text_equals((*item)->file->extends, main_file->file->name) &&
-                    (*item)->has_instance)
-                        return true;
-        return false;
-}
-
-/* A refused file is taken for an instance unless it says that it is something else. */
-static bool is_instance_file(const Assembler *assembler, const ParsedFile *parsed) {
-        if (parsed->file->extends || parsed->is_empty)
-                return false;
-        return parsed->has_instance || (parsed->refusal && !parsed->has_host) ||
-               is_extended_to_instance(assembler, parsed);
+static void refuse_second_mount(Assembler *assembler, InstanceConfig *instance) {
+        VEC_FOREACH(other, &assembler->instances)
+                if (instance->mount && !instance->refusal && !other->refusal && other->mount &&
+                    mount_paths_overlap(instance->mount->path, other->mount->path))
+                        contradict(assembler, instance, "Mount",
+                                   arena_printf(assembler->arena,
+                                                "%s is in the way of %s, the mount of %s",
+                                                instance->mount->path, other->mount->path,
+                                                other->name),
+                                   "give each instance a place of its own");
 }
 
 static void assemble_instance(Assembler *assembler, ParsedFile *parsed) {
         Arena *arena = assembler->arena;
         InstanceConfig instance = {.file = parsed->file->path};
         KeyTarget target = {.arena = arena, .instance = &instance};
+        size_t digits = strspn(parsed->file->name, "0123456789");
+        bool has_number = digits > 0 && parsed->file->name[digits] == '-';
 
         config_keys_set_defaults(&target, SECTION_INSTANCE);
-        apply_file(assembler, &instance, parsed);
-        apply_extensions(assembler, &instance, parsed);
+        apply_files(assembler, &instance, parsed);
+        /* "20-pg.conf" -> "pg"; a number in front counts for the order only. */
         if (!instance.name)
-                instance.name = name_from_file(arena, parsed->file->name);
+                instance.name =
+                        without_suffix(arena, parsed->file->name + (has_number ? digits + 1 : 0));
         if (!instance.unit)
                 instance.unit = instance.engine->default_unit;
         if (instance.n_page_sizes == 0)
@@ -352,18 +298,14 @@ static void assemble_instance(Assembler *assembler, ParsedFile *parsed) {
         const char *wrong = name_check_instance(instance.name);
 
         if (wrong) {
-                config_file_refuse(
-                        arena, parsed, &assembler->config->problems,
-                        &(Diag){.id = problem_id(PROBLEM_CONFIG_BAD_NAME),
-                                .key = "Name",
-                                .text = arena_printf(arena, "'%s': %s", instance.name, wrong),
-                                .remedy = "rename the file, or add Name="});
+                config_file_refuse(parsed, &assembler->config->problems, PROBLEM_CONFIG_BAD_NAME, 0,
+                                   "Name", arena_printf(arena, "'%s': %s", instance.name, wrong),
+                                   "rename the file, or add Name=");
                 instance.refusal = parsed->refusal;
         }
-        instance.fingerprint = instance_fingerprint(assembler, parsed);
-        check_instance(assembler, &instance, parsed);
+        check_instance(assembler, &instance);
         refuse_second(assembler, &instance, parsed);
-        refuse_second_mount(assembler, &instance, parsed);
+        refuse_second_mount(assembler, &instance);
         *vec_push(arena, &assembler->instances) = instance;
 }
 
@@ -388,27 +330,7 @@ static void assemble_host(Assembler *assembler, Diags *problems) {
                 assembler->config->host = changed;
                 hash = fold_file(hash, parsed, "Host");
         }
-        assembler->config->host.fingerprint = format_fingerprint(assembler->arena, hash);
-}
-
-static void warn_of_orphans(Assembler *assembler) {
-        VEC_FOREACH(item, &assembler->parsed) {
-                const ConfigFile *file = (*item)->file;
-                bool is_found = !file->extends;
-
-                VEC_FOREACH(other, assembler->files)
-                        is_found = is_found ||
-                                   (!other->extends && text_equals(other->name, file->extends));
-                if (!is_found)
-                        diags_add(&assembler->config->problems,
-                                  &(Diag){.severity = SEVERITY_WARNING,
-                                          .id = problem_id(PROBLEM_CONFIG_ORPHAN),
-                                          .file = file->path,
-                                          .text = arena_printf(assembler->arena,
-                                                               "extends %s, which is not there",
-                                                               file->extends),
-                                          .remedy = "create that file, or remove this one"});
-        }
+        assembler->config->host.fingerprint = arena_printf(assembler->arena, "%016" PRIx64, hash);
 }
 
 static int compare_instances(const void *a, const void *b) {
@@ -417,21 +339,32 @@ static int compare_instances(const void *a, const void *b) {
 
 Config *config_parse(Arena *arena, const ConfigFiles *files) {
         Config *config = ARENA_NEW(arena, Config);
-        Assembler assembler = {.arena = arena, .files = files, .config = config};
+        Assembler assembler = {.arena = arena, .config = config};
 
         config->problems = diags_in(arena);
         VEC_FOREACH(file, files)
                 *vec_push(arena, &assembler.parsed) =
                         config_file_parse(arena, file, &config->problems);
         assemble_host(&assembler, &config->problems);
+        /* A refused file is taken for an instance unless it says that it is something else. */
         VEC_FOREACH(item, &assembler.parsed)
-                if (is_instance_file(&assembler, *item))
+                if (!(*item)->file->extends && !(*item)->is_empty &&
+                    ((*item)->has_instance || ((*item)->refusal && !(*item)->has_host) ||
+                     VEC_FIND(other, &assembler.parsed,
+                              (*other)->has_instance &&
+                                      text_equals((*other)->file->extends, (*item)->file->name))))
                         assemble_instance(&assembler, *item);
         assemble_host(&assembler, &(Diags){.arena = arena});
-        warn_of_orphans(&assembler);
-        if (assembler.instances.n > 0)
-                qsort(assembler.instances.items, assembler.instances.n, sizeof(InstanceConfig),
-                      compare_instances);
+        VEC_FOREACH(file, files)
+                if (file->extends &&
+                    !VEC_FIND(other, files,
+                              !other->extends && text_equals(other->name, file->extends)))
+                        problem_add(&config->problems, SEVERITY_WARNING, PROBLEM_CONFIG_ORPHAN,
+                                    file->path,
+                                    arena_printf(arena, "extends %s, which is not there",
+                                                 file->extends),
+                                    "create that file, or remove this one");
+        vec_sort(&assembler.instances, compare_instances);
         config->instances = assembler.instances.items;
         config->n_instances = assembler.instances.n;
         return config;

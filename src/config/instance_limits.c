@@ -25,35 +25,24 @@ const char *instance_memory_lock(const InstanceConfig *instance) {
 }
 
 bool config_needs_group(const Config *config) {
-        for (size_t i = 0; i < config->n_instances; i++)
-                if (instance_needs_group(&config->instances[i]))
-                        return true;
-        return false;
+        return ARRAY_FIND(instance, config->instances, config->n_instances,
+                          instance_needs_group(instance));
 }
 
 static void refuse_account(Arena *arena, Config *config, InstanceConfig *instance, const char *key,
                            const char *what, const char *name) {
-        const ConfigOrigin *origin = config_find_origin(instance, key);
-        Diag *refusal = ARENA_NEW(arena, Diag);
+        const Diag refusal =
+                config_diag(instance, SEVERITY_ERROR, PROBLEM_CONFIG_BAD_VALUE, key,
+                            arena_printf(arena, "there is no %s '%s' on this host", what, name),
+                            arena_printf(arena, "create the %s, or name one that exists", what));
 
-        *refusal = (Diag){
-                .severity = SEVERITY_ERROR,
-                .id = problem_id(PROBLEM_CONFIG_BAD_VALUE),
-                .file = origin ? origin->file : instance->file,
-                .line = origin ? origin->line : 0,
-                .key = key,
-                .text = arena_printf(arena, "there is no %s '%s' on this host", what, name),
-                .remedy = arena_printf(arena, "create the %s, or name one that exists", what),
-        };
-        diags_add(&config->problems, refusal);
+        diags_add(&config->problems, &refusal);
         if (!instance->refusal)
-                instance->refusal = refusal;
+                instance->refusal = arena_memdup(arena, &refusal, sizeof(refusal));
 }
 
 void config_check_accounts(Arena *arena, Config *config, const Accounts *accounts) {
-        for (size_t i = 0; i < config->n_instances; i++) {
-                InstanceConfig *instance = &config->instances[i];
-
+        ARRAY_FOREACH(instance, config->instances, config->n_instances) {
                 if (instance->user && !accounts->users_elsewhere &&
                     !account_find_user(arena, accounts, instance->user))
                         refuse_account(arena, config, instance, "User", "user", instance->user);

@@ -3,6 +3,7 @@
 
 #include "base/size.h"
 #include "base/text.h"
+#include "base/vec.h"
 #include "model/name_check.h"
 
 #include <string.h>
@@ -52,35 +53,11 @@ bool mount_paths_overlap(const char *a, const char *b) {
         return is_within(a, b) || is_within(b, a);
 }
 
-static const Place *find_place(const char *path) {
-        for (size_t i = 0; i < ARRAY_LEN(places); i++)
-                if (places[i].is_whole ? is_within(path, places[i].path)
-                                       : text_equals(path, places[i].path))
-                        return &places[i];
-        return NULL;
-}
-
 /* ---- paths ---- */
 
-/* Without doubled slashes and those at the end; NULL where a component is "." or "..". */
-static char *normalize(Arena *arena, const char *path) {
-        Text text = text_in(arena);
-        char *name;
-
-        while ((name = text_next_word(arena, &path, "/"))) {
-                if (text_equals(name, ".") || text_equals(name, ".."))
-                        return NULL;
-                text_printf(&text, "/%s", name);
-        }
-        return text.length > 0 ? text.string : arena_strdup(arena, "/");
-}
-
-static bool is_plain(char c) {
-        return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
-               c == ':' || c == '_' || c == '.';
-}
-
 char *mount_unit_name(Arena *arena, const char *path) {
+        static const char plain[] =
+                "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789:_.";
         Text text = text_in(arena);
         char *name;
 
@@ -88,7 +65,7 @@ char *mount_unit_name(Arena *arena, const char *path) {
                 if (text.length > 0)
                         text_add(&text, "-");
                 for (const char *c = name; *c; c++)
-                        if (is_plain(*c) && (*c != '.' || text.length > 0))
+                        if (strchr(plain, *c) && (*c != '.' || text.length > 0))
                                 text_add_n(&text, c, 1);
                         else
                                 text_printf(&text, "\\x%02x", (unsigned) (unsigned char) *c);
@@ -103,11 +80,18 @@ static const char *parse_path(Arena *arena, const char *word, MountConfig *mount
                 return arena_printf(arena,
                                     "'%s' has characters that mean something else in unit files",
                                     text_printable(arena, word));
-        char *path = normalize(arena, word);
-        const Place *place = path ? find_place(path) : NULL;
+        Text normal = text_in(arena); /* without doubled slashes and those at the end */
 
-        if (!path)
-                return arena_printf(arena, "'%s' leads over '.' or '..'", word);
+        for (const char *rest = word, *name; (name = text_next_word(arena, &rest, "/"));) {
+                if (TEXT_IS_ANY(name, ".", ".."))
+                        return arena_printf(arena, "'%s' leads over '.' or '..'", word);
+                text_printf(&normal, "/%s", name);
+        }
+        const char *path = normal.string ? normal.string : "/";
+        const Place *place = ARRAY_FIND(each, places, ARRAY_LEN(places),
+                                        each->is_whole ? is_within(path, each->path)
+                                                       : text_equals(path, each->path));
+
         if (place)
                 return arena_printf(arena, "'%s' cannot be a mount, since %s %s", word, place->path,
                                     place->why);
@@ -136,9 +120,7 @@ static const char *parse_mode(Arena *arena, const char *value, MountConfig *moun
 }
 
 static const char *parse_owner(Arena *arena, const char *value, MountConfig *mount) {
-        const char *colon = strchr(value, ':');
-        const char *user = colon ? arena_strndup(arena, value, (size_t) (colon - value))
-                                 : arena_strdup(arena, value);
+        const char *colon = strchr(value, ':'), *user = arena_strdup_to(arena, value, colon);
         const char *group = colon ? arena_strdup(arena, colon + 1) : NULL;
         const char *wrong = name_check_account(user);
 
@@ -164,35 +146,25 @@ static const char *parse_bytes(Arena *arena, const char *value, uint64_t *ret_by
         return NULL;
 }
 
-static const char *parse_size(Arena *arena, const char *value, MountConfig *mount) {
-        return parse_bytes(arena, value, &mount->size_bytes);
-}
-
-static const char *parse_min_size(Arena *arena, const char *value, MountConfig *mount) {
-        return parse_bytes(arena, value, &mount->min_size_bytes);
-}
-
-static const struct {
-        const char *name;
-        const char *(*parse)(Arena *arena, const char *value, MountConfig *mount);
-} options[] = {
-        {"mode=", parse_mode},
-        {"owner=", parse_owner},
-        {"size=", parse_size},
-        {"min_size=", parse_min_size},
-};
+static const char *const options[] = {"mode=", "owner=", "size=", "min_size="};
 
 static const char *parse_option(Arena *arena, const char *word, MountConfig *mount,
                                 bool *has_option) {
-        for (size_t i = 0; i < ARRAY_LEN(options); i++) {
-                if (!text_starts_with(word, options[i].name))
-                        continue;
-                if (has_option[i])
-                        return arena_printf(arena, "%s is given twice", options[i].name);
-                has_option[i] = true;
-                return options[i].parse(arena, word + strlen(options[i].name), mount);
-        }
-        return arena_printf(arena, "'%s' is no option of a mount", text_printable(arena, word));
+        size_t i = 0;
+
+        while (i < ARRAY_LEN(options) && !text_starts_with(word, options[i]))
+                i++;
+        if (i == ARRAY_LEN(options))
+                return arena_printf(arena, "'%s' is no option of a mount",
+                                    text_printable(arena, word));
+        if (has_option[i])
+                return arena_printf(arena, "%s is given twice", options[i]);
+        has_option[i] = true;
+        word += strlen(options[i]);
+        return i == 0   ? parse_mode(arena, word, mount)
+               : i == 1 ? parse_owner(arena, word, mount)
+                        : parse_bytes(arena, word,
+                                      i == 2 ? &mount->size_bytes : &mount->min_size_bytes);
 }
 
 const char *mount_config_parse(Arena *arena, const char *value, MountConfig *ret) {

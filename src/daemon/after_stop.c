@@ -18,12 +18,6 @@
 
 static const uint64_t answer_usec = 5 * USEC_PER_SEC;
 
-static bool is_for_good(UnitStop stop, const char *result) {
-        /* Who ends by itself without a failure is not started again; what fails is. */
-        return stop == UNIT_STOP_FOR_GOOD ||
-               (stop == UNIT_STOP_ITSELF && text_equals(result, "success"));
-}
-
 int after_stop(const Root *root, const char *unit, const char *result) {
         UnitStop stop;
         int r;
@@ -38,7 +32,9 @@ int after_stop(const Root *root, const char *unit, const char *result) {
                          unit, strerror(-r));
                 return EXIT_DONE;
         }
-        if (!is_for_good(stop, result))
+        /* Who ends by itself without a failure is not started again; what fails is. */
+        if (stop != UNIT_STOP_FOR_GOOD &&
+            !(stop == UNIT_STOP_ITSELF && text_equals(result, "success")))
                 return EXIT_DONE;
         r = guard_remove(root);
         if (r < 0) {

@@ -28,8 +28,7 @@ void client_end(Client *client) {
         memory_free(client);
 }
 
-static void on_closed(VarlinkCall *call, void *userdata) {
-        (void) call;
+static void on_closed(VarlinkCall *call UNUSED, void *userdata) {
         client_end(userdata);
 }
 
@@ -46,6 +45,11 @@ Client *client_new(Manager *manager, VarlinkCall *call, const char *instance) {
         return client;
 }
 
+void client_refuse_name(VarlinkCall *call, const char *instance) {
+        varlink_call_error(call, MANAGER_ERROR_NO_SUCH_INSTANCE,
+                           json_pack("{ss}", "instance", instance));
+}
+
 void clients_drop(Manager *manager) {
         for (Client *client = manager->clients; client; client = client->next)
                 client->is_queued = false;
@@ -58,11 +62,13 @@ void clients_drop(Manager *manager) {
 }
 
 void client_end_gone(Client *client) {
+        Arena *arena = TAKE_PTR(client->arena);
         VarlinkCall *call = client->call;
-        json_t *parameters = json_pack("{ss}", "instance", client->instance);
+        const char *instance = client->instance;
 
         client_end(client);
-        varlink_call_error(call, MANAGER_ERROR_NO_SUCH_INSTANCE, parameters);
+        client_refuse_name(call, instance);
+        arena_free(arena);
 }
 
 /* ---- Describe ---- */
@@ -70,7 +76,7 @@ void client_end_gone(Client *client) {
 static json_t *describe(Manager *manager) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
 
-        units_refresh(manager);
+        units_refresh(&manager->units);
         return status_to_json(manager_judge(manager, arena));
 }
 
@@ -80,10 +86,8 @@ static void on_drained(VarlinkCall *call, void *userdata) {
         varlink_call_reply_continues(call, describe(client->manager));
 }
 
-static void method_describe(VarlinkCall *call, json_t *parameters, void *userdata) {
+static void method_describe(VarlinkCall *call, json_t *parameters UNUSED, void *userdata) {
         Manager *manager = userdata;
-
-        (void) parameters;
         if (!varlink_call_wants_more(call)) {
                 varlink_call_reply(call, describe(manager));
                 return;
@@ -94,25 +98,13 @@ static void method_describe(VarlinkCall *call, json_t *parameters, void *userdat
         varlink_call_reply_continues(call, describe(manager));
 }
 
-/* REPLY is made for the first and lent to all. */
-static void notify_subscriber(Client *client, json_t **reply) {
-        if (varlink_call_is_congested(client->call)) {
-                varlink_call_set_drained_handler(client->call, on_drained, client);
-                return;
-        }
-        if (!*reply)
-                *reply = describe(client->manager);
-        varlink_call_reply_continues(client->call, json_incref(*reply));
-}
-
 /* ---- Plan ---- */
 
-static void method_plan(VarlinkCall *call, json_t *parameters, void *userdata) {
+static void method_plan(VarlinkCall *call, json_t *parameters UNUSED, void *userdata) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const Manager *manager = userdata;
         const Look *look = keeper_look_now(manager->keeper, arena);
 
-        (void) parameters;
         varlink_call_reply(call, plan_to_json(look->plan, look->after_reload, &look->host));
 }
 
@@ -182,8 +174,7 @@ static void method_release(VarlinkCall *call, json_t *parameters, void *userdata
         const char *name = json_string_value(json_object_get(parameters, "instance"));
 
         if (!config_find(keeper_config(manager->keeper), name)) {
-                varlink_call_error(call, MANAGER_ERROR_NO_SUCH_INSTANCE,
-                                   json_pack("{ss}", "instance", name));
+                client_refuse_name(call, name);
                 return;
         }
         Client *client = client_new(manager, call, name);
@@ -191,15 +182,6 @@ static void method_release(VarlinkCall *call, json_t *parameters, void *userdata
         client->kind = CLIENT_RELEASE;
         keeper_release(manager->keeper, client->instance, clock_now_usec());
         manager_work(manager);
-}
-
-static bool takes_page_size(const InstanceConfig *config, const Topology *topology,
-                            uint64_t page_size_bytes) {
-        for (size_t i = 0; i < config->n_page_sizes; i++)
-                if (page_size_bytes == (config->page_sizes[i] ? config->page_sizes[i]
-                                                              : topology->default_page_size_bytes))
-                        return true;
-        return false;
 }
 
 /* [{"pageSizeBytes": 2097152, "pages": 1081}], each size once; -EINVAL for anything else. */
@@ -215,7 +197,9 @@ static int parse_page_counts(Arena *arena, const json_t *list, const InstanceCon
 
                 if (json_object_size(item) != 2 || size <= 0 || pages <= 0 ||
                     pages > INT64_MAX / size ||
-                    !takes_page_size(config, topology, (uint64_t) size) ||
+                    !ARRAY_FIND(own, config->page_sizes, config->n_page_sizes,
+                                (uint64_t) size ==
+                                        (*own ? *own : topology->default_page_size_bytes)) ||
                     page_counts_find(&counts, (uint64_t) size) > 0)
                         return -EINVAL;
                 *vec_push(arena, &counts) = (PageCount){(uint64_t) size, (uint64_t) pages};
@@ -232,8 +216,7 @@ static void method_grow(VarlinkCall *call, json_t *parameters, void *userdata) {
         PageCounts pages;
 
         if (!config) {
-                varlink_call_error(call, MANAGER_ERROR_NO_SUCH_INSTANCE,
-                                   json_pack("{ss}", "instance", name));
+                client_refuse_name(call, name);
                 return;
         }
         if (config->refusal || config->memory_kind != MEMORY_AUTO) {
@@ -256,34 +239,26 @@ static void method_grow(VarlinkCall *call, json_t *parameters, void *userdata) {
 
 /* ---- when something has changed ---- */
 
-/* Whether a round is wanted. */
+/* Whether a round is wanted. REPLY is made for the first subscriber and lent to all. */
 static bool notify_client(Client *client, GateView *view, json_t **reply) {
         client->is_told = false;
-        switch (client->kind) {
-        case CLIENT_GATE:
+        if (client->kind == CLIENT_GATE)
                 return gate_try(client, view);
-        case CLIENT_RELOAD:
+        if (client->kind == CLIENT_RELOAD)
                 answer_reload(client);
-                return false;
-        case CLIENT_RELEASE:
-        case CLIENT_GROW:
+        else if (client->kind != CLIENT_SUBSCRIBER)
                 answer_instance(client);
-                return false;
-        default:
-                notify_subscriber(client, reply);
-                return false;
+        else if (varlink_call_is_congested(client->call))
+                varlink_call_set_drained_handler(client->call, on_drained, client);
+        else {
+                if (!*reply)
+                        *reply = describe(client->manager);
+                varlink_call_reply_continues(client->call, json_incref(*reply));
         }
+        return false;
 }
 
 enum { STARTING = 1 << 0, ASKING = 1 << 1, TOLD = 1 << 2, SUBSCRIBERS = 1 << 3, OTHERS = 1 << 4 };
-
-static unsigned kinds_of(const Client *client) {
-        if (client->kind == CLIENT_SUBSCRIBER)
-                return SUBSCRIBERS;
-        if (client->kind != CLIENT_GATE)
-                return OTHERS;
-        return (client->gate.is_starting ? STARTING : ASKING) | (client->is_told ? TOLD : 0);
-}
 
 /* Whether a round is wanted. */
 static bool notify_some(Manager *manager, unsigned who, GateView *view, json_t **reply) {
@@ -291,7 +266,14 @@ static bool notify_some(Manager *manager, unsigned who, GateView *view, json_t *
 
         for (Client *client = manager->clients, *next; client; client = next) {
                 next = client->next;
-                if (kinds_of(client) & who)
+                unsigned kinds = client->kind == CLIENT_SUBSCRIBER ? SUBSCRIBERS
+                                 : client->kind != CLIENT_GATE     ? OTHERS
+                                 : client->gate.is_starting        ? STARTING
+                                                                   : ASKING;
+
+                if (client->is_told)
+                        kinds |= TOLD;
+                if (kinds & who)
                         wants_round |= notify_client(client, view, reply);
         }
         return wants_round;
@@ -310,16 +292,14 @@ static void notify(Manager *manager, unsigned who) {
                 manager_begin_round(manager);
 }
 
-void clients_notify(Manager *manager) {
-        notify(manager, STARTING | ASKING | SUBSCRIBERS | OTHERS);
-}
+void clients_notify(Manager *manager, ManagerNews news) {
+        static const unsigned whom[] = {
+                [MANAGER_WRITTEN] = STARTING | ASKING,
+                [MANAGER_CHANGED] = SUBSCRIBERS,
+                [MANAGER_SETTLED] = STARTING | ASKING | SUBSCRIBERS | OTHERS,
+        };
 
-void clients_notify_subscribers(Manager *manager) {
-        notify(manager, SUBSCRIBERS);
-}
-
-void clients_notify_gates(Manager *manager) {
-        notify(manager, STARTING | ASKING);
+        notify(manager, whom[news]);
 }
 
 void clients_notify_told(Manager *manager) {

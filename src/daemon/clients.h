@@ -4,17 +4,13 @@
 /* The methods of org.hugeplan.Manager, and the clients that wait for their answers. */
 
 #include "daemon/manager.h"
+#include "ipc/varlink_server.h"
 
 extern const VarlinkInterface manager_interface;
 
-/* Called when a round has ended: answers who can be answered. */
-void clients_notify(Manager *manager);
-
-/* Tells only those who want every change. */
-void clients_notify_subscribers(Manager *manager);
-
-/* Between two writes: lets those gates through whose instance is whole already. */
-void clients_notify_gates(Manager *manager);
+/* The manager's listener: between two writes lets those gates through whose instance is whole already, tells
+ * those who want every change, and answers who can be answered when a round has ended. */
+void clients_notify(Manager *manager, ManagerNews news);
 
 /* Ends all clients without an answer, when the daemon stops. */
 void clients_drop(Manager *manager);

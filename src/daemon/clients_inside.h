@@ -31,6 +31,8 @@ Client *client_new(Manager *manager, VarlinkCall *call, const char *instance);
 void client_end(Client *client);
 /* A reload has removed its instance. */
 void client_end_gone(Client *client);
+/* There is no such instance; ends CALL. */
+void client_refuse_name(VarlinkCall *call, const char *instance);
 /* Tries the gates of whom systemd has just said whether they start. */
 void clients_notify_told(Manager *manager);
 

@@ -21,44 +21,16 @@ static const uint64_t ask_limit_usec = 5 * USEC_PER_SEC;
 
 /* ---- answers ---- */
 
-/* It is called again, by who has more memory perhaps. */
-static void hang_up(Client *client) {
-        VarlinkCall *call = client->call;
-
-        client_end(client);
-        varlink_call_reply(call, NULL);
-}
-
-static void answer_pass(Client *client, const StatusInstance *instance) {
-        VarlinkCall *call = client->call;
-        Manager *manager = client->manager;
-        bool is_starting = client->gate.is_starting;
-
-        if (is_starting)
-                watch_unit_anew(manager, instance->unit);
-        client_end(client);
-        varlink_call_reply(call, json_pack("{so}", "instance", status_instance_to_json(instance)));
-        if (is_starting)
-                clients_notify_subscribers(manager);
-}
-
-static void answer_refused(Client *client, const StatusInstance *instance, const Reason *reason) {
-        VarlinkCall *call = client->call;
-
-        client_end(client);
-        varlink_call_error(call, MANAGER_ERROR_REFUSED,
-                           json_pack("{ss ss? ss? ss?}", "instance", instance->name, "reason",
-                                     reason->text, "remedy", reason->remedy, "reasonId",
-                                     reason->kind != REASON_NONE ? reason_id(reason->kind) : NULL));
-}
-
 void gate_view_done(GateView *view) {
         *view = (GateView){.arena = arena_free(view->arena)};
 }
 
 bool gate_try(Client *client, GateView *view) {
+        VarlinkCall *call = client->call;
+        Manager *manager = client->manager;
         StatusInstance instance;
         Reason reason;
+        bool is_starting;
 
         if (client->query || client->is_queued) /* systemd is being asked */
                 return false;
@@ -66,19 +38,31 @@ bool gate_try(Client *client, GateView *view) {
                 gate_view_done(view);
                 view->arena = arena_new();
         }
-        switch (keeper_try_gate(client->manager->keeper, view, &client->gate, client->may_try,
-                                &instance, &reason)) {
+        switch (keeper_try_gate(manager->keeper, view, &client->gate, client->may_try, &instance,
+                                &reason)) {
         case GATE_PASS:
-                answer_pass(client, &instance);
+                is_starting = client->gate.is_starting;
+                if (is_starting)
+                        watch_unit_anew(&manager->watch, instance.unit);
+                client_end(client);
+                varlink_call_reply(
+                        call, json_pack("{so}", "instance", status_instance_to_json(&instance)));
+                if (is_starting)
+                        clients_notify(manager, MANAGER_CHANGED);
                 return false;
         case GATE_REFUSE:
-                answer_refused(client, &instance, &reason);
+                client_end(client);
+                varlink_call_error(
+                        call, MANAGER_ERROR_REFUSED,
+                        json_pack("{ss ss? ss? ss?}", "instance", instance.name, "reason",
+                                  reason.text, "remedy", reason.remedy, "reasonId",
+                                  reason.kind != REASON_NONE ? reason_id(reason.kind) : NULL));
                 return false;
         case GATE_GONE: /* a reload has removed it */
                 client_end_gone(client);
                 return false;
         default:
-                return !keeper_is_working(client->manager->keeper) && !client->manager->retry_timer;
+                return !keeper_is_working(manager->keeper) && !manager->retry_timer;
         }
 }
 
@@ -90,7 +74,7 @@ static void begin_gate(Client *client) {
                 manager_begin_round(manager);
 }
 
-static int on_gate_timeout(sd_event_source *source, uint64_t usec, void *userdata) {
+static int on_gate_timeout(sd_event_source *source UNUSED, uint64_t usec UNUSED, void *userdata) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         Client *client = userdata;
         const Status *status = manager_judge(client->manager, arena);
@@ -99,8 +83,6 @@ static int on_gate_timeout(sd_event_source *source, uint64_t usec, void *userdat
         json_t *parameters = json_pack("{ss ss?}", "instance", client->instance, "reason",
                                        instance ? instance->reason.text : NULL);
 
-        (void) source;
-        (void) usec;
         client_end(client);
         varlink_call_error(call, MANAGER_ERROR_TIMED_OUT, parameters);
         return 0;
@@ -117,18 +99,6 @@ static void believe(Client *client) {
         gate->is_starting = true;
         client->may_try = client->may_try ||
                           !keeper_was_refused(client->manager->keeper, gate->instance, gate->run);
-}
-
-/* Where there is no systemd at all, a group is made for each start. */
-static void take_group_for_start(Client *client, const char *unit) {
-        const Manager *manager = client->manager;
-        Gate *gate = &client->gate;
-
-        gate->group = unit_cgroup_find(manager->root, client->arena, unit);
-        if (!gate->group)
-                return;
-        gate->run = root_identity(manager->root, client->arena, gate->group);
-        believe(client);
 }
 
 static void take_run(Client *client, const LoadedUnit *unit) {
@@ -165,7 +135,7 @@ static void go_on_asking(Manager *manager, const char *unit, int error) {
         if (first && error == 0)
                 begin_query(first);
         else if (first)
-                clients_notify_gates(manager);
+                clients_notify(manager, MANAGER_WRITTEN);
 }
 
 void gate_forget(Client *client) {
@@ -216,35 +186,32 @@ static void begin_query(Client *client) {
                 on_run(client, r, NULL);
 }
 
-static bool is_asking(const Manager *manager, const char *unit) {
-        for (const Client *client = manager->clients; client; client = client->next)
-                if (client->query && text_equals(client->unit, unit))
-                        return true;
-        return false;
-}
-
 /* Of each unit once at a time: its processes may call the method as often as they like, and systemd has
  * other things to do. */
 static void ask_who_starts(Client *client, const char *unit) {
         Manager *manager = client->manager;
+        const Client *other = manager->clients;
 
+        while (other && !(other->query && text_equals(other->unit, unit)))
+                other = other->next;
         client->unit = arena_strdup(client->arena, unit);
         varlink_call_keep_place(
                 client->call); /* who starts, or may, does not make room for others */
         if (!unit_manager_exists(manager->root)) {
-                take_group_for_start(client, unit);
+                Gate *gate = &client->gate;
+
+                /* Where there is no systemd at all, a group is made for each start. */
+                gate->group = unit_cgroup_find(manager->root, client->arena, unit);
+                if (gate->group) {
+                        gate->run = root_identity(manager->root, client->arena, gate->group);
+                        believe(client);
+                }
                 begin_gate(client);
-        } else if (is_asking(manager, unit)) {
+        } else if (other) {
                 client->is_queued = true;
         } else {
                 begin_query(client);
         }
-}
-
-static bool may_begin_round(const Manager *manager) {
-        return !keeper_is_held_back(manager->keeper) &&
-               (keeper_is_working(manager->keeper) ||
-                clock_now_usec() - manager->round_ended_usec >= gate_round_pause_usec);
 }
 
 void gate_wait(VarlinkCall *call, json_t *parameters, void *userdata) {
@@ -254,8 +221,7 @@ void gate_wait(VarlinkCall *call, json_t *parameters, void *userdata) {
         const InstanceConfig *config = config_find(keeper_config(manager->keeper), name);
 
         if (!config) {
-                varlink_call_error(call, MANAGER_ERROR_NO_SUCH_INSTANCE,
-                                   json_pack("{ss}", "instance", name));
+                client_refuse_name(call, name);
                 return;
         }
         if (json_is_integer(timeout) && json_integer_value(timeout) < 0) {
@@ -270,11 +236,15 @@ void gate_wait(VarlinkCall *call, json_t *parameters, void *userdata) {
         client->kind = CLIENT_GATE;
         client->gate = (Gate){.instance = client->instance, .run = ""};
         /* What a round cannot change, or was tried just now, is answered without one. */
-        client->may_try = may_begin_round(manager);
+        client->may_try = !keeper_is_held_back(manager->keeper) &&
+                          (keeper_is_working(manager->keeper) ||
+                           clock_now_usec() - manager->round_ended_usec >= gate_round_pause_usec);
         if (usec != UINT64_MAX &&
             sd_event_add_time_relative(manager->event, &client->timer, CLOCK_BOOTTIME, usec, 0,
                                        on_gate_timeout, client) < 0) {
-                hang_up(client);
+                /* It is called again, by who has more memory perhaps. */
+                client_end(client);
+                varlink_call_reply(call, NULL);
                 return;
         }
         if (config->unit &&

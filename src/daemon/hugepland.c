@@ -1,21 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* hugepland: reserves each instance's huge pages and says what became of it. hugepland(8).
- *
- *  drop-in texts --config_parse--> Config --+
- *                                           +--demand_compute--> Demand --+
- *  engines (one row each) ------------------+                             +--plan_make--> Plan
- *  Root --probe_topology--> Topology -------------------------------------+       |
- *                                                                                 v
- *  Root --probe_topology--> Topology' <--------------------------------------- apply
- *                               |
- *                               +--status_judge--> Status --> text, JSON, Varlink
+/* hugepland: reserves each instance's huge pages and says what became of it. hugepland(8); how it goes is drawn in
+ * docs/architecture.md.
  *
  * Everything before `apply` only reads; the plan is a value; what failed becomes a status that is
  * still served, for a unit that waits deserves "no, because line 7 of 20-pg.conf". */
 #include "base/memory.h"
 #include "base/text.h"
 #include "daemon/after_stop.h"
-#include "daemon/manager.h"
+#include "daemon/clients.h"
+#include "daemon/server.h"
 #include "host/probe.h"
 #include "model/exit_code.h"
 #include "model/names.h"
@@ -85,15 +78,8 @@ static int parse_options(int argc, char **argv, Options *ret) {
         return 0;
 }
 
-static bool is_switched_off(const Root *root) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-
-        return text_has_word(probe_kernel_command_line(root, arena), KERNEL_SWITCH_OFF);
-}
-
-static int on_reload(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata) {
-        (void) source;
-        (void) info;
+static int on_reload(sd_event_source *source UNUSED, const struct signalfd_siginfo *info UNUSED,
+                     void *userdata) {
         manager_reload(userdata, false);
         return 0;
 }
@@ -121,7 +107,8 @@ static int watch_signals(sd_event *event, Manager *manager) {
 
 static int serve(const Root *root, sd_event *event) {
         CLEANUP(manager_freep) Manager *manager = NULL;
-        int r = manager_new(root, event, &manager);
+        CLEANUP(server_stop) Server server = {};
+        int r = manager_new(root, event, clients_notify, &manager);
 
         if (r >= 0)
                 r = watch_signals(event, manager);
@@ -130,7 +117,8 @@ static int serve(const Root *root, sd_event *event) {
                 return r;
         }
         /* The socket that systemd listens on for us, if there is one. */
-        r = manager_listen(manager, sd_listen_fds(1) >= 1 ? SD_LISTEN_FDS_START : -1);
+        r = server_start(&server, root, event, &manager_interface, manager,
+                         sd_listen_fds(1) >= 1 ? SD_LISTEN_FDS_START : -1);
         if (r == -EADDRINUSE)
                 log_line(LOG_ERR, "another hugepland serves " PATH_SOCKET " already");
         else if (r < 0)
@@ -143,16 +131,14 @@ static int serve(const Root *root, sd_event *event) {
         sd_notify(0, "STOPPING=1\nSTATUS=The pools stay as they are.");
         if (r < 0)
                 log_line(LOG_ERR, "the event loop failed: %s", strerror(-r));
+        clients_drop(manager);
         return r;
-}
-
-static void event_unrefp(sd_event **event) {
-        sd_event_unref(*event);
 }
 
 int main(int argc, char **argv) {
         CLEANUP(root_freep) Root *root = NULL;
-        CLEANUP(event_unrefp) sd_event *event = NULL;
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        CLEANUP(sd_event_unrefp) sd_event *event = NULL;
         Options options;
 
         json_set_alloc_funcs(memory_new, memory_free);
@@ -174,7 +160,7 @@ int main(int argc, char **argv) {
                         "hugepland must run as root, for it writes to /sys; use --root=DIR to try it elsewhere");
                 return EXIT_FAILED;
         }
-        if (is_switched_off(root)) {
+        if (text_has_word(probe_kernel_command_line(root, arena), KERNEL_SWITCH_OFF)) {
                 log_line(LOG_NOTICE,
                          KERNEL_SWITCH_OFF " is on the kernel command line: nothing is touched");
                 sd_notify(0, "READY=1\nSTATUS=Switched off by " KERNEL_SWITCH_OFF);

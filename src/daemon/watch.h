@@ -9,15 +9,24 @@
 
 #include <systemd/sd-event.h>
 
-typedef struct Manager Manager;
-
 /* A unit that runs: its pages are free when it has stopped. */
 typedef struct WatchedUnit {
         char *name;
         sd_event_source *source;
 } WatchedUnit;
 
+typedef enum WatchNews {
+        WATCH_LOST,   /* pages have gone, and are about to be put back */
+        WATCH_BEGUN,  /* a round: there is something to be written */
+        WATCH_LOOKED, /* nothing is to be done */
+} WatchNews;
+
 typedef struct Watch {
+        const Root *root;
+        sd_event *event;
+        Keeper *keeper;
+        void (*listener)(void *userdata, WatchNews news);
+        void *userdata;
         sd_event_source *files[256];
         size_t n_files;
         IdSet nodes; /* the nodes whose files are watched */
@@ -31,17 +40,17 @@ typedef struct Watch {
         uint64_t repair_pause_usec;
 } Watch;
 
-void watch_start(Manager *manager);
-void watch_stop(Manager *manager);
+void watch_start(Watch *watch);
+void watch_stop(Watch *watch);
 
 /* After a round: watches the files and units there are now. */
-void watch_refresh(Manager *manager);
+void watch_refresh(Watch *watch);
 
 /* UNIT was let start: its control group is another one now. */
-void watch_unit_anew(Manager *manager, const char *unit);
+void watch_unit_anew(Watch *watch, const char *unit);
 
 /* Whether the host will be looked at soon, because something has happened there. */
-bool watch_is_settling(const Manager *manager);
+bool watch_is_settling(const Watch *watch);
 
-/* An event of the keeper, with the source of the setting where that explains it. */
-void watch_tell(const Manager *manager, const KeeperEvent *event);
+/* Logs an event of the keeper, with the source of the setting where that explains it; USERDATA is a Watch. */
+void watch_tell(void *userdata, const KeeperEvent *event);

@@ -90,24 +90,20 @@ static int write_dropin(Arena *arena, const Root *root, const Root *output, cons
         return r;
 }
 
-static int make_wanted(Arena *arena, const Root *root, const Root *output, const char *unit) {
-        static const char wants[] = "/" NAME_MOUNTS_WANTED_BY ".wants";
-        int r = root_make_directory(output, wants);
-
-        if (r == 0)
-                r = root_symlink(output, arena_printf(arena, "../%s", unit),
-                                 arena_printf(arena, "%s/%s", wants, unit));
-        if (r < 0)
-                say(root, LOG_ERR, "cannot have %s mounted at boot: %s", unit, strerror(-r));
-        return r;
-}
-
 static int write_mount(Arena *arena, const Root *root, const Root *output, const MountUnit *unit) {
+        static const char wants[] = "/" NAME_MOUNTS_WANTED_BY ".wants";
         int r = root_write_file(output, arena_printf(arena, "/%s", unit->name), unit->text, 0644);
 
+        if (r < 0) {
+                say(root, LOG_ERR, "cannot write %s: %s", unit->name, strerror(-r));
+                return r;
+        }
+        r = root_make_directory(output, wants);
         if (r == 0)
-                return make_wanted(arena, root, output, unit->name);
-        say(root, LOG_ERR, "cannot write %s: %s", unit->name, strerror(-r));
+                r = root_symlink(output, arena_printf(arena, "../%s", unit->name),
+                                 arena_printf(arena, "%s/%s", wants, unit->name));
+        if (r < 0)
+                say(root, LOG_ERR, "cannot have %s mounted at boot: %s", unit->name, strerror(-r));
         return r;
 }
 
@@ -121,22 +117,6 @@ typedef struct Wanted {
         ReadFault fault; /* of what was read for it; error 0: none */
 } Wanted;
 
-/* Never in the place of what somebody else has put there. */
-static void find_mounts(Arena *arena, const Root *root, Wanted *wanted) {
-        if (!mount_is_wanted(wanted->config))
-                return;
-        MountUnits units = mounts_of(root, arena, wanted->config, probe_page_sizes(root, arena));
-
-        VEC_FOREACH(unit, &units) {
-                const Diag *obstacle = mounts_obstacle(root, arena, unit);
-
-                if (obstacle)
-                        diags_add(&wanted->obstacles, obstacle);
-                else
-                        *vec_push(arena, &wanted->mounts) = *unit;
-        }
-}
-
 static Wanted find_once(Arena *arena, const Root *root) {
         Wanted wanted = {.config = config_load(root, arena, NULL), .obstacles = diags_in(arena)};
 
@@ -146,7 +126,19 @@ static Wanted find_once(Arena *arena, const Root *root) {
 
         wanted.dropins = dropins_make(arena, &input);
         wanted.askers = askers_make(arena, wanted.config, &sources.sources);
-        find_mounts(arena, root, &wanted);
+        MountUnits units = {};
+
+        if (mount_is_wanted(wanted.config))
+                units = mounts_of(root, arena, wanted.config, probe_page_sizes(root, arena));
+        /* Never in the place of what somebody else has put there. */
+        VEC_FOREACH(unit, &units) {
+                const Diag *obstacle = mounts_obstacle(root, arena, unit);
+
+                if (obstacle)
+                        diags_add(&wanted.obstacles, obstacle);
+                else
+                        *vec_push(arena, &wanted.mounts) = *unit;
+        }
         wanted.fault = wanted.config->fault.error < 0 ? wanted.config->fault
                                                       : root_fault(root, arena);
         return wanted;
@@ -166,23 +158,19 @@ static Wanted find_wanted(Arena *arena, const Root *root) {
         return wanted;
 }
 
-/* Whether everything was read that decides about gates. */
-static bool is_whole(const Root *root, const Wanted *wanted) {
-        if (wanted->fault.error < 0)
-                say(root, LOG_ERR, "%s cannot be read: %s", wanted->fault.path,
-                    strerror(-wanted->fault.error));
-        if (wanted->fault.error == 0 && !wanted->config->is_incomplete)
-                return true;
-        say(root, LOG_ERR,
-            "not all units that should wait for their huge pages are known; once that can be "
-            "read: systemctl daemon-reload");
-        return false;
-}
-
 static int generate(const Root *root, const Root *output) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const Wanted wanted = find_wanted(arena, root);
-        bool is_done = is_whole(root, &wanted);
+        /* Whether everything was read that decides about gates. */
+        bool is_done = wanted.fault.error == 0 && !wanted.config->is_incomplete;
+
+        if (wanted.fault.error < 0)
+                say(root, LOG_ERR, "%s cannot be read: %s", wanted.fault.path,
+                    strerror(-wanted.fault.error));
+        if (!is_done)
+                say(root, LOG_ERR,
+                    "not all units that should wait for their huge pages are known; once that can be "
+                    "read: systemctl daemon-reload");
 
         /* Mistakes are told here too: the daemon may never come to it. */
         VEC_FOREACH(problem, &wanted.config->problems.list)
@@ -199,15 +187,6 @@ static int generate(const Root *root, const Root *output) {
                 VEC_FOREACH(unit, &wanted.mounts)
                         is_done = write_mount(arena, root, output, unit) == 0 && is_done;
         return is_done ? EXIT_DONE : EXIT_FAILED;
-}
-
-/* What is no host has no kernel log either. */
-static int fail_root(const char *name, int error) {
-        if (text_equals(name, "/"))
-                say(NULL, LOG_ERR, "cannot open /: %s", strerror(-error));
-        else
-                fprintf(stderr, "hugeplan-generator: cannot open %s: %s\n", name, strerror(-error));
-        return EXIT_FAILED;
 }
 
 static const char usage[] =
@@ -240,8 +219,15 @@ int main(int argc, char **argv) {
         umask(0022);
         int r = root_open(root_name, &root);
 
-        if (r < 0)
-                return fail_root(root_name, r);
+        if (r < 0) {
+                /* What is no host has no kernel log either. */
+                if (text_equals(root_name, "/"))
+                        say(NULL, LOG_ERR, "cannot open /: %s", strerror(-r));
+                else
+                        fprintf(stderr, "hugeplan-generator: cannot open %s: %s\n", root_name,
+                                strerror(-r));
+                return EXIT_FAILED;
+        }
         if (root_is_host(root) && !isatty(STDERR_FILENO))
                 memory_set_end(say_last);
         if (stands_aside(root))

@@ -56,37 +56,27 @@ static int write_attribute(const Root *root, Arena *arena, const char *path, con
                 text);
 }
 
-/* Lets the groups below GROUP have the controller. */
-static Reason turn_on(const Root *root, Arena *arena, const char *group) {
-        const char *path = arena_printf(arena, "%s/cgroup.subtree_control", group);
-        int r;
-
-        if (has_controller(root, group, "cgroup.subtree_control"))
-                return (Reason){};
-        r = write_attribute(root, arena, path, "+" CONTROLLER);
-        if (r == 0 && !has_controller(root, group, "cgroup.subtree_control"))
-                r = -EIO;
-        /* A group with processes of its own has no controllers for those below. */
-        return r == 0 ? (Reason){}
-                      : failed(arena, path, r,
-                               "look for processes in that very group (systemd-cgls)");
-}
-
-static Reason turn_on_above(const Root *root, Arena *arena, const char *group) {
+Reason cgroup_limit_count(const Root *root, Arena *arena, const char *group) {
         const char *hierarchy = unit_cgroup_hierarchy(root);
-        Reason reason = {};
 
         if (!hierarchy || !text_starts_with(group, hierarchy))
                 return failed(arena, group, -ENOENT, NULL);
-        for (const char *slash = group + strlen(hierarchy); slash && reason.kind == REASON_NONE;
-             slash = strchr(slash + 1, '/'))
-                reason =
-                        turn_on(root, arena, arena_strndup(arena, group, (size_t) (slash - group)));
-        return reason;
-}
+        for (const char *slash = group + strlen(hierarchy); slash; slash = strchr(slash + 1, '/')) {
+                const char *above = arena_strdup_to(arena, group, slash);
+                const char *path = arena_printf(arena, "%s/cgroup.subtree_control", above);
 
-Reason cgroup_limit_count(const Root *root, Arena *arena, const char *group) {
-        return turn_on_above(root, arena, group);
+                if (has_controller(root, above, "cgroup.subtree_control"))
+                        continue;
+                int r = write_attribute(root, arena, path, "+" CONTROLLER);
+
+                if (r == 0 && !has_controller(root, above, "cgroup.subtree_control"))
+                        r = -EIO;
+                /* A group with processes of its own has no controllers for those below. */
+                if (r < 0)
+                        return failed(arena, path, r,
+                                      "look for processes in that very group (systemd-cgls)");
+        }
+        return (Reason){};
 }
 
 static Reason limit(const Root *root, Arena *arena, const char *group, const PageCount *count) {
@@ -112,13 +102,11 @@ static Reason limit(const Root *root, Arena *arena, const char *group, const Pag
 
 Reason cgroup_limit_set(const Root *root, Arena *arena, const char *group,
                         const PageCounts *limits) {
-        Reason reason = turn_on_above(root, arena, group);
+        Reason reason = cgroup_limit_count(root, arena, group);
 
-        VEC_FOREACH(count, limits) {
-                if (reason.kind != REASON_NONE)
-                        return reason;
-                reason = limit(root, arena, group, count);
-        }
+        VEC_FOREACH(count, limits)
+                if (reason.kind == REASON_NONE)
+                        reason = limit(root, arena, group, count);
         return reason;
 }
 

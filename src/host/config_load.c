@@ -10,34 +10,6 @@
 
 #include <string.h>
 
-static bool names_accounts(const Config *config) {
-        for (size_t i = 0; i < config->n_instances; i++)
-                if (config->instances[i].user || config->instances[i].group)
-                        return true;
-        return false;
-}
-
-static bool is_incomplete(const ConfigFiles *files, const Diags *unreadable) {
-        VEC_FOREACH(file, files)
-                if (file->error < 0)
-                        return true;
-        return unreadable->list.n > 0;
-}
-
-/* Directories and files have their problems already. */
-static void tell_fault(Config *config) {
-        if (config->is_incomplete)
-                return;
-        diags_add(&config->problems,
-                  &(Diag){.severity = SEVERITY_ERROR,
-                          .id = problem_id(PROBLEM_CONFIG_UNREADABLE),
-                          .file = config->fault.path,
-                          .text = arena_printf(config->problems.arena, "cannot be read: %s",
-                                               strerror(-config->fault.error)),
-                          .remedy = "find out what is wrong with the file or the host; it is "
-                                    "tried again"});
-}
-
 static Config *load_once(const Root *root, Arena *arena, const char *draft) {
         Diags unreadable = diags_in(arena);
 
@@ -45,10 +17,11 @@ static Config *load_once(const Root *root, Arena *arena, const char *draft) {
         const ConfigFiles *files = config_dirs_read(root, arena, draft, &unreadable);
         Config *config = config_parse(arena, files);
 
-        config->is_incomplete = is_incomplete(files, &unreadable);
         config->is_unlisted = unreadable.list.n > 0;
+        config->is_incomplete = config->is_unlisted || VEC_FIND(file, files, file->error < 0);
         diags_add_all(&config->problems, &unreadable);
-        if (names_accounts(config) || mount_is_wanted(config)) {
+        if (mount_is_wanted(config) || ARRAY_FIND(instance, config->instances, config->n_instances,
+                                                  instance->user || instance->group)) {
                 HostSources sources = host_sources(root);
                 Accounts accounts = accounts_read(arena, &sources.sources);
 
@@ -56,8 +29,13 @@ static Config *load_once(const Root *root, Arena *arena, const char *draft) {
                 mount_check_owners(arena, config, &accounts);
         }
         config->fault = root_fault(root, arena);
-        if (config->fault.error < 0)
-                tell_fault(config);
+        /* Directories and files have their problems already. */
+        if (config->fault.error < 0 && !config->is_incomplete)
+                problem_add(
+                        &config->problems, SEVERITY_ERROR, PROBLEM_CONFIG_UNREADABLE,
+                        config->fault.path,
+                        arena_printf(arena, "cannot be read: %s", strerror(-config->fault.error)),
+                        "find out what is wrong with the file or the host; it is tried again");
         return config;
 }
 

@@ -16,19 +16,6 @@ static HostSources *host_of(const Sources *sources) {
 
 /* ---- whose it is ---- */
 
-/* Who can write there is root, as far as systemd is concerned. */
-static bool is_systemds(const char *path) {
-        static const char *const directories[] = {
-                "/etc/systemd/", "/run/systemd/",           "/usr/lib/systemd/",
-                "/lib/systemd/", "/usr/local/lib/systemd/",
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(directories); i++)
-                if (text_starts_with(path, directories[i]) && !strstr(path, "/../"))
-                        return true;
-        return false;
-}
-
 OpenTo file_open_to(const struct stat *st, uid_t owner, gid_t group) {
         bool is_shielded = S_ISDIR(st->st_mode) && (st->st_mode & S_ISVTX);
 
@@ -41,36 +28,35 @@ OpenTo file_open_to(const struct stat *st, uid_t owner, gid_t group) {
         return OPEN_TO_NOBODY;
 }
 
-static void remember_foreign(HostSources *host, const char *path, const struct stat *st) {
-        OpenTo open_to = file_open_to(st, host->owner, host->group);
-
-        if (host->foreign || open_to == OPEN_TO_NOBODY)
-                return;
-        host->foreign =
-                arena_printf(host->arena, "%s %s", text_excerpt(host->arena, path, 200),
-                             open_to == OPEN_TO_OWNER
-                                     ? arena_printf(host->arena, "belongs to user %u", st->st_uid)
-                                     : "can be written by others than its owner");
-}
-
 typedef struct Judged {
         HostSources *host;
         const char *path;
 } Judged;
 
 static int judge(void *userdata, const struct stat *st) {
+        /* Who can write there is root, as far as systemd is concerned. */
+        static const char *const systemds[] = {
+                "/etc/systemd/", "/run/systemd/",           "/usr/lib/systemd/",
+                "/lib/systemd/", "/usr/local/lib/systemd/",
+        };
         HostSources *host = ((const Judged *) userdata)->host;
         const char *path = ((const Judged *) userdata)->path;
+        OpenTo open_to = file_open_to(st, host->owner, host->group); /* 0, 0 as root */
 
-        switch (host->kind) {
-        case SOURCES_OF_ROOT:
-                return file_open_to(st, 0, 0) != OPEN_TO_NOBODY && !is_systemds(path) ? -EPERM : 0;
-        case SOURCES_OF_OWNER:
-                remember_foreign(host, path, st);
+        if (open_to == OPEN_TO_NOBODY || host->kind == SOURCES_ANY)
                 return 0;
-        default:
-                return 0;
-        }
+        if (host->kind == SOURCES_OF_ROOT)
+                return !strstr(path, "/../") && ARRAY_FIND(directory, systemds, ARRAY_LEN(systemds),
+                                                           text_starts_with(path, *directory))
+                               ? 0
+                               : -EPERM;
+        if (!host->foreign)
+                host->foreign = arena_printf(
+                        host->arena, "%s %s", text_excerpt(host->arena, path, 200),
+                        open_to == OPEN_TO_OWNER
+                                ? arena_printf(host->arena, "belongs to user %u", st->st_uid)
+                                : "can be written by others than its owner");
+        return 0;
 }
 
 /* ---- reading ---- */

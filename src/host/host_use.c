@@ -42,9 +42,9 @@ static bool read_charge(Reader *reader, const char *group, uint64_t page_size_by
 /* A group without the controller lives under the limits of the one above. */
 static void read_memory_nodes(Reader *reader, const char *group, UnitUse *unit) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
-        char *above = arena_strdup(scratch, group), *slash, *text;
+        char *above = arena_strdup(scratch, group), *text;
 
-        while (text_starts_with(above, PATH_CGROUP "/")) {
+        for (; text_starts_with(above, PATH_CGROUP "/"); *strrchr(above, '/') = '\0')
                 if (root_read_attribute(reader->root, scratch,
                                         arena_printf(scratch, "%s/cpuset.mems.effective", above),
                                         &text) == 0) {
@@ -52,9 +52,6 @@ static void read_memory_nodes(Reader *reader, const char *group, UnitUse *unit) 
                                                  !id_set_is_empty(&unit->memory_nodes);
                         return;
                 }
-                slash = strrchr(above, '/');
-                *slash = '\0';
-        }
 }
 
 static void add_unit(Reader *reader, const char *name) {
@@ -68,35 +65,12 @@ static void add_unit(Reader *reader, const char *name) {
         if (!group)
                 return;
         read_memory_nodes(reader, group, unit);
-        for (size_t i = 0; i < reader->topology->n_page_sizes; i++) {
+        ARRAY_FOREACH(size, reader->topology->page_sizes, reader->topology->n_page_sizes) {
                 UnitCharge charge;
 
-                if (read_charge(reader, group, reader->topology->page_sizes[i].bytes, &charge))
+                if (read_charge(reader, group, size->bytes, &charge))
                         *vec_push(reader->arena, &unit->charges) = charge;
         }
-}
-
-static HostUse *read_once(Reader *reader, const Config *config, const Ledger *ledger) {
-        reader->use = ARENA_NEW(reader->arena, HostUse);
-        VEC_FOREACH(hold, &ledger->holds)
-                add_unit(reader, hold->unit);
-        for (size_t i = 0; i < config->n_instances; i++) {
-                const InstanceConfig *instance = &config->instances[i];
-
-                if (instance->unit)
-                        add_unit(reader, instance->unit);
-                if (instance->mount)
-                        *vec_push(reader->arena, &reader->use->mounts) =
-                                mounts_use(reader->root, instance);
-        }
-        return reader->use;
-}
-
-static bool has_counts(const HostUse *use) {
-        VEC_FOREACH(unit, &use->units)
-                if (unit->charges.n > 0)
-                        return true;
-        return use->mounts.n > 0;
 }
 
 HostUse *host_use_read(const Root *root, Arena *arena, const Config *config, const Ledger *ledger,
@@ -105,9 +79,20 @@ HostUse *host_use_read(const Root *root, Arena *arena, const Config *config, con
         Reader reader = {root, arena, topology, NULL};
 
         for (unsigned i = 0; i < TRIES; i++) {
-                HostUse *use = read_once(&reader, config, ledger);
+                HostUse *use = reader.use = ARENA_NEW(arena, HostUse);
 
-                if (!has_counts(use) || !probe_counts_again(root, topology))
+                VEC_FOREACH(hold, &ledger->holds)
+                        add_unit(&reader, hold->unit);
+                ARRAY_FOREACH(instance, config->instances, config->n_instances) {
+                        if (instance->unit)
+                                add_unit(&reader, instance->unit);
+                        if (instance->mount)
+                                *vec_push(arena, &use->mounts) = mounts_use(root, instance);
+                }
+                bool has_counts = use->mounts.n > 0 ||
+                                  VEC_FIND(unit, &use->units, unit->charges.n > 0);
+
+                if (!has_counts || !probe_counts_again(root, topology))
                         return use;
         }
         reader.use->is_moving = true;

@@ -32,8 +32,8 @@ static const char *find_unit_file(const Root *root, Arena *arena, const char *na
                 "/usr/lib/systemd/system",      "/lib/systemd/system",
         };
 
-        for (size_t i = 0; i < ARRAY_LEN(directories); i++) {
-                const char *path = arena_printf(arena, "%s/%s", directories[i], name);
+        ARRAY_FOREACH(directory, directories, ARRAY_LEN(directories)) {
+                const char *path = arena_printf(arena, "%s/%s", *directory, name);
                 char *target;
 
                 if (root_exists(root, path) || root_read_link(root, arena, path, &target) == 0)
@@ -75,34 +75,28 @@ const Diag *mounts_obstacle(const Root *root, Arena *arena, const MountUnit *uni
 
 /* ---- what is wrong ---- */
 
-static bool is_generated(const Root *root, Arena *arena, const MountUnit *unit) {
-        const char *path = arena_printf(arena, PATH_GENERATOR_DIR "/%s", unit->name);
-        char *text = NULL;
-
-        return root_read_file(root, arena, path, SOURCE_BYTES_MAX, &text, NULL) == 0 &&
-               text_equals(text, unit->text);
-}
-
 static const Diag *find_problem(const Root *root, Arena *arena, const MountTable *table,
                                 const MountUnit *unit) {
         const MountSight sight = look(root, arena, table, unit);
         const Diag *found = mount_obstacle(arena, unit, &sight);
+        const char *path = arena_printf(arena, PATH_GENERATOR_DIR "/%s", unit->name);
+        char *text = NULL;
 
         if (found)
                 return found;
-        if (is_generated(root, arena, unit))
+        if (root_read_file(root, arena, path, SOURCE_BYTES_MAX, &text, NULL) == 0 &&
+            text_equals(text, unit->text))
                 return mount_difference(arena, unit, &sight);
-        Diag *missing = ARENA_NEW(arena, Diag);
-
-        *missing = (Diag){
+        const Diag missing = {
                 .severity = SEVERITY_WARNING,
                 .id = problem_id(PROBLEM_DROPIN_MISSING),
-                .file = arena_printf(arena, PATH_GENERATOR_DIR "/%s", unit->name),
+                .file = path,
                 .text = arena_printf(arena, "systemd does not have the mount of %s as it is now",
                                      unit->instance->name),
                 .remedy = "run 'systemctl daemon-reload'",
         };
-        return missing;
+
+        return arena_memdup(arena, &missing, sizeof(missing));
 }
 
 void mounts_check(const Root *root, const MountUnits *units, Diags *problems) {

@@ -7,7 +7,6 @@
 #include "model/names.h"
 #include "model/thp.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -76,59 +75,42 @@ int probe_pool(const Root *root, const Topology *topology, unsigned node, uint64
                 {"surplus_hugepages", &pool.surplus_pages},
         };
 
-        for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+        ARRAY_FOREACH(file, files, ARRAY_LEN(files)) {
                 int r = root_read_u64(
                         root,
-                        probe_pool_path(arena, topology, node, page_size_bytes, files[i].attribute),
-                        files[i].count);
+                        probe_pool_path(arena, topology, node, page_size_bytes, file->attribute),
+                        file->count);
 
                 /* Only the count itself must be there. */
-                if (r < 0 && i == 0)
+                if (r < 0 && file == files)
                         return r;
         }
         *ret = pool;
         return 0;
 }
 
-static bool read_counts_again(const Root *root, const Topology *topology, unsigned node,
-                              Pool *pool) {
-        Pool now;
-
-        if (!pool->exists || probe_pool(root, topology, node, pool->page_size_bytes, &now) < 0 ||
-            (now.total_pages == pool->total_pages && now.free_pages == pool->free_pages &&
-             now.surplus_pages == pool->surplus_pages))
-                return false;
-        pool->total_pages = now.total_pages;
-        pool->free_pages = now.free_pages;
-        pool->surplus_pages = now.surplus_pages;
-        return true;
-}
-
 bool probe_counts_again(const Root *root, Topology *topology) {
         bool is_changed = false;
 
-        for (size_t k = 0; k < topology->n_page_sizes; k++) {
-                PageSize before = topology->page_sizes[k];
+        ARRAY_FOREACH(size, topology->page_sizes, topology->n_page_sizes) {
+                uint64_t before = size->reserved_pages;
 
-                probe_page_size(root, &topology->page_sizes[k]);
-                is_changed = is_changed ||
-                             before.reserved_pages != topology->page_sizes[k].reserved_pages;
-                for (size_t i = 0; i < topology->n_nodes; i++)
-                        if (read_counts_again(root, topology, topology->nodes[i].id,
-                                              &topology->nodes[i].pools[k]))
-                                is_changed = true;
+                probe_page_size(root, size);
+                is_changed |= size->reserved_pages != before;
+                ARRAY_FOREACH(node, topology->nodes, topology->n_nodes) {
+                        Pool *pool = &node->pools[size - topology->page_sizes], now;
+
+                        if (!pool->exists ||
+                            probe_pool(root, topology, node->id, size->bytes, &now) < 0)
+                                continue;
+                        is_changed |= now.total_pages != pool->total_pages ||
+                                      now.free_pages != pool->free_pages ||
+                                      now.surplus_pages != pool->surplus_pages;
+                        now.demote_to_bytes = pool->demote_to_bytes;
+                        *pool = now;
+                }
         }
         return is_changed;
-}
-
-/* "2048kB"; sizes above the smallest have it, since 5.16. */
-static uint64_t read_demote_size(const Probe *probe, unsigned node, uint64_t page_size_bytes) {
-        const char *text = read_text(probe, probe_pool_path(probe->arena, probe->topology, node,
-                                                            page_size_bytes, "demote_size"));
-
-        return text ? probe_size_of_name(probe->arena,
-                                         arena_printf(probe->arena, NAME_HUGEPAGES_DIR "%s", text))
-                    : 0;
 }
 
 static void probe_pools(Probe *probe, Node *node) {
@@ -140,8 +122,17 @@ static void probe_pools(Probe *probe, Node *node) {
 
                 node->pools[i].page_size_bytes = bytes;
                 probe_pool(probe->root, topology, node->id, bytes, &node->pools[i]);
-                if (i + 1 < topology->n_page_sizes)
-                        node->pools[i].demote_to_bytes = read_demote_size(probe, node->id, bytes);
+                /* "2048kB"; sizes above the smallest have it, since 5.16. */
+                const char *text =
+                        i + 1 < topology->n_page_sizes
+                                ? read_text(probe, probe_pool_path(probe->arena, topology, node->id,
+                                                                   bytes, "demote_size"))
+                                : NULL;
+
+                if (text)
+                        node->pools[i].demote_to_bytes = probe_size_of_name(
+                                probe->arena,
+                                arena_printf(probe->arena, NAME_HUGEPAGES_DIR "%s", text));
         }
 }
 
@@ -171,23 +162,18 @@ static void probe_node(Probe *probe, unsigned id, const IdSet *with_memory,
         probe_pools(probe, node);
 }
 
-/* The directories nodeN: those that are online. */
-static IdSet list_nodes(const Probe *probe) {
-        IdSet nodes = {};
+static void probe_nodes(Probe *probe) {
+        Topology *topology = probe->topology;
+        IdSet nodes = {}, with_memory, with_cpus, cpus;
         Names names = {};
-        uint64_t id;
+        uint64_t number;
 
+        /* The directories nodeN: those that are online. */
         root_list(probe->root, probe->arena, PATH_NODES, &names);
         VEC_FOREACH(name, &names)
                 if (text_starts_with(*name, "node") &&
-                    parse_u64(*name + strlen("node"), &id) == 0 && id < ID_SET_MAX)
-                        id_set_add(&nodes, (unsigned) id);
-        return nodes;
-}
-
-static void probe_nodes(Probe *probe) {
-        Topology *topology = probe->topology;
-        IdSet nodes = list_nodes(probe), with_memory, with_cpus, cpus;
+                    parse_u64(*name + strlen("node"), &number) == 0 && number < ID_SET_MAX)
+                        id_set_add(&nodes, (unsigned) number);
         bool knows_memory = read_id_set(probe, PATH_NODES "/has_memory", &with_memory);
         bool knows_cpus = read_id_set(probe, PATH_NODES "/has_cpu", &with_cpus);
 
@@ -270,22 +256,11 @@ static uint64_t read_limit(Probe *probe, const char *path) {
         return root_read_u64(probe->root, path, &limit) < 0 ? UINT64_MAX : limit;
 }
 
-/* The kernel refuses pages outside the writer's cpuset, whatever hugetlbpage.rst says. */
-static void probe_allowed_nodes(Probe *probe) {
-        static const char key[] = "Mems_allowed_list:";
-        const char *text = read_text(probe, PATH_SELF_STATUS);
-        char *line;
-
-        for (unsigned id = 0; id < ID_SET_MAX; id++)
-                id_set_add(&probe->topology->allowed_nodes, id);
-        while (text && (line = text_next_word(probe->arena, &text, "\n")))
-                if (text_starts_with(line, key))
-                        id_set_parse(line + strlen(key), &probe->topology->allowed_nodes);
-}
-
 Topology *probe_topology(const Root *root, Arena *arena) {
+        static const char allowed[] = "Mems_allowed_list:";
         Topology *topology = probe_page_sizes(root, arena);
         Probe probe = {root, arena, topology};
+        const char *status = read_text(&probe, PATH_SELF_STATUS), *line;
 
         /* A captured host does not tell its base page size; only forecasts depend on it. */
         topology->base_page_bytes = root_is_host(root) ? (uint64_t) sysconf(_SC_PAGESIZE) : 4 * KIB;
@@ -298,7 +273,12 @@ Topology *probe_topology(const Root *root, Arena *arena) {
                 .shmall_pages = read_limit(&probe, PATH_SHMALL),
                 .shm_group = read_limit(&probe, PATH_HUGETLB_SHM_GROUP),
         };
-        probe_allowed_nodes(&probe);
+        /* The kernel refuses pages outside the writer's cpuset, whatever hugetlbpage.rst says. */
+        for (unsigned id = 0; id < ID_SET_MAX; id++)
+                id_set_add(&topology->allowed_nodes, id);
+        while (status && (line = text_next_word(arena, &status, "\n")))
+                if (text_starts_with(line, allowed))
+                        id_set_parse(line + strlen(allowed), &topology->allowed_nodes);
         topology->no_hugetlb_limit = cgroup_limit_judge(root);
         topology->kernel_command_line = probe_kernel_command_line(root, arena);
         topology->kernel_release = read_text(&probe, PATH_OSRELEASE);

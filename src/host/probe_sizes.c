@@ -4,34 +4,26 @@
 #include "host/probe.h"
 #include "model/names.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- meminfo: "Key:   123 kB", with "Node 0 " in front in the nodes' own files ---- */
 
-static bool meminfo_value(Arena *arena, const char *line, const char *key, uint64_t *ret_bytes) {
-        const char *found = strstr(line, key);
-        char *number;
-        uint64_t kib;
-
-        if (!found || (found > line && found[-1] != ' ') || found[strlen(key)] != ':')
-                return false;
-        found += strlen(key) + 1;
-        number = text_next_word(arena, &found, " \t");
-        if (!number || parse_u64(number, &kib) < 0)
-                return false;
-        *ret_bytes = mul_saturated(kib, KIB);
-        return true;
-}
-
 uint64_t probe_meminfo(Arena *arena, const char *text, const char *key) {
-        uint64_t bytes = 0;
+        uint64_t kib;
         char *line;
 
-        while ((line = text_next_word(arena, &text, "\n")))
-                if (meminfo_value(arena, line, key, &bytes))
-                        break;
-        return bytes;
+        while ((line = text_next_word(arena, &text, "\n"))) {
+                const char *found = strstr(line, key);
+
+                if (!found || (found > line && found[-1] != ' ') || found[strlen(key)] != ':')
+                        continue;
+                found += strlen(key) + 1;
+                char *number = text_next_word(arena, &found, " \t");
+
+                if (number && parse_u64(number, &kib) == 0)
+                        return mul_saturated(kib, KIB);
+        }
+        return 0;
 }
 
 /* ---- page sizes ---- */
@@ -68,9 +60,9 @@ void probe_page_size(const Root *root, PageSize *size) {
                 {"resv_hugepages", &size->reserved_pages},
         };
 
-        for (size_t i = 0; i < ARRAY_LEN(files); i++)
-                root_read_u64(root, arena_printf(arena, "%s/%s", base, files[i].attribute),
-                              files[i].count);
+        ARRAY_FOREACH(file, files, ARRAY_LEN(files))
+                root_read_u64(root, arena_printf(arena, "%s/%s", base, file->attribute),
+                              file->count);
 }
 
 static void list_page_sizes(const Root *root, Arena *arena, Topology *topology) {
@@ -85,11 +77,10 @@ static void list_page_sizes(const Root *root, Arena *arena, Topology *topology) 
                         continue;
                 PageSize *size = vec_push(arena, &sizes);
 
-                *size = (PageSize){.bytes = bytes};
+                size->bytes = bytes;
                 probe_page_size(root, size);
         }
-        if (sizes.n > 0)
-                qsort(sizes.items, sizes.n, sizeof(PageSize), compare_sizes_down);
+        vec_sort(&sizes, compare_sizes_down);
         topology->page_sizes = sizes.items;
         topology->n_page_sizes = sizes.n;
 }
@@ -100,21 +91,19 @@ static const char *read_or_empty(const Root *root, Arena *arena, const char *pat
         return root_read_attribute(root, arena, path, &text) < 0 ? "" : text;
 }
 
-/* Where meminfo does not tell a size that there is, the smallest. */
-static uint64_t default_size(const Topology *topology, const char *meminfo, Arena *arena) {
-        uint64_t bytes = probe_meminfo(arena, meminfo, "Hugepagesize");
-
-        if (topology_page_size_index(topology, bytes) >= 0 || topology->n_page_sizes == 0)
-                return topology->n_page_sizes > 0 ? bytes : 0;
-        return topology->page_sizes[topology->n_page_sizes - 1].bytes;
-}
-
 Topology *probe_page_sizes(const Root *root, Arena *arena) {
         Topology *topology = ARENA_NEW(arena, Topology);
         const char *meminfo = read_or_empty(root, arena, PATH_MEMINFO);
 
+        uint64_t bytes = probe_meminfo(arena, meminfo, "Hugepagesize");
+
         list_page_sizes(root, arena, topology);
-        topology->default_page_size_bytes = default_size(topology, meminfo, arena);
+        if (topology_page_size_index(topology, bytes) >= 0)
+                topology->default_page_size_bytes = bytes;
+        else if (topology->n_page_sizes >
+                 0) /* the smallest, where it does not tell one that there is */
+                topology->default_page_size_bytes =
+                        topology->page_sizes[topology->n_page_sizes - 1].bytes;
         topology->swap_bytes = probe_meminfo(arena, meminfo, "SwapTotal");
         return topology;
 }

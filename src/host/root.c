@@ -30,6 +30,9 @@ struct Root {
         Noted *aside; /* the first of those that were forgotten, and not dropped */
 };
 
+/* What a signal has cut short is done again. */
+#define retried(call) ((int) TEMP_FAILURE_RETRY(call))
+
 static void close_fd(const int *fd) {
         if (*fd >= 0)
                 close(*fd);
@@ -37,11 +40,9 @@ static void close_fd(const int *fd) {
 
 int root_open(const char *path, Root **ret) {
         char found[PATH_MAX];
-        int fd;
+        int fd =
+                retried(realpath(path, found) ? open(found, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1);
 
-        do
-                fd = realpath(path, found) ? open(found, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
-        while (fd < 0 && errno == EINTR);
         if (fd < 0)
                 return -errno;
         Root *root = memory_new(sizeof(Root));
@@ -91,16 +92,17 @@ void root_drop_fault(const Root *root) {
         root->fault->error = 0;
 }
 
-ReadFault root_any_fault(const Root *root, Arena *arena) {
-        const Noted *noted = root->aside->error < 0 ? root->aside : root->fault;
-
+static ReadFault fault_of(Arena *arena, const Noted *noted) {
         return (ReadFault){noted->error,
                            noted->error < 0 ? arena_strdup(arena, noted->path) : NULL};
 }
 
+ReadFault root_any_fault(const Root *root, Arena *arena) {
+        return fault_of(arena, root->aside->error < 0 ? root->aside : root->fault);
+}
+
 ReadFault root_fault(const Root *root, Arena *arena) {
-        return (ReadFault){root->fault->error,
-                           root->fault->error < 0 ? arena_strdup(arena, root->fault->path) : NULL};
+        return fault_of(arena, root->fault);
 }
 
 static int noted(const Root *root, const char *path, int r) {
@@ -125,15 +127,11 @@ static int open_below(const Root *root, const char *path, int flags, unsigned mo
         if (!*relative)
                 relative = ".";
         if (!root_is_host(root)) {
-                do
-                        fd = (int) syscall(SYS_openat2, root->fd, relative, &how, sizeof(how));
-                while (fd < 0 && errno == EINTR);
+                fd = retried(syscall(SYS_openat2, root->fd, relative, &how, sizeof(how)));
                 if (fd >= 0 || errno != ENOSYS)
                         return fd >= 0 ? fd : -errno;
         }
-        do
-                fd = openat(root->fd, relative, flags | O_CLOEXEC, mode);
-        while (fd < 0 && errno == EINTR);
+        fd = retried(openat(root->fd, relative, flags | O_CLOEXEC, mode));
         return fd >= 0 ? fd : -errno;
 }
 
@@ -145,8 +143,7 @@ static int open_parent(const Root *root, const char *path, const char **ret_name
         if (!slash || !slash[1])
                 return -EINVAL;
         *ret_name = slash + 1;
-        return open_below(root, arena_strndup(arena, path, (size_t) (slash - path) + 1),
-                          O_PATH | O_DIRECTORY, 0);
+        return open_below(root, arena_strdup_to(arena, path, slash + 1), O_PATH | O_DIRECTORY, 0);
 }
 
 /* ---- opening ---- */
@@ -168,10 +165,8 @@ static int check_file_system(int fd) {
 
         if (fstatfs(fd, &found) < 0)
                 return -errno;
-        for (size_t i = 0; i < ARRAY_LEN(types); i++)
-                if ((uint32_t) found.f_type == types[i])
-                        return -EINVAL;
-        return 0;
+        return ARRAY_FIND(type, types, ARRAY_LEN(types), *type == (uint32_t) found.f_type) ? -EINVAL
+                                                                                           : 0;
 }
 
 /* Of what O_PATH has found: no path is gone along again, so that nothing else can take its place. */
@@ -179,28 +174,21 @@ static int open_again(int found, int flags) {
         char path[sizeof("/proc/self/fd/") + 10];
 
         snprintf(path, sizeof(path), "/proc/self/fd/%d", found);
-        int fd;
+        int fd = retried(open(path, flags | O_CLOEXEC));
 
-        do
-                fd = open(path, flags | O_CLOEXEC);
-        while (fd < 0 && errno == EINTR);
         if (fd >= 0)
                 return fd;
         return errno == ENOENT ? -ENOSYS /* no /proc: nothing is known of the file */ : -errno;
 }
 
-static int check_regular(int fd, struct stat *ret) {
-        if (fstat(fd, ret) < 0)
-                return -errno;
-        if (S_ISDIR(ret->st_mode))
-                return -EISDIR;
-        return S_ISREG(ret->st_mode) ? 0 : -EINVAL;
-}
-
 /* Looks at what it is before anybody opens it: opening alone starts a watchdog, or waits for a writer. */
 static int pin_regular(const Root *root, const char *path, struct stat *ret) {
         int found = open_below(root, path, O_PATH, 0);
-        int r = found < 0 ? found : check_regular(found, ret);
+        int r = found < 0               ? found
+                : fstat(found, ret) < 0 ? -errno
+                : S_ISDIR(ret->st_mode) ? -EISDIR
+                : S_ISREG(ret->st_mode) ? 0
+                                        : -EINVAL;
 
         if (r < 0)
                 close_fd(&found);
@@ -222,38 +210,17 @@ static int open_regular(const Root *root, const char *path, RootJudge judge, voi
         return r < 0 ? r : open_again(found, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 }
 
-static bool is_kernel_path(const char *path) {
-        return text_starts_with(path, PATH_PROC "/") || text_starts_with(path, PATH_SYS "/") ||
-               text_starts_with(path, PATH_CGROUP_WRITABLE "/");
-}
-
-/* On the running host nobody else can put anything there. Below another root it may be a file that was
- * captured, or the kernel's own where that is mounted. */
-static int open_kernel_file(const Root *root, const char *path) {
-        int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
-        struct stat st;
-
-        if (!is_kernel_path(path))
-                return -EINVAL;
-        if (root_is_host(root))
-                return open_below(root, path, flags, 0);
-        CLEANUP(close_fd) int found = pin_regular(root, path, &st);
-
-        return found < 0 ? found : open_again(found, flags);
-}
-
 /* ---- reading ---- */
 
-/* Reads to the end of file, or -EFBIG. */
-static int read_all(Arena *arena, int fd, size_t max, char **ret, size_t *ret_size) {
+/* Reads to the end of file, or -EFBIG; where IS_CUT, no more than MAX bytes. */
+static int read_all(Arena *arena, int fd, size_t max, bool is_cut, char **ret, size_t *ret_size) {
         Text text = text_in(arena);
         char buffer[4096];
 
         for (;;) {
-                ssize_t n = read(fd, buffer, sizeof(buffer));
+                size_t room = is_cut ? MIN(sizeof(buffer), max - text.length) : sizeof(buffer);
+                ssize_t n = TEMP_FAILURE_RETRY(read(fd, buffer, room));
 
-                if (n < 0 && errno == EINTR)
-                        continue;
                 if (n < 0)
                         return -errno;
                 if (n == 0)
@@ -278,49 +245,41 @@ int root_read_judged(const Root *root, Arena *arena, const char *path, size_t ma
                      void *userdata, char **ret, size_t *ret_size) {
         CLEANUP(close_fd) int fd = open_regular(root, path, judge, userdata);
 
-        return noted(root, path, fd < 0 ? fd : read_all(arena, fd, max, ret, ret_size));
-}
-
-static int read_last(Arena *arena, int fd, size_t max, char **ret, size_t *ret_size) {
-        struct stat st;
-
-        if (fstat(fd, &st) < 0)
-                return -errno;
-        if ((uint64_t) st.st_size > max && lseek(fd, -(off_t) max, SEEK_END) < 0)
-                return -errno;
-        char *text = arena_alloc(arena, max + 1);
-        size_t length = 0;
-
-        while (length < max) {
-                ssize_t n = read(fd, text + length, max - length);
-
-                if (n < 0 && errno == EINTR)
-                        continue;
-                if (n < 0)
-                        return -errno;
-                if (n == 0)
-                        break;
-                length += (size_t) n;
-        }
-        *ret = text;
-        *ret_size = length;
-        return 0;
+        return noted(root, path, fd < 0 ? fd : read_all(arena, fd, max, false, ret, ret_size));
 }
 
 int root_read_end(const Root *root, Arena *arena, const char *path, size_t max, char **ret,
                   size_t *ret_size) {
         CLEANUP(close_fd) int fd = open_regular(root, path, NULL, NULL);
+        struct stat st;
+        int r = fd == -EISDIR ? -EINVAL : fd;
 
-        if (fd < 0)
-                return noted(root, path, fd == -EISDIR ? -EINVAL : fd);
-        return noted(root, path, read_last(arena, fd, max, ret, ret_size));
+        if (fd >= 0)
+                r = fstat(fd, &st) < 0 || ((uint64_t) st.st_size > max &&
+                                           lseek(fd, -(off_t) max, SEEK_END) < 0)
+                            ? -errno
+                            : read_all(arena, fd, max, true, ret, ret_size);
+        return noted(root, path, r);
 }
 
 int root_read_kernel_file(const Root *root, Arena *arena, const char *path, size_t max, char **ret,
                           size_t *ret_size) {
-        CLEANUP(close_fd) int fd = open_kernel_file(root, path);
+        const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
+        CLEANUP(close_fd) int fd = -EINVAL;
+        CLEANUP(close_fd) int found = -1;
+        struct stat st;
 
-        return noted(root, path, fd < 0 ? fd : read_all(arena, fd, max, ret, ret_size));
+        if (text_starts_with(path, PATH_PROC "/") || text_starts_with(path, PATH_SYS "/") ||
+            text_starts_with(path, PATH_CGROUP_WRITABLE "/")) {
+                /* On the running host nobody else can put anything there. Below another root it may be a file
+                 * that was captured, or the kernel's own where that is mounted. */
+                if (root_is_host(root))
+                        fd = open_below(root, path, flags, 0);
+                else
+                        fd = (found = pin_regular(root, path, &st)) < 0 ? found
+                                                                        : open_again(found, flags);
+        }
+        return noted(root, path, fd < 0 ? fd : read_all(arena, fd, max, false, ret, ret_size));
 }
 
 /* ---- writing ---- */
@@ -342,10 +301,7 @@ int root_write_attribute(const Root *root, const char *path, const char *text) {
 typedef enum Lasting { FOR_THIS_BOOT, FOR_GOOD } Lasting;
 
 static int sync_fd(int fd) {
-        while (fsync(fd) < 0)
-                if (errno != EINTR)
-                        return -errno;
-        return 0;
+        return TEMP_FAILURE_RETRY(fsync(fd)) < 0 ? -errno : 0;
 }
 
 /* What was made, named or renamed in it. Some file systems have nothing to do for that, and say so. */
@@ -360,8 +316,7 @@ static int make_directories(const Root *root, const char *path, Lasting lasting)
         CLEANUP(arena_freep) Arena *arena = arena_new();
 
         for (const char *slash = strchr(path + 1, '/');; slash = strchr(slash + 1, '/')) {
-                char *part = slash ? arena_strndup(arena, path, (size_t) (slash - path))
-                                   : arena_strdup(arena, path);
+                char *part = arena_strdup_to(arena, path, slash);
                 const char *name;
                 CLEANUP(close_fd) int parent = open_parent(root, part, &name);
 
@@ -382,22 +337,6 @@ int root_make_directory(const Root *root, const char *path) {
         return make_directories(root, path, FOR_THIS_BOOT);
 }
 
-static int write_whole(int fd, const char *text) {
-        size_t left = strlen(text);
-
-        while (left > 0) {
-                ssize_t n = write(fd, text, left);
-
-                if (n < 0 && errno == EINTR)
-                        continue;
-                if (n < 0)
-                        return -errno;
-                text += n;
-                left -= (size_t) n;
-        }
-        return 0;
-}
-
 typedef struct NewFile {
         const char *name, *text;
         unsigned mode;
@@ -413,8 +352,14 @@ static int write_draft(Arena *arena, int directory, const NewFile *file, const c
 
         if (fd < 0)
                 return -errno;
-        int r = write_whole(fd, file->text);
+        int r = 0;
 
+        for (const char *text = file->text; r == 0 && *text;) {
+                ssize_t n = TEMP_FAILURE_RETRY(write(fd, text, strlen(text)));
+
+                r = n < 0 ? -errno : 0;
+                text += MAX(n, 0);
+        }
         if (r == 0 && fchmod(fd, file->mode) < 0) /* whatever the umask is */
                 r = -errno;
         /* Before it has its name: else a power cut may leave an empty file in the place of the old. */
@@ -428,37 +373,31 @@ static int write_draft(Arena *arena, int directory, const NewFile *file, const c
         return r;
 }
 
-/* The draft takes the name when it is complete; link(2) replaces nothing that has it. */
-static int put_file(int directory, const NewFile *file) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-        const char *draft = NULL;
-        int r = write_draft(arena, directory, file, &draft);
-
-        if (r < 0)
-                return r;
-        if (file->is_new)
-                r = linkat(directory, draft, directory, file->name, 0) < 0 ? -errno : 0;
-        else
-                r = renameat(directory, draft, directory, file->name) < 0 ? -errno : 0;
-        if (r < 0 || file->is_new)
-                unlinkat(directory, draft, 0);
-        return r == 0 && file->lasting == FOR_GOOD ? sync_directory(directory) : r;
-}
-
 static int write_file(const Root *root, const char *path, NewFile *file) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const char *slash = strrchr(path, '/');
 
         if (slash && slash > path) {
-                int r = make_directories(root, arena_strndup(arena, path, (size_t) (slash - path)),
-                                         file->lasting);
+                int made =
+                        make_directories(root, arena_strdup_to(arena, path, slash), file->lasting);
 
-                if (r < 0)
-                        return r;
+                if (made < 0)
+                        return made;
         }
         CLEANUP(close_fd) int parent = open_parent(root, path, &file->name);
+        const char *draft = NULL;
+        int r = parent < 0 ? parent : write_draft(arena, parent, file, &draft);
 
-        return parent < 0 ? parent : put_file(parent, file);
+        if (r < 0)
+                return r;
+        /* The draft takes the name when it is complete; link(2) replaces nothing that has it. */
+        if (file->is_new)
+                r = linkat(parent, draft, parent, file->name, 0) < 0 ? -errno : 0;
+        else
+                r = renameat(parent, draft, parent, file->name) < 0 ? -errno : 0;
+        if (r < 0 || file->is_new)
+                unlinkat(parent, draft, 0);
+        return r == 0 && file->lasting == FOR_GOOD ? sync_directory(parent) : r;
 }
 
 int root_write_file(const Root *root, const char *path, const char *text, unsigned mode) {
@@ -560,23 +499,18 @@ static int read_names(Arena *arena, int directory, Names *ret) {
                                 *vec_push(arena, &names) = arena_strdup(arena, entry->d_name);
                 }
         }
-        if (names.n > 0)
-                qsort(names.items, names.n, sizeof(char *), text_compare);
+        vec_sort(&names, text_compare);
         *ret = names;
         return 0;
-}
-
-static int list_once(const Root *root, Arena *arena, const char *path, Names *ret) {
-        CLEANUP(close_fd) int fd = open_below(root, path, O_RDONLY | O_DIRECTORY, 0);
-
-        return fd < 0 ? fd : read_names(arena, fd, ret);
 }
 
 int root_list(const Root *root, Arena *arena, const char *path, Names *ret) {
         int r;
 
-        do
-                r = list_once(root, arena, path, ret);
-        while (r == -EINTR);
+        do {
+                CLEANUP(close_fd) int fd = open_below(root, path, O_RDONLY | O_DIRECTORY, 0);
+
+                r = fd < 0 ? fd : read_names(arena, fd, ret);
+        } while (r == -EINTR);
         return noted(root, path, r);
 }

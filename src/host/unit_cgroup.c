@@ -38,14 +38,6 @@ static bool is_populated(const Root *root, Arena *arena, const char *group) {
                has_process(root, arena, group, 0);
 }
 
-/* In its group, or in the one of its control processes. */
-static bool unit_has(const Root *root, Arena *arena, const char *group, pid_t pid) {
-        if (pid == 0)
-                return is_populated(root, arena, group);
-        return has_process(root, arena, group, pid) ||
-               has_process(root, arena, arena_printf(arena, "%s/.control", group), pid);
-}
-
 /* The unit may be in this group, or in one of the slices below it. NULL: it is not. */
 static const char *find_group(const Root *root, Arena *arena, const char *slice, const char *unit,
                               unsigned depth) {
@@ -76,28 +68,27 @@ const char *unit_cgroup_find(const Root *root, Arena *arena, const char *unit) {
                 PATH_CGROUP "/systemd",
         };
 
-        for (size_t i = 0; i < ARRAY_LEN(hierarchies); i++) {
-                const char *group = find_group(root, arena, hierarchies[i], unit, 0);
+        const char *group = NULL;
 
-                if (group)
-                        return group;
-        }
-        return NULL;
-}
-
-static bool search(const Root *root, const char *unit, pid_t pid) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
-        const char *group = unit_cgroup_find(root, arena, unit);
-
-        return group && unit_has(root, arena, group, pid);
+        for (size_t i = 0; !group && i < ARRAY_LEN(hierarchies); i++)
+                group = find_group(root, arena, hierarchies[i], unit, 0);
+        return group;
 }
 
 bool unit_cgroup_has_process(const Root *root, const char *unit, pid_t pid) {
-        return search(root, unit, pid);
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const char *group = unit_cgroup_find(root, arena, unit);
+
+        /* In its group, or in the one of its control processes. */
+        return group && (has_process(root, arena, group, pid) ||
+                         has_process(root, arena, arena_printf(arena, "%s/.control", group), pid));
 }
 
 bool unit_cgroup_is_populated(const Root *root, const char *unit) {
-        return search(root, unit, 0);
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const char *group = unit_cgroup_find(root, arena, unit);
+
+        return group && is_populated(root, arena, group);
 }
 
 /* ---- our own ---- */
@@ -121,14 +112,9 @@ const char *unit_cgroup_running(const Root *root, Arena *arena, const char *unit
         return group && is_populated(root, arena, group) ? group : NULL;
 }
 
-static bool is_alias_of(const Root *root, Arena *arena, const char *alias, const char *unit) {
-        HostSources sources = host_sources(root);
-
-        return text_equals(unit_file_read(arena, &sources.sources, alias)->name, unit);
-}
-
 char *unit_cgroup_own(const Root *root, Arena *arena, const char *unit) {
         const char *hierarchy = unit_cgroup_hierarchy(root);
+        HostSources sources = host_sources(root);
         Process self = {};
         char *text;
 
@@ -136,7 +122,8 @@ char *unit_cgroup_own(const Root *root, Arena *arena, const char *unit) {
                 return NULL;
         process_parse_cgroup(arena, text, &self);
         if (!self.unit_group ||
-            !(text_equals(self.unit, unit) || is_alias_of(root, arena, unit, self.unit)))
+            !(text_equals(self.unit, unit) ||
+              text_equals(self.unit, unit_file_read(arena, &sources.sources, unit)->name)))
                 return NULL;
         return arena_printf(arena, "%s%s", hierarchy, self.unit_group);
 }

@@ -33,10 +33,14 @@ static unsigned version_in(const Root *root, Arena *arena, const char *directory
 }
 
 /* In /usr/lib/systemd, or below the architecture's directory as Debian has it. */
-static unsigned installed_version(const Root *root) {
+unsigned systemd_version(const Root *root, const Config *config) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        unsigned version = version_in(root, arena, PATH_SYSTEMD_LIBRARIES);
         Names names = {};
+
+        /* MemoryTHP= can only take away from what the host gives to all. */
+        if (thp_resolve(config) != THP_ALWAYS)
+                return 0;
+        unsigned version = version_in(root, arena, PATH_SYSTEMD_LIBRARIES);
 
         if (version == 0)
                 root_list(root, arena, PATH_USR_LIB, &names);
@@ -47,11 +51,6 @@ static unsigned installed_version(const Root *root) {
                                 version_in(root, arena,
                                            arena_printf(arena, PATH_USR_LIB "/%s/systemd", *name)));
         return version;
-}
-
-/* MemoryTHP= can only take away from what the host gives to all. */
-unsigned systemd_version(const Root *root, const Config *config) {
-        return thp_resolve(config) == THP_ALWAYS ? installed_version(root) : 0;
 }
 
 Accounts accounts_for_limits(const Root *root, Arena *arena, const Config *config) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Calls: which method is meant, whether it may be called so, and their answers. org.varlink.service is
  * answered here. */
+#include "base/vec.h"
 #include "ipc/varlink_server_inside.h"
 
 #include <stdlib.h>
@@ -22,7 +23,7 @@ static void call_end(VarlinkCall *call, json_t *message) {
 
         call_send(call, message);
         c->call = NULL;
-        connection_rest(c);
+        c->idle_since_usec = varlink_now_usec();
         free(call);
         connection_kick(c);
 }
@@ -83,10 +84,6 @@ pid_t varlink_call_peer_pid(const VarlinkCall *call) {
         return call->connection->peer.pid;
 }
 
-bool varlink_call_peer_is_privileged(const VarlinkCall *call) {
-        return call->connection->is_trusted;
-}
-
 void varlink_call_keep_place(VarlinkCall *call) {
         call->is_kept = true;
         connection_kick(call->connection);
@@ -103,14 +100,6 @@ static const VarlinkInterface *server_find_interface(const VarlinkServer *server
         return NULL;
 }
 
-static const VarlinkMethod *interface_find_method(const VarlinkInterface *interface,
-                                                  const char *name) {
-        for (size_t i = 0; i < interface->n_methods; i++)
-                if (strcmp(interface->methods[i].name, name) == 0)
-                        return &interface->methods[i];
-        return NULL;
-}
-
 /* What the method's row demands of its calls. */
 static void call_run(VarlinkCall *call, const VarlinkMethod *method,
                      const VarlinkRequest *request) {
@@ -118,7 +107,7 @@ static void call_run(VarlinkCall *call, const VarlinkMethod *method,
 
         if (!method->handler || request->upgrade)
                 return; /* NotImplemented follows */
-        if (method->flags & VARLINK_ROOT_ONLY && !varlink_call_peer_is_privileged(call)) {
+        if (method->flags & VARLINK_ROOT_ONLY && !call->connection->is_trusted) {
                 varlink_call_error(call, VARLINK_ERROR_PERMISSION_DENIED, NULL);
                 return;
         }
@@ -138,8 +127,13 @@ static const VarlinkMethod *find_method(const VarlinkServer *server, const char 
                                         const VarlinkInterface **ret_interface) {
         const char *dot = strrchr(name, '.');
 
-        *ret_interface = server_find_interface(server, name, dot ? (size_t) (dot - name) : 0);
-        return *ret_interface ? interface_find_method(*ret_interface, dot + 1) : NULL;
+        const VarlinkInterface *interface =
+                server_find_interface(server, name, dot ? (size_t) (dot - name) : 0);
+
+        *ret_interface = interface;
+        return interface ? ARRAY_FIND(method, interface->methods, interface->n_methods,
+                                      strcmp(method->name, dot + 1) == 0)
+                         : NULL;
 }
 
 static void call_find_and_run(VarlinkCall *call, const VarlinkRequest *request) {
@@ -210,12 +204,10 @@ void call_take(Connection *c, const char *bytes, size_t length) {
 
 /* ---- org.varlink.service ---- */
 
-static void service_get_info(VarlinkCall *call, json_t *parameters, void *userdata) {
+static void service_get_info(VarlinkCall *call, json_t *parameters UNUSED, void *userdata UNUSED) {
         const VarlinkServer *server = call->connection->server;
         json_t *names = json_array();
 
-        (void) parameters;
-        (void) userdata;
         for (size_t i = 0; i < server->n_interfaces; i++)
                 json_array_append_new(names, json_string(server->interfaces[i]->name));
         varlink_call_reply(call, json_pack("{s:s, s:s, s:s, s:s, s:o}", "vendor",
@@ -225,12 +217,11 @@ static void service_get_info(VarlinkCall *call, json_t *parameters, void *userda
 }
 
 static void service_get_interface_description(VarlinkCall *call, json_t *parameters,
-                                              void *userdata) {
+                                              void *userdata UNUSED) {
         const char *name = json_string_value(json_object_get(parameters, "interface"));
         const VarlinkInterface *interface =
                 server_find_interface(call->connection->server, name, strlen(name));
 
-        (void) userdata;
         if (interface)
                 varlink_call_reply(call, json_pack("{s:s}", "description", interface->description));
         else

@@ -22,8 +22,7 @@
 
 typedef enum ClientState {
         CLIENT_IDLE,
-        CLIENT_WAITING, /* for one reply */
-        CLIENT_STREAM,  /* replies follow until one is the last, perhaps the first */
+        CLIENT_STREAM, /* replies follow until one is the last, perhaps the first */
         CLIENT_BROKEN,
 } ClientState;
 
@@ -36,48 +35,21 @@ struct VarlinkClient {
 
 /* ---- connecting ---- */
 
-/* A path too long for an address is replaced by a link of /proc to *RET_FD, which stays open until
- * the address was used; -1 where none is needed. connect(2) follows such links. */
-static int address_of_path(const char *path, struct sockaddr_un *ret, int *ret_fd) {
-        struct sockaddr_un address = {.sun_family = AF_UNIX};
-        int fd = -1;
-
-        if (path[0] == '\0')
-                return -ENOENT;
-        if (strlen(path) < sizeof(address.sun_path)) {
-                memcpy(address.sun_path, path, strlen(path) + 1);
-        } else {
-                fd = open(path, O_PATH | O_CLOEXEC);
-                if (fd < 0)
-                        return -errno;
-                snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d", fd);
-        }
-        *ret = address;
-        *ret_fd = fd;
-        return 0;
-}
-
 /* Connecting waits while the server's backlog is full; SO_SNDTIMEO bounds that, while poll(2) does
  * not know of it. socket(7), unix(7). */
-static int limit_waiting(int fd, uint64_t left_usec) {
-        struct timeval left = {
-                .tv_sec = (time_t) (left_usec / USEC_PER_SEC),
-                .tv_usec = (suseconds_t) (left_usec % USEC_PER_SEC),
-        };
-
-        if (left_usec == UINT64_MAX)
-                return 0;
-        if (left_usec == 0)
-                return -ETIMEDOUT;
-        return setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &left, sizeof(left)) < 0 ? -errno : 0;
-}
-
 static int connect_until(int fd, const struct sockaddr_un *address, uint64_t deadline_usec) {
         for (;;) {
-                int r = limit_waiting(fd, deadline_left_usec(deadline_usec));
+                uint64_t left_usec = deadline_left_usec(deadline_usec);
+                struct timeval left = {
+                        .tv_sec = (time_t) (left_usec / USEC_PER_SEC),
+                        .tv_usec = (suseconds_t) (left_usec % USEC_PER_SEC),
+                };
 
-                if (r < 0)
-                        return r;
+                if (left_usec == 0)
+                        return -ETIMEDOUT;
+                if (left_usec != UINT64_MAX &&
+                    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &left, sizeof(left)) < 0)
+                        return -errno;
                 if (connect(fd, (const struct sockaddr *) address, sizeof(*address)) == 0)
                         return 0;
                 if (errno != EINTR && errno != EAGAIN)
@@ -85,13 +57,21 @@ static int connect_until(int fd, const struct sockaddr_un *address, uint64_t dea
         }
 }
 
+/* A path too long for an address is replaced by a link of /proc, which connect(2) follows. */
 static int open_connection(const char *path, uint64_t deadline_usec) {
-        struct sockaddr_un address;
+        struct sockaddr_un address = {.sun_family = AF_UNIX};
         int link_fd = -1, fd, r;
 
-        r = address_of_path(path, &address, &link_fd);
-        if (r < 0)
-                return r;
+        if (path[0] == '\0')
+                return -ENOENT;
+        if (strlen(path) < sizeof(address.sun_path)) {
+                strcpy(address.sun_path, path);
+        } else {
+                link_fd = open(path, O_PATH | O_CLOEXEC);
+                if (link_fd < 0)
+                        return -errno;
+                snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d", link_fd);
+        }
         fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
         r = fd < 0 ? -errno : connect_until(fd, &address, deadline_usec);
         if (link_fd >= 0)
@@ -134,46 +114,9 @@ void varlink_client_freep(VarlinkClient **client) {
 /* ---- calling ---- */
 
 /* What callers need to tell apart. */
-static int transport_error(int r) {
-        static const struct {
-                int from, to;
-        } map[] = {
-                {-EPIPE, -ECONNRESET},
-                {-EMSGSIZE, -EPROTO},
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(map); i++)
-                if (map[i].from == r)
-                        return map[i].to;
-        return r;
-}
-
 static int client_fail(VarlinkClient *client, int r) {
         client->state = CLIENT_BROKEN;
-        return transport_error(r);
-}
-
-static int client_send(VarlinkClient *client, uint64_t deadline_usec) {
-        int r;
-
-        while ((r = varlink_writer_send(&client->writer, client->fd)) == -EAGAIN) {
-                r = deadline_poll(client->fd, POLLOUT, deadline_usec);
-                if (r < 0)
-                        return r;
-        }
-        return r;
-}
-
-/* Steals PARAMETERS. */
-static int client_request(VarlinkClient *client, const char *method, json_t *parameters, bool more,
-                          uint64_t deadline_usec) {
-        json_t *message = varlink_request_make(method, parameters, more);
-        int r = message ? varlink_writer_add(&client->writer, message) : -ENOMEM;
-
-        json_decref(message);
-        if (r == 0)
-                r = client_send(client, deadline_usec);
-        return r;
+        return r == -EPIPE ? -ECONNRESET : r == -EMSGSIZE ? -EPROTO : r;
 }
 
 static int client_receive(VarlinkClient *client, uint64_t deadline_usec, VarlinkReply *ret) {
@@ -194,104 +137,75 @@ static int client_receive(VarlinkClient *client, uint64_t deadline_usec, Varlink
         return r < 0 ? r : varlink_reply_parse(bytes, length, ret);
 }
 
-/* Frees the rest of REPLY. */
-static int reply_unpack(VarlinkReply *reply, json_t **ret_parameters, char **ret_error_name) {
-        char *error_name = NULL;
-        int r = 0;
-
-        if (reply->error) {
-                error_name = strdup(reply->error);
-                if (!error_name)
-                        r = -ENOMEM;
-        }
-        if (r == 0) {
-                *ret_parameters = json_incref(reply->parameters);
-                *ret_error_name = error_name;
-        }
-        varlink_reply_done(reply);
-        return r;
-}
-
-static int client_begin(VarlinkClient *client, json_t *parameters) {
-        static const int refusals[] = {
-                [CLIENT_IDLE] = 0,
-                [CLIENT_WAITING] = -EBUSY,
-                [CLIENT_STREAM] = -EBUSY,
-                [CLIENT_BROKEN] = -ENOTCONN,
-        };
-        int r = refusals[client->state];
-
-        if (r < 0)
-                json_decref(parameters);
-        return r;
-}
-
-int varlink_client_call(VarlinkClient *client, const char *method, json_t *parameters,
-                        uint64_t timeout_usec, json_t **ret_parameters, char **ret_error_name) {
-        uint64_t deadline_usec = deadline_in(timeout_usec);
-        VarlinkReply reply;
-        int r = client_begin(client, parameters);
-
-        if (r < 0)
-                return r;
-        client->state = CLIENT_WAITING;
-        r = client_request(client, method, parameters, false, deadline_usec);
-        if (r == 0)
-                r = client_receive(client, deadline_usec, &reply);
-        if (r == 0 && reply.continues) {
-                varlink_reply_done(&reply);
-                r = -EPROTO;
-        }
-        if (r == 0)
-                r = reply_unpack(&reply, ret_parameters, ret_error_name);
-        if (r < 0)
-                return client_fail(client, r);
-        client->state = CLIENT_IDLE;
-        return 0;
-}
-
+/* Steals PARAMETERS. */
 static int client_start(VarlinkClient *client, const char *method, json_t *parameters, bool more,
-                        uint64_t timeout_usec) {
-        int r = client_begin(client, parameters);
+                        uint64_t deadline_usec) {
+        if (client->state != CLIENT_IDLE) {
+                json_decref(parameters);
+                return client->state == CLIENT_BROKEN ? -ENOTCONN : -EBUSY;
+        }
+        json_t *message = varlink_request_make(method, parameters, more);
+        int r = message ? varlink_writer_add(&client->writer, message) : -ENOMEM;
 
-        if (r < 0)
-                return r;
-        r = client_request(client, method, parameters, more, deadline_in(timeout_usec));
+        json_decref(message);
+        while (r == 0 && varlink_writer_unsent(&client->writer) > 0) {
+                r = varlink_writer_send(&client->writer, client->fd);
+                if (r == -EAGAIN)
+                        r = deadline_poll(client->fd, POLLOUT, deadline_usec);
+        }
         if (r < 0)
                 return client_fail(client, r);
         client->state = CLIENT_STREAM;
         return 0;
 }
 
+/* Whether another reply follows this one. */
+static int client_take(VarlinkClient *client, bool may_continue, uint64_t deadline_usec,
+                       json_t **ret_parameters, char **ret_error_name) {
+        VarlinkReply reply = {};
+        char *error_name = NULL;
+        int r = client_receive(client, deadline_usec, &reply);
+
+        if (r == -ETIMEDOUT && may_continue)
+                return r;
+        if (r == 0 && reply.continues && !may_continue)
+                r = -EPROTO;
+        if (r == 0 && reply.error && !(error_name = strdup(reply.error)))
+                r = -ENOMEM;
+        if (r == 0) {
+                r = reply.continues;
+                client->state = r > 0 ? CLIENT_STREAM : CLIENT_IDLE;
+                *ret_parameters = json_incref(reply.parameters);
+                *ret_error_name = error_name;
+        }
+        varlink_reply_done(&reply);
+        return r < 0 ? client_fail(client, r) : r;
+}
+
+int varlink_client_call(VarlinkClient *client, const char *method, json_t *parameters,
+                        uint64_t timeout_usec, json_t **ret_parameters, char **ret_error_name) {
+        uint64_t deadline_usec = deadline_in(timeout_usec);
+        int r = client_start(client, method, parameters, false, deadline_usec);
+
+        return r < 0 ? r
+                     : client_take(client, false, deadline_usec, ret_parameters, ret_error_name);
+}
+
 int varlink_client_send(VarlinkClient *client, const char *method, json_t *parameters,
                         uint64_t timeout_usec) {
-        return client_start(client, method, parameters, false, timeout_usec);
+        return client_start(client, method, parameters, false, deadline_in(timeout_usec));
 }
 
 int varlink_client_call_more(VarlinkClient *client, const char *method, json_t *parameters,
                              uint64_t timeout_usec) {
-        return client_start(client, method, parameters, true, timeout_usec);
+        return client_start(client, method, parameters, true, deadline_in(timeout_usec));
 }
 
 int varlink_client_next(VarlinkClient *client, uint64_t timeout_usec, json_t **ret_parameters,
                         char **ret_error_name) {
-        VarlinkReply reply;
-        bool continues;
-        int r;
-
         if (client->state != CLIENT_STREAM)
                 return client->state == CLIENT_BROKEN ? -ENOTCONN : -ENODATA;
-        r = client_receive(client, deadline_in(timeout_usec), &reply);
-        if (r == -ETIMEDOUT)
-                return r;
-        if (r < 0)
-                return client_fail(client, r);
-        continues = reply.continues;
-        r = reply_unpack(&reply, ret_parameters, ret_error_name);
-        if (r < 0)
-                return client_fail(client, r);
-        client->state = continues ? CLIENT_STREAM : CLIENT_IDLE;
-        return continues;
+        return client_take(client, true, deadline_in(timeout_usec), ret_parameters, ret_error_name);
 }
 
 int varlink_ping(const char *path, uint64_t timeout_usec) {

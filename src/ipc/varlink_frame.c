@@ -2,37 +2,29 @@
 #include "ipc/varlink_frame.h"
 
 #include "base/text.h"
+#include "ipc/varlink_parameters.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 enum { BUFFER_FIRST_BYTES = 4096 };
 
-/* JSON types as a set of bits. */
-enum {
-        IS_STRING = 1 << JSON_STRING,
-        IS_BOOLEAN = 1 << JSON_TRUE | 1 << JSON_FALSE,
-        IS_OBJECT = 1 << JSON_OBJECT,
-        IS_NULL = 1 << JSON_NULL,
+static const VarlinkParameter request_keys[] = {
+        {"method", VARLINK_STRING},
+        {"parameters", VARLINK_OBJECT, .is_nullable = true},
+        {"more", VARLINK_BOOL, .is_optional = true},
+        {"oneway", VARLINK_BOOL, .is_optional = true},
+        {"upgrade", VARLINK_BOOL, .is_optional = true},
+        {0},
 };
 
-typedef struct Key {
-        const char *name;
-        unsigned types;
-        bool required;
-} Key;
-
-static const Key request_keys[] = {
-        {"method", IS_STRING, true},    {"parameters", IS_OBJECT | IS_NULL, false},
-        {"more", IS_BOOLEAN, false},    {"oneway", IS_BOOLEAN, false},
-        {"upgrade", IS_BOOLEAN, false},
-};
-
-static const Key reply_keys[] = {
-        {"parameters", IS_OBJECT | IS_NULL, false},
-        {"continues", IS_BOOLEAN, false},
-        {"error", IS_STRING, false},
+static const VarlinkParameter reply_keys[] = {
+        {"parameters", VARLINK_OBJECT, .is_nullable = true},
+        {"continues", VARLINK_BOOL, .is_optional = true},
+        {"error", VARLINK_STRING, .is_optional = true},
+        {0},
 };
 
 /* ---- the queue of bytes ---- */
@@ -110,9 +102,7 @@ ssize_t varlink_reader_receive(VarlinkReader *reader, int fd) {
 
         if (r < 0)
                 return r;
-        do
-                n = recv(fd, bytes, size, MSG_DONTWAIT);
-        while (n < 0 && errno == EINTR);
+        n = TEMP_FAILURE_RETRY(recv(fd, bytes, size, MSG_DONTWAIT));
         if (n < 0)
                 return -errno;
         varlink_reader_filled(reader, (size_t) n);
@@ -150,11 +140,11 @@ void varlink_reader_trim(VarlinkReader *reader) {
 /* ---- writing ---- */
 
 VarlinkWriter varlink_writer_make(size_t output_max) {
-        return (VarlinkWriter){.buffer.limit = output_max};
+        return (VarlinkWriter){.limit = output_max};
 }
 
 void varlink_writer_done(VarlinkWriter *writer) {
-        buffer_free(&writer->buffer);
+        buffer_free(writer);
 }
 
 /* jansson tells that its callback failed, not how: the reason is kept aside. */
@@ -176,38 +166,31 @@ static int append_bytes(const char *bytes, size_t size, void *data) {
 }
 
 int varlink_writer_add(VarlinkWriter *writer, const json_t *message) {
-        Append append = {.buffer = &writer->buffer};
-        size_t length = buffer_length(&writer->buffer);
+        Append append = {.buffer = writer};
+        size_t length = buffer_length(writer);
 
         if (json_dump_callback(message, append_bytes, &append, JSON_COMPACT) == 0 &&
             append_bytes("", 1, &append) == 0)
                 return 0;
-        writer->buffer.end = writer->buffer.start + length;
+        writer->end = writer->start + length;
         return append.error < 0 ? append.error : -ENOMEM;
 }
 
 size_t varlink_writer_unsent(const VarlinkWriter *writer) {
-        return buffer_length(&writer->buffer);
-}
-
-void varlink_writer_clear(VarlinkWriter *writer) {
-        buffer_free(&writer->buffer);
+        return buffer_length(writer);
 }
 
 int varlink_writer_send(VarlinkWriter *writer, int fd) {
-        VarlinkBuffer *buffer = &writer->buffer;
+        while (buffer_length(writer) > 0) {
+                ssize_t n = TEMP_FAILURE_RETRY(send(fd, writer->bytes + writer->start,
+                                                    buffer_length(writer),
+                                                    MSG_DONTWAIT | MSG_NOSIGNAL));
 
-        while (buffer_length(buffer) > 0) {
-                ssize_t n = send(fd, buffer->bytes + buffer->start, buffer_length(buffer),
-                                 MSG_DONTWAIT | MSG_NOSIGNAL);
-
-                if (n < 0 && errno == EINTR)
-                        continue;
                 if (n < 0)
                         return -errno;
-                buffer->start += (size_t) n;
+                writer->start += (size_t) n;
         }
-        varlink_writer_clear(writer);
+        varlink_writer_done(writer);
         return 0;
 }
 
@@ -238,36 +221,17 @@ static bool depth_is_bounded(const char *bytes, size_t length) {
         return true;
 }
 
-static bool has_only_keys(const json_t *message, const Key *keys, size_t n) {
-        size_t n_known = 0;
-
-        for (size_t i = 0; i < n; i++) {
-                const json_t *value = json_object_get(message, keys[i].name);
-
-                if (!value && keys[i].required)
-                        return false;
-                if (value && !(1U << json_typeof(value) & keys[i].types))
-                        return false;
-                n_known += value != NULL;
-        }
-        return n_known == json_object_size(message);
-}
-
 /* The object of BYTES with these KEYS only and with "parameters" present, or NULL. */
-static json_t *message_parse(const char *bytes, size_t length, const Key *keys, size_t n) {
+static json_t *message_parse(const char *bytes, size_t length, const VarlinkParameter *keys) {
         json_t *message;
 
         if (!text_is_utf8(bytes, length) || !depth_is_bounded(bytes, length))
                 return NULL;
         message = json_loadb(bytes, length, JSON_REJECT_DUPLICATES, NULL);
-        if (!json_is_object(message) || !has_only_keys(message, keys, n))
-                goto fail;
-        if (!json_is_object(json_object_get(message, "parameters")) &&
-            json_object_set_new(message, "parameters", json_object()) < 0)
-                goto fail;
-        return message;
-
-fail:
+        if (json_is_object(message) && !varlink_parameters_find_fault(keys, message) &&
+            (json_is_object(json_object_get(message, "parameters")) ||
+             json_object_set_new(message, "parameters", json_object()) == 0))
+                return message;
         json_decref(message);
         return NULL;
 }
@@ -277,7 +241,7 @@ static bool flag_is_set(const json_t *message, const char *key) {
 }
 
 int varlink_request_parse(const char *bytes, size_t length, VarlinkRequest *ret) {
-        json_t *message = message_parse(bytes, length, request_keys, ARRAY_LEN(request_keys));
+        json_t *message = message_parse(bytes, length, request_keys);
 
         if (!message)
                 return -EPROTO;
@@ -303,16 +267,10 @@ void varlink_request_done(VarlinkRequest *request) {
         *request = (VarlinkRequest){0};
 }
 
-/* People are shown it. */
-static bool is_error_name(const char *name) {
+int varlink_reply_parse(const char *bytes, size_t length, VarlinkReply *ret) {
         static const char letters[] =
                 "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_";
-
-        return *name && strspn(name, letters) == strlen(name);
-}
-
-int varlink_reply_parse(const char *bytes, size_t length, VarlinkReply *ret) {
-        json_t *message = message_parse(bytes, length, reply_keys, ARRAY_LEN(reply_keys));
+        json_t *message = message_parse(bytes, length, reply_keys);
 
         if (!message)
                 return -EPROTO;
@@ -323,8 +281,9 @@ int varlink_reply_parse(const char *bytes, size_t length, VarlinkReply *ret) {
                 .continues = flag_is_set(message, "continues"),
         };
 
-        /* An error has a name, and ends a stream. */
-        if (reply.error && (reply.continues || !is_error_name(reply.error))) {
+        /* An error has a name, which people are shown, and ends a stream. */
+        if (reply.error && (reply.continues || !*reply.error ||
+                            strspn(reply.error, letters) != strlen(reply.error))) {
                 json_decref(message);
                 return -EPROTO;
         }
@@ -337,36 +296,19 @@ void varlink_reply_done(VarlinkReply *reply) {
         *reply = (VarlinkReply){0};
 }
 
-/* Adds KEY to MESSAGE; steals VALUE. When either is missing, both are freed and NULL is given, so
- * that calls can be nested and only the last result need be looked at. */
-static json_t *message_add(json_t *message, const char *key, json_t *value) {
-        if (message && json_object_set_new(message, key, value) == 0)
-                return message;
-        if (!message)
-                json_decref(value);
-        json_decref(message);
-        return NULL;
-}
-
 /* PARAMETERS may be NULL: sd-varlink then leaves the key out of requests, and sends an empty object
  * in replies. */
 json_t *varlink_request_make(const char *method, json_t *parameters, bool more) {
-        json_t *message = message_add(json_object(), "method", json_string(method));
-
-        if (parameters)
-                message = message_add(message, "parameters", parameters);
-        return more ? message_add(message, "more", json_true()) : message;
+        return json_pack("{ss so* so*}", "method", method, "parameters", parameters, "more",
+                         more ? json_true() : NULL);
 }
 
 json_t *varlink_reply_make(json_t *parameters, bool continues) {
-        json_t *message =
-                message_add(json_object(), "parameters", parameters ? parameters : json_object());
-
-        return continues ? message_add(message, "continues", json_true()) : message;
+        return json_pack("{so so*}", "parameters", parameters ? parameters : json_object(),
+                         "continues", continues ? json_true() : NULL);
 }
 
 json_t *varlink_error_make(const char *error, json_t *parameters) {
-        json_t *message = message_add(json_object(), "error", json_string(error));
-
-        return message_add(message, "parameters", parameters ? parameters : json_object());
+        return json_pack("{ss so}", "error", error, "parameters",
+                         parameters ? parameters : json_object());
 }

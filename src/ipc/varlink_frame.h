@@ -28,9 +28,7 @@ typedef struct VarlinkReader {
 } VarlinkReader;
 
 /* Keeps what is still to be sent. */
-typedef struct VarlinkWriter {
-        VarlinkBuffer buffer;
-} VarlinkWriter;
+typedef VarlinkBuffer VarlinkWriter;
 
 /* {"method": ..., "parameters": ..., "more" | "oneway" | "upgrade": true} */
 typedef struct VarlinkRequest {
@@ -73,7 +71,6 @@ void varlink_reader_trim(VarlinkReader *reader);
 
 /* Writing. At most OUTPUT_MAX unsent bytes are kept. */
 VarlinkWriter varlink_writer_make(size_t output_max);
-void varlink_writer_done(VarlinkWriter *writer);
 
 /* Appends MESSAGE (borrowed) and its NUL: whole, or not at all. -ENOBUFS when the limit would be
  * exceeded; -ENOMEM. */
@@ -85,8 +82,8 @@ size_t varlink_writer_unsent(const VarlinkWriter *writer);
  * negative errno of send(2). Raises no SIGPIPE. */
 int varlink_writer_send(VarlinkWriter *writer, int fd);
 
-/* Drops what is unsent and gives the memory back. */
-void varlink_writer_clear(VarlinkWriter *writer);
+/* Drops what is unsent and gives the memory back; the writer can be used again. */
+void varlink_writer_done(VarlinkWriter *writer);
 
 /* Messages. -EPROTO for what is none; *ret is then untouched. Free with ..._done(). */
 int varlink_request_parse(const char *bytes, size_t length, VarlinkRequest *ret);

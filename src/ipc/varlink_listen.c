@@ -62,13 +62,6 @@ static bool is_worth_place(VarlinkServer *server, int fd, const VarlinkPlace *pl
         return call_class(server, bytes, (size_t) (end - bytes)) == 0 && ++server->n_replaced;
 }
 
-static bool server_has_place(VarlinkServer *server, int fd, uid_t uid) {
-        const VarlinkPlace *price =
-                server_trusts(server, uid) ? NULL : varlink_places_price(&server->places, uid);
-
-        return !price || price->user->uid != uid || is_worth_place(server, fd, price);
-}
-
 /* Most clients have sent their call already. Who finds no place is told by a closed connection: whatever he
  * would be told in words would have to be kept for him. */
 bool server_admit(VarlinkServer *server, int fd) {
@@ -77,8 +70,13 @@ bool server_admit(VarlinkServer *server, int fd) {
         socklen_t size = sizeof(peer);
         Connection *c;
 
-        if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 ||
-            !server_has_place(server, fd, peer.uid))
+        if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
+                return false;
+        const VarlinkPlace *price = server_trusts(server, peer.uid)
+                                            ? NULL
+                                            : varlink_places_price(&server->places, peer.uid);
+
+        if (price && price->user->uid == peer.uid && !is_worth_place(server, fd, price))
                 return false;
         c = connection_new(server, fd, &peer);
         if (!c)
@@ -99,25 +97,8 @@ bool server_admit(VarlinkServer *server, int fd) {
         return true;
 }
 
-/* Without descriptors somebody goes who has no place, or most of them; where nobody does, who waits has to
- * wait. */
-static void server_want_descriptor(VarlinkServer *server, int error) {
-        bool is_wanted = error == EMFILE || error == ENFILE;
-        const VarlinkPlace *place;
-
-        if (is_wanted && lobby_spare(server))
-                return;
-        place = is_wanted ? varlink_places_spare(&server->places) : NULL;
-        if (place)
-                connection_evict(place->owner);
-        else
-                server_pause(server);
-}
-
-static void listener_turn(VarlinkServer *server, Source *source, uint32_t events) {
+static void listener_turn(VarlinkServer *server, Source *source, uint32_t events UNUSED) {
         uint64_t end = varlink_now_usec() + accepting_usec;
-
-        (void) events;
         for (size_t n = 0; n < ACCEPTS_PER_TURN && (n % 16 || varlink_now_usec() < end); n++) {
                 int fd = accept4(source->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
@@ -128,19 +109,23 @@ static void listener_turn(VarlinkServer *server, Source *source, uint32_t events
                 }
                 if (errno == EINTR || errno == ECONNABORTED)
                         continue;
-                if (errno != EAGAIN)
-                        server_want_descriptor(server, errno);
+                bool is_short = errno == EMFILE || errno == ENFILE;
+
+                if (errno == EAGAIN || (is_short && lobby_spare(server)))
+                        return;
+                /* Without descriptors somebody goes who has no place, or most of them; where nobody does, who waits
+                 * has to wait. */
+                const VarlinkPlace *place = is_short ? varlink_places_spare(&server->places) : NULL;
+
+                if (place)
+                        connection_evict(place->owner);
+                else
+                        server_pause(server);
                 return;
         }
 }
 
 /* ---- listening ---- */
-
-static int socket_option(int fd, int option, int *ret) {
-        socklen_t size = sizeof(*ret);
-
-        return getsockopt(fd, SOL_SOCKET, option, ret, &size) < 0 ? -errno : 0;
-}
 
 /* 0, or why FD cannot be listened on. */
 static int check_listening_socket(int fd) {
@@ -154,31 +139,23 @@ static int check_listening_socket(int fd) {
 
         for (size_t i = 0; i < ARRAY_LEN(demands); i++) {
                 int value;
-                int r = socket_option(fd, demands[i].option, &value);
+                socklen_t size = sizeof(value);
 
-                if (r < 0)
-                        return r;
+                if (getsockopt(fd, SOL_SOCKET, demands[i].option, &value, &size) < 0)
+                        return -errno;
                 if (value != demands[i].value)
                         return -EINVAL;
         }
         return 0;
 }
 
-static int make_nonblocking(int fd) {
-        int flags = fcntl(fd, F_GETFL);
-
-        if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
-                return -errno;
-        return fcntl(fd, F_SETFD, FD_CLOEXEC) < 0 ? -errno : 0;
-}
-
 int varlink_server_listen_fd(VarlinkServer *server, int fd) {
         Listener *listener;
-        int r = check_listening_socket(fd);
+        int r = check_listening_socket(fd), flags = fcntl(fd, F_GETFL);
 
-        if (r == 0)
-                r = make_nonblocking(fd);
-
+        if (r == 0 && (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 ||
+                       fcntl(fd, F_SETFD, FD_CLOEXEC) < 0))
+                r = -errno;
         if (r < 0)
                 return r;
         listener = calloc(1, sizeof(*listener));

@@ -30,16 +30,6 @@ enum {
         DESCRIPTORS_SPARED = 2048,
 };
 
-/* By what this process may open: without a limit raised for it there is no lobby. */
-static size_t lobby_size(const VarlinkServer *server) {
-        size_t spared = server->limits.connections + DESCRIPTORS_SPARED;
-        struct rlimit files;
-
-        if (getrlimit(RLIMIT_NOFILE, &files) < 0)
-                return 0;
-        return MIN(server->limits.lobby, sub_floored(files.rlim_cur, spared));
-}
-
 /* Armed as long as somebody is there. */
 static void lobby_set_timer(VarlinkServer *server, bool is_armed) {
         const uint64_t usec = MAX(server->limits.pause_usec, UINT64_C(1));
@@ -52,12 +42,18 @@ static void lobby_set_timer(VarlinkServer *server, bool is_armed) {
         timerfd_settime(server->lobby.timer.fd, 0, is_armed ? &spec : &(struct itimerspec){}, NULL);
 }
 
+/* By what this process may open: without a limit raised for it there is no lobby. */
 static bool lobby_open(VarlinkServer *server) {
+        size_t spared = server->limits.connections + DESCRIPTORS_SPARED;
         Lobby *lobby = &server->lobby;
-        size_t size = lobby_size(server);
+        struct rlimit files;
 
         if (lobby->guests)
                 return true;
+        if (getrlimit(RLIMIT_NOFILE, &files) < 0)
+                return false;
+        size_t size = MIN(server->limits.lobby, sub_floored(files.rlim_cur, spared));
+
         lobby->guests = size > 0 ? malloc(size * sizeof(*lobby->guests)) : NULL;
         if (!lobby->guests)
                 return false;
@@ -106,11 +102,10 @@ bool lobby_spare(VarlinkServer *server) {
 }
 
 /* There may be a place by now. */
-static void lobby_turn(VarlinkServer *server, Source *source, uint32_t events) {
+static void lobby_turn(VarlinkServer *server, Source *source, uint32_t events UNUSED) {
         Lobby *lobby = &server->lobby;
         uint64_t n_ticks = 0, until = sub_floored(varlink_now_usec(), server->limits.pause_usec);
 
-        (void) events;
         if (read(source->fd, &n_ticks, sizeof(n_ticks)) < 0)
                 return;
         size_t n_left = MIN(lobby->n, MIN(n_ticks * LEAVE_PER_TICK, (uint64_t) LEAVE_PER_TURN_MAX));

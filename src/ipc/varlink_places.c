@@ -7,34 +7,19 @@
 
 /* ---- lists ---- */
 
-static void list_add(VarlinkPlaceList *list, VarlinkPlace *place) {
-        place->previous = list->last;
-        place->next = NULL;
-        *(list->last ? &list->last->next : &list->first) = place;
+static void list_add(VarlinkPlaceList *list, VarlinkPlace *place, VarlinkLinkKind kind) {
+        place->links[kind] = (VarlinkLink){.previous = list->last};
+        *(list->last ? &list->last->links[kind].next : &list->first) = place;
         list->last = place;
         list->n++;
 }
 
-static void list_remove(VarlinkPlaceList *list, VarlinkPlace *place) {
-        *(place->previous ? &place->previous->next : &list->first) = place->next;
-        *(place->next ? &place->next->previous : &list->last) = place->previous;
+static void list_remove(VarlinkPlaceList *list, VarlinkPlace *place, VarlinkLinkKind kind) {
+        const VarlinkLink link = place->links[kind];
+
+        *(link.previous ? &link.previous->links[kind].next : &list->first) = link.next;
+        *(link.next ? &link.next->links[kind].previous : &list->last) = link.previous;
         list->n--;
-}
-
-static void queue_add(VarlinkPlaceList *queue, VarlinkPlace *place) {
-        place->queue_previous = queue->last;
-        place->queue_next = NULL;
-        *(queue->last ? &queue->last->queue_next : &queue->first) = place;
-        queue->last = place;
-        queue->n++;
-}
-
-static void queue_remove(VarlinkPlaceList *queue, VarlinkPlace *place) {
-        *(place->queue_previous ? &place->queue_previous->queue_next : &queue->first) =
-                place->queue_next;
-        *(place->queue_next ? &place->queue_next->queue_previous : &queue->last) =
-                place->queue_previous;
-        queue->n--;
 }
 
 /* ---- users ---- */
@@ -46,31 +31,24 @@ static VarlinkUser *find_user(const VarlinkPlaces *places, uid_t uid) {
         return NULL;
 }
 
-static VarlinkUser *add_user(VarlinkPlaces *places, uid_t uid, bool is_trusted) {
-        VarlinkUser *user = calloc(1, sizeof(*user));
-
-        if (!user)
-                return NULL;
-        user->uid = uid;
-        user->is_trusted = is_trusted;
-        user->spent_usec = places->spent_usec;
-        user->next = places->users;
-        places->users = user;
-        return user;
-}
-
 /* ---- places ---- */
 
 int varlink_places_enter(VarlinkPlaces *places, VarlinkPlace *place, void *owner, uid_t uid,
                          bool is_trusted) {
         VarlinkUser *user = find_user(places, uid);
 
-        if (!user)
-                user = add_user(places, uid, is_trusted);
-        if (!user)
-                return -ENOMEM;
+        if (!user) {
+                user = calloc(1, sizeof(*user));
+                if (!user)
+                        return -ENOMEM;
+                *user = (VarlinkUser){.uid = uid,
+                                      .is_trusted = is_trusted,
+                                      .spent_usec = places->spent_usec,
+                                      .next = places->users};
+                places->users = user;
+        }
         *place = (VarlinkPlace){.owner = owner, .user = user, .since = ++places->n_changes};
-        list_add(&user->places[VARLINK_PLACE_IDLE], place);
+        list_add(&user->places[VARLINK_PLACE_IDLE], place, VARLINK_OF_KIND);
         user->n_places++;
         places->n += !user->is_trusted;
         return 0;
@@ -82,7 +60,7 @@ void varlink_places_leave(VarlinkPlaces *places, VarlinkPlace *place) {
         if (!user)
                 return;
         varlink_places_unqueue(places, place);
-        list_remove(&user->places[place->kind], place);
+        list_remove(&user->places[place->kind], place, VARLINK_OF_KIND);
         places->n -= !user->is_trusted;
         place->user = NULL;
         if (--user->n_places == 0) {
@@ -106,14 +84,10 @@ void varlink_places_set_kind(VarlinkPlaces *places, VarlinkPlace *place, Varlink
         if (kind == VARLINK_PLACE_KEPT &&
             user->places[VARLINK_PLACE_KEPT].n >= places->kept_per_user && !user->is_trusted)
                 return;
-        list_remove(&user->places[place->kind], place);
+        list_remove(&user->places[place->kind], place, VARLINK_OF_KIND);
         place->kind = kind;
         place->since = ++places->n_changes;
-        list_add(&user->places[kind], place);
-}
-
-static size_t n_takeable(const VarlinkUser *user) {
-        return user->is_trusted ? 0 : user->n_places - user->places[VARLINK_PLACE_KEPT].n;
+        list_add(&user->places[kind], place, VARLINK_OF_KIND);
 }
 
 /* The oldest of what is worth least; EXCEPT (NULL: none) only where there is nothing else, for who has just
@@ -123,15 +97,11 @@ static VarlinkPlace *takeable_of(const VarlinkUser *user, VarlinkPlace *except) 
                 VarlinkPlace *place = user->places[kind].first;
 
                 if (place && place == except)
-                        place = place->next;
+                        place = place->links[VARLINK_OF_KIND].next;
                 if (place)
                         return place;
         }
         return except && except->user == user ? except : NULL;
-}
-
-static bool is_worth_less(const VarlinkPlace *place, const VarlinkPlace *than) {
-        return place->kind != than->kind ? place->kind < than->kind : place->since < than->since;
 }
 
 /* From the user who has most; of users who have the same number, the place that is worth least. */
@@ -140,10 +110,13 @@ static VarlinkPlace *find_spare(const VarlinkPlaces *places, VarlinkPlace *excep
         size_t most = 0;
 
         for (const VarlinkUser *user = places->users; user; user = user->next) {
-                size_t n = n_takeable(user);
+                size_t n = user->is_trusted ? 0
+                                            : user->n_places - user->places[VARLINK_PLACE_KEPT].n;
                 VarlinkPlace *place = n > 0 && n >= most ? takeable_of(user, except) : NULL;
 
-                if (!place || (n == most && !is_worth_less(place, spare)))
+                if (!place ||
+                    (n == most && (place->kind != spare->kind ? place->kind > spare->kind
+                                                              : place->since >= spare->since)))
                         continue;
                 spare = place;
                 most = n;
@@ -205,7 +178,7 @@ void varlink_places_queue(VarlinkPlaces *places, VarlinkPlace *place, unsigned c
                 user->spent_usec = MAX(user->spent_usec, places->spent_usec);
         place->is_queued = true;
         place->class = class;
-        queue_add(&user->queues[class], place);
+        list_add(&user->queues[class], place, VARLINK_OF_QUEUE);
         user->n_queued++;
         places->n_queued++;
 }
@@ -213,7 +186,7 @@ void varlink_places_queue(VarlinkPlaces *places, VarlinkPlace *place, unsigned c
 void varlink_places_unqueue(VarlinkPlaces *places, VarlinkPlace *place) {
         if (!place->user || !place->is_queued)
                 return;
-        queue_remove(&place->user->queues[place->class], place);
+        list_remove(&place->user->queues[place->class], place, VARLINK_OF_QUEUE);
         place->is_queued = false;
         place->user->n_queued--;
         places->n_queued--;

@@ -34,16 +34,26 @@ typedef struct VarlinkPlaceList {
         size_t n;
 } VarlinkPlaceList;
 
+/* The lists that a place is in: of its kind, and of its class where it is queued. */
+typedef enum VarlinkLinkKind {
+        VARLINK_OF_KIND,
+        VARLINK_OF_QUEUE,
+        VARLINK_LINK_KINDS
+} VarlinkLinkKind;
+
+typedef struct VarlinkLink {
+        VarlinkPlace *previous, *next;
+} VarlinkLink;
+
 /* One connection's. */
 struct VarlinkPlace {
         void *owner;
         VarlinkUser *user; /* NULL: it has none, or none any more */
         VarlinkPlaceKind kind;
         uint64_t since; /* a number that grows: when it became what it is */
-        VarlinkPlace *previous, *next;
         bool is_queued;
         unsigned class; /* of the call that waits for its turn */
-        VarlinkPlace *queue_previous, *queue_next;
+        VarlinkLink links[VARLINK_LINK_KINDS];
 };
 
 struct VarlinkUser {

@@ -54,20 +54,15 @@ uint64_t varlink_now_usec(void) {
 
 /* ---- the epoll set ---- */
 
-int source_add(VarlinkServer *server, Source *source, uint32_t interest) {
+static int source_control(VarlinkServer *server, Source *source, int operation, uint32_t interest) {
         struct epoll_event event = {.events = interest, .data.ptr = source};
 
         source->interest = interest;
-        return epoll_ctl(server->epoll_fd, EPOLL_CTL_ADD, source->fd, &event) < 0 ? -errno : 0;
+        return epoll_ctl(server->epoll_fd, operation, source->fd, &event) < 0 ? -errno : 0;
 }
 
-static int source_watch(VarlinkServer *server, Source *source, uint32_t interest) {
-        struct epoll_event event = {.events = interest, .data.ptr = source};
-
-        if (source->interest == interest)
-                return 0;
-        source->interest = interest;
-        return epoll_ctl(server->epoll_fd, EPOLL_CTL_MOD, source->fd, &event) < 0 ? -errno : 0;
+int source_add(VarlinkServer *server, Source *source, uint32_t interest) {
+        return source_control(server, source, EPOLL_CTL_ADD, interest);
 }
 
 void source_remove(VarlinkServer *server, Source *source) {
@@ -76,42 +71,34 @@ void source_remove(VarlinkServer *server, Source *source) {
 
 /* ---- the timer: idle connections and paused listeners ---- */
 
-static uint64_t server_next_deadline(const VarlinkServer *server) {
-        uint64_t earliest = server->resume_usec ? server->resume_usec : UINT64_MAX;
-
-        for (const Connection *c = server->connections; c; c = c->next)
-                if (c->is_idle)
-                        earliest = MIN(earliest,
-                                       add_saturated(c->idle_since_usec, server->limits.idle_usec));
-        return earliest;
-}
-
 /* A timer that is set is left alone, for deadlines only move away: it is set anew when it fires. */
 static void server_schedule(VarlinkServer *server) {
         bool is_needed = server->n_idle > 0 || server->resume_usec > 0;
+        uint64_t earliest = server->resume_usec ? server->resume_usec : UINT64_MAX;
         struct itimerspec spec = {0};
 
         if (is_needed == (server->timer_usec > 0))
                 return;
-        server->timer_usec = is_needed ? MAX(server_next_deadline(server), UINT64_C(1)) : 0;
+        for (const Connection *c = server->connections; c; c = c->next)
+                if (c->is_idle)
+                        earliest = MIN(earliest,
+                                       add_saturated(c->idle_since_usec, server->limits.idle_usec));
+        server->timer_usec = is_needed ? MAX(earliest, UINT64_C(1)) : 0;
         spec.it_value.tv_sec = (time_t) (server->timer_usec / USEC_PER_SEC);
         spec.it_value.tv_nsec = (long) (server->timer_usec % USEC_PER_SEC * 1000);
         timerfd_settime(server->timer.fd, TFD_TIMER_ABSTIME, &spec, NULL);
 }
 
 /* Other sources of the same dispatch may be about to have their turn, so closing waits. */
-static void timer_turn(VarlinkServer *server, Source *source, uint32_t events) {
+static void timer_turn(VarlinkServer *server, Source *source, uint32_t events UNUSED) {
         uint64_t n_expirations;
-
-        (void) events;
         if (read(source->fd, &n_expirations, sizeof(n_expirations)) > 0)
                 server->timer_fired = true;
 }
 
 /* ---- calls that wait for their turn ---- */
 
-static void wake_turn(VarlinkServer *server, Source *source, uint32_t events) {
-        (void) server, (void) source, (void) events;
+static void wake_turn(VarlinkServer *server UNUSED, Source *source UNUSED, uint32_t events UNUSED) {
 }
 
 static void server_set_awake(VarlinkServer *server) {
@@ -133,7 +120,6 @@ bool server_trusts(const VarlinkServer *server, uid_t uid) {
         return uid == 0 || uid == server->own_uid;
 }
 
-/* Owns FD, also when it fails. */
 Connection *connection_new(VarlinkServer *server, int fd, const struct ucred *peer) {
         const VarlinkLimits *limits = &server->limits;
         bool is_trusted = server_trusts(server, peer->uid);
@@ -201,7 +187,7 @@ void connection_doom(Connection *c) {
         if (c->is_doomed)
                 return;
         c->is_doomed = true;
-        varlink_writer_clear(&c->writer);
+        varlink_writer_done(&c->writer);
         shutdown(c->source.fd, SHUT_RDWR);
 }
 
@@ -223,71 +209,47 @@ void connection_evict(Connection *c) {
                 return;
         varlink_places_leave(&server->places, &c->place);
         c->is_doomed = true; /* without shutdown(2), of which he would hear */
-        varlink_writer_clear(&c->writer);
+        varlink_writer_done(&c->writer);
         c->is_leaving = true;
         c->next_leaving = server->leaving;
         server->leaving = c;
 }
 
-void connection_rest(Connection *c) {
-        c->idle_since_usec = varlink_now_usec();
-}
-
-static uint32_t connection_interest(const Connection *c) {
-        if (varlink_writer_unsent(&c->writer) > 0)
-                return EPOLLOUT;
-        if (c->call || c->message)
-                return 0; /* a hang-up is reported all the same */
-        return c->is_at_end ? EPOLLOUT : EPOLLIN;
-}
-
-static VarlinkPlaceKind connection_kind(const Connection *c) {
-        if (!c->call)
-                return c->message ? VARLINK_PLACE_WAITING : VARLINK_PLACE_IDLE;
-        if (c->call->is_kept)
-                return VARLINK_PLACE_KEPT;
-        return c->call->more ? VARLINK_PLACE_SUBSCRIBED : VARLINK_PLACE_WAITING;
-}
-
 static void connection_settle(Connection *c) {
         VarlinkServer *server = c->server;
         bool is_idle = !c->call && !c->message;
+        VarlinkPlaceKind kind = is_idle            ? VARLINK_PLACE_IDLE
+                                : !c->call         ? VARLINK_PLACE_WAITING
+                                : c->call->is_kept ? VARLINK_PLACE_KEPT
+                                : c->call->more    ? VARLINK_PLACE_SUBSCRIBED
+                                                   : VARLINK_PLACE_WAITING;
+        /* Where nothing is watched for, a hang-up is reported all the same. */
+        uint32_t interest = varlink_writer_unsent(&c->writer) > 0 ? EPOLLOUT
+                            : !is_idle                            ? 0
+                            : c->is_at_end                        ? EPOLLOUT
+                                                                  : EPOLLIN;
 
         server->n_idle += is_idle;
         server->n_idle -= c->is_idle;
         c->is_idle = is_idle;
-        varlink_places_set_kind(&server->places, &c->place, connection_kind(c));
+        varlink_places_set_kind(&server->places, &c->place, kind);
         if (!c->message)
                 varlink_reader_trim(&c->reader);
-        if (!c->is_doomed && source_watch(server, &c->source, connection_interest(c)) < 0)
+        if (!c->is_doomed && c->source.interest != interest &&
+            source_control(server, &c->source, EPOLL_CTL_MOD, interest) < 0)
                 connection_doom(c);
         server_schedule(server);
 }
 
 /* ---- turns ---- */
 
-/* Whether something was read. */
-static bool connection_receive(Connection *c) {
-        ssize_t n = varlink_reader_receive(&c->reader, c->source.fd);
-
-        if (n == 0)
-                c->is_at_end = true;
-        else if (n < 0 && n != -EAGAIN)
-                connection_doom(c);
-        return n > 0;
-}
-
-/* What others are answered is kept for one call of each, or they could have much kept by reading nothing. */
-static bool connection_can_take_call(const Connection *c) {
-        size_t unsent = varlink_writer_unsent(&c->writer);
-
-        return !c->is_doomed && !c->call && !c->message &&
-               (c->is_trusted ? unsent < OUTPUT_LOW_BYTES : unsent == 0);
-}
-
 /* Reads once at most: a client that sends without end gets the same share as others. */
 static void connection_look_for_call(Connection *c, bool may_read) {
-        while (connection_can_take_call(c)) {
+        /* What others are answered is kept for one call of each, or they could have much kept by reading nothing. */
+        const size_t unsent_max = c->is_trusted ? OUTPUT_LOW_BYTES - 1 : 0;
+
+        while (!c->is_doomed && !c->call && !c->message &&
+               varlink_writer_unsent(&c->writer) <= unsent_max) {
                 const char *bytes;
                 size_t length;
                 int r = varlink_reader_next(&c->reader, &bytes, &length);
@@ -300,32 +262,27 @@ static void connection_look_for_call(Connection *c, bool may_read) {
                 } else if (r < 0) {
                         connection_send(c);
                         connection_doom(c);
-                } else if (!may_read || c->is_at_end || !connection_receive(c)) {
-                        return;
                 } else {
+                        ssize_t n = may_read && !c->is_at_end
+                                            ? varlink_reader_receive(&c->reader, c->source.fd)
+                                            : -EAGAIN;
+
+                        c->is_at_end = c->is_at_end || n == 0;
+                        if (n < 0 && n != -EAGAIN)
+                                connection_doom(c);
+                        if (n <= 0)
+                                return;
                         may_read = false;
                 }
         }
-}
-
-static void connection_tell_drained(Connection *c) {
-        VarlinkCall *call = c->call;
-
-        if (call && call->drained)
-                call->drained(call, call->drained_userdata);
-}
-
-static bool connection_is_over(const Connection *c) {
-        if (c->is_doomed)
-                return true;
-        return c->is_at_end && !c->call && !c->message && varlink_writer_unsent(&c->writer) == 0;
 }
 
 static void connection_end_turn(Connection *c) {
         c->is_in_turn = false;
         if (c->is_leaving)
                 return;
-        if (connection_is_over(c))
+        if (c->is_doomed ||
+            (c->is_at_end && !c->call && !c->message && varlink_writer_unsent(&c->writer) == 0))
                 connection_close(c);
         else
                 connection_settle(c);
@@ -343,17 +300,16 @@ void connection_turn(Connection *c, uint32_t events) {
         }
         c->is_in_turn = true;
         if (connection_send(c)) {
-                if (is_congested && !c->is_doomed)
-                        connection_tell_drained(c);
+                if (is_congested && !c->is_doomed && c->call && c->call->drained)
+                        c->call->drained(c->call, c->call->drained_userdata);
                 connection_look_for_call(c, true);
         }
         connection_end_turn(c);
 }
 
-static void connection_dispatch(VarlinkServer *server, Source *source, uint32_t events) {
+static void connection_dispatch(VarlinkServer *server UNUSED, Source *source, uint32_t events) {
         Connection *c = (Connection *) source;
 
-        (void) server;
         if (!c->is_leaving)
                 connection_turn(c, events);
 }
@@ -369,18 +325,6 @@ void connection_kick(Connection *c) {
 
 /* ---- serving ---- */
 
-static void connection_serve(Connection *c) {
-        const char *message = c->message;
-
-        varlink_places_unqueue(&c->server->places, &c->place);
-        c->message = NULL;
-        c->is_in_turn = true;
-        call_take(c, message, c->message_length);
-        connection_send(c);
-        connection_look_for_call(c, false);
-        connection_end_turn(c);
-}
-
 static void server_serve(VarlinkServer *server) {
         uint64_t start = varlink_now_usec(), now = start;
 
@@ -391,8 +335,16 @@ static void server_serve(VarlinkServer *server) {
                 if (!place)
                         return;
                 uid_t uid = place->user->uid;
+                Connection *c = place->owner;
+                const char *message = c->message;
 
-                connection_serve(place->owner);
+                varlink_places_unqueue(&server->places, &c->place);
+                c->message = NULL;
+                c->is_in_turn = true;
+                call_take(c, message, c->message_length);
+                connection_send(c);
+                connection_look_for_call(c, false);
+                connection_end_turn(c);
                 now = varlink_now_usec();
                 varlink_places_charge(&server->places, uid, now - before);
         }
@@ -467,23 +419,6 @@ void varlink_server_set_limits(VarlinkServer *server, const VarlinkLimits *limit
         server->places.subscriptions = limits->subscriptions_per_uid;
 }
 
-static int server_open(VarlinkServer *server) {
-        server->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-        if (server->epoll_fd < 0)
-                return -errno;
-        server->timer.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-        if (server->timer.fd < 0)
-                return -errno;
-        server->wake.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-        if (server->wake.fd < 0)
-                return -errno;
-        int r = source_add(server, &server->timer, EPOLLIN);
-
-        if (r >= 0)
-                r = source_add(server, &server->wake, EPOLLIN);
-        return r < 0 ? r : lobby_begin(server);
-}
-
 VarlinkServer *varlink_server_new(const VarlinkInterface *const *interfaces, size_t n,
                                   const VarlinkServerInfo *info, void *userdata) {
         VarlinkServer *server = calloc(1, sizeof(*server) + (n + 1) * sizeof(*interfaces));
@@ -505,7 +440,13 @@ VarlinkServer *varlink_server_new(const VarlinkInterface *const *interfaces, siz
         if (n > 0)
                 memcpy(server->interfaces + 1, interfaces, n * sizeof(*interfaces));
         server->n_interfaces = n + 1;
-        r = server_open(server);
+        if ((server->epoll_fd = epoll_create1(EPOLL_CLOEXEC)) < 0 ||
+            (server->timer.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)) < 0 ||
+            (server->wake.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) < 0)
+                r = -errno;
+        else if ((r = source_add(server, &server->timer, EPOLLIN)) >= 0 &&
+                 (r = source_add(server, &server->wake, EPOLLIN)) >= 0)
+                r = lobby_begin(server);
         if (r < 0) {
                 varlink_server_free(server);
                 errno = -r;
@@ -533,10 +474,6 @@ VarlinkServer *varlink_server_free(VarlinkServer *server) {
                 close(server->epoll_fd);
         free(server);
         return NULL;
-}
-
-void varlink_server_freep(VarlinkServer **server) {
-        *server = varlink_server_free(*server);
 }
 
 int varlink_server_fd(const VarlinkServer *server) {

@@ -16,30 +16,14 @@
  * merely asks for what there is not gets an error. Calls of one connection are answered in order: a
  * call not yet answered holds back what the client sent after it. One thread only. */
 
-#include "base/macros.h"
+#include "ipc/varlink_parameters.h"
 
-#include <jansson.h>
 #include <sys/types.h>
 
 typedef struct VarlinkServer VarlinkServer;
 
 /* A call taken from a client and not yet answered. */
 typedef struct VarlinkCall VarlinkCall;
-
-typedef enum VarlinkType {
-        VARLINK_BOOL,
-        VARLINK_INT,
-        VARLINK_FLOAT,
-        VARLINK_STRING,
-        VARLINK_ARRAY,
-        VARLINK_OBJECT,
-} VarlinkType;
-
-typedef struct VarlinkParameter {
-        const char *name; /* NULL ends a list of them */
-        VarlinkType type;
-        bool is_nullable; /* may be null or left out */
-} VarlinkParameter;
 
 typedef enum VarlinkMethodFlags {
         VARLINK_ROOT_ONLY = 1 << 0, /* others get PermissionDenied */
@@ -89,12 +73,6 @@ typedef struct VarlinkLimits {
         uint64_t idle_usec;         /* a connection without a call in progress may last */
         uint64_t accept_retry_usec; /* after accept(2) failed for want of file descriptors */
 } VarlinkLimits;
-
-/* For methods that take none. */
-extern const VarlinkParameter varlink_no_parameters[];
-
-/* The name of the first of VALUES, an object, that is not as PARAMETERS have it; NULL: there is none. */
-const char *varlink_parameters_find_fault(const VarlinkParameter *parameters, json_t *values);
 
 /* ---- the server ---- */
 
@@ -176,9 +154,6 @@ void varlink_call_keep_place(VarlinkCall *call);
 uid_t varlink_call_peer_uid(const VarlinkCall *call);
 pid_t varlink_call_peer_pid(const VarlinkCall *call);
 
-/* Root, or the server's own user where that is not root. */
-bool varlink_call_peer_is_privileged(const VarlinkCall *call);
-
 #define VARLINK_SERVICE                      "org.varlink.service"
 #define VARLINK_ERROR_INTERFACE_NOT_FOUND    VARLINK_SERVICE ".InterfaceNotFound"
 #define VARLINK_ERROR_METHOD_NOT_FOUND       VARLINK_SERVICE ".MethodNotFound"
@@ -186,6 +161,3 @@ bool varlink_call_peer_is_privileged(const VarlinkCall *call);
 #define VARLINK_ERROR_INVALID_PARAMETER      VARLINK_SERVICE ".InvalidParameter"
 #define VARLINK_ERROR_PERMISSION_DENIED      VARLINK_SERVICE ".PermissionDenied"
 #define VARLINK_ERROR_EXPECTED_MORE          VARLINK_SERVICE ".ExpectedMore"
-
-/* For CLEANUP(). */
-void varlink_server_freep(VarlinkServer **server);

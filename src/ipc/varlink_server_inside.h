@@ -108,8 +108,6 @@ bool connection_send(Connection *c);
 void connection_kick(Connection *c);
 /* Takes its place away. Within a dispatch only. */
 void connection_evict(Connection *c);
-/* Its call has ended. */
-void connection_rest(Connection *c);
 
 /* ---- varlink_call.c ---- */
 

@@ -8,7 +8,6 @@
 #include "model/problem.h"
 #include "runtime/log.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { PASSES_MAX = 8, ATTEMPTS_MAX = 200 };
@@ -92,21 +91,17 @@ static bool forget_limits(Keeper *keeper) {
         return true;
 }
 
-/* A start has gone on without a file that could not be read; now it can be. */
-static bool is_config_readable_again(const Keeper *keeper) {
+void keeper_begin(Keeper *keeper, KeeperCause cause, uint64_t now_usec) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
 
-        return keeper->has_started && keeper->asked.config->fault.error < 0 &&
-               config_load(keeper->root, arena, NULL)->fault.error == 0;
-}
-
-void keeper_begin(Keeper *keeper, KeeperCause cause, uint64_t now_usec) {
         if (keeper->apply) {
                 keeper->is_another_wanted = true;
                 apply_hurry(keeper->apply);
                 return;
         }
-        if (cause == KEEPER_RETRY && is_config_readable_again(keeper) &&
+        /* A start has gone on without a file that could not be read; now it can be. */
+        if (cause == KEEPER_RETRY && keeper->has_started && keeper->asked.config->fault.error < 0 &&
+            config_load(keeper->root, arena, NULL)->fault.error == 0 &&
             keeper_reload(keeper, false, now_usec) == KEEPER_RELOAD_BEGUN)
                 return;
         if (cause == KEEPER_FRESH)
@@ -139,14 +134,13 @@ static bool end_pass(Keeper *keeper) {
                 keeper->attempts_arena = arena_new();
                 keeper->attempts = (Attempts){};
         }
-        for (size_t i = 0; i < n; i++) {
-                note_attempts(keeper, &results[i]);
-                keeper_record_result(keeper->look->ledger, &results[i]);
-                has_moved = has_moved || results[i].is_unread ||
-                            results[i].reached_pages != results[i].step.from_pages;
+        ARRAY_FOREACH(result, results, n) {
+                note_attempts(keeper, result);
+                keeper_record_result(keeper->look->ledger, result);
+                has_moved = has_moved || result->is_unread ||
+                            result->reached_pages != result->step.from_pages;
         }
-        if (apply_straightened_bytes(keeper->apply) > 0)
-                keeper_record_straightening(keeper, apply_straightened_bytes(keeper->apply));
+        keeper_record_straightening(keeper, apply_straightened_bytes(keeper->apply));
         keeper_save(keeper);
         /* The pools that stayed short become limits, by which the plan is made anew: an instance that cannot
          * be whole gives its pages to the next. */
@@ -156,10 +150,6 @@ static bool end_pass(Keeper *keeper) {
         VEC_FOREACH(limit, &limits)
                 *vec_push(keeper->round_arena, &keeper->limits) = *limit;
         return limits.n > 0 || has_moved;
-}
-
-static bool is_anything_left(const Keeper *keeper) {
-        return plan_count_changed(keeper->look->plan) > 0;
 }
 
 /* False: the round is over. Others may have come meanwhile, so that the plan is made anew until nothing
@@ -172,7 +162,7 @@ static bool next_pass(Keeper *keeper, uint64_t now_usec) {
                 return false;
         bool is_cut_short = keeper->is_another_wanted || keeper->is_hurried;
 
-        if (!is_anything_left(keeper) ||
+        if (plan_count_changed(keeper->look->plan) == 0 ||
             (!is_cut_short && (!has_brought || keeper->n_passes >= PASSES_MAX))) {
                 keeper_record_outcome(keeper);
                 return false;
@@ -183,26 +173,23 @@ static bool next_pass(Keeper *keeper, uint64_t now_usec) {
         return true;
 }
 
-/* Another one may follow at once. */
-static void end_round(Keeper *keeper, uint64_t now_usec) {
-        /* What the round has brought is not known. */
-        if (keeper->fault.error < 0) {
-                keeper_reload_break_off(keeper);
-                return;
-        }
-        keeper->has_settled = true;
-        keeper_forget_drift(keeper);
-        keeper_guard_pool(keeper);
-        if (!keeper_reload_continue(keeper, now_usec) && keeper->is_another_wanted)
-                keeper_begin(keeper, KEEPER_FRESH, now_usec);
-}
-
 bool keeper_next(Keeper *keeper, uint64_t now_usec, ApplyOperation *ret) {
         while (keeper->apply) {
                 if (apply_next(keeper->apply, now_usec, ret))
                         return true;
-                if (!next_pass(keeper, now_usec))
-                        end_round(keeper, now_usec);
+                if (next_pass(keeper, now_usec))
+                        continue;
+                /* What the round has brought is not known. */
+                if (keeper->fault.error < 0) {
+                        keeper_reload_break_off(keeper);
+                        continue;
+                }
+                keeper->has_settled = true;
+                keeper_forget_drift(keeper);
+                keeper_guard_pool(keeper);
+                /* Another one may follow at once. */
+                if (!keeper_reload_continue(keeper, now_usec) && keeper->is_another_wanted)
+                        keeper_begin(keeper, KEEPER_FRESH, now_usec);
         }
         return false;
 }
@@ -222,14 +209,6 @@ bool keeper_wants_retry(const Keeper *keeper, uint64_t now_usec) {
                (plan_is_short(keeper->look->plan) && now_usec < keeper->attempts_until_usec);
 }
 
-/* Whether memory that has come may help somebody: who is short, or whose node was not there. */
-static bool waits_for_memory(const Plan *plan) {
-        for (size_t i = 0; i < plan->n_instances; i++)
-                if (plan->instances[i].reason.kind == REASON_NODE_ABSENT)
-                        return true;
-        return plan_is_short(plan);
-}
-
 bool keeper_verify(Keeper *keeper, bool has_memory, bool may_repair, uint64_t now_usec,
                    bool *ret_wants_repair) {
         *ret_wants_repair = false;
@@ -246,12 +225,17 @@ bool keeper_verify(Keeper *keeper, bool has_memory, bool may_repair, uint64_t no
                 *ret_wants_repair = true;
                 return false;
         }
-        bool is_short = has_memory && waits_for_memory(keeper->look->plan);
+        const Plan *plan = keeper->look->plan;
+        bool is_anything_left = plan_count_changed(plan) > 0;
+        /* Memory that has come may help who is short, or whose node was not there. */
+        bool is_short = has_memory && (plan_is_short(plan) ||
+                                       ARRAY_FIND(instance, plan->instances, plan->n_instances,
+                                                  instance->reason.kind == REASON_NODE_ABSENT));
 
         /* A pool below what was found there is known as it is from now on, pages that were moved are where they
          * are, and plans are made with what is there: it is there to be repaired all the same, until that is done. */
         is_drifted = is_drifted || keeper_is_anything_lost(keeper) ||
-                     (keeper->is_drift_left && is_anything_left(keeper));
+                     (keeper->is_drift_left && is_anything_left);
         keeper->is_drift_left = is_drifted;
         if (is_drifted && !is_short) {
                 if (keeper->asked.config->host.on_drift == DRIFT_REPORT)
@@ -260,7 +244,7 @@ bool keeper_verify(Keeper *keeper, bool has_memory, bool may_repair, uint64_t no
                 if (!may_repair)
                         return false;
         }
-        if (!is_drifted && !is_short && !is_anything_left(keeper))
+        if (!is_drifted && !is_short && !is_anything_left)
                 return false;
         renew_attempts(keeper, now_usec);
         if (keeper->limits.n > 0 && !forget_limits(keeper)) {
@@ -345,7 +329,7 @@ void keeper_release(Keeper *keeper, const char *instance, uint64_t now_usec) {
 }
 
 static void set_found(Keeper *keeper, const char *instance, const PageCount *count) {
-        Figure figure = {
+        const Figure figure = {
                 .instance = instance,
                 .sizing =
                         {
@@ -356,29 +340,22 @@ static void set_found(Keeper *keeper, const char *instance, const PageCount *cou
                         },
         };
 
-        VEC_FOREACH(known, &keeper->asked.found)
-                if (text_equals(known->instance, instance) &&
-                    known->sizing.page_size_bytes == count->page_size_bytes) {
-                        *known = figure;
-                        return;
-                }
-        *vec_push(keeper->asked.arena, &keeper->asked.found) = figure;
+        Figure *known = VEC_FIND(each, &keeper->asked.found,
+                                 text_equals(each->instance, instance) &&
+                                         each->sizing.page_size_bytes == count->page_size_bytes);
+
+        *(known ? known : vec_push(keeper->asked.arena, &keeper->asked.found)) = figure;
 }
 
 bool keeper_grow(Keeper *keeper, const InstanceConfig *instance, const PageCounts *pages,
                  uint64_t now_usec) {
         const PlanInstance *planned = plan_find(keeper->look->plan, instance->name);
-        bool is_planned = planned && planned->demand->n_options > 0;
-
         VEC_FOREACH(count, pages)
                 set_found(keeper, instance->name, count);
-        /* Whether the plan that holds was made for these numbers. */
-        for (size_t i = 0; is_planned && i < planned->demand->n_options; i++) {
-                const DemandOption *option = &planned->demand->options[i];
-
-                is_planned = page_counts_find(pages, option->page_size_bytes) == option->pages;
-        }
-        if (is_planned)
+        /* The plan that holds was made for these numbers. */
+        if (planned && planned->demand->n_options > 0 &&
+            !ARRAY_FIND(option, planned->demand->options, planned->demand->n_options,
+                        page_counts_find(pages, option->page_size_bytes) != option->pages))
                 return keeper_is_working(keeper);
         keeper_begin(keeper, KEEPER_FRESH, now_usec);
         return true;

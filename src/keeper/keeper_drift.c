@@ -6,13 +6,6 @@
 
 #include <syslog.h>
 
-static bool was_told(const Keeper *keeper, const char *text) {
-        VEC_FOREACH(told, &keeper->told)
-                if (text_equals(*told, text))
-                        return true;
-        return false;
-}
-
 static void replace_told(Keeper *keeper, Arena *arena, SourceNames told) {
         arena_free(keeper->told_arena);
         keeper->told_arena = arena;
@@ -30,7 +23,7 @@ static size_t tell_drifts(Keeper *keeper, const Drifts *drifts, const Topology *
                 int level = drift_wants_repair(drift) ? LOG_WARNING : LOG_NOTICE;
 
                 n_repairable += drift_wants_repair(drift);
-                if (keeper->has_settled && !was_told(keeper, text))
+                if (keeper->has_settled && !source_names_have(&keeper->told, text))
                         keeper->listener(keeper->userdata,
                                          &(KeeperEvent){.level = level,
                                                         .id = problem_id(PROBLEM_DRIFT),
@@ -74,13 +67,11 @@ size_t keeper_look_for_drift(Keeper *keeper) {
         size_t n = tell_drifts(keeper, &drifts, look->topology) + (look->moved_pages > 0);
 
         VEC_FOREACH(drift, &drifts) {
-                bool is_known = false;
+                bool is_lost = drift->kind == DRIFT_POOL_LOWERED || drift->kind == DRIFT_NODE_GONE;
 
-                VEC_FOREACH(lost, &keeper->lost)
-                        is_known = is_known || (lost->node == drift->node &&
-                                                lost->page_size_bytes == drift->page_size_bytes);
-                if (!is_known &&
-                    (drift->kind == DRIFT_POOL_LOWERED || drift->kind == DRIFT_NODE_GONE))
+                if (is_lost && !VEC_FIND(lost, &keeper->lost,
+                                         lost->node == drift->node &&
+                                                 lost->page_size_bytes == drift->page_size_bytes))
                         *vec_push(keeper->lost_arena, &keeper->lost) = *drift;
         }
         keeper_adopt(keeper, arena, look);
@@ -97,7 +88,7 @@ void keeper_forget_drift(Keeper *keeper) {
         VEC_FOREACH(drift, &left) {
                 const char *text = drift_format(arena, drift);
 
-                if (was_told(keeper, text))
+                if (source_names_have(&keeper->told, text))
                         *vec_push(arena, &told) = text;
         }
         replace_told(keeper, arena, told);

@@ -24,13 +24,8 @@ enum { ROUNDS_MAX = 8 };
 /* ---- starting ---- */
 
 static void forget_starting(Keeper *keeper, const char *instance) {
-        size_t n = 0;
-
-        VEC_FOREACH(starting, &keeper->starting)
-                if (!text_equals(starting->instance, instance))
-                        keeper->starting.items[n++] = *starting;
-        keeper->starting.n = n;
-        if (n > 0)
+        VEC_KEEP(starting, &keeper->starting, !text_equals(starting->instance, instance));
+        if (keeper->starting.n > 0)
                 return;
         arena_free(keeper->starting_arena);
         keeper->starting_arena = arena_new();
@@ -105,18 +100,16 @@ static Reason put_up_hugetlb_limit(const Keeper *keeper, Arena *arena, const Sta
         return (Reason){};
 }
 
-static bool is_counting(const Keeper *keeper, const Gate *gate) {
-        CLEANUP(arena_freep) Arena *arena = arena_new();
+static bool is_counting(const Keeper *keeper, Arena *arena, const Gate *gate) {
+        const Topology *topology = keeper->look->topology;
         uint64_t bytes;
 
-        if (!gate->group || keeper->look->topology->n_page_sizes == 0 ||
-            cgroup_limit_count(keeper->root, arena, gate->group).kind != REASON_NONE)
-                return false;
-        return root_read_u64(
+        return gate->group && topology->n_page_sizes > 0 &&
+               cgroup_limit_count(keeper->root, arena, gate->group).kind == REASON_NONE &&
+               root_read_u64(
                        keeper->root,
                        arena_printf(arena, "%s/hugetlb.%s.rsvd.current", gate->group,
-                                    hugetlb_limit_size_name(
-                                            arena, keeper->look->topology->page_sizes[0].bytes)),
+                                    hugetlb_limit_size_name(arena, topology->page_sizes[0].bytes)),
                        &bytes) == 0;
 }
 
@@ -125,7 +118,7 @@ static Reason let_start(Keeper *keeper, Arena *arena, const Status *status,
                         const PlanInstance *planned, const Gate *gate, const Lack *lack) {
         const InstanceConfig *config = planned->demand->config;
         const PageCount lacked = {planned->page_size_bytes, lack->pages};
-        bool is_counted = is_counting(keeper, gate);
+        bool is_counted = is_counting(keeper, arena, gate);
         Reason reason = put_up_hugetlb_limit(keeper, arena, status, config, gate, &lacked);
 
         forget_starting(keeper, gate->instance);
@@ -214,11 +207,9 @@ static GateAnswer judge_starting(Keeper *keeper, GateView *view, Gate *gate, boo
 }
 
 bool keeper_was_refused(const Keeper *keeper, const char *instance, const char *run) {
-        if (keeper->look)
-                VEC_FOREACH(refusal, &keeper->look->ledger->refusals)
-                        if (text_equals(refusal->instance, instance))
-                                return text_equals(refusal->run, run);
-        return false;
+        return keeper->look &&
+               VEC_FIND(refusal, &keeper->look->ledger->refusals,
+                        text_equals(refusal->instance, instance) && text_equals(refusal->run, run));
 }
 
 GateAnswer keeper_try_gate(Keeper *keeper, GateView *view, Gate *gate, bool may_try,

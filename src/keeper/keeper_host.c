@@ -12,12 +12,9 @@
 
 static void tell_failed_write(Keeper *keeper, ProblemKind kind, const char *path, int error,
                               const char *remedy) {
-        diags_add(&keeper->look->host_problems,
-                  &(Diag){.severity = SEVERITY_ERROR,
-                          .id = problem_id(kind),
-                          .text = arena_printf(keeper->look_arena, "cannot set %s: %s", path,
-                                               strerror(-error)),
-                          .remedy = remedy});
+        problem_add(&keeper->look->host_problems, SEVERITY_ERROR, kind, NULL,
+                    arena_printf(keeper->look_arena, "cannot set %s: %s", path, strerror(-error)),
+                    remedy);
 }
 
 void keeper_set_thp(Keeper *keeper, const ThpPlan *plan) {
@@ -54,12 +51,9 @@ void keeper_guard_pool(const Keeper *keeper) {
         const Topology *now = keeper->look->topology;
         const Plan *plan = keeper->look->plan;
         int i = topology_page_size_index(now, now->default_page_size_bytes);
-        bool is_used = false;
-
-        for (size_t k = 0; k < plan->n_pools; k++)
-                is_used = is_used ||
-                          (plan->pools[k].granted_pages > 0 &&
-                           plan->pools[k].page_size_bytes == now->default_page_size_bytes);
+        bool is_used = ARRAY_FIND(pool, plan->pools, plan->n_pools,
+                                  pool->granted_pages > 0 &&
+                                          pool->page_size_bytes == now->default_page_size_bytes);
         int r = is_used && i >= 0
                         ? guard_write(keeper->root, page_size_persistent_pages(&now->page_sizes[i]))
                         : guard_remove(keeper->root);

@@ -116,7 +116,7 @@ void keeper_record_intent(Keeper *keeper, uint64_t now_usec);
 /* What was read back. */
 void keeper_record_result(Ledger *ledger, const ApplyResult *result);
 
-/* Surplus pages that were made persistent are ours to give back: nobody has set them there. */
+/* Surplus pages that were made persistent are ours to give back: nobody has set them there. 0: of no size. */
 void keeper_record_straightening(const Keeper *keeper, uint64_t page_size_bytes);
 
 /* What the instances have in the end may be less than was intended; only then it is known who has all that

@@ -6,22 +6,18 @@
 
 /* Why a reload left the previous plan in effect: mistakes on disk, or instances that would fall. */
 static void add_rejected(const Keeper *keeper, Diags *problems) {
-        static const Diag rejected = {
-                .severity = SEVERITY_WARNING,
-                .text = "the last reload was refused; the previous plan stays in effect",
-        };
         bool has_mistakes = keeper->reload.state == KEEPER_RELOAD_REJECTED;
-        Diag diag = rejected;
 
         if (!keeper->rejected)
                 return;
         diags_add_all(problems, keeper->rejected);
-        diag.id = problem_id(has_mistakes ? PROBLEM_CONFIG_REJECTED : PROBLEM_RELOAD_REFUSED);
-        diag.remedy = has_mistakes
-                              ? "correct the files and run 'hugeplanctl reload'"
-                              : "change the files and run 'hugeplanctl reload'; with --force it "
-                                "is done all the same";
-        diags_add(problems, &diag);
+        problem_add(problems, SEVERITY_WARNING,
+                    has_mistakes ? PROBLEM_CONFIG_REJECTED : PROBLEM_RELOAD_REFUSED, NULL,
+                    "the last reload was refused; the previous plan stays in effect",
+                    has_mistakes
+                            ? "correct the files and run 'hugeplanctl reload'"
+                            : "change the files and run 'hugeplanctl reload'; with --force it is "
+                              "done all the same");
 }
 
 /* As long as nothing has started since, and nothing else is wrong with it. */
@@ -31,16 +27,13 @@ static void add_refusals(const Keeper *keeper, Status *status, Arena *arena) {
 
                 if (!instance || instance->is_running || !verdict_lets_start(instance->verdict))
                         continue;
-                diags_add(&status->problems,
-                          &(Diag){.severity = SEVERITY_ERROR,
-                                  .id = problem_id(PROBLEM_GATE_REFUSED),
-                                  .file = instance->file,
-                                  .text = arena_printf(arena,
-                                                       "the last start of %s was refused: %s; its "
-                                                       "pages are available now",
-                                                       instance->unit, refusal->text),
-                                  .remedy = arena_printf(arena, "systemctl start %s",
-                                                         instance->unit)});
+                problem_add(
+                        &status->problems, SEVERITY_ERROR, PROBLEM_GATE_REFUSED, instance->file,
+                        arena_printf(
+                                arena,
+                                "the last start of %s was refused: %s; its pages are available now",
+                                instance->unit, refusal->text),
+                        arena_printf(arena, "systemctl start %s", instance->unit));
         }
 }
 

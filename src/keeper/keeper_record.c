@@ -31,8 +31,7 @@ void keeper_record_intent(Keeper *keeper, uint64_t now_usec) {
                             now_usec - keeper->host_written_usec < aftermath_usec;
 
         plan_record(keeper->look_arena, plan, ledger);
-        for (size_t i = 0; i < plan->n_pools; i++) {
-                const PlanPool *pool = &plan->pools[i];
+        ARRAY_FOREACH(pool, plan->pools, plan->n_pools) {
                 LedgerPool *known = ledger_pool(ledger, pool->node, pool->page_size_bytes);
 
                 if (!known)
@@ -65,7 +64,6 @@ void keeper_record_straightening(const Keeper *keeper, uint64_t page_size_bytes)
 void keeper_record_result(Ledger *ledger, const ApplyResult *result) {
         const PlanPool *pool = result->step.pool;
         LedgerPool *known = ledger_pool(ledger, pool->node, pool->page_size_bytes);
-
         LedgerPool *small = ledger_pool(ledger, pool->node, result->step.demote_to_bytes);
 
         /* What came from demoting existing pages existed before, too. */

@@ -21,22 +21,17 @@ static void add_fall(Arena *arena, const StatusInstance *was, const Reason *reas
                      Diags *ret_falls) {
         if ((!was->is_running && !verdict_lets_start(was->verdict)) || was->verdict == VERDICT_LOST)
                 return;
-        diags_add(ret_falls,
-                  &(Diag){.severity = SEVERITY_ERROR,
-                          .id = problem_id(PROBLEM_RELOAD_REFUSED),
-                          .file = arena_strdup(arena, was->file),
-                          .text = arena_printf(arena,
-                                               "%s stands, and would not be let start any more: %s",
-                                               was->name, reason->text),
-                          .remedy = arena_strdup(arena, reason->remedy)});
+        problem_add(ret_falls, SEVERITY_ERROR, PROBLEM_RELOAD_REFUSED, was->file,
+                    arena_printf(arena, "%s stands, and would not be let start any more: %s",
+                                 was->name, reason->text),
+                    reason->remedy);
 }
 
 /* By a plan that is to be made. Who is described no longer is not wanted. */
 static Diags find_falls(Arena *arena, const Status *before, const Plan *next) {
         Diags falls = diags_in(arena);
 
-        for (size_t i = 0; i < before->n_instances; i++) {
-                const StatusInstance *was = &before->instances[i];
+        ARRAY_FOREACH(was, before->instances, before->n_instances) {
                 const PlanInstance *planned = plan_find(next, was->name);
 
                 if (planned && !verdict_lets_start(plan_verdict(planned)))
@@ -45,31 +40,13 @@ static Diags find_falls(Arena *arena, const Status *before, const Plan *next) {
         return falls;
 }
 
-/* By what has become of it. */
-static Diags find_fallen(const Keeper *keeper) {
-        CLEANUP(arena_freep) Arena *scratch = arena_new();
-        const Reload *reload = &keeper->reload;
-        const Status *now = keeper_judge(keeper, scratch, false);
-        Diags fallen = diags_in(reload->arena);
-
-        for (size_t i = 0; i < reload->status->n_instances; i++) {
-                const StatusInstance *was = &reload->status->instances[i];
-                const StatusInstance *is = status_find(now, was->name);
-
-                if (is && !verdict_lets_start(is->verdict))
-                        add_fall(reload->arena, was, &is->reason, &fallen);
-        }
-        return fallen;
-}
-
 /* ---- keeping what there is ---- */
 
 /* Who does not run may fall as well: what it was granted stays until the reload is in effect. */
 static void keep_standing(Keeper *keeper) {
         Ledger *ledger = keeper->look->ledger;
 
-        for (size_t i = 0; i < keeper->reload.status->n_instances; i++) {
-                const StatusInstance *was = &keeper->reload.status->instances[i];
+        ARRAY_FOREACH(was, keeper->reload.status->instances, keeper->reload.status->n_instances) {
                 const LedgerInstance *granted = ledger_instance(keeper->reload.ledger, was->name);
 
                 if (was->is_running || !verdict_lets_start(was->verdict) || !granted ||
@@ -85,12 +62,7 @@ static void keep_standing(Keeper *keeper) {
 }
 
 static void let_go(Ledger *ledger) {
-        size_t n = 0;
-
-        VEC_FOREACH(hold, &ledger->holds)
-                if (!hold->is_tentative)
-                        ledger->holds.items[n++] = *hold;
-        ledger->holds.n = n;
+        VEC_KEEP(hold, &ledger->holds, !hold->is_tentative);
 }
 
 /* ---- the stages ---- */
@@ -101,12 +73,12 @@ static Figures keep_found(Arena *arena, const Figures *found, const Config *conf
 
         VEC_FOREACH(figure, found) {
                 const InstanceConfig *instance = config_find(config, figure->instance);
-                Figure *copy;
 
                 if (!instance || instance->refusal || instance->memory_kind != MEMORY_AUTO ||
                     instance->learned.pages.n > 0)
                         continue;
-                copy = vec_push(arena, &kept);
+                Figure *copy = vec_push(arena, &kept);
+
                 *copy = *figure;
                 copy->instance = instance->name;
         }
@@ -122,28 +94,15 @@ static void forget_reload(Keeper *keeper) {
         keeper->rejected = NULL;
 }
 
-/* Mistakes stay on show until they are corrected. */
-static KeeperReload reject(Keeper *keeper, Arena *arena, const Diags *problems) {
-        keeper->reload.state = KEEPER_RELOAD_REJECTED;
-        keeper->reload.problems = *problems;
-        keeper->rejected_arena = arena;
-        keeper->rejected = problems;
-        keeper_tell(keeper, LOG_ERR, NULL,
-                    "the configuration has mistakes; the previous plan stays in effect");
-        return KEEPER_RELOAD_REJECTED;
-}
-
 /* What is there now is not known: nothing is changed by half. LOOK's fault, or the keeper's. */
 static KeeperReload reject_unread(Keeper *keeper, const ReadFault *fault) {
         Arena *arena = arena_new();
-        Diags *problems = ARENA_NEW(arena, Diags);
         const Diag diag = look_fault_diag(arena, fault);
 
-        *problems = diags_in(arena);
-        diags_add(problems, &diag);
         keeper_tell_diag(keeper, &diag);
         keeper->reload.state = KEEPER_RELOAD_REJECTED;
-        keeper->reload.problems = *problems;
+        keeper->reload.problems = diags_in(arena);
+        diags_add(&keeper->reload.problems, &diag);
         keeper->reload.unread_arena = arena;
         keeper_tell(keeper, LOG_ERR, NULL,
                     "the host cannot be read; the previous plan stays in effect");
@@ -151,12 +110,9 @@ static KeeperReload reject_unread(Keeper *keeper, const ReadFault *fault) {
 }
 
 static KeeperReload refuse(Keeper *keeper, const Diags *falls) {
-        Diags *shown = ARENA_NEW(keeper->reload.arena, Diags);
-
-        *shown = *falls;
         keeper->reload.state = KEEPER_RELOAD_REFUSED;
         keeper->reload.problems = *falls;
-        keeper->rejected = shown;
+        keeper->rejected = arena_memdup(keeper->reload.arena, falls, sizeof(*falls));
         VEC_FOREACH(fall, &falls->list)
                 keeper_tell_diag(keeper, fall);
         keeper_tell(keeper, LOG_ERR, problem_id(PROBLEM_RELOAD_REFUSED),
@@ -164,22 +120,17 @@ static KeeperReload refuse(Keeper *keeper, const Diags *falls) {
         return KEEPER_RELOAD_REFUSED;
 }
 
-static ReadFault note_present(Keeper *keeper) {
-        Reload *reload = &keeper->reload;
+/* Notes what is so before, and says who would fall. */
+static Diags try_in_mind(Keeper *keeper, const Asked *asked, ReadFault *ret_fault) {
+        CLEANUP(arena_freep) Arena *scratch = arena_new();
+        Ledger *ledger = ledger_copy(scratch, keeper->look->ledger);
         LookInput input = keeper_look_input(keeper);
+        Reload *reload = &keeper->reload;
         const Look *now = look_at_host(reload->arena, &input);
 
         reload->status = keeper_judge(keeper, reload->arena, false);
         reload->ledger = ledger_copy(reload->arena, keeper->look->ledger);
         reload->topology = now->topology;
-        return now->fault;
-}
-
-static Diags try_in_mind(Keeper *keeper, const Asked *asked, ReadFault *ret_fault) {
-        CLEANUP(arena_freep) Arena *scratch = arena_new();
-        Ledger *ledger = ledger_copy(scratch, keeper->look->ledger);
-        LookInput input = keeper_look_input(keeper);
-
         ledger_reload(ledger);
         input.config = asked->config;
         input.ledger = ledger;
@@ -187,10 +138,10 @@ static Diags try_in_mind(Keeper *keeper, const Asked *asked, ReadFault *ret_faul
         input.limits = NULL;
         input.is_restarted = true;
         const Look *look = look_make(scratch, &input);
+        const ReadFault *fault = now->fault.error < 0 ? &now->fault : &look->fault;
 
-        *ret_fault = (ReadFault){look->fault.error,
-                                 arena_strdup(keeper->reload.arena, look->fault.path)};
-        return find_falls(keeper->reload.arena, keeper->reload.status, look->plan);
+        *ret_fault = (ReadFault){fault->error, arena_strdup(reload->arena, fault->path)};
+        return find_falls(reload->arena, reload->status, look->plan);
 }
 
 /* What is kept may take memory that the new plan needs: then it is not. False: the host cannot be read. */
@@ -212,12 +163,10 @@ static bool look_keeping(Keeper *keeper) {
         if (!keeper_look_anew(keeper))
                 return false;
         /* Whether everybody has what he would have if nothing were kept. */
-        bool is_as_good = true;
+        const PlanInstance *kept = keeper->look->plan->instances, *others = next->plan->instances;
 
-        for (size_t i = 0; i < next->plan->n_instances; i++)
-                is_as_good = is_as_good && keeper->look->plan->instances[i].pages_granted >=
-                                                   next->plan->instances[i].pages_granted;
-        if (is_as_good)
+        if (!ARRAY_FIND(other, others, next->plan->n_instances,
+                        kept[other - others].pages_granted < other->pages_granted))
                 return true;
         let_go(keeper->look->ledger);
         return keeper_look_anew(keeper);
@@ -260,17 +209,6 @@ static bool take_over(Keeper *keeper, const Asked *asked) {
         return false;
 }
 
-static void settle(Keeper *keeper) {
-        Reload *reload = &keeper->reload;
-
-        reload->look_arena = arena_free(reload->look_arena);
-        arena_free(reload->before.arena);
-        reload->before = (Asked){};
-        reload->state = KEEPER_RELOAD_APPLIED;
-        reload->stage = RELOAD_SETTLING;
-        let_go(keeper->look->ledger);
-}
-
 /* NEXT: what remains to be done for it. */
 static void take_back(Keeper *keeper, const Diags *fallen, ReloadStage next) {
         refuse(keeper, fallen);
@@ -289,36 +227,44 @@ void keeper_reload_break_off(Keeper *keeper) {
 
 KeeperReload keeper_reload(Keeper *keeper, bool is_forced, uint64_t now_usec) {
         Asked asked = {.arena = arena_new()};
+        Reload *reload = &keeper->reload;
 
         forget_reload(keeper);
         asked.config = config_load(keeper->root, asked.arena, NULL);
         asked.found = keep_found(asked.arena, &keeper->asked.found, asked.config);
         VEC_FOREACH(problem, &asked.config->problems.list)
                 keeper_tell_diag(keeper, problem);
-        if (diags_count(&asked.config->problems, SEVERITY_ERROR) > 0)
-                return reject(keeper, asked.arena, &asked.config->problems);
+        /* Mistakes stay on show until they are corrected. */
+        if (diags_count(&asked.config->problems, SEVERITY_ERROR) > 0) {
+                keeper->rejected_arena = asked.arena;
+                keeper->rejected = &asked.config->problems;
+                keeper_tell(keeper, LOG_ERR, NULL,
+                            "the configuration has mistakes; the previous plan stays in effect");
+                reload->problems = asked.config->problems;
+                return reload->state = KEEPER_RELOAD_REJECTED;
+        }
         if (!keeper_finish_start(keeper)) {
                 arena_free(asked.arena);
                 return reject_unread(keeper, &keeper->fault);
         }
-        ReadFault fault = note_present(keeper), other;
-        Diags falls = try_in_mind(keeper, &asked, &other);
+        ReadFault fault;
+        Diags falls = try_in_mind(keeper, &asked, &fault);
 
-        if (fault.error < 0 || other.error < 0) {
+        if (fault.error < 0) {
                 arena_free(asked.arena);
-                return reject_unread(keeper, fault.error < 0 ? &fault : &other);
+                return reject_unread(keeper, &fault);
         }
         if (falls.list.n > 0 && !is_forced) {
                 arena_free(asked.arena);
                 return refuse(keeper, &falls);
         }
-        keeper->reload.is_forced = is_forced;
+        reload->is_forced = is_forced;
         if (!take_over(keeper, &asked))
                 return reject_unread(keeper, &keeper->fault);
-        keeper->reload.stage = RELOAD_TRYING;
-        keeper->reload.state = KEEPER_RELOAD_BEGUN;
+        reload->stage = RELOAD_TRYING;
+        reload->state = KEEPER_RELOAD_BEGUN;
         /* Units that run keep theirs: for what does not fit beside it nobody's pages are moved. */
-        falls = find_falls(keeper->reload.arena, keeper->reload.status, keeper->look->plan);
+        falls = find_falls(reload->arena, reload->status, keeper->look->plan);
         if (falls.list.n > 0 && !is_forced) {
                 take_back(keeper, &falls, RELOAD_NONE);
                 return KEEPER_RELOAD_REFUSED;
@@ -328,26 +274,35 @@ KeeperReload keeper_reload(Keeper *keeper, bool is_forced, uint64_t now_usec) {
 }
 
 bool keeper_reload_continue(Keeper *keeper, uint64_t now_usec) {
+        CLEANUP(arena_freep) Arena *scratch = arena_new();
         Reload *reload = &keeper->reload;
 
-        switch (reload->stage) {
-        case RELOAD_TRYING: {
-                Diags fallen = find_fallen(keeper);
-
-                if (fallen.list.n > 0 && !reload->is_forced)
-                        take_back(keeper, &fallen, RELOAD_TAKING_BACK);
-                else
-                        settle(keeper);
-                keeper_begin(keeper, KEEPER_FRESH, now_usec);
-                return true;
-        }
-        case RELOAD_SETTLING:
-        case RELOAD_TAKING_BACK:
+        if (reload->stage != RELOAD_TRYING) {
                 reload->stage = RELOAD_NONE;
                 return false;
-        default:
-                return false;
         }
+        const Status *now = keeper_judge(keeper, scratch, false);
+        Diags fallen = diags_in(reload->arena);
+
+        /* By what has become of it. */
+        ARRAY_FOREACH(was, reload->status->instances, reload->status->n_instances) {
+                const StatusInstance *is = status_find(now, was->name);
+
+                if (is && !verdict_lets_start(is->verdict))
+                        add_fall(reload->arena, was, &is->reason, &fallen);
+        }
+        if (fallen.list.n > 0 && !reload->is_forced) {
+                take_back(keeper, &fallen, RELOAD_TAKING_BACK);
+        } else {
+                reload->look_arena = arena_free(reload->look_arena);
+                arena_free(reload->before.arena);
+                reload->before = (Asked){};
+                reload->state = KEEPER_RELOAD_APPLIED;
+                reload->stage = RELOAD_SETTLING;
+                let_go(keeper->look->ledger);
+        }
+        keeper_begin(keeper, KEEPER_FRESH, now_usec);
+        return true;
 }
 
 KeeperReloadResult keeper_reload_result(const Keeper *keeper) {

@@ -47,7 +47,6 @@ Look *look_at_host(Arena *arena, const LookInput *input) {
 
 static Look *make_once(Arena *arena, const LookInput *input) {
         Look *look = look_at_host(arena, input);
-
         Figures derived = {};
 
         /* Read anew each time: at early boot the databases' files may not be mounted yet. */

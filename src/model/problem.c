@@ -1,64 +1,18 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "model/problem.h"
 
-static const char *const problem_ids[PROBLEM_KINDS] = {
-        [PROBLEM_CONFIG_SYNTAX] = "config-syntax",
-        [PROBLEM_CONFIG_UNREADABLE] = "config-unreadable",
-        [PROBLEM_CONFIG_UNKNOWN_KEY] = "config-unknown-key",
-        [PROBLEM_CONFIG_BAD_VALUE] = "config-bad-value",
-        [PROBLEM_CONFIG_SET_TWICE] = "config-set-twice",
-        [PROBLEM_CONFIG_CONTRADICTION] = "config-contradiction",
-        [PROBLEM_CONFIG_DUPLICATE] = "config-duplicate",
-        [PROBLEM_CONFIG_BAD_NAME] = "config-bad-name",
-        [PROBLEM_CONFIG_ORPHAN] = "config-orphan",
-        [PROBLEM_CONFIG_REJECTED] = "config-rejected",
-        [PROBLEM_RELOAD_REFUSED] = "reload-refused",
-        [PROBLEM_CONFIG_PENDING] = "config-pending",
-        [PROBLEM_HOST_UNREADABLE] = "host-unreadable",
-        [PROBLEM_RELOAD_PENDING] = "reload-pending",
-        [PROBLEM_NO_DAEMON] = "no-daemon",
-        [PROBLEM_NO_UNIT] = "no-unit",
-        [PROBLEM_DROPIN_MISSING] = "dropin-missing",
-        [PROBLEM_GATE_MISSING] = "gate-missing",
-        [PROBLEM_GATE_MASKED] = "gate-masked",
-        [PROBLEM_UNIT_NOT_LOADED] = "unit-not-loaded",
-        [PROBLEM_UNIT_WRONG] = "unit-wrong",
-        [PROBLEM_UNIT_SHARED] = "unit-shared",
-        [PROBLEM_UNIT_CHANGED] = "unit-changed",
-        [PROBLEM_UNIT_SETTING] = "unit-setting",
-        [PROBLEM_DRIFT] = "drift",
-        [PROBLEM_HELD_BACK] = "held-back",
-        [PROBLEM_SURPLUS_PAGES] = "surplus-pages",
-        [PROBLEM_PAGES_EXPOSED] = "pages-exposed",
-        [PROBLEM_PAGES_KEPT] = "pages-kept",
-        [PROBLEM_GATE_REFUSED] = "gate-refused",
-        [PROBLEM_THP_CONFLICT] = "thp-conflict",
-        [PROBLEM_THP_WRITE] = "thp-write",
-        [PROBLEM_SHM_GROUP_MISSING] = "shm-group-missing",
-        [PROBLEM_SHM_GROUP_REPLACED] = "shm-group-replaced",
-        [PROBLEM_LIMIT_WRITE] = "limit-write",
-        [PROBLEM_MOUNT_TAKEN] = "mount-taken",
-        [PROBLEM_MOUNT_OUTDATED] = "mount-outdated",
-        [PROBLEM_CONFLICT_COMMAND_LINE] = "conflict-command-line",
-        [PROBLEM_CONFLICT_SYSCTL] = "conflict-sysctl",
-        [PROBLEM_CONFLICT_TMPFILES] = "conflict-tmpfiles",
-        [PROBLEM_CONFLICT_TUNED] = "conflict-tuned",
-        [PROBLEM_CMDLINE_TYPO] = "cmdline-typo",
-        [PROBLEM_CMDLINE_BAD_VALUE] = "cmdline-bad-value",
-        [PROBLEM_CMDLINE_ORDER] = "cmdline-order",
-        [PROBLEM_CMDLINE_DUPLICATE] = "cmdline-duplicate",
-        [PROBLEM_CMDLINE_NO_SUCH_SIZE] = "cmdline-no-such-size",
-        [PROBLEM_CMDLINE_INVALID_NODE] = "cmdline-invalid-node",
-        [PROBLEM_CMDLINE_NUMA_OFF] = "cmdline-numa-off",
-        [PROBLEM_CMDLINE_CMA] = "cmdline-cma",
-        [PROBLEM_CMDLINE_SPREAD] = "cmdline-spread",
-        [PROBLEM_CMDLINE_SHORT] = "cmdline-short",
-        [PROBLEM_CMDLINE_RUN_TIME] = "cmdline-run-time",
-        [PROBLEM_CMDLINE_BEYOND_PLAN] = "cmdline-beyond-plan",
-        [PROBLEM_EXISTING_PAGES_KEPT] = "existing-pages-kept",
-        [PROBLEM_DATABASE_FILES] = "database-files",
-};
-
 const char *problem_id(ProblemKind kind) {
-        return problem_ids[kind];
+#define PROBLEM_ID(name, id) id,
+        static const char *const ids[] = {PROBLEMS(PROBLEM_ID)};
+
+        return ids[kind];
+}
+
+void problem_add(Diags *problems, Severity severity, ProblemKind kind, const char *file,
+                 const char *text, const char *remedy) {
+        diags_add(problems, &(Diag){.severity = severity,
+                                    .id = problem_id(kind),
+                                    .file = file,
+                                    .text = text,
+                                    .remedy = remedy});
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "model/read_fault.h"
 
-#include "base/macros.h"
+#include "base/vec.h"
 
 #include <errno.h>
 
@@ -12,10 +12,5 @@ bool error_is_fault(int error) {
                 EFBIG,  E2BIG,   ENODEV, ENXIO,  ESRCH, EOPNOTSUPP, ENODATA, EBUSY,
         };
 
-        if (error >= 0)
-                return false;
-        for (size_t i = 0; i < ARRAY_LEN(answers); i++)
-                if (error == -answers[i])
-                        return false;
-        return true;
+        return error < 0 && !ARRAY_FIND(answer, answers, ARRAY_LEN(answers), *answer == -error);
 }

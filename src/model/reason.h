@@ -5,26 +5,27 @@
 
 #include "base/arena.h"
 
-typedef enum ReasonKind {
-        REASON_NONE,
-        REASON_CONFIG,            /* its file is refused */
-        REASON_NO_HUGETLB,        /* the kernel has no huge pages */
-        REASON_NO_PAGE_SIZE,      /* not this size on this CPU or kernel */
-        REASON_NODE_ABSENT,       /* a named node is not there, offline or without memory */
-        REASON_OUTSIDE_CPUSET,    /* our own cpuset keeps us off the node */
-        REASON_ENGINE_SIZE,       /* the engine's rule cannot size it */
-        REASON_NOT_ENOUGH_MEMORY, /* more than the nodes have, KeepFree= left aside */
-        REASON_FRAGMENTED,        /* memory is free, but not in large enough blocks */
-        REASON_WRITE_FAILED,      /* the kernel refused the write */
-        REASON_TAKEN,             /* others took pages that were reserved */
-        REASON_POOL_SHRANK,       /* the pool no longer holds what was reserved */
-        REASON_BOOT_GUARD,        /* boots in a row have failed */
-        REASON_RELEASED,          /* given back by hand */
-        REASON_SIZE_UNKNOWN,      /* Memory=auto, and the engine could not be asked yet */
-        REASON_NO_HUGETLB_LIMIT,  /* Isolate=yes, and the unit cannot be limited */
-        REASON_MEMORY_LIMIT,      /* MemoryMax= or its like is below the huge pages */
-        REASON_KINDS,
-} ReasonKind;
+#define REASONS(X)                                                                                 \
+        X(NONE, "none")                                                                            \
+        X(CONFIG, "config")             /* its file is refused */                                  \
+        X(NO_HUGETLB, "no-hugetlb")     /* the kernel has no huge pages */                         \
+        X(NO_PAGE_SIZE, "no-page-size") /* not this size on this CPU or kernel */                  \
+        X(NODE_ABSENT, "node-absent")   /* a named node is not there, offline or without memory */ \
+        X(OUTSIDE_CPUSET, "outside-cpuset")       /* our own cpuset keeps us off the node */       \
+        X(ENGINE_SIZE, "engine-size")             /* the engine's rule cannot size it */           \
+        X(NOT_ENOUGH_MEMORY, "not-enough-memory") /* of the nodes, KeepFree= left aside */         \
+        X(FRAGMENTED, "fragmented")     /* memory is free, but not in large enough blocks */       \
+        X(WRITE_FAILED, "write-failed") /* the kernel refused the write */                         \
+        X(TAKEN, "taken")               /* others took pages that were reserved */                 \
+        X(POOL_SHRANK, "pool-shrank")   /* the pool no longer holds what was reserved */           \
+        X(BOOT_GUARD, "boot-guard")     /* boots in a row have failed */                           \
+        X(RELEASED, "released")         /* given back by hand */                                   \
+        X(SIZE_UNKNOWN, "size-unknown") /* Memory=auto, and the engine could not be asked yet */   \
+        X(NO_HUGETLB_LIMIT, "no-hugetlb-limit") /* Isolate=yes, and the unit cannot be limited */  \
+        X(MEMORY_LIMIT, "memory-limit")         /* MemoryMax= or its like is below the huge pages */
+
+#define REASON_ENUMERATOR(name, id) REASON_##name,
+typedef enum ReasonKind { REASONS(REASON_ENUMERATOR) REASON_KINDS } ReasonKind;
 
 typedef struct Reason {
         ReasonKind kind;

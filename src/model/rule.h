@@ -8,67 +8,95 @@
 
 #include "base/diag.h"
 
-typedef enum RuleKind {
-        RULE_PG_TRY,
-        RULE_PG_OFF,
-        RULE_PG_SHORT,
-        RULE_PG_NAIVE,
-        RULE_PG_TIGHT,
-        RULE_PG_CMDLINE,
-        RULE_PG_SYSV,
-        RULE_PG_STATUS,
-        RULE_PG_PAGESIZE,
-        RULE_PG_DASH,
-        RULE_PG_VERSION,
-        RULE_PG_IO,
+/* Identifier, id, severity, whether it hurts at the next start of a database or of the host, and title. */
+#define RULES(X)                                                                                  \
+        X(PG_TRY, "pg-try", WARNING, false,                                                       \
+          "PostgreSQL falls back to small pages and says nothing")                                \
+        X(PG_OFF, "pg-off", WARNING, true,                                                        \
+          "PostgreSQL does not take the pages that are reserved for it")                          \
+        X(PG_SHORT, "pg-short", ERROR, true, "PostgreSQL needs more pages than are planned")      \
+        X(PG_NAIVE, "pg-naive", ERROR, true,                                                      \
+          "the plan is shared_buffers alone, which is never enough")                              \
+        X(PG_TIGHT, "pg-tight", NOTICE, false, "the planned pages may be too few for PostgreSQL") \
+        X(PG_CMDLINE, "pg-cmdline", NOTICE, false,                                                \
+          "settings on PostgreSQL's command line change its size")                                \
+        X(PG_SYSV, "pg-sysv", ERROR, true,                                                        \
+          "PostgreSQL takes no huge pages for System V shared memory")                            \
+        X(PG_STATUS, "pg-status", WARNING, true, "PostgreSQL runs without huge pages")            \
+        X(PG_PAGESIZE, "pg-pagesize", ERROR, true,                                                \
+          "PostgreSQL takes pages of another size than the plan has")                             \
+        X(PG_DASH, "pg-dash", NOTICE, false, "the unit hides that PostgreSQL did not start")      \
+        X(PG_VERSION, "pg-version", WARNING, true,                                                \
+          "the size was learned from another major version")                                      \
+        X(PG_IO, "pg-io", NOTICE, false, "asynchronous I/O changes how much PostgreSQL needs")    \
+        X(ORA_AMM, "ora-amm", ERROR, true,                                                        \
+          "Oracle's automatic memory management takes no huge pages")                             \
+        X(ORA_FALSE, "ora-false", WARNING, true,                                                  \
+          "Oracle does not take the pages that are reserved for it")                              \
+        X(ORA_TRUE, "ora-true", WARNING, false,                                                   \
+          "Oracle starts with whatever huge pages there are")                                     \
+        X(ORA_AUTO, "ora-auto", WARNING, true, "Oracle resizes the pool itself")                  \
+        X(ORA_SHORT, "ora-short", WARNING, true, "the SGA needs more pages than are planned")     \
+        X(ORA_MEMLOCK, "ora-memlock", ERROR, true,                                                \
+          "the unit's memlock limit is below the shared memory")                                  \
+        X(ORA_MEMLOCK_UNIT, "ora-memlock-unit", WARNING, true,                                    \
+          "limits.conf does not count for services")                                              \
+        X(ORA_GROUP, "ora-group", ERROR, true,                                                    \
+          "the kernel refuses System V huge pages to this owner")                                 \
+        X(ORA_SHM, "ora-shm", ERROR, true, "the kernel's limits for shared memory are too low")   \
+        X(ORA_ASM, "ora-asm", NOTICE, false, "an ASM or repository instance is not planned for")  \
+        X(ORA_THP, "ora-thp", NOTICE, false,                                                      \
+          "Oracle recommends madvise for this kernel and version")                                \
+        X(ORA_70, "ora-70", WARNING, false, "huge pages are more than Oracle recommends")         \
+        X(ORA_ALERT, "ora-alert", WARNING, true, "Oracle's last start found too few huge pages")  \
+        X(MY_OFF, "my-off", WARNING, true,                                                        \
+          "the server does not take the pages that are reserved for it")                          \
+        X(MY_POOL_ONLY, "my-pool-only", ERROR, true,                                              \
+          "the plan is the buffer pool alone, which is never enough")                             \
+        X(MY_SHORT, "my-short", WARNING, true, "the server needs more pages than are planned")    \
+        X(MARIA_1G, "maria-1g", WARNING, true, "MariaDB takes others' gigantic pages first")      \
+        X(MARIA_SILENT, "maria-silent", WARNING, true, "the server runs without huge pages")      \
+        X(MARIA_MEMLOCK, "maria-memlock", WARNING, true, "the server may not lock its memory")    \
+        X(MYSQL_CHUNK, "mysql-chunk", NOTICE, false,                                              \
+          "small chunks of the buffer pool waste huge pages")                                     \
+        X(MY_MEMLOCK_BYTES, "my-memlock-bytes", NOTICE, false,                                    \
+          "the unit's memlock limit is in bytes, not in kB")                                      \
+        X(MY_RESIZE, "my-resize", NOTICE, false, "the buffer pool cannot be resized online")      \
+        X(THP_ALWAYS, "thp-always", WARNING, true, "transparent huge pages harm this database")   \
+        X(THP_NEVER, "thp-never", WARNING, false, "this database wants transparent huge pages")   \
+        X(NODE_EXCEEDED, "node-exceeded", ERROR, true,                                            \
+          "the instances together want more than there is")                                       \
+        X(PLAN_70, "plan-70", NOTICE, false, "most of the memory becomes huge pages")             \
+        X(IDLE_PAGES, "idle-pages", WARNING, false, "pages that nobody asked for lie idle")       \
+        X(BOOT_PAGES, "boot-pages", WARNING, false,                                               \
+          "the kernel command line reserves pages beside the plan")                               \
+        X(OVERCOMMIT_PAGES, "overcommit-pages", WARNING, false,                                   \
+          "surplus pages hide a shortage until it hurts")                                         \
+        X(POOL_UNUSED, "pool-unused", WARNING, true,                                              \
+          "the database runs and takes none of its pages")                                        \
+        X(POOL_TAKEN, "pool-taken", WARNING, true, "others use the instances' pages")             \
+        X(SYSV_LEFT, "sysv-left", WARNING, true, "a segment that nobody uses holds huge pages")   \
+        X(NODE_POLICY, "node-policy", ERROR, true,                                                \
+          "the unit may not use the nodes where its pages are")                                   \
+        X(CGROUP_MAX, "cgroup-max", ERROR, true,                                                  \
+          "a control group allows fewer huge pages than are planned")                             \
+        X(HUGETLB_LIMIT_MISSING, "hugetlb-limit-missing", WARNING, false,                         \
+          "a unit runs without the hugetlb limit that it should have")                            \
+        X(HUGETLB_LIMIT_WRONG, "hugetlb-limit-wrong", WARNING, false,                             \
+          "the hugetlb limit of a running unit is not as planned")                                \
+        X(HUGETLB_UNLIMITED, "hugetlb-unlimited", NOTICE, false,                                  \
+          "somebody who is no instance may take the instances' pages")                            \
+        X(MEMORY_MAX, "memory-max", ERROR, true,                                                  \
+          "huge pages count against a memory limit that is too low")                              \
+        X(LEARNED_STALE, "learned-stale", WARNING, true,                                          \
+          "the settings ask for more than was learned")                                           \
+        X(LIMITS_MEMLOCK, "limits-memlock", WARNING, false,                                       \
+          "a memlock limit of logins makes no sense")                                             \
+        X(REMOVE_IPC, "remove-ipc", WARNING, false,                                               \
+          "a logout may remove the database's shared memory")
 
-        RULE_ORA_AMM,
-        RULE_ORA_FALSE,
-        RULE_ORA_TRUE,
-        RULE_ORA_AUTO,
-        RULE_ORA_SHORT,
-        RULE_ORA_MEMLOCK,
-        RULE_ORA_MEMLOCK_UNIT,
-        RULE_ORA_GROUP,
-        RULE_ORA_SHM,
-        RULE_ORA_ASM,
-        RULE_ORA_THP,
-        RULE_ORA_70,
-        RULE_ORA_ALERT,
-
-        RULE_MY_OFF,
-        RULE_MY_POOL_ONLY,
-        RULE_MY_SHORT,
-        RULE_MARIA_1G,
-        RULE_MARIA_SILENT,
-        RULE_MARIA_MEMLOCK,
-        RULE_MYSQL_CHUNK,
-        RULE_MY_MEMLOCK_BYTES,
-        RULE_MY_RESIZE,
-
-        RULE_THP_ALWAYS,
-        RULE_THP_NEVER,
-
-        RULE_NODE_EXCEEDED,
-        RULE_PLAN_70,
-        RULE_IDLE_PAGES,
-        RULE_BOOT_PAGES,
-        RULE_OVERCOMMIT_PAGES,
-        RULE_POOL_UNUSED,
-        RULE_POOL_TAKEN,
-        RULE_SYSV_LEFT,
-        RULE_NODE_POLICY,
-        RULE_CGROUP_MAX,
-        RULE_HUGETLB_LIMIT_MISSING,
-        RULE_HUGETLB_LIMIT_WRONG,
-        RULE_HUGETLB_UNLIMITED,
-        RULE_MEMORY_MAX,
-        RULE_LEARNED_STALE,
-        RULE_LIMITS_MEMLOCK,
-        RULE_REMOVE_IPC,
-
-        RULE_KINDS,
-} RuleKind;
+#define RULE_ENUMERATOR(name, ...) RULE_##name,
+typedef enum RuleKind { RULES(RULE_ENUMERATOR) RULE_KINDS } RuleKind;
 
 typedef struct Rule {
         const char *id;

@@ -15,17 +15,12 @@ const char *thp_policy_name(ThpPolicy policy) {
 }
 
 int thp_policy_from_name(const char *name, ThpPolicy *ret) {
-        for (size_t i = 0; i < ARRAY_LEN(policy_names); i++)
-                if (text_equals(policy_names[i], name)) {
-                        *ret = (ThpPolicy) i;
-                        return 0;
-                }
-        return -EINVAL;
+        return TEXT_TO_ENUM(policy_names, name, ret);
 }
 
 char *thp_selected(Arena *arena, const char *file_text) {
         const char *open = strchr(file_text, '[');
         const char *close = open ? strchr(open, ']') : NULL;
 
-        return close ? arena_strndup(arena, open + 1, (size_t) (close - open - 1)) : NULL;
+        return close ? arena_strdup_to(arena, open + 1, close) : NULL;
 }

@@ -63,22 +63,20 @@ static const struct {
                                  "Linux 5.16, in RHEL 9 with 5.14.0-179.el9"},
 };
 
-static bool is_backport(const char *release, KernelSkill skill) {
+bool topology_kernel_lacks(const Topology *topology, KernelSkill skill) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
+        const typeof(skills[0]) *row = &skills[skill];
+        const char *release = topology->kernel_release;
         uint64_t build;
 
-        if (!text_starts_with(release, skills[skill].prefix) ||
-            !strstr(release, skills[skill].mark))
+        if (!topology_kernel_is_older(topology, row->major, row->minor))
                 return false;
-        release += strlen(skills[skill].prefix);
-        return parse_u64(arena_strndup(arena, release, strspn(release, "0123456789")), &build) ==
-                       0 &&
-               build >= skills[skill].build;
-}
-
-bool topology_kernel_lacks(const Topology *topology, KernelSkill skill) {
-        return topology_kernel_is_older(topology, skills[skill].major, skills[skill].minor) &&
-               !is_backport(topology->kernel_release, skill);
+        if (!text_starts_with(release, row->prefix) || !strstr(release, row->mark))
+                return true;
+        release += strlen(row->prefix);
+        return parse_u64(arena_strndup(arena, release, strspn(release, "0123456789")), &build) <
+                       0 ||
+               build < row->build;
 }
 
 const char *kernel_skill_since(KernelSkill skill) {
@@ -98,18 +96,16 @@ bool kernel_command_line_is_rescue(const char *line) {
                 "systemd.unit=emergency.target",
         };
 
-        for (size_t i = 0; i < ARRAY_LEN(arguments); i++)
-                if (text_has_word(line, arguments[i]))
-                        return true;
-        return false;
+        return ARRAY_FIND(argument, arguments, ARRAY_LEN(arguments),
+                          text_has_word(line, *argument));
 }
 
 IdSet topology_memory_nodes(const Topology *topology) {
         IdSet nodes = {};
 
-        for (size_t i = 0; i < topology->n_nodes; i++)
-                if (topology->nodes[i].has_memory)
-                        id_set_add(&nodes, topology->nodes[i].id);
+        ARRAY_FOREACH(node, topology->nodes, topology->n_nodes)
+                if (node->has_memory)
+                        id_set_add(&nodes, node->id);
         return nodes;
 }
 

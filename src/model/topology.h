@@ -10,6 +10,7 @@
  * Documentation/ABI/stable/sysfs-devices-node. */
 
 #include "base/id_set.h"
+#include "base/size.h"
 #include "base/vec.h"
 #include "model/reason.h"
 
@@ -108,17 +109,15 @@ const Pool *topology_pool(const Topology *topology, unsigned node, uint64_t page
 /* Pages that stay when given back: what a write to nr_hugepages sets. The file reads total with
  * surplus, so that writing back what was read would turn surplus into persistent pages. */
 static inline uint64_t pool_persistent_pages(const Pool *pool) {
-        return pool->total_pages > pool->surplus_pages ? pool->total_pages - pool->surplus_pages
-                                                       : 0;
+        return sub_floored(pool->total_pages, pool->surplus_pages);
 }
 
 static inline uint64_t page_size_persistent_pages(const PageSize *size) {
-        return size->total_pages > size->surplus_pages ? size->total_pages - size->surplus_pages
-                                                       : 0;
+        return sub_floored(size->total_pages, size->surplus_pages);
 }
 
 static inline uint64_t pool_used_pages(const Pool *pool) {
-        return pool->total_pages > pool->free_pages ? pool->total_pages - pool->free_pages : 0;
+        return sub_floored(pool->total_pages, pool->free_pages);
 }
 
 /* Whether the running kernel is known to be older than MAJOR.MINOR. */

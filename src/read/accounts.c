@@ -5,55 +5,40 @@
 #include "base/text.h"
 #include "model/names.h"
 
-/* The fields of a line; empty ones count, unlike words. */
-static char *next_field(Arena *arena, const char **rest) {
-        if (!*rest)
-                return NULL;
-        size_t length = strcspn(*rest, ":");
-        char *field = arena_strndup(arena, *rest, length);
-
-        *rest = (*rest)[length] ? *rest + length + 1 : NULL;
-        return field;
-}
+#include <string.h>
 
 /* passwd(5): "name:password:uid:gid:comment:home:shell"; group(5): "name:password:gid:members". Lines
  * may end early, but not before the fourth field. */
 enum { FIELD_NAME, FIELD_ID = 2, FIELD_PRIMARY, FIELD_HOME = 5, FIELD_MEMBERS = 3, N_FIELDS = 6 };
 
-/* Lines of NIS ("+...") are none. */
-static bool parse_line(Arena *arena, const char *line, bool is_user, Account *ret) {
-        const char *rest = line, *fields[N_FIELDS];
-
-        for (size_t i = 0; i < N_FIELDS; i++)
-                fields[i] = next_field(arena, &rest);
-        *ret = (Account){.name = fields[FIELD_NAME]};
-        if (!fields[FIELD_MEMBERS] || *ret->name == '\0' || *ret->name == '+' ||
-            *ret->name == '-' || parse_u64(fields[FIELD_ID], &ret->id) < 0)
-                return false;
-        if (!is_user) {
-                ret->members = fields[FIELD_MEMBERS];
-                return true;
-        }
-        if (fields[FIELD_HOME] && *fields[FIELD_HOME] == '/')
-                ret->home = fields[FIELD_HOME];
-        return parse_u64(fields[FIELD_PRIMARY], &ret->group_id) == 0;
-}
-
 static void add_file(Arena *arena, const Sources *sources, const char *path, bool is_user,
                      AccountList *accounts) {
         SourceText text = source_read(sources, arena, path);
         SourceLines lines = source_lines(&text);
-        Account account;
         char *line;
 
-        while ((line = source_line(arena, &lines)))
-                if (parse_line(arena, line, is_user, &account))
-                        *vec_push(arena, accounts) = account;
+        while ((line = source_line(arena, &lines))) {
+                const char *fields[N_FIELDS];
+
+                for (size_t i = 0; i < N_FIELDS; i++)
+                        fields[i] = strsep(&line, ":");
+                Account account = {.name = fields[FIELD_NAME]};
+
+                /* Lines of NIS ("+...") are none. */
+                if (!fields[FIELD_MEMBERS] || !*account.name || strchr("+-", *account.name) ||
+                    parse_u64(fields[FIELD_ID], &account.id) < 0 ||
+                    (is_user && parse_u64(fields[FIELD_PRIMARY], &account.group_id) < 0))
+                        continue;
+                if (!is_user)
+                        account.members = fields[FIELD_MEMBERS];
+                else if (fields[FIELD_HOME] && *fields[FIELD_HOME] == '/')
+                        account.home = fields[FIELD_HOME];
+                *vec_push(arena, accounts) = account;
+        }
 }
 
 /* Whether DATABASE ("passwd") has a source besides what is in files of this host. */
 static bool is_elsewhere(Arena *arena, const SourceText *nsswitch, const char *database) {
-        static const char *const local[] = {"files", "compat", "systemd", "altfiles"};
         SourceLines lines = source_lines(nsswitch);
         char *line, *word;
 
@@ -64,14 +49,10 @@ static bool is_elsewhere(Arena *arena, const SourceText *nsswitch, const char *d
                 word = text_next_word(arena, &rest, " \t:");
                 if (!text_equals(word, database))
                         continue;
-                while ((word = text_next_word(arena, &rest, " \t:"))) {
-                        bool is_local = *word == '[';
-
-                        for (size_t i = 0; i < ARRAY_LEN(local); i++)
-                                is_local = is_local || text_equals(word, local[i]);
-                        if (!is_local)
+                while ((word = text_next_word(arena, &rest, " \t:")))
+                        if (*word != '[' &&
+                            !TEXT_IS_ANY(word, "files", "compat", "systemd", "altfiles"))
                                 return true;
-                }
         }
         return false;
 }
@@ -95,15 +76,13 @@ static const Account *find(Arena *arena, const AccountList *accounts, const char
         uint64_t id;
         bool is_id = parse_u64(name, &id) == 0;
 
-        VEC_FOREACH(account, accounts)
-                if (is_id ? account->id == id : text_equals(account->name, name))
-                        return account;
-        if (!is_id)
-                return NULL;
-        Account *account = ARENA_NEW(arena, Account);
+        const Account *found = VEC_FIND(
+                account, accounts, is_id ? account->id == id : text_equals(account->name, name));
 
-        *account = (Account){.name = name, .id = id, .group_id = UINT64_MAX};
-        return account;
+        if (found || !is_id)
+                return found;
+        return arena_memdup(arena, &(Account){.name = name, .id = id, .group_id = UINT64_MAX},
+                            sizeof(Account));
 }
 
 const Account *account_find_user(Arena *arena, const Accounts *accounts, const char *name) {

@@ -65,31 +65,16 @@ static bool take_decimal(Arena *arena, const char **at, uint64_t *ret) {
         return true;
 }
 
-/* Where the word that begins at STRING ends: whitespace within double quotes belongs to it. */
-static size_t word_length(const char *string) {
-        bool is_quoted = false;
-        size_t n = 0;
-
-        for (; string[n] && (is_quoted || !strchr(" \t\r\n", string[n])); n++)
-                is_quoted = is_quoted != (string[n] == '"');
-        return n;
-}
-
 /* The kernel takes off a quote at the beginning of word or value, and one at its end. */
 static char *unquote(Arena *arena, const char *string) {
-        size_t length = strlen(string);
-
         if (*string != '"')
                 return arena_strdup(arena, string);
-        string++;
-        length--;
-        if (length > 0 && string[length - 1] == '"')
-                length--;
-        return arena_strndup(arena, string, length);
+        return arena_strndup(arena, string + 1,
+                             strlen(string + 1) - (string[1] && text_ends_with(string, "\"")));
 }
 
 static KernelArgument argument_from(Arena *arena, const char *word) {
-        char *plain = *word == '"' ? unquote(arena, word) : arena_strdup(arena, word);
+        char *plain = unquote(arena, word);
         char *equals = strchr(plain, '=');
         KernelArgument argument = {.word = word, .name = plain};
 
@@ -107,7 +92,11 @@ KernelArguments kernel_arguments_parse(Arena *arena, const char *line) {
         KernelArguments arguments = {};
 
         while (line && *(line += strspn(line, " \t\r\n"))) {
-                size_t length = word_length(line);
+                bool is_quoted = false; /* whitespace within double quotes belongs to the word */
+                size_t length = 0;
+
+                for (; line[length] && (is_quoted || !strchr(" \t\r\n", line[length])); length++)
+                        is_quoted = is_quoted != (line[length] == '"');
                 /* People are shown it, and told to write or to take out what they see. */
                 char *word = text_printable(arena, arena_strndup(arena, line, length));
 
@@ -120,10 +109,7 @@ KernelArguments kernel_arguments_parse(Arena *arena, const char *line) {
 }
 
 const KernelArgument *kernel_argument_find(const KernelArguments *arguments, const char *name) {
-        VEC_FOREACH(argument, arguments)
-                if (text_equals(argument->name, name))
-                        return argument;
-        return NULL;
+        return VEC_FIND(argument, arguments, text_equals(argument->name, name));
 }
 
 /* ---- what is wrong ---- */
@@ -158,10 +144,6 @@ static void add_phrase(Reader *reader, const char *words) {
         *vec_push(reader->arena, &reader->line->phrases) = words;
 }
 
-static void take_other(Reader *reader, const KernelArgument *argument) {
-        add_phrase(reader, argument->word);
-}
-
 /* A size that no hugepages= followed. */
 static void end_size_phrase(Reader *reader) {
         if (!reader->size_phrase)
@@ -184,13 +166,6 @@ static uint64_t parse_memory(const char *value) {
                 return 0;
         suffix = *rest & ~0x20 ? strchr(suffixes, *rest & ~0x20) : NULL;
         return suffix ? mul_saturated(bytes, UINT64_C(1) << 10 * (suffix - suffixes + 1)) : bytes;
-}
-
-static bool has_pages(const Reader *reader, uint64_t bytes) {
-        VEC_FOREACH(pages, &reader->line->pages)
-                if (pages->page_size_bytes == bytes)
-                        return true;
-        return false;
 }
 
 /* Its index, or -1, after telling, when there is no such size. */
@@ -225,7 +200,8 @@ static void take_size(Reader *reader, const KernelArgument *argument) {
 
         /* The default size may be named once more. */
         if (!id_set_has(&reader->sizes, (unsigned) index) ||
-            (reader->has_default && bytes == reader->default_bytes && !has_pages(reader, bytes)))
+            (reader->has_default && bytes == reader->default_bytes &&
+             !VEC_FIND(pages, &reader->line->pages, pages->page_size_bytes == bytes)))
                 name_size(reader, index);
         else
                 tell(reader, SEVERITY_ERROR, PROBLEM_CMDLINE_DUPLICATE, argument->word,
@@ -259,11 +235,6 @@ static void take_default_size(Reader *reader, const KernelArgument *argument) {
 
 /* ---- pages ---- */
 
-static bool has_node(const Reader *reader, uint64_t node) {
-        return node < ID_SET_MAX &&
-               (!reader->can_judge_nodes || topology_node(reader->topology, (unsigned) node));
-}
-
 typedef struct Wrong {
         ProblemKind kind;
         const char *text, *remedy; /* NULL: nothing is */
@@ -272,8 +243,8 @@ typedef struct Wrong {
 static Wrong absent_node(const Reader *reader, uint64_t node) {
         IdSet nodes = {};
 
-        for (size_t i = 0; i < reader->topology->n_nodes; i++)
-                id_set_add(&nodes, reader->topology->nodes[i].id);
+        ARRAY_FOREACH(online, reader->topology->nodes, reader->topology->n_nodes)
+                id_set_add(&nodes, online->id);
         return (Wrong){PROBLEM_CMDLINE_INVALID_NODE,
                        arena_printf(reader->arena,
                                     "node %" PRIu64 " is not online; the kernel drops the whole "
@@ -304,7 +275,8 @@ static Wrong read_pages(const Reader *reader, const char *value, KernelPages *pa
         for (at = value;; at++) {
                 if (!take_decimal(reader->arena, &at, &node) || *at++ != ':')
                         return is_none;
-                if (!has_node(reader, node))
+                if (node >= ID_SET_MAX ||
+                    (reader->can_judge_nodes && !topology_node(reader->topology, (unsigned) node)))
                         return absent_node(reader, node);
                 if (!take_decimal(reader->arena, &at, &count))
                         return is_none;
@@ -331,20 +303,6 @@ static void judge_skill(Reader *reader, KernelPages *pages) {
                             reader->topology->kernel_release,
                             kernel_skill_since(KERNEL_HUGEPAGES_BY_NODE), pages->pages),
                "write hugepages=PAGES, one number for all nodes");
-}
-
-/* Nodes are online without memory too: the kernel then takes the argument and gives nothing. */
-static void judge_memoryless(Reader *reader, const KernelPages *pages) {
-        for (size_t i = 0; reader->can_judge_nodes && i < pages->n_nodes; i++) {
-                const Node *node = topology_node(reader->topology, pages->nodes[i].node);
-
-                if (node && !node->has_memory && pages->nodes[i].pages > 0)
-                        reject(reader, PROBLEM_CMDLINE_INVALID_NODE,
-                               &(KernelChange){.from = pages->words, .is_unclear = true},
-                               arena_printf(reader->arena,
-                                            "node %u has no memory and gives no pages", node->id),
-                               "name a node that has memory");
-        }
 }
 
 /* Without a size before it; "hugepages=4 hugepagesz=1G" is very likely meant the other way round. */
@@ -383,7 +341,17 @@ static void add_pages(Reader *reader, const KernelArgument *argument, KernelPage
                 return;
         }
         judge_skill(reader, pages);
-        judge_memoryless(reader, pages);
+        /* Nodes are online without memory too: the kernel then takes the argument and gives nothing. */
+        ARRAY_FOREACH(wanted, pages->nodes, reader->can_judge_nodes ? pages->n_nodes : 0) {
+                const Node *node = topology_node(reader->topology, wanted->node);
+
+                if (node && !node->has_memory && wanted->pages > 0)
+                        reject(reader, PROBLEM_CMDLINE_INVALID_NODE,
+                               &(KernelChange){.from = pages->words, .is_unclear = true},
+                               arena_printf(reader->arena,
+                                            "node %u has no memory and gives no pages", node->id),
+                               "name a node that has memory");
+        }
         if (pages->is_default_size)
                 judge_order(reader, argument, pages->words);
         *vec_push(reader->arena, &reader->line->pages) = *pages;
@@ -442,8 +410,7 @@ static void judge_same_size(Reader *reader) {
 
 static void take_thp(Reader *reader, const KernelArgument *argument) {
         add_phrase(reader, argument->word);
-        if (!text_equals(argument->value, "always") && !text_equals(argument->value, "madvise") &&
-            !text_equals(argument->value, "never"))
+        if (!TEXT_IS_ANY(argument->value, "always", "madvise", "never"))
                 reject(reader, PROBLEM_CMDLINE_BAD_VALUE,
                        &(KernelChange){.from = argument->word, .is_unclear = true},
                        "the kernel does not know this value and ignores the argument",
@@ -453,23 +420,23 @@ static void take_thp(Reader *reader, const KernelArgument *argument) {
 /* Names that matter here. Others of the kernel are neither judged nor shown. */
 static const struct {
         const char *name;
-        void (*take)(Reader *reader, const KernelArgument *argument);
+        void (*take)(Reader *reader, const KernelArgument *argument); /* NULL: only shown */
 } known[] = {
         {"hugepages", take_pages},
         {"hugepagesz", take_size},
         {"default_hugepagesz", take_default_size},
         {"transparent_hugepage", take_thp},
-        {"transparent_hugepage_shmem", take_other},
-        {"transparent_hugepage_tmpfs", take_other},
-        {"thp_anon", take_other},
-        {"thp_shmem", take_other},
-        {"hugetlb_cma", take_other},
-        {"hugetlb_cma_only", take_other},
-        {"hugetlb_free_vmemmap", take_other},
-        {"hugepage_alloc_threads", take_other},
-        {"numa", take_other},
-        {"numa_balancing", take_other},
-        {"hugeplan", take_other},
+        {"transparent_hugepage_shmem", NULL},
+        {"transparent_hugepage_tmpfs", NULL},
+        {"thp_anon", NULL},
+        {"thp_shmem", NULL},
+        {"hugetlb_cma", NULL},
+        {"hugetlb_cma_only", NULL},
+        {"hugetlb_free_vmemmap", NULL},
+        {"hugepage_alloc_threads", NULL},
+        {"numa", NULL},
+        {"numa_balancing", NULL},
+        {"hugeplan", NULL},
 };
 
 /* The name that was meant; NULL: the word is none of ours. */
@@ -478,19 +445,19 @@ static const char *meant_by(Arena *arena, const KernelArgument *argument) {
         const char *best = NULL, *value = argument->value;
         char *name = arena_strdup(arena, argument->name);
 
-        for (size_t i = 0; i < ARRAY_LEN(misnomers); i++)
-                if (text_equals(name, misnomers[i].written))
-                        return misnomers[i].meant;
+        ARRAY_FOREACH(misnomer, misnomers, ARRAY_LEN(misnomers))
+                if (text_equals(name, misnomer->written))
+                        return misnomer->meant;
         if (strlen(name) < TYPO_LENGTH_MIN || strchr(name, '.'))
                 return NULL;
         for (char *c = name; *c; c++)
                 if (*c >= 'A' && *c <= 'Z')
                         *c = (char) (*c | 0x20);
-        for (size_t i = 0; i < ARRAY_LEN(known); i++) {
-                size_t now = text_distance(name, known[i].name);
+        ARRAY_FOREACH(each, known, ARRAY_LEN(known)) {
+                size_t now = text_distance(name, each->name);
 
-                if (strlen(known[i].name) >= TYPO_LENGTH_MIN && now < best_distance) {
-                        best = known[i].name;
+                if (strlen(each->name) >= TYPO_LENGTH_MIN && now < best_distance) {
+                        best = each->name;
                         best_distance = now;
                 }
         }
@@ -503,13 +470,14 @@ static const char *meant_by(Arena *arena, const KernelArgument *argument) {
 }
 
 static void take_argument(Reader *reader, const KernelArgument *argument) {
-        for (size_t i = 0; i < ARRAY_LEN(known); i++)
-                if (text_equals(argument->name, known[i].name)) {
-                        known[i].take(reader, argument);
-                        return;
-                }
-        const char *meant = meant_by(reader->arena, argument);
+        const typeof(known[0]) *row =
+                ARRAY_FIND(each, known, ARRAY_LEN(known), text_equals(argument->name, each->name));
+        const char *meant = row ? NULL : meant_by(reader->arena, argument);
 
+        if (row && row->take)
+                row->take(reader, argument);
+        else if (row)
+                add_phrase(reader, argument->word);
         if (!meant)
                 return;
         if (argument->value)
@@ -521,18 +489,14 @@ static void take_argument(Reader *reader, const KernelArgument *argument) {
 }
 
 static bool has_numa_off(const KernelArguments *arguments) {
-        VEC_FOREACH(argument, arguments)
-                if (text_equals(argument->name, "numa") && text_equals(argument->value, "off"))
-                        return true;
-        return false;
+        return VEC_FIND(argument, arguments,
+                        text_equals(argument->name, "numa") && text_equals(argument->value, "off"));
 }
 
 static KernelPages *find_beyond_node_0(const KernelLine *line) {
-        VEC_FOREACH(pages, &line->pages)
-                for (size_t i = 0; i < pages->n_nodes; i++)
-                        if (pages->nodes[i].node > 0)
-                                return pages;
-        return NULL;
+        return VEC_FIND(
+                pages, &line->pages,
+                ARRAY_FIND(pages_of_one, pages->nodes, pages->n_nodes, pages_of_one->node > 0));
 }
 
 static void judge_numa(Reader *reader) {

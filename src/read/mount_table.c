@@ -23,31 +23,26 @@ static char *unescape(Arena *arena, const char *field) {
 }
 
 /* "29 1 0:25 / /dev/hugepages rw,relatime shared:9 - hugetlbfs none rw,pagesize=2M". */
-static bool parse_line(Arena *arena, const char *line, MountEntry *ret) {
-        const char *path = NULL, *word = NULL;
-
-        for (int i = 0; i < 5; i++)
-                path = text_next_word(arena, &line, " ");
-        while (path && (word = text_next_word(arena, &line, " ")) && !text_equals(word, "-"))
-                ;
-        const char *type = word ? text_next_word(arena, &line, " ") : NULL;
-        const char *source = type ? text_next_word(arena, &line, " ") : NULL;
-        const char *options = source ? text_next_word(arena, &line, " ") : NULL;
-
-        if (!options)
-                return false;
-        *ret = (MountEntry){unescape(arena, path), type, options};
-        return true;
-}
-
 MountTable mount_table_parse(Arena *arena, const char *text) {
         MountTable table = {};
-        MountEntry entry;
-        char *line;
+        const char *line;
 
-        while ((line = text_next_word(arena, &text, "\n")))
-                if (parse_line(arena, line, &entry))
-                        *vec_push(arena, &table) = entry;
+        while ((line = text_next_word(arena, &text, "\n"))) {
+                const char *path = NULL, *word = NULL;
+
+                for (int i = 0; i < 5; i++)
+                        path = text_next_word(arena, &line, " ");
+                while (path && (word = text_next_word(arena, &line, " ")) &&
+                       !text_equals(word, "-"))
+                        ;
+                const char *type = word ? text_next_word(arena, &line, " ") : NULL;
+                const char *source = type ? text_next_word(arena, &line, " ") : NULL;
+                const char *options = source ? text_next_word(arena, &line, " ") : NULL;
+
+                if (options)
+                        *vec_push(arena, &table) =
+                                (MountEntry){unescape(arena, path), type, options};
+        }
         return table;
 }
 
@@ -60,17 +55,6 @@ const MountEntry *mount_table_find(const MountTable *table, const char *path) {
         return found;
 }
 
-/* Doubled slashes and those at the end do not count. */
-static bool is_same_path(Arena *arena, const char *a, const char *b) {
-        const char *first, *second;
-
-        do {
-                first = text_next_word(arena, &a, "/");
-                second = text_next_word(arena, &b, "/");
-        } while (first && text_equals(first, second));
-        return !first && !second;
-}
-
 unsigned mount_fstab_line(Arena *arena, const char *text, const char *path) {
         for (unsigned number = 1; *text; number++) {
                 size_t length = strcspn(text, "\n");
@@ -78,9 +62,17 @@ unsigned mount_fstab_line(Arena *arena, const char *text, const char *path) {
                 const char *what = text_next_word(arena, &line, " \t");
                 const char *where = text_next_word(arena, &line, " \t");
 
-                if (what && where && *what != '#' && *where == '/' &&
-                    is_same_path(arena, unescape(arena, where), path))
-                        return number;
+                if (what && where && *what != '#' && *where == '/') {
+                        const char *a = unescape(arena, where), *b = path, *first, *second;
+
+                        /* Doubled slashes and those at the end do not count. */
+                        do {
+                                first = text_next_word(arena, &a, "/");
+                                second = text_next_word(arena, &b, "/");
+                        } while (first && text_equals(first, second));
+                        if (!first && !second)
+                                return number;
+                }
                 text += text[length] ? length + 1 : length;
         }
         return 0;
@@ -100,9 +92,9 @@ static void read_option(const char *word, HugeMount *mount) {
                 {"min_size=", &mount->min_size_bytes},
         };
 
-        for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
-                if (text_starts_with(word, numbers[i].name))
-                        parse_size_bytes(word + strlen(numbers[i].name), numbers[i].value);
+        ARRAY_FOREACH(number, numbers, ARRAY_LEN(numbers))
+                if (text_starts_with(word, number->name))
+                        parse_size_bytes(word + strlen(number->name), number->value);
         if (text_starts_with(word, "mode=")) {
                 const char *value = word + strlen("mode=");
                 unsigned mode = 0;

@@ -3,8 +3,6 @@
 
 #include "base/text.h"
 
-#include <stdlib.h>
-
 /* The sources are the first member. */
 static const Overlay *overlay_of(const Sources *sources) {
         return (const Overlay *) sources;
@@ -38,18 +36,9 @@ static SourceText read_kernel_overlaid(const Sources *sources, Arena *arena, con
 
 /* ---- directories ---- */
 
-/* The entry of DIRECTORY that leads to PATH: its own name, or that of the next directory on the way.
- * NULL: none does. */
-static const char *entry_towards(Arena *arena, const char *directory, const char *path) {
-        size_t length = strlen(directory);
-
-        if (!text_starts_with(path, directory) || path[length] != '/')
-                return NULL;
-        return arena_strndup(arena, path + length + 1, strcspn(path + length + 1, "/"));
-}
-
 static int list_overlaid(const Sources *sources, Arena *arena, const char *path, SourceNames *ret) {
         const Overlay *overlay = overlay_of(sources);
+        size_t length = strlen(path);
         SourceNames below = {}, names = {};
         int r = overlay->below->list(overlay->below, arena, path, &below);
         bool is_there = r >= 0;
@@ -61,16 +50,19 @@ static int list_overlaid(const Sources *sources, Arena *arena, const char *path,
                         *vec_push(arena, &names) = *name;
         }
         VEC_FOREACH(file, &overlay->files) {
-                const char *name = file->text ? entry_towards(arena, path, file->path) : NULL;
+                if (!file->text || !text_starts_with(file->path, path) || file->path[length] != '/')
+                        continue;
+                /* What leads to it: its own name, or that of the next directory on the way. */
+                const char *rest = file->path + length + 1;
+                const char *name = arena_strndup(arena, rest, strcspn(rest, "/"));
 
-                is_there = is_there || name;
-                if (name && find(overlay, file->path) == file && !source_names_have(&names, name))
+                is_there = true;
+                if (find(overlay, file->path) == file && !source_names_have(&names, name))
                         *vec_push(arena, &names) = name;
         }
         if (!is_there)
                 return r;
-        if (names.n > 0)
-                qsort(names.items, names.n, sizeof(*names.items), text_compare);
+        vec_sort(&names, text_compare);
         *ret = names;
         return 0;
 }

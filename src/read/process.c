@@ -106,8 +106,8 @@ static bool parse_node_pages(Arena *arena, const char *word, NodePages *ret) {
         uint64_t node, pages;
 
         if (*word != 'N' || !equals ||
-            parse_u64(arena_strndup(arena, word + 1, (size_t) (equals - word) - 1), &node) < 0 ||
-            node >= ID_SET_MAX || parse_u64(equals + 1, &pages) < 0)
+            parse_u64(arena_strdup_to(arena, word + 1, equals), &node) < 0 || node >= ID_SET_MAX ||
+            parse_u64(equals + 1, &pages) < 0)
                 return false;
         *ret = (NodePages){(unsigned) node, pages};
         return true;
@@ -169,7 +169,7 @@ static int parse_device(Arena *arena, const char *word, int (*parse)(const char 
         const char *colon = strchr(word, ':');
         uint64_t major, minor;
 
-        if (!colon || parse(arena_strndup(arena, word, (size_t) (colon - word)), &major) < 0 ||
+        if (!colon || parse(arena_strdup_to(arena, word, colon), &major) < 0 ||
             parse(colon + 1, &minor) < 0 || major > UINT32_MAX || minor > UINT32_MAX)
                 return -EINVAL;
         *ret = major << 32 | minor;
@@ -217,24 +217,16 @@ void process_add_maps(Arena *arena, const char *text, HugeMappings *mappings) {
         }
 }
 
-static bool may_be_huge(const MapsLine *maps, const Devices *devices) {
-        static const char *const names[] = {"/anon_hugepage", "/SYSV", "/memfd:"};
-
-        for (size_t i = 0; i < ARRAY_LEN(names); i++)
-                if (text_starts_with(maps->path, names[i]))
-                        return true;
-        VEC_FOREACH(device, devices)
-                if (maps->device == *device)
-                        return true;
-        return false;
-}
-
 bool process_maps_may_be_huge(Arena *arena, const char *text, const Devices *devices) {
+        static const char *const names[] = {"/anon_hugepage", "/SYSV", "/memfd:"};
         MapsLine maps;
         char *line;
 
         while ((line = text_next_word(arena, &text, "\n")))
-                if (parse_maps_line(arena, line, &maps) && may_be_huge(&maps, devices))
+                if (parse_maps_line(arena, line, &maps) &&
+                    (ARRAY_FIND(name, names, ARRAY_LEN(names),
+                                text_starts_with(maps.path, *name)) ||
+                     VEC_FIND(device, devices, maps.device == *device)))
                         return true;
         return false;
 }

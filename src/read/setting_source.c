@@ -39,7 +39,7 @@ static const struct {
 /* The search of one file; ARENA lives as long as that. */
 typedef struct Search {
         Arena *arena;
-        SettingSources *setting_sources;
+        SettingSources *entries;
         const SettingSourceFile *file;
         unsigned line;
         size_t n_before;     /* entries of earlier files */
@@ -51,78 +51,69 @@ typedef struct Search {
 
 /* ---- what there is to be set ---- */
 
-static void add_target(SettingSources *setting_sources, const char *path, SettingSourceKind what) {
-        *vec_push(setting_sources->arena, &setting_sources->targets) = (Target){path, what};
+static void add_target(SettingSources *entries, const char *path, SettingSourceKind what) {
+        *vec_push(entries->arena, &entries->targets) = (Target){path, what};
 }
 
-static void add_size_targets(SettingSources *setting_sources, const char *directory,
+static void add_size_targets(SettingSources *entries, const char *directory,
                              uint64_t page_size_bytes, SettingSourceKind what) {
-        Arena *arena = setting_sources->arena;
+        Arena *arena = entries->arena;
         char *pool = arena_printf(arena, "%s/" NAME_HUGEPAGES_DIR "%" PRIu64 "kB", directory,
                                   page_size_bytes / KIB);
 
-        add_target(setting_sources, arena_printf(arena, "%s/nr_hugepages", pool), what);
+        add_target(entries, arena_printf(arena, "%s/nr_hugepages", pool), what);
         if (what == SETTING_SOURCE_NODE_POOL)
                 return;
-        add_target(setting_sources, arena_printf(arena, "%s/nr_hugepages_mempolicy", pool),
+        add_target(entries, arena_printf(arena, "%s/nr_hugepages_mempolicy", pool),
                    SETTING_SOURCE_NR_HUGEPAGES_MEMPOLICY);
-        add_target(setting_sources, arena_printf(arena, "%s/nr_overcommit_hugepages", pool),
+        add_target(entries, arena_printf(arena, "%s/nr_overcommit_hugepages", pool),
                    SETTING_SOURCE_NR_OVERCOMMIT_HUGEPAGES);
 }
 
-static void add_pool_targets(SettingSources *setting_sources) {
-        const Topology *topology = setting_sources->topology;
+SettingSources *setting_sources_new(Arena *arena, const Topology *topology) {
+        SettingSources *entries = ARENA_NEW(arena, SettingSources);
 
-        for (size_t k = 0; k < topology->n_page_sizes; k++) {
-                uint64_t bytes = topology->page_sizes[k].bytes;
-
-                add_size_targets(setting_sources, PATH_HUGEPAGES, bytes,
-                                 bytes == topology->default_page_size_bytes
+        *entries = (SettingSources){.arena = arena, .topology = topology};
+        ARRAY_FOREACH(target, fixed_targets, ARRAY_LEN(fixed_targets))
+                add_target(entries, target->path, target->what);
+        ARRAY_FOREACH(size, topology->page_sizes, topology->n_page_sizes) {
+                add_size_targets(entries, PATH_HUGEPAGES, size->bytes,
+                                 size->bytes == topology->default_page_size_bytes
                                          ? SETTING_SOURCE_NR_HUGEPAGES
                                          : SETTING_SOURCE_SIZE_POOL);
-                for (size_t i = 0; topology->is_numa && i < topology->n_nodes; i++)
-                        add_size_targets(setting_sources,
-                                         arena_printf(setting_sources->arena,
-                                                      PATH_NODES "/node%u/hugepages",
-                                                      topology->nodes[i].id),
-                                         bytes, SETTING_SOURCE_NODE_POOL);
+                ARRAY_FOREACH(node, topology->nodes, topology->is_numa ? topology->n_nodes : 0)
+                        add_size_targets(entries,
+                                         arena_printf(entries->arena,
+                                                      PATH_NODES "/node%u/hugepages", node->id),
+                                         size->bytes, SETTING_SOURCE_NODE_POOL);
         }
-}
-
-SettingSources *setting_sources_new(Arena *arena, const Topology *topology) {
-        SettingSources *setting_sources = ARENA_NEW(arena, SettingSources);
-
-        *setting_sources = (SettingSources){.arena = arena, .topology = topology};
-        for (size_t i = 0; i < ARRAY_LEN(fixed_targets); i++)
-                add_target(setting_sources, fixed_targets[i].path, fixed_targets[i].what);
-        add_pool_targets(setting_sources);
         VEC_FOREACH(size, &topology->thp_sizes)
-                add_target(setting_sources,
+                add_target(entries,
                            arena_printf(arena,
                                         PATH_THP "/" NAME_HUGEPAGES_DIR "%" PRIu64 "kB/enabled",
                                         size->bytes / KIB),
                            SETTING_SOURCE_THP_SIZE);
-        return setting_sources;
+        return entries;
 }
 
-size_t setting_sources_count(const SettingSources *setting_sources) {
-        return setting_sources->list.n;
+size_t setting_sources_count(const SettingSources *entries) {
+        return entries->list.n;
 }
 
-const SettingSource *setting_sources_get(const SettingSources *setting_sources, size_t i) {
-        return &setting_sources->list.items[i];
+const SettingSource *setting_sources_get(const SettingSources *entries, size_t i) {
+        return &entries->list.items[i];
 }
 
 /* ---- adding entries ---- */
 
 static void add_entry(const Search *search, SettingSourceKind what, const char *key,
                       const char *value, const char *path) {
-        SettingSources *setting_sources = search->setting_sources;
-        Arena *arena = setting_sources->arena;
+        SettingSources *entries = search->entries;
+        Arena *arena = entries->arena;
 
-        if (setting_sources->list.n >= ENTRIES_MAX)
+        if (entries->list.n >= ENTRIES_MAX)
                 return;
-        *vec_push(arena, &setting_sources->list) = (SettingSource){
+        *vec_push(arena, &entries->list) = (SettingSource){
                 .what = what,
                 .source = search->file->source,
                 .key = text_excerpt(arena, key, SHOWN_MAX),
@@ -139,12 +130,12 @@ static void add_entry(const Search *search, SettingSourceKind what, const char *
 /* One entry for each kind of thing that PATH, which may be a pattern, sets on this host. */
 static void add_setting(const Search *search, const char *key, const char *value,
                         const char *path) {
-        SettingSources *setting_sources = search->setting_sources;
+        SettingSources *entries = search->entries;
         unsigned kinds = 0;
 
         if (!value && setting_source_is_pattern(path))
                 return;
-        VEC_FOREACH(target, &setting_sources->targets) {
+        VEC_FOREACH(target, &entries->targets) {
                 if (kinds & 1U << target->what || !setting_source_sets_path(path, target->path))
                         continue;
                 kinds |= 1U << target->what;
@@ -193,16 +184,13 @@ static void search_sysctl_line(Search *search, char *line) {
 /* ---- tmpfiles.d ---- */
 
 /* "w", "w+", "f+" and "F" write into a file that exists; modifiers do not matter here. */
-static bool is_writing_type(const char *type) {
-        return *type == 'w' || *type == 'F' || (*type == 'f' && strchr(type, '+'));
-}
-
 static void search_tmpfiles_line(Search *search, char *line) {
         const char *at = line + strspn(line, " \t"), *type, *path;
         bool is_bare;
 
         if (!*at || *at == '#' || !(type = unit_word_take(search->arena, &at, &is_bare)) ||
-            !(path = unit_word_take(search->arena, &at, &is_bare)) || !is_writing_type(type))
+            !(path = unit_word_take(search->arena, &at, &is_bare)) ||
+            !(*type == 'w' || *type == 'F' || (*type == 'f' && strchr(type, '+'))))
                 return;
         for (int i = 0; i < 4; i++) /* mode, user, group, age */
                 unit_word_take(search->arena, &at, &is_bare);
@@ -227,42 +215,20 @@ static bool is_true(const char *value) {
 static void take_command_line(Search *search, const char *value);
 
 static void take_tuned(Search *search, const char *key, const char *value) {
+        bool is_vm = text_equals(search->plugin, "vm");
+
         if (search->is_off)
                 return;
         if (text_equals(search->plugin, "sysctl"))
                 take_sysctl(search, key, value);
         else if (text_equals(search->plugin, "sysfs"))
                 add_setting(search, key, value, key);
-        else if (text_equals(search->plugin, "vm") && (text_equals(key, "transparent_hugepages") ||
-                                                       text_equals(key, "transparent_hugepage")))
+        else if (is_vm && TEXT_IS_ANY(key, "transparent_hugepages", "transparent_hugepage"))
                 add_entry(search, SETTING_SOURCE_THP, key, value, PATH_THP_ENABLED);
-        else if (text_equals(search->plugin, "vm") &&
-                 text_equals(key, "transparent_hugepage.defrag"))
+        else if (is_vm && text_equals(key, "transparent_hugepage.defrag"))
                 add_entry(search, SETTING_SOURCE_THP_OTHER, key, value, PATH_THP "/defrag");
         else if (text_equals(search->plugin, "bootloader") && text_starts_with(key, "cmdline"))
                 take_command_line(search, value + strspn(value, "+- "));
-}
-
-/* One option of the section; options that say what the section is come first or last alike, so that
- * each section is gone through twice. */
-static void take_option(Search *search, const char *key, const char *value, bool is_about) {
-        if (!is_about) {
-                take_tuned(search, key, value);
-        } else if (text_equals(key, "type")) {
-                search->plugin = value;
-        } else if (text_equals(key, "enabled")) {
-                search->is_off = !is_true(value);
-        } else if (text_equals(key, "replace") && is_true(value)) {
-                /* It drops what the profiles before it said in the section of that name. */
-                for (size_t i = 0; i < search->n_before; i++) {
-                        SettingSource *setting_source = &search->setting_sources->list.items[i];
-
-                        if (setting_source->source == SETTING_SOURCE_TUNED &&
-                            setting_source->section &&
-                            text_equals(setting_source->section, search->section))
-                                setting_source->is_effective = false;
-                }
-        }
 }
 
 /* Takes "key=value" of a line; false when it is none. */
@@ -271,16 +237,13 @@ static bool split_option(Search *search, const char *line, char **ret_key, char 
 
         if (!equals || *line == '#' || *line == ';')
                 return false;
-        *ret_key = text_strip(search->arena,
-                              arena_strndup(search->arena, line, (size_t) (equals - line)));
+        *ret_key = text_strip(search->arena, arena_strdup_to(search->arena, line, equals));
         /* A comment may follow a value, after a blank. */
         const char *value = equals + 1, *end = value;
 
         while ((end = strchr(end, '#')) && end > value && end[-1] != ' ' && end[-1] != '\t')
                 end++;
-        *ret_value = text_strip(search->arena,
-                                end ? arena_strndup(search->arena, value, (size_t) (end - value))
-                                    : value);
+        *ret_value = text_strip(search->arena, arena_strdup_to(search->arena, value, end));
         return **ret_key != '\0';
 }
 
@@ -291,13 +254,28 @@ typedef struct TunedLine {
 
 typedef VEC(TunedLine) TunedLines;
 
+/* Options that say what the section is come first or last alike, so that it is gone through twice. */
 static void end_section(Search *search, TunedLines *lines) {
         search->plugin = search->section;
         search->is_off = false;
-        for (int is_about = 1; search->section && is_about >= 0; is_about--)
+        if (search->section)
+                VEC_FOREACH(option, lines) {
+                        if (text_equals(option->key, "type"))
+                                search->plugin = option->value;
+                        else if (text_equals(option->key, "enabled"))
+                                search->is_off = !is_true(option->value);
+                        else if (text_equals(option->key, "replace") && is_true(option->value))
+                                /* It drops what the profiles before it said in the section of that name. */
+                                ARRAY_FOREACH(entry, search->entries->list.items, search->n_before)
+                                        if (entry->source == SETTING_SOURCE_TUNED &&
+                                            entry->section &&
+                                            text_equals(entry->section, search->section))
+                                                entry->is_effective = false;
+                }
+        if (search->section)
                 VEC_FOREACH(option, lines) {
                         search->line = option->line;
-                        take_option(search, option->key, option->value, is_about);
+                        take_tuned(search, option->key, option->value);
                 }
         lines->n = 0;
 }
@@ -317,8 +295,7 @@ static void search_tuned(Search *search) {
                         continue;
                 if (*text == '[' && close) {
                         end_section(search, &lines);
-                        search->section =
-                                arena_strndup(search->arena, text + 1, (size_t) (close - text - 1));
+                        search->section = arena_strdup_to(search->arena, text + 1, close);
                         indent = SIZE_MAX;
                 } else if (split_option(search, text, &option.key, &option.value)) {
                         *vec_push(search->arena, &lines) = option;
@@ -373,7 +350,7 @@ static void take_kernel_argument(Search *search, const KernelArgument *argument)
 
 static void take_command_line(Search *search, const char *value) {
         const KernelLine *line = kernel_line_read(search->arena, value, search->file->path,
-                                                  search->setting_sources->topology);
+                                                  search->entries->topology);
 
         VEC_FOREACH(argument, &line->arguments)
                 take_kernel_argument(search, argument);
@@ -381,16 +358,14 @@ static void take_command_line(Search *search, const char *value) {
                 SettingSourceKind what =
                         pages->is_per_node ? SETTING_SOURCE_NODE_POOL
                         : pages->page_size_bytes ==
-                                        search->setting_sources->topology->default_page_size_bytes
+                                        search->entries->topology->default_page_size_bytes
                                 ? SETTING_SOURCE_NR_HUGEPAGES
                                 : SETTING_SOURCE_SIZE_POOL;
                 const char *nodes = what == SETTING_SOURCE_NODE_POOL ? PATH_NODES "/node*/hugepages"
                                                                      : PATH_HUGEPAGES;
                 const char *equals = strrchr(pages->words, '=');
 
-                add_entry(search, what,
-                          arena_strndup(search->arena, pages->words,
-                                        (size_t) (equals - pages->words)),
+                add_entry(search, what, arena_strdup_to(search->arena, pages->words, equals),
                           equals + 1,
                           arena_printf(search->arena,
                                        "%s/" NAME_HUGEPAGES_DIR "%" PRIu64 "kB/nr_hugepages", nodes,
@@ -400,34 +375,22 @@ static void take_command_line(Search *search, const char *value) {
 
 /* ---- files ---- */
 
-static void search_lines(Search *search, void (*search_line)(Search *search, char *line)) {
-        SourceLines lines = file_lines(search->file->text, search->file->size);
-
-        for (char *line; (line = source_line(search->arena, &lines));) {
-                search->line = lines.number;
-                search_line(search, line);
-        }
-}
-
-void setting_sources_add_file(SettingSources *setting_sources, const SettingSourceFile *file) {
+void setting_sources_add_file(SettingSources *entries, const SettingSourceFile *file) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        Search search = {.arena = arena,
-                         .setting_sources = setting_sources,
-                         .file = file,
-                         .n_before = setting_sources->list.n};
+        SourceLines lines = file_lines(file->text, file->size);
+        Search search = {
+                .arena = arena, .entries = entries, .file = file, .n_before = entries->list.n};
 
-        switch (file->source) {
-        case SETTING_SOURCE_KERNEL_COMMAND_LINE:
+        if (file->source == SETTING_SOURCE_KERNEL_COMMAND_LINE)
                 take_command_line(&search, arena_strndup(arena, file->text, file->size));
-                return;
-        case SETTING_SOURCE_SYSCTL:
-                search_lines(&search, search_sysctl_line);
-                return;
-        case SETTING_SOURCE_TMPFILES:
-                search_lines(&search, search_tmpfiles_line);
-                return;
-        case SETTING_SOURCE_TUNED:
+        else if (file->source == SETTING_SOURCE_TUNED)
                 search_tuned(&search);
-                return;
-        }
+        else
+                for (char *line; (line = source_line(arena, &lines));) {
+                        search.line = lines.number;
+                        if (file->source == SETTING_SOURCE_SYSCTL)
+                                search_sysctl_line(&search, line);
+                        else
+                                search_tmpfiles_line(&search, line);
+                }
 }

@@ -62,33 +62,32 @@ SettingSources *setting_sources_new(Arena *arena, const Topology *topology);
 /* Adds the entries of FILE. Files are to be added in the order in which their reader takes them: by
  * name for sysctl.d and tmpfiles.d, included profiles before the including one for tuned. The work
  * is bounded, whatever the files hold. */
-void setting_sources_add_file(SettingSources *setting_sources, const SettingSourceFile *file);
+void setting_sources_add_file(SettingSources *entries, const SettingSourceFile *file);
 
 /* To be called once, when all files were added: settles which entries are effective. */
-void setting_sources_finish(SettingSources *setting_sources);
+void setting_sources_finish(SettingSources *entries);
 
-size_t setting_sources_count(const SettingSources *setting_sources);
-const SettingSource *setting_sources_get(const SettingSources *setting_sources,
+size_t setting_sources_count(const SettingSources *entries);
+const SettingSource *setting_sources_get(const SettingSources *entries,
                                          size_t i); /* in the order of reading */
 
 /* Whether the entry's value explains what the kernel's file SHOWS now: numbers as that file takes them
  * (decimal in /sys, also octal and hexadecimal in /proc/sys), of several words the one in brackets. */
-bool setting_source_explains(const SettingSource *setting_source, const char *shown);
+bool setting_source_explains(const SettingSource *entry, const char *shown);
 
 /* Who has set a file of the kernel, below /sys or /proc, to what it SHOWS now: of the entries that
  * explain it one that is effective before one that another overrules, then the one that acts last in
  * a boot. NULL where none does, or SHOWN is NULL: who asks for something else is not to blame. */
-const SettingSource *setting_source_for_path(const SettingSources *setting_sources,
-                                             const char *path, const char *shown);
+const SettingSource *setting_source_for_path(const SettingSources *entries, const char *path,
+                                             const char *shown);
 
 /* Likewise for a pool as NOW shows it, without surplus pages: who sets that pool of the node to what
  * the node has, or the pool of its size over all nodes to what all of them have together. */
-const SettingSource *setting_source_for_pool(const SettingSources *setting_sources,
-                                             const Topology *now, unsigned node,
-                                             uint64_t page_size_bytes);
+const SettingSource *setting_source_for_pool(const SettingSources *entries, const Topology *now,
+                                             unsigned node, uint64_t page_size_bytes);
 
 /* "vm.nr_hugepages=20 in /etc/sysctl.d/99-db.conf:3" */
-char *setting_source_format(Arena *arena, const SettingSource *setting_source);
+char *setting_source_format(Arena *arena, const SettingSource *entry);
 
 /* "sysctl", "tmpfiles", "tuned", "command-line". */
 const char *setting_source_source_name(SettingSourceSource source);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* The setting_sources, for the two files that they are made of: setting_source.c finds them, setting_source_match.c says
- * which is effective and which is to be named. */
+/* For the two files that the entries are made of: setting_source.c finds them, setting_source_match.c says which
+ * is effective and which is to be named. */
 
 #include "read/setting_source.h"
 

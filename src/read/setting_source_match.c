@@ -2,7 +2,9 @@
 #include "base/size.h"
 #include "base/text.h"
 #include "model/names.h"
+#include "model/thp.h"
 #include "read/setting_source_inside.h"
+#include "read/source.h"
 
 #include <fnmatch.h>
 #include <stdio.h>
@@ -24,10 +26,12 @@ const char *setting_source_source_name(SettingSourceSource source) {
 /* ---- patterns ---- */
 
 /* As glob(3) has it for tmpfiles.d(5); fnmatch(3) knows no braces, and only the first are looked at. */
-static bool matches(const char *pattern, const char *path) {
+bool setting_source_sets_path(const char *pattern, const char *path) {
         const char *open = strchr(pattern, '{'), *close = open ? strchr(open, '}') : NULL;
         char one[PATTERN_MAX + 1];
 
+        if (!setting_source_is_pattern(pattern))
+                return text_equals(pattern, path);
         if (strlen(pattern) > PATTERN_MAX)
                 return false;
         if (!close)
@@ -45,53 +49,39 @@ bool setting_source_is_pattern(const char *string) {
         return strpbrk(string, "*?[{\\") != NULL;
 }
 
-bool setting_source_sets_path(const char *setting, const char *path) {
-        return setting_source_is_pattern(setting) ? matches(setting, path)
-                                                  : text_equals(setting, path);
-}
-
 /* ---- who wins ---- */
 
 /* Of these there is one file, or several that are the same to the kernel. */
-static bool is_single(SettingSourceKind what) {
-        return what == SETTING_SOURCE_NR_HUGEPAGES ||
-               what == SETTING_SOURCE_NR_HUGEPAGES_MEMPOLICY ||
-               what == SETTING_SOURCE_HUGETLB_SHM_GROUP || what == SETTING_SOURCE_SHMMAX ||
-               what == SETTING_SOURCE_SHMALL || what == SETTING_SOURCE_THP;
-}
+static const unsigned single_kinds = 1U << SETTING_SOURCE_NR_HUGEPAGES |
+                                     1U << SETTING_SOURCE_NR_HUGEPAGES_MEMPOLICY |
+                                     1U << SETTING_SOURCE_HUGETLB_SHM_GROUP |
+                                     1U << SETTING_SOURCE_SHMMAX | 1U << SETTING_SOURCE_SHMALL |
+                                     1U << SETTING_SOURCE_THP;
 
-/* /etc/sysctl.conf by itself is read by procps' sysctl only, and by that after all others; where a
- * distribution links it into sysctl.d it is found there. */
-static bool has_same_reader(const SettingSource *a, const SettingSource *b) {
-        return a->source == b->source &&
-               (a->source != SETTING_SOURCE_SYSCTL ||
-                text_equals(a->file, PATH_SYSCTL_CONF) == text_equals(b->file, PATH_SYSCTL_CONF));
-}
-
-static bool is_same_target(const SettingSource *a, const SettingSource *b) {
-        return a->what == b->what && (is_single(a->what) || text_equals(a->path, b->path));
-}
-
-/* Whether LATER, read after EARLIER, has the last word on it; sysctl.d(5). */
-static bool overrules_sysctl(const SettingSource *earlier, const SettingSource *later) {
-        return !setting_source_is_pattern(later->path) || setting_source_is_pattern(earlier->path);
-}
-
-/* Lines of tmpfiles.d for one path: the first is taken, and "w+" besides. For different paths that
- * lead to the same thing, patterns among them, the last one written stays. */
-static bool overrules_tmpfiles(const SettingSource *earlier, const SettingSource *later) {
-        return !text_equals(earlier->path, later->path) || later->is_appending;
-}
-
-/* 1: LATER overrules EARLIER; -1: the other way round; 0: neither. */
+/* Of two of LATER's reader that set the same. 1: LATER, read after EARLIER, overrules it; -1: the other way round;
+ * 0: neither. */
 static int settle(const SettingSource *earlier, const SettingSource *later) {
-        if (!has_same_reader(earlier, later) || !is_same_target(earlier, later))
+        bool is_same_path = text_equals(earlier->path, later->path);
+
+        if (earlier->source != later->source || earlier->what != later->what ||
+            (!is_same_path && !(1U << later->what & single_kinds)))
                 return 0;
         switch (later->source) {
         case SETTING_SOURCE_SYSCTL:
-                return overrules_sysctl(earlier, later) ? 1 : -1;
+                /* /etc/sysctl.conf by itself is read by procps' sysctl only, and by that after all others; where a
+                 * distribution links it into sysctl.d it is found there. */
+                if (text_equals(earlier->file, PATH_SYSCTL_CONF) !=
+                    text_equals(later->file, PATH_SYSCTL_CONF))
+                        return 0;
+                /* sysctl.d(5) */
+                return setting_source_is_pattern(later->path) &&
+                                       !setting_source_is_pattern(earlier->path)
+                               ? -1
+                               : 1;
         case SETTING_SOURCE_TMPFILES:
-                return overrules_tmpfiles(earlier, later) ? 1 : -1;
+                /* Lines for one path: the first is taken, and "w+" besides. For different paths that lead to the
+                 * same thing, patterns among them, the last one written stays. */
+                return is_same_path && !later->is_appending ? -1 : 1;
         case SETTING_SOURCE_TUNED:
                 return text_equals(earlier->section, later->section) ? 1 : 0;
         default:
@@ -99,11 +89,11 @@ static int settle(const SettingSource *earlier, const SettingSource *later) {
         }
 }
 
-void setting_sources_finish(SettingSources *setting_sources) {
-        for (size_t k = 1; k < setting_sources->list.n; k++)
+void setting_sources_finish(SettingSources *entries) {
+        for (size_t k = 1; k < entries->list.n; k++)
                 for (size_t i = 0; i < k; i++) {
-                        SettingSource *earlier = &setting_sources->list.items[i];
-                        SettingSource *later = &setting_sources->list.items[k];
+                        SettingSource *earlier = &entries->list.items[i];
+                        SettingSource *later = &entries->list.items[k];
                         int winner = settle(earlier, later);
 
                         if (winner > 0)
@@ -111,12 +101,7 @@ void setting_sources_finish(SettingSources *setting_sources) {
                         else if (winner < 0)
                                 later->is_effective = false;
                 }
-        size_t n = 0;
-
-        for (size_t i = 0; i < setting_sources->list.n; i++)
-                if (setting_sources->list.items[i].value)
-                        setting_sources->list.items[n++] = setting_sources->list.items[i];
-        setting_sources->list.n = n;
+        VEC_KEEP(entry, &entries->list, entry->value);
 }
 
 /* ---- naming one ---- */
@@ -127,76 +112,57 @@ static bool parse_plain(const char *value, uint64_t *ret) {
         return parse_u64(value + (*value == '+'), ret) == 0;
 }
 
-/* proc_get_long(): of several numbers the first counts. */
-static bool parse_sysctl(const char *value, uint64_t *ret) {
-        const char *rest;
-
-        return kernel_number_parse(value, ret, &rest) == 0 && (!*rest || strchr(" \t", *rest));
-}
-
-static bool is_value(const SettingSource *setting_source, const char *value, const char *shown) {
+static bool is_value(const SettingSource *entry, const char *value, const char *shown) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        /* "always [madvise] never" -> "madvise". */
-        const char *open = strchr(shown, '['), *close = open ? strchr(open, ']') : NULL;
-        const char *word = close ? arena_strndup(arena, open + 1, (size_t) (close - open) - 1)
-                                 : text_strip(arena, shown);
+        const char *selected = thp_selected(arena, shown);
+        const char *word = selected ? selected : text_strip(arena, shown);
+        const char *rest;
         uint64_t set, now;
 
-        if (setting_source->source == SETTING_SOURCE_TUNED)
+        if (entry->source == SETTING_SOURCE_TUNED)
                 value += strspn(value, "<>= "); /* "at most", "at least" */
         if (!parse_plain(word, &now))
                 return text_equals(value, word);
-        return (text_starts_with(setting_source->path, PATH_PROC_SYS) ? parse_sysctl(value, &set)
-                                                                      : parse_plain(value, &set)) &&
+        if (!text_starts_with(entry->path, PATH_PROC_SYS))
+                return parse_plain(value, &set) && set == now;
+        /* proc_get_long(): of several numbers the first counts. */
+        return kernel_number_parse(value, &set, &rest) == 0 && (!*rest || strchr(" \t", *rest)) &&
                set == now;
 }
 
-bool setting_source_explains(const SettingSource *setting_source, const char *shown) {
-        return shown && is_value(setting_source, setting_source->value, shown);
-}
-
-static unsigned likelihood(const SettingSource *setting_source) {
-        return 1 + (unsigned) setting_source->source + (setting_source->is_effective ? 10 : 0);
+bool setting_source_explains(const SettingSource *entry, const char *shown) {
+        return shown && is_value(entry, entry->value, shown);
 }
 
 /* Keeps the more likely one in *BEST; of equals the later. */
-static void consider(const SettingSource **best, const SettingSource *setting_source) {
-        if (!*best || likelihood(setting_source) >= likelihood(*best))
-                *best = setting_source;
+static void consider(const SettingSource **best, const SettingSource *entry) {
+        if (!*best ||
+            (entry->is_effective != (*best)->is_effective ? entry->is_effective
+                                                          : entry->source >= (*best)->source))
+                *best = entry;
 }
 
-const SettingSource *setting_source_for_path(const SettingSources *setting_sources,
-                                             const char *path, const char *shown) {
+const SettingSource *setting_source_for_path(const SettingSources *entries, const char *path,
+                                             const char *shown) {
         const SettingSource *best = NULL;
 
-        VEC_FOREACH(setting_source, &setting_sources->list)
-                if (setting_source_sets_path(setting_source->path, path) &&
-                    setting_source_explains(setting_source, shown))
-                        consider(&best, setting_source);
+        VEC_FOREACH(entry, &entries->list)
+                if (setting_source_sets_path(entry->path, path) &&
+                    setting_source_explains(entry, shown))
+                        consider(&best, entry);
         return best;
 }
 
-static uint64_t persistent_pages(const Topology *topology, uint64_t page_size_bytes) {
-        uint64_t pages = 0;
-
-        for (size_t i = 0; i < topology->n_nodes; i++) {
-                const Pool *pool = topology_pool(topology, topology->nodes[i].id, page_size_bytes);
-
-                pages += pool ? pool_persistent_pages(pool) : 0;
-        }
-        return pages;
-}
-
 /* Whether the entry sets the pool of that size over all nodes. */
-static bool sets_whole_pool(const SettingSource *setting_source, const Topology *now,
+static bool sets_whole_pool(const SettingSource *entry, const Topology *now,
                             uint64_t page_size_bytes) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
 
         if (page_size_bytes == now->default_page_size_bytes)
-                return setting_source->what == SETTING_SOURCE_NR_HUGEPAGES ||
-                       setting_source->what == SETTING_SOURCE_NR_HUGEPAGES_MEMPOLICY;
-        return setting_source->what == SETTING_SOURCE_SIZE_POOL &&
-               setting_source_sets_path(setting_source->path,
+                return entry->what == SETTING_SOURCE_NR_HUGEPAGES ||
+                       entry->what == SETTING_SOURCE_NR_HUGEPAGES_MEMPOLICY;
+        return entry->what == SETTING_SOURCE_SIZE_POOL &&
+               setting_source_sets_path(entry->path,
                                         arena_printf(arena,
                                                      PATH_HUGEPAGES "/" NAME_HUGEPAGES_DIR
                                                                     "%" PRIu64 "kB/nr_hugepages",
@@ -215,35 +181,39 @@ static const char *value_for_node(Arena *arena, const char *value, unsigned node
         return "";
 }
 
-const SettingSource *setting_source_for_pool(const SettingSources *setting_sources,
-                                             const Topology *now, unsigned node,
-                                             uint64_t page_size_bytes) {
+const SettingSource *setting_source_for_pool(const SettingSources *entries, const Topology *now,
+                                             unsigned node, uint64_t page_size_bytes) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        const Pool *pool = topology_pool(now, node, page_size_bytes);
-        char *here = arena_printf(arena, "%" PRIu64, pool ? pool_persistent_pages(pool) : 0);
-        char *all = arena_printf(arena, "%" PRIu64, persistent_pages(now, page_size_bytes));
+        uint64_t n_here = 0, n_all = 0;
+
+        ARRAY_FOREACH(each, now->nodes, now->n_nodes) {
+                const Pool *pool = topology_pool(now, each->id, page_size_bytes);
+                uint64_t pages = pool ? pool_persistent_pages(pool) : 0;
+
+                n_all += pages;
+                n_here = each->id == node ? pages : n_here;
+        }
+        char *here = arena_printf(arena, "%" PRIu64, n_here);
+        char *all = arena_printf(arena, "%" PRIu64, n_all);
         char *path = arena_printf(arena,
                                   PATH_NODES "/node%u/hugepages/" NAME_HUGEPAGES_DIR "%" PRIu64
                                              "kB/nr_hugepages",
                                   node, page_size_bytes / KIB);
         const SettingSource *best = NULL;
 
-        VEC_FOREACH(setting_source, &setting_sources->list)
-                if (setting_source_sets_path(setting_source->path, path)
-                            ? is_value(setting_source,
-                                       value_for_node(arena, setting_source->value, node), here)
-                            : sets_whole_pool(setting_source, now, page_size_bytes) &&
-                                      setting_source_explains(setting_source, all))
-                        consider(&best, setting_source);
+        VEC_FOREACH(entry, &entries->list)
+                if (setting_source_sets_path(entry->path, path)
+                            ? is_value(entry, value_for_node(arena, entry->value, node), here)
+                            : sets_whole_pool(entry, now, page_size_bytes) &&
+                                      setting_source_explains(entry, all))
+                        consider(&best, entry);
         return best;
 }
 
-char *setting_source_format(Arena *arena, const SettingSource *setting_source) {
-        return setting_source->line > 0 ? arena_printf(arena, "%s=%s in %s:%u", setting_source->key,
-                                                       setting_source->value, setting_source->file,
-                                                       setting_source->line)
-                                        : arena_printf(arena, "%s=%s in %s", setting_source->key,
-                                                       setting_source->value, setting_source->file);
+char *setting_source_format(Arena *arena, const SettingSource *entry) {
+        char *text = arena_printf(arena, "%s=%s in %s", entry->key, entry->value, entry->file);
+
+        return entry->line > 0 ? source_origin(arena, text, entry->line) : text;
 }
 
 /* ---- the guard ---- */

@@ -4,10 +4,7 @@
 #include "base/text.h"
 
 bool source_names_have(const SourceNames *names, const char *name) {
-        VEC_FOREACH(each, names)
-                if (text_equals(*each, name))
-                        return true;
-        return false;
+        return VEC_FIND(each, names, text_equals(*each, name));
 }
 
 SourceLines source_lines(const SourceText *text) {

@@ -5,28 +5,25 @@
 #include "base/text.h"
 
 /* key shmid perms size cpid lpid nattch uid gid cuid cgid atime dtime ctime rss swap */
-static bool parse_segment(Arena *arena, const char *line, SysvSegment *ret) {
-        uint64_t *const fields[] = {
-                [1] = &ret->id,         [3] = &ret->size_bytes,      [4] = &ret->pid,
-                [6] = &ret->n_attached, [14] = &ret->resident_bytes,
-        };
-
-        for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
-                const char *word = text_next_word(arena, &line, " ");
-
-                if (!word || (fields[i] && parse_u64(word, fields[i]) < 0))
-                        return false;
-        }
-        return true;
-}
-
 SysvSegments sysv_segments_parse(Arena *arena, const char *text) {
         SysvSegments segments = {};
         SysvSegment segment;
-        char *line;
+        uint64_t *const fields[] = {
+                [1] = &segment.id,         [3] = &segment.size_bytes,      [4] = &segment.pid,
+                [6] = &segment.n_attached, [14] = &segment.resident_bytes,
+        };
+        const char *line;
 
-        while (text && (line = text_next_word(arena, &text, "\n")))
-                if (parse_segment(arena, line, &segment))
+        while (text && (line = text_next_word(arena, &text, "\n"))) {
+                bool is_one = true;
+
+                for (size_t i = 0; is_one && i < ARRAY_LEN(fields); i++) {
+                        const char *word = text_next_word(arena, &line, " ");
+
+                        is_one = word && (!fields[i] || parse_u64(word, fields[i]) == 0);
+                }
+                if (is_one)
                         *vec_push(arena, &segments) = segment;
+        }
         return segments;
 }

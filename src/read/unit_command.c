@@ -96,10 +96,12 @@ static void add_variable(Environment *environment, const char *name, const char 
 }
 
 static const Variable *find_variable(const Environment *environment, const char *name) {
-        for (size_t i = environment->variables.n; i > 0; i--)
-                if (text_equals(environment->variables.items[i - 1].name, name))
-                        return &environment->variables.items[i - 1];
-        return NULL;
+        const Variable *last = NULL;
+
+        VEC_FOREACH(variable, &environment->variables)
+                if (text_equals(variable->name, name))
+                        last = variable;
+        return last;
 }
 
 /* ---- files of the environment ---- */
@@ -154,8 +156,9 @@ static const char *take_value(Arena *arena, Cursor *cursor) {
 }
 
 /* Ends at a NUL, as it does for systemd. */
-static void add_text(Environment *environment, const char *path, const char *text) {
-        Cursor cursor = {text, 1};
+static void add_file(Environment *environment, const Sources *sources, const char *path) {
+        SourceText text = source_read(sources, environment->arena, path);
+        Cursor cursor = {text.error == 0 ? text.text : "", 1};
 
         for (skip(&cursor, whitespace); *cursor.at; skip(&cursor, whitespace)) {
                 size_t length = strcspn(cursor.at, "=\n");
@@ -174,13 +177,6 @@ static void add_text(Environment *environment, const char *path, const char *tex
         }
 }
 
-static void add_file(Environment *environment, const Sources *sources, const char *path) {
-        SourceText text = source_read(sources, environment->arena, path);
-
-        if (text.error == 0)
-                add_text(environment, path, text.text);
-}
-
 /* EnvironmentFile=: an absolute path, perhaps a pattern, "-" before it where it may be missing. */
 static void add_files(Environment *environment, const Sources *sources, const char *path) {
         Arena *arena = environment->arena;
@@ -193,7 +189,7 @@ static void add_files(Environment *environment, const Sources *sources, const ch
                 add_file(environment, sources, path);
                 return;
         }
-        const char *directory = arena_strndup(arena, path, (size_t) (slash - path));
+        const char *directory = arena_strdup_to(arena, path, slash);
         SourceNames names = source_list(sources, arena, directory);
 
         for (size_t i = 0, n = 0; i < names.n && n < FILES_MAX; i++)
@@ -219,9 +215,7 @@ static Environment read_environment(Arena *arena, const UnitFile *unit, const So
                         const char *equals = strchr(word, '=');
 
                         if (equals)
-                                add_variable(&environment,
-                                             arena_strndup(environment.arena, word,
-                                                           (size_t) (equals - word)),
+                                add_variable(&environment, arena_strdup_to(arena, word, equals),
                                              equals + 1, (*assignment)->file, (*assignment)->line);
                 }
         }
@@ -261,25 +255,6 @@ static void add_word(Command *command, const char *word) {
                 *vec_push(command->environment->arena, &command->words) = word;
 }
 
-/* "$VARIABLE" as a word: as many words as its value has. */
-static void add_words_of(Command *command, const char *name) {
-        const Variable *variable = find_variable(command->environment, name);
-        const char *rest = variable ? variable->value : "", *word;
-        bool is_bare;
-
-        command->bytes += strlen(rest);
-        while (!command->is_refused &&
-               (word = unit_word_take(command->environment->arena, &rest, &is_bare)))
-                add_word(command, word);
-}
-
-static const char *value_of(const Command *command, const char *name, size_t length) {
-        const Variable *variable = find_variable(
-                command->environment, arena_strndup(command->environment->arena, name, length));
-
-        return variable ? variable->value : "";
-}
-
 /* "${VARIABLE}" anywhere in a word, "$$" for "$". */
 static void add_filled(Command *command, const char *word) {
         Text text = text_in(command->environment->arena);
@@ -292,7 +267,10 @@ static void add_filled(Command *command, const char *word) {
                 text_add_n(&text, word, plain);
                 word += plain;
                 if (end) {
-                        text_add(&text, value_of(command, word + 2, (size_t) (end - word) - 2));
+                        const Variable *variable = find_variable(
+                                command->environment, arena_strdup_to(text.arena, word + 2, end));
+
+                        text_add(&text, variable ? variable->value : "");
                         word = end + 1;
                 } else if (*word) {
                         text_add(&text, "$");
@@ -300,13 +278,6 @@ static void add_filled(Command *command, const char *word) {
                 }
         }
         add_word(command, text_string(&text));
-}
-
-static void add_argument(Command *command, const char *word) {
-        if (*word == '$' && word[1] != '{' && word[1] != '$')
-                add_words_of(command, word + 1);
-        else
-                add_filled(command, word);
 }
 
 /* A ";" of its own begins the next command; this is about the first. */
@@ -329,8 +300,17 @@ UnitWords unit_file_command(Arena *arena, const UnitFile *unit, const Sources *s
                         break;
                 if (strchr(prefixes, ':'))
                         add_word(&command, word);
-                else
-                        add_argument(&command, text_equals(word, "\\;") ? ";" : word);
+                else if (*word == '$' && word[1] != '{' && word[1] != '$') {
+                        /* As many words as the variable's value has. */
+                        const Variable *variable = find_variable(&environment, word + 1);
+                        const char *value = variable ? variable->value : "", *part;
+
+                        command.bytes += strlen(value);
+                        while (!command.is_refused &&
+                               (part = unit_word_take(arena, &value, &is_bare)))
+                                add_word(&command, part);
+                } else
+                        add_filled(&command, text_equals(word, "\\;") ? ";" : word);
         }
         bool is_open = !word && rest[strspn(rest, whitespace)];
 

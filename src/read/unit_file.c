@@ -5,7 +5,6 @@
 #include "base/text.h"
 
 #include <fnmatch.h>
-#include <stdlib.h>
 
 /* Packagers and administrators write unit files, and containers and captured hosts bring theirs:
  * what is beyond these is not there. */
@@ -72,11 +71,11 @@ static NameParts split_name(Arena *arena, const char *name) {
         const char *dot = strrchr(name, '.'), *at = strchr(name, '@');
         NameParts parts = {.suffix = dot};
 
-        if (at && at < dot) {
-                parts.prefix = arena_strndup(arena, name, (size_t) (at - name));
-                parts.instance = arena_strndup(arena, at + 1, (size_t) (dot - at - 1));
-        } else
-                parts.prefix = arena_strndup(arena, name, (size_t) (dot - name));
+        bool has_instance = at && at < dot;
+
+        parts.prefix = arena_strdup_to(arena, name, has_instance ? at : dot);
+        if (has_instance)
+                parts.instance = arena_strdup_to(arena, at + 1, dot);
         return parts;
 }
 
@@ -95,37 +94,7 @@ static const char *template_name(Arena *arena, const char *name) {
         return join_name(arena, &parts);
 }
 
-/* TEMPLATE for the instance that NAME is one; TEMPLATE itself where either is none. */
-static const char *instantiate(Arena *arena, const char *template, const char *name) {
-        NameParts parts = split_name(arena, template), of = split_name(arena, name);
-
-        if (parts.instance && !*parts.instance && of.instance)
-                parts.instance = of.instance;
-        return join_name(arena, &parts);
-}
-
-/* "foo-bar-baz" -> "foo-bar-" -> "foo-"; NULL when nothing is left to take off. */
-static const char *chop_prefix(Arena *arena, const char *prefix) {
-        size_t n = strlen(prefix);
-
-        if (n > 0 && prefix[n - 1] == '-')
-                n--;
-        while (n > 0 && prefix[n - 1] != '-')
-                n--;
-        return n > 1 ? arena_strndup(arena, prefix, n) : NULL;
-}
-
 /* ---- fragment ---- */
-
-/* Links to a unit of the search path are aliases; others link a unit file that is elsewhere. */
-static bool is_alias(Arena *arena, const char *target) {
-        const char *name = text_base_name(target);
-
-        return unit_file_is_name(name) &&
-               (name == target ||
-                text_ends_with(arena_strndup(arena, target, (size_t) (name - target)),
-                               "/systemd/system/"));
-}
 
 typedef enum Found { FOUND_NOTHING, FOUND_FRAGMENT, FOUND_ALIAS } Found;
 
@@ -135,13 +104,22 @@ static Found look_in(Reader *reader, const char *directory, const char *name,
                      const char **unit_name) {
         const char *path = arena_printf(reader->arena, "%s/%s", directory, name);
         const char *target = source_link(reader->sources, reader->arena, path);
+        const char *alias = target ? text_base_name(target) : "";
         UnitFile *unit = reader->unit;
 
-        if (target && is_alias(reader->arena, target)) {
-                const char *other = instantiate(reader->arena, text_base_name(target), *unit_name);
+        /* Links to a unit of the search path are aliases; others link a unit file that is elsewhere. */
+        if (unit_file_is_name(alias) &&
+            (alias == target ||
+             text_ends_with(arena_strdup_to(reader->arena, target, alias), "/systemd/system/"))) {
+                NameParts parts = split_name(reader->arena, alias);
+                const char *instance = split_name(reader->arena, *unit_name).instance;
 
-                if (!text_equals(other, *unit_name)) {
-                        *unit_name = other;
+                /* A template stands for its instance. */
+                if (parts.instance && !*parts.instance && instance)
+                        parts.instance = instance;
+                alias = join_name(reader->arena, &parts);
+                if (!text_equals(alias, *unit_name)) {
+                        *unit_name = alias;
                         return FOUND_ALIAS;
                 }
         }
@@ -160,8 +138,8 @@ static Found look_everywhere(Reader *reader, const char **unit_name) {
         const char *names[] = {*unit_name, template_name(reader->arena, *unit_name)};
 
         for (size_t k = 0; k < ARRAY_LEN(names) && names[k]; k++)
-                for (size_t i = 0; i < ARRAY_LEN(directories); i++) {
-                        Found found = look_in(reader, directories[i], names[k], unit_name);
+                ARRAY_FOREACH(directory, directories, ARRAY_LEN(directories)) {
+                        Found found = look_in(reader, *directory, names[k], unit_name);
 
                         if (found != FOUND_NOTHING)
                                 return found;
@@ -169,26 +147,7 @@ static Found look_everywhere(Reader *reader, const char **unit_name) {
         return FOUND_NOTHING;
 }
 
-static void find_fragment(Reader *reader) {
-        const char *name = reader->unit->name;
-        Found found;
-
-        do {
-                *vec_push(reader->arena, &reader->names) = name;
-                found = look_everywhere(reader, &name);
-        } while (found == FOUND_ALIAS && reader->names.n < ALIAS_DEPTH);
-        if (found == FOUND_FRAGMENT)
-                reader->unit->name = name;
-}
-
 /* ---- drop-ins ---- */
-
-static bool has_dropin(const Reader *reader, const char *name) {
-        VEC_FOREACH(dropin, &reader->dropins)
-                if (text_equals(dropin->name, name))
-                        return true;
-        return false;
-}
 
 /* A file replaces all of its name in the directories that come after. */
 static void add_directory(Reader *reader, const char *directory, const char *name) {
@@ -200,7 +159,8 @@ static void add_directory(Reader *reader, const char *directory, const char *nam
 
         VEC_FOREACH(file, &names)
                 if (**file != '.' && text_ends_with(*file, ".conf") &&
-                    reader->dropins.n < DROPINS_MAX && !has_dropin(reader, *file))
+                    reader->dropins.n < DROPINS_MAX &&
+                    !VEC_FIND(dropin, &reader->dropins, text_equals(dropin->name, *file)))
                         *vec_push(reader->arena, &reader->dropins) =
                                 (Dropin){*file, arena_printf(reader->arena, "%s/%s", path, *file)};
 }
@@ -209,27 +169,23 @@ static void add_directory(Reader *reader, const char *directory, const char *nam
 static void add_directories(Reader *reader, const char *directory, const char *name) {
         const char *template = template_name(reader->arena, name);
         NameParts parts = split_name(reader->arena, name);
+        size_t n = strlen(parts.prefix);
 
         add_directory(reader, directory, name);
         if (template)
                 add_directories(reader, directory, template);
-        parts.prefix = chop_prefix(reader->arena, parts.prefix);
-        if (parts.prefix && reader->n_directories < DIRECTORIES_MAX)
+        /* "foo-bar-baz" -> "foo-bar-" -> "foo-" */
+        if (n > 0 && parts.prefix[n - 1] == '-')
+                n--;
+        while (n > 0 && parts.prefix[n - 1] != '-')
+                n--;
+        parts.prefix = arena_strndup(reader->arena, parts.prefix, n);
+        if (n > 1 && reader->n_directories < DIRECTORIES_MAX)
                 add_directories(reader, directory, join_name(reader->arena, &parts));
 }
 
 static int compare_dropins(const void *a, const void *b) {
         return strcmp(((const Dropin *) a)->name, ((const Dropin *) b)->name);
-}
-
-static void find_dropins(Reader *reader) {
-        for (size_t k = reader->names.n; k > 0; k--)
-                for (size_t i = 0; i < ARRAY_LEN(directories); i++)
-                        add_directories(reader, directories[i], reader->names.items[k - 1]);
-        for (size_t i = 0; i < ARRAY_LEN(directories); i++)
-                add_directory(reader, directories[i], strrchr(reader->unit->name, '.') + 1);
-        if (reader->dropins.n > 0)
-                qsort(reader->dropins.items, reader->dropins.n, sizeof(Dropin), compare_dropins);
 }
 
 /* ---- specifiers ---- */
@@ -260,17 +216,12 @@ static const char *unescape_name(Arena *arena, const char *name) {
         return text;
 }
 
-/* What is behind the last dash. */
-static const char *last_part(const char *prefix) {
-        const char *dash = strrchr(prefix, '-');
-
-        return dash ? dash + 1 : prefix;
-}
-
 /* NULL for a specifier that is not filled in. */
 static const char *specifier(Arena *arena, const char *name, char letter) {
         NameParts parts = split_name(arena, name);
         const char *instance = parts.instance ? parts.instance : "";
+        const char *dash = strrchr(parts.prefix, '-');
+        const char *last_part = dash ? dash + 1 : parts.prefix;
 
         switch (letter) {
         case 'n':
@@ -286,14 +237,14 @@ static const char *specifier(Arena *arena, const char *name, char letter) {
         case 'I':
                 return unescape_name(arena, instance);
         case 'j':
-                return last_part(parts.prefix);
+                return last_part;
         case 'J':
-                return unescape_name(arena, last_part(parts.prefix));
+                return unescape_name(arena, last_part);
         }
-        for (size_t i = 0; i < ARRAY_LEN(fixed_specifiers); i++)
-                if (fixed_specifiers[i].letter == letter)
-                        return fixed_specifiers[i].value;
-        return NULL;
+        const typeof(*fixed_specifiers) *fixed = ARRAY_FIND(
+                each, fixed_specifiers, ARRAY_LEN(fixed_specifiers), each->letter == letter);
+
+        return fixed ? fixed->value : NULL;
 }
 
 /* NULL when that gets too long. */
@@ -337,8 +288,7 @@ static void add_assignment(Reader *reader, const Place *place, const char *line)
         reader->value_bytes += strlen(value);
         *vec_push(reader->arena, &unit->assignments) = (UnitAssignment){
                 .section = place->section,
-                .key = text_strip(reader->arena,
-                                  arena_strndup(reader->arena, line, (size_t) (equals - line))),
+                .key = text_strip(reader->arena, arena_strdup_to(reader->arena, line, equals)),
                 .value = value,
                 .file = place->path,
                 .line = place->line,
@@ -359,15 +309,6 @@ static void read_line(Reader *reader, Place *place, const char *line) {
                 add_assignment(reader, place, line);
 }
 
-/* An odd number of them. */
-static bool ends_in_backslash(const char *line) {
-        size_t length = strlen(line), n = 0;
-
-        while (n < length && line[length - 1 - n] == '\\')
-                n++;
-        return n % 2 == 1;
-}
-
 /* Comments may stand between continuation lines. */
 static void read_text(Reader *reader, const char *path, const SourceText *source) {
         SourceLines lines = source_lines(source);
@@ -379,11 +320,15 @@ static void read_text(Reader *reader, const char *path, const SourceText *source
                 line += strspn(line, whitespace);
                 if (*line == '#' || *line == ';')
                         continue;
-                bool goes_on = ends_in_backslash(line);
+                size_t length = strlen(line), n_backslashes = 0;
+
+                while (n_backslashes < length && line[length - 1 - n_backslashes] == '\\')
+                        n_backslashes++;
+                bool goes_on = n_backslashes % 2 == 1;
 
                 if (whole.length == 0)
                         place.line = lines.number;
-                text_add_n(&whole, line, strlen(line) - goes_on);
+                text_add_n(&whole, line, length - goes_on);
                 if (goes_on) {
                         text_add(&whole, " ");
                         continue;
@@ -402,10 +347,23 @@ UnitFile *unit_file_read(Arena *arena, const Sources *sources, const char *name)
         unit->name = arena_strdup(arena, name);
         if (!unit_file_is_name(name))
                 return unit;
-        find_fragment(&reader);
+        const char *found_name = unit->name;
+        Found found;
+
+        do {
+                *vec_push(arena, &reader.names) = found_name;
+                found = look_everywhere(&reader, &found_name);
+        } while (found == FOUND_ALIAS && reader.names.n < ALIAS_DEPTH);
+        if (found == FOUND_FRAGMENT)
+                unit->name = found_name;
         if (!unit->fragment_path || unit->is_masked)
                 return unit;
-        find_dropins(&reader);
+        for (size_t k = reader.names.n; k > 0; k--)
+                ARRAY_FOREACH(directory, directories, ARRAY_LEN(directories))
+                        add_directories(&reader, *directory, reader.names.items[k - 1]);
+        ARRAY_FOREACH(directory, directories, ARRAY_LEN(directories))
+                add_directory(&reader, *directory, strrchr(unit->name, '.') + 1);
+        vec_sort(&reader.dropins, compare_dropins);
         read_text(&reader, unit->fragment_path, &reader.fragment);
         VEC_FOREACH(dropin, &reader.dropins) {
                 /* A link to /dev/null reads as -EINVAL; nothing of that name is there then. */
@@ -472,35 +430,25 @@ static void add_names(Arena *arena, const SourceNames *found, const char *patter
         }
 }
 
-static void sort_names(SourceNames *names) {
-        size_t n = 0;
-
-        if (names->n == 0)
-                return;
-        qsort(names->items, names->n, sizeof(*names->items), text_compare);
-        for (size_t i = 1; i < names->n; i++)
-                if (!text_equals(names->items[i], names->items[n]))
-                        names->items[++n] = names->items[i];
-        names->n = n + 1;
-}
-
 SourceNames unit_file_names(Arena *arena, const Sources *sources, const char *pattern) {
         SourceNames names = {};
 
-        for (size_t i = 0; i < ARRAY_LEN(directories); i++) {
-                const SourceNames found = source_list(sources, arena, directories[i]);
+        ARRAY_FOREACH(directory, directories, ARRAY_LEN(directories)) {
+                const SourceNames found = source_list(sources, arena, *directory);
 
                 add_names(arena, &found, pattern, &names);
                 VEC_FOREACH(name, &found) {
                         if (!text_ends_with(*name, ".wants") && !text_ends_with(*name, ".requires"))
                                 continue;
-                        const SourceNames wanted =
-                                source_list(sources, arena,
-                                            arena_printf(arena, "%s/%s", directories[i], *name));
+                        const SourceNames wanted = source_list(
+                                sources, arena, arena_printf(arena, "%s/%s", *directory, *name));
 
                         add_names(arena, &wanted, pattern, &names);
                 }
         }
-        sort_names(&names);
+        const char *before = NULL;
+
+        vec_sort(&names, text_compare);
+        VEC_KEEP(name, &names, !text_equals(*name, before) && (before = *name));
         return names;
 }

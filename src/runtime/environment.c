@@ -2,27 +2,22 @@
 #include "runtime/environment.h"
 
 #include "base/text.h"
+#include "base/vec.h"
 
 #include <string.h>
 
-static bool is_kept(const char *assignment) {
+void environment_reduce(char **environment) {
         static const char *const names[] = {
                 "COLUMNS",       "INVOCATION_ID",    "JOURNAL_STREAM", "LANG",
                 "LC_ALL",        "LC_MESSAGES",      "LINES",          "NO_COLOR",
                 "NOTIFY_SOCKET", "SYSTEMD_EXEC_PID", "TERM",
         };
 
-        for (size_t i = 0; i < ARRAY_LEN(names); i++)
-                if (text_starts_with(assignment, names[i]) && assignment[strlen(names[i])] == '=')
-                        return true;
-        return false;
-}
-
-void environment_reduce(char **environment) {
         char **to = environment;
 
         for (char **from = environment; *from; from++)
-                if (is_kept(*from))
+                if (ARRAY_FIND(name, names, ARRAY_LEN(names),
+                               text_starts_with(*from, *name) && (*from)[strlen(*name)] == '='))
                         *to++ = *from;
         *to = NULL;
 }

@@ -9,24 +9,20 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* A path, or behind '@' a name in the abstract namespace, which no NUL ends; unix(7). */
-static socklen_t address_of(const char *name, struct sockaddr_un *ret) {
-        size_t length = strlen(name);
-
-        if ((name[0] != '/' && name[0] != '@') || length < 2 || length >= sizeof(ret->sun_path))
-                return 0;
-        *ret = (struct sockaddr_un){.sun_family = AF_UNIX};
-        memcpy(ret->sun_path, name, length);
-        if (name[0] == '@')
-                ret->sun_path[0] = '\0';
-        return (socklen_t) (offsetof(struct sockaddr_un, sun_path) + length + (name[0] == '/'));
-}
-
+/* To a path, or behind '@' a name in the abstract namespace, which no NUL ends; unix(7). */
 static void notify(const char *text) {
         const char *name = getenv("NOTIFY_SOCKET");
-        struct sockaddr_un address;
-        socklen_t size = name ? address_of(name, &address) : 0;
-        int fd = size > 0 ? socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1;
+        struct sockaddr_un address = {.sun_family = AF_UNIX};
+        size_t length = name ? strlen(name) : 0;
+
+        if (length < 2 || (name[0] != '/' && name[0] != '@') || length >= sizeof(address.sun_path))
+                return;
+        memcpy(address.sun_path, name, length);
+        if (name[0] == '@')
+                address.sun_path[0] = '\0';
+        socklen_t size =
+                (socklen_t) (offsetof(struct sockaddr_un, sun_path) + length + (name[0] == '/'));
+        int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
         if (fd < 0)
                 return;

@@ -8,13 +8,6 @@
 
 #include <string.h>
 
-/* "postgresql@15-main.service" -> "postgresql@.service"; NULL for units that are no instance. */
-static char *template_of(Arena *arena, const char *unit) {
-        const char *at = strchr(unit, '@');
-
-        return at ? arena_printf(arena, "%.*s@.service", (int) (at - unit), unit) : NULL;
-}
-
 /* NULL where the administrator has none. */
 static const char *find_file(const Root *root, Arena *arena, const char *unit) {
         char *target;
@@ -27,29 +20,13 @@ static const char *find_file(const Root *root, Arena *arena, const char *unit) {
 /* systemd.unit(5): a file of the same name in /etc replaces the generated one, even one of the
  * unit's template. */
 static const char *find_override(const Root *root, Arena *arena, const char *unit) {
-        const char *template = template_of(arena, unit), *path = find_file(root, arena, unit);
+        const char *at = strchr(unit, '@'), *path = find_file(root, arena, unit);
 
-        return path || !template ? path : find_file(root, arena, template);
-}
-
-static void check_one(const Root *root, Arena *arena, const Dropin *dropin, Diags *problems) {
-        const char *path =
-                arena_printf(arena, PATH_GENERATOR_DIR "/%s.d/" NAME_DROPIN, dropin->unit);
-        char *text = NULL;
-        int r = root_read_file(root, arena, path, strlen(dropin->text) + 4096, &text, NULL);
-
-        if (r == 0 && text_equals(text, dropin->text))
-                return;
-        diags_add(problems,
-                  &(Diag){.severity = SEVERITY_WARNING,
-                          .id = problem_id(PROBLEM_DROPIN_MISSING),
-                          .file = path,
-                          .text = arena_printf(
-                                  arena,
-                                  r == 0 ? "the gate of %s is not that of today's configuration"
-                                         : "%s does not wait for its pages: its gate is missing",
-                                  dropin->unit),
-                          .remedy = "run 'systemctl daemon-reload'"});
+        /* "postgresql@15-main.service" -> "postgresql@.service" */
+        return path || !at
+                       ? path
+                       : find_file(root, arena,
+                                   arena_printf(arena, "%.*s@.service", (int) (at - unit), unit));
 }
 
 void dropin_check(const Root *root, const Dropins *dropins, Diags *problems) {
@@ -57,9 +34,23 @@ void dropin_check(const Root *root, const Dropins *dropins, Diags *problems) {
 
         if (!root_is_directory(root, PATH_SYSTEMD_RUNS))
                 return;
-        VEC_FOREACH(dropin, dropins)
-                if (!find_override(root, arena, dropin->unit))
-                        check_one(root, arena, dropin, problems);
+        VEC_FOREACH(dropin, dropins) {
+                const char *path =
+                        arena_printf(arena, PATH_GENERATOR_DIR "/%s.d/" NAME_DROPIN, dropin->unit);
+                char *text = NULL;
+                int r = root_read_file(root, arena, path, strlen(dropin->text) + 4096, &text, NULL);
+
+                if ((r < 0 || !text_equals(text, dropin->text)) &&
+                    !find_override(root, arena, dropin->unit))
+                        problem_add(
+                                problems, SEVERITY_WARNING, PROBLEM_DROPIN_MISSING, path,
+                                arena_printf(
+                                        arena,
+                                        r == 0 ? "the gate of %s is not that of today's configuration"
+                                               : "%s does not wait for its pages: its gate is missing",
+                                        dropin->unit),
+                                "run 'systemctl daemon-reload'");
+        }
 }
 
 char *dropin_key(const Root *root, Arena *arena, const SourceNames *units) {

@@ -10,16 +10,6 @@
 #include <stdlib.h>
 #include <systemd/sd-bus.h>
 
-#define UNIT_OBJECTS "/org/freedesktop/systemd1/unit"
-
-void unit_manager_disconnect(sd_bus **bus) {
-        sd_bus_close_unref(*bus);
-}
-
-static void free_message(sd_bus_message **message) {
-        sd_bus_message_unref(*message);
-}
-
 /* ---- connection ---- */
 
 bool unit_manager_exists(const Root *root) {
@@ -27,8 +17,8 @@ bool unit_manager_exists(const Root *root) {
                                   : root_exists(root, PATH_SYSTEMD_PRIVATE);
 }
 
-static int open_private(const Root *root, Arena *arena, sd_bus **ret) {
-        CLEANUP(unit_manager_disconnect) sd_bus *bus = NULL;
+int unit_manager_connect(const Root *root, Arena *arena, sd_bus **ret) {
+        CLEANUP(sd_bus_close_unrefp) sd_bus *bus = NULL;
         int r = sd_bus_new(&bus);
 
         if (r >= 0)
@@ -38,15 +28,9 @@ static int open_private(const Root *root, Arena *arena, sd_bus **ret) {
         if (r >= 0)
                 r = sd_bus_start(bus);
         if (r < 0)
-                return r;
+                return root_is_host(root) ? sd_bus_open_system(ret) : r;
         *ret = TAKE_PTR(bus);
         return 0;
-}
-
-int unit_manager_connect(const Root *root, Arena *arena, sd_bus **ret) {
-        int r = open_private(root, arena, ret);
-
-        return r < 0 && root_is_host(root) ? sd_bus_open_system(ret) : r;
 }
 
 /* ---- questions ---- */
@@ -72,12 +56,11 @@ static bool is_answered(const UnitQuery *query) {
         return query->n_open == 0 || query->error < 0;
 }
 
-static int on_answer(sd_bus_message *message, void *userdata, sd_bus_error *error) {
+static int on_answer(sd_bus_message *message, void *userdata, sd_bus_error *error UNUSED) {
         const Asked *asked = userdata;
         UnitQuery *query = asked->query;
         int r = unit_property_read(asked->property, query->arena, message, asked->unit);
 
-        (void) error;
         query->n_open--;
         if (r < 0 && query->error == 0)
                 /* To libsystemd, what nobody can answer any more has timed out. */
@@ -89,7 +72,7 @@ static int on_answer(sd_bus_message *message, void *userdata, sd_bus_error *erro
 
 static int ask(UnitQuery *query, const char *object, const UnitProperty *property,
                LoadedUnit *unit) {
-        CLEANUP(free_message) sd_bus_message *call = NULL;
+        CLEANUP(sd_bus_message_unrefp) sd_bus_message *call = NULL;
         Asked *asked = ARENA_NEW(query->arena, Asked);
         int r = sd_bus_message_new_method_call(query->bus, &call, UNIT_MANAGER, object,
                                                "org.freedesktop.DBus.Properties", "Get");
@@ -104,17 +87,6 @@ static int ask(UnitQuery *query, const char *object, const UnitProperty *propert
         return r;
 }
 
-static int ask_all(UnitQuery *query, unsigned wanted, LoadedUnit *unit) {
-        char *object = NULL;
-        int r = sd_bus_path_encode(UNIT_OBJECTS, unit->name, &object);
-
-        for (size_t i = 0; r >= 0 && i < n_unit_properties; i++)
-                if (unit_properties[i].wanted & wanted)
-                        r = ask(query, object, &unit_properties[i], unit);
-        free(object);
-        return r;
-}
-
 int unit_query_new(const Root *root, Arena *arena, const SourceNames *names, unsigned wanted,
                    UnitQuery **ret) {
         CLEANUP(unit_query_freep) UnitQuery *query = memory_new(sizeof(UnitQuery));
@@ -124,8 +96,16 @@ int unit_query_new(const Root *root, Arena *arena, const SourceNames *names, uns
                 *vec_push(arena, &query->units) = unit_property_none(arena_strdup(arena, *name));
         int r = unit_manager_connect(root, arena, &query->bus);
 
-        for (size_t i = 0; r >= 0 && i < query->units.n; i++)
-                r = ask_all(query, wanted, &query->units.items[i]);
+        VEC_FOREACH(unit, &query->units) {
+                char *object = NULL;
+
+                if (r >= 0)
+                        r = sd_bus_path_encode(UNIT_MANAGER_OBJECT "/unit", unit->name, &object);
+                for (size_t i = 0; r >= 0 && i < n_unit_properties; i++)
+                        if (unit_properties[i].wanted & wanted)
+                                r = ask(query, object, &unit_properties[i], unit);
+                free(object);
+        }
         if (r < 0)
                 return r;
         *ret = TAKE_PTR(query);
@@ -167,19 +147,16 @@ int unit_query_wait(UnitQuery *query, uint64_t limit_usec, LoadedUnits *ret) {
         return query->error;
 }
 
-static int on_end(sd_event_source *source, void *userdata) {
+static int on_end(sd_event_source *source UNUSED, void *userdata) {
         UnitQuery *query = userdata;
 
-        (void) source;
         query->handler(query->userdata, query->error, &query->units);
         return 0;
 }
 
-static int on_limit(sd_event_source *source, uint64_t usec, void *userdata) {
+static int on_limit(sd_event_source *source UNUSED, uint64_t usec UNUSED, void *userdata) {
         UnitQuery *query = userdata;
 
-        (void) source;
-        (void) usec;
         query->handler(query->userdata, -ETIMEDOUT, NULL);
         return 0;
 }

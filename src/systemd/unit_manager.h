@@ -20,7 +20,6 @@ bool unit_manager_exists(const Root *root);
 /* A connection to it: as root by systemd's own socket, which needs no bus and is there from the first
  * moment on, else by the system bus. Negative errno where there is nobody to be asked. */
 int unit_manager_connect(const Root *root, Arena *arena, sd_bus **ret);
-void unit_manager_disconnect(sd_bus **bus); /* for CLEANUP() */
 
 /* Asks for the units called NAMES. Does not wait; everything is on its way at once. What is answered
  * will be in ARENA, which must outlive the query. Negative errno where there is

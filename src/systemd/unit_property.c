@@ -9,32 +9,33 @@
 #include <linux/capability.h>
 #include <linux/mempolicy.h>
 
-static int read_text(Arena *arena, sd_bus_message *message, const char **ret) {
+static int read_text(Arena *arena, sd_bus_message *message, void *ret) {
         const char *text;
         int r = sd_bus_message_read_basic(message, 's', &text);
 
         if (r > 0)
-                *ret = arena_strdup(arena, text);
+                *(const char **) ret = arena_strdup(arena, text);
         return r;
 }
 
 /* What is read before is followed. */
-static int read_texts(Arena *arena, sd_bus_message *message, SourceNames *ret) {
+static int read_texts(Arena *arena, sd_bus_message *message, void *ret) {
+        SourceNames *texts = ret;
         const char *text;
         int r = sd_bus_message_enter_container(message, 'a', "s");
 
         if (r < 0)
                 return r;
         while ((r = read_text(arena, message, &text)) > 0)
-                *vec_push(arena, ret) = text;
+                *vec_push(arena, texts) = text;
         return r < 0 ? r : sd_bus_message_exit_container(message);
 }
 
-static int read_outdated(UnitReading *reading, sd_bus_message *message) {
-        int is_outdated = 0;
-        int r = sd_bus_message_read_basic(message, 'b', &is_outdated);
+static int read_boolean(Arena *arena UNUSED, sd_bus_message *message, void *ret) {
+        int yes = 0;
+        int r = sd_bus_message_read_basic(message, 'b', &yes);
 
-        reading->unit->is_outdated = is_outdated;
+        *(bool *) ret = yes;
         return r;
 }
 
@@ -65,7 +66,7 @@ static int read_command(Arena *arena, sd_bus_message *message, SourceNames *ret)
         return 1;
 }
 
-static int read_commands(Arena *arena, sd_bus_message *message, SourceNames *ret) {
+static int read_commands(Arena *arena, sd_bus_message *message, void *ret) {
         int r = sd_bus_message_enter_container(message, 'a', "(sasbttttuii)");
 
         while (r > 0)
@@ -73,105 +74,90 @@ static int read_commands(Arena *arena, sd_bus_message *message, SourceNames *ret
         return r < 0 ? r : sd_bus_message_exit_container(message);
 }
 
-/* What is read into a member as it is. */
-#define MEMBER_READER(member, read)                                               \
-        static int read_##member(UnitReading *reading, sd_bus_message *message) { \
-                return read(reading->arena, message, &reading->unit->member);     \
-        }
-MEMBER_READER(load_state, read_text)
-MEMBER_READER(active_state, read_text)
-MEMBER_READER(sub_state, read_text)
-MEMBER_READER(control_group, read_text)
-MEMBER_READER(user, read_text)
-MEMBER_READER(group, read_text)
-MEMBER_READER(dropins, read_texts)
-MEMBER_READER(after, read_texts)
-MEMBER_READER(groups, read_texts)
-MEMBER_READER(pre_starts, read_commands)
-MEMBER_READER(starts, read_commands)
-#undef MEMBER_READER
-
-static int read_memory_lock(UnitReading *reading, sd_bus_message *message) {
-        return sd_bus_message_read_basic(message, 't', &reading->unit->memory_lock_bytes);
+static int read_u32(Arena *arena UNUSED, sd_bus_message *message, void *ret) {
+        return sd_bus_message_read_basic(message, 'u', ret);
 }
 
-static int read_capabilities(UnitReading *reading, sd_bus_message *message) {
+static int read_u64(Arena *arena UNUSED, sd_bus_message *message, void *ret) {
+        return sd_bus_message_read_basic(message, 't', ret);
+}
+
+/* Whether it is among them to lock memory. */
+static int read_capabilities(Arena *arena UNUSED, sd_bus_message *message, void *ret) {
         uint64_t capabilities = 0;
         int r = sd_bus_message_read_basic(message, 't', &capabilities);
 
-        reading->unit->may_lock = capabilities & (UINT64_C(1) << CAP_IPC_LOCK);
+        *(bool *) ret = capabilities & (UINT64_C(1) << CAP_IPC_LOCK);
         return r;
 }
 
 /* Weighted interleaving is confined to nothing that could be reckoned with. */
-static int read_policy(UnitReading *reading, sd_bus_message *message) {
+static int read_policy(Arena *arena UNUSED, sd_bus_message *message, void *ret) {
+        LoadedUnit *unit = ret;
         int32_t policy = -1;
         int r = sd_bus_message_read_basic(message, 'i', &policy);
 
-        reading->unit->is_bound = policy == MPOL_BIND;
-        reading->unit->policy.kind = policy == MPOL_BIND         ? MEMORY_POLICY_BIND
-                                     : policy == MPOL_INTERLEAVE ? MEMORY_POLICY_INTERLEAVE
-                                                                 : MEMORY_POLICY_ANY;
+        unit->is_bound = policy == MPOL_BIND;
+        unit->policy.kind = policy == MPOL_BIND         ? MEMORY_POLICY_BIND
+                            : policy == MPOL_INTERLEAVE ? MEMORY_POLICY_INTERLEAVE
+                                                        : MEMORY_POLICY_ANY;
         return r;
 }
 
 /* A bit for each node, the lowest first. */
-static int read_nodes(UnitReading *reading, sd_bus_message *message) {
+static int read_nodes(Arena *arena UNUSED, sd_bus_message *message, void *ret) {
+        LoadedUnit *unit = ret;
         const void *bytes;
         size_t size;
         int r = sd_bus_message_read_array(message, 'y', &bytes, &size);
 
         for (unsigned i = 0; r >= 0 && i < MIN(size * 8, (size_t) ID_SET_MAX); i++)
                 if (((const uint8_t *) bytes)[i / 8] & (1 << i % 8))
-                        id_set_add(&reading->unit->nodes, i);
-        reading->unit->policy.nodes = reading->unit->nodes;
+                        id_set_add(&unit->nodes, i);
+        unit->policy.nodes = unit->nodes;
         return r;
 }
 
-static int read_control_pid(UnitReading *reading, sd_bus_message *message) {
-        return sd_bus_message_read_basic(message, 'u', &reading->unit->control_pid);
-}
-
-static int read_main_pid(UnitReading *reading, sd_bus_message *message) {
-        return sd_bus_message_read_basic(message, 'u', &reading->unit->main_pid);
-}
-
-static int read_run(UnitReading *reading, sd_bus_message *message) {
-        Text text = text_in(reading->arena);
+/* An id, in hexadecimal. */
+static int read_id(Arena *arena, sd_bus_message *message, void *ret) {
+        Text text = text_in(arena);
         const void *bytes;
         size_t size;
         int r = sd_bus_message_read_array(message, 'y', &bytes, &size);
 
         for (size_t i = 0; r >= 0 && i < MIN(size, (size_t) 16); i++)
                 text_printf(&text, "%02x", ((const uint8_t *) bytes)[i]);
-        reading->unit->run = text_string(&text);
+        *(const char **) ret = text_string(&text);
         return r;
 }
+
+#define UNIT       UNIT_MANAGER ".Unit"
+#define SERVICE    UNIT_MANAGER ".Service"
+#define IN(member) offsetof(LoadedUnit, member)
+enum { LOADED = UNIT_QUERY_LOADED, RUN = UNIT_QUERY_RUN };
 
 /* One by one: all of a unit's are hundreds, and for some of them systemd reads its control group. The
  * soft limit is the one that counts. */
 const UnitProperty unit_properties[] = {
-        {UNIT_MANAGER ".Unit", "LoadState", "s", read_load_state, UNIT_QUERY_LOADED},
-        {UNIT_MANAGER ".Unit", "NeedDaemonReload", "b", read_outdated, UNIT_QUERY_LOADED},
-        {UNIT_MANAGER ".Unit", "DropInPaths", "as", read_dropins, UNIT_QUERY_LOADED},
-        {UNIT_MANAGER ".Unit", "After", "as", read_after, UNIT_QUERY_LOADED},
-        {UNIT_MANAGER ".Unit", "ActiveState", "s", read_active_state, UNIT_QUERY_RUN},
-        {UNIT_MANAGER ".Unit", "SubState", "s", read_sub_state, UNIT_QUERY_RUN},
-        {UNIT_MANAGER ".Unit", "InvocationID", "ay", read_run, UNIT_QUERY_RUN},
-        {UNIT_MANAGER ".Service", "ControlPID", "u", read_control_pid, UNIT_QUERY_RUN},
-        {UNIT_MANAGER ".Service", "MainPID", "u", read_main_pid, UNIT_QUERY_RUN},
-        {UNIT_MANAGER ".Service", "ControlGroup", "s", read_control_group, UNIT_QUERY_RUN},
-        {UNIT_MANAGER ".Service", "ExecStartPre", "a(sasbttttuii)", read_pre_starts,
-         UNIT_QUERY_LOADED},
-        {UNIT_MANAGER ".Service", "ExecStart", "a(sasbttttuii)", read_starts, UNIT_QUERY_LOADED},
-        {UNIT_MANAGER ".Service", "LimitMEMLOCKSoft", "t", read_memory_lock, UNIT_QUERY_LOADED},
-        {UNIT_MANAGER ".Service", "AmbientCapabilities", "t", read_capabilities, UNIT_QUERY_LOADED},
-        {UNIT_MANAGER ".Service", "NUMAPolicy", "i", read_policy,
-         UNIT_QUERY_LOADED | UNIT_QUERY_RUN},
-        {UNIT_MANAGER ".Service", "NUMAMask", "ay", read_nodes, UNIT_QUERY_LOADED | UNIT_QUERY_RUN},
-        {UNIT_MANAGER ".Service", "User", "s", read_user, UNIT_QUERY_LOADED},
-        {UNIT_MANAGER ".Service", "Group", "s", read_group, UNIT_QUERY_LOADED},
-        {UNIT_MANAGER ".Service", "SupplementaryGroups", "as", read_groups, UNIT_QUERY_LOADED},
+        {UNIT, "LoadState", "s", read_text, IN(load_state), LOADED},
+        {UNIT, "NeedDaemonReload", "b", read_boolean, IN(is_outdated), LOADED},
+        {UNIT, "DropInPaths", "as", read_texts, IN(dropins), LOADED},
+        {UNIT, "After", "as", read_texts, IN(after), LOADED},
+        {UNIT, "ActiveState", "s", read_text, IN(active_state), RUN},
+        {UNIT, "SubState", "s", read_text, IN(sub_state), RUN},
+        {UNIT, "InvocationID", "ay", read_id, IN(run), RUN},
+        {SERVICE, "ControlPID", "u", read_u32, IN(control_pid), RUN},
+        {SERVICE, "MainPID", "u", read_u32, IN(main_pid), RUN},
+        {SERVICE, "ControlGroup", "s", read_text, IN(control_group), RUN},
+        {SERVICE, "ExecStartPre", "a(sasbttttuii)", read_commands, IN(pre_starts), LOADED},
+        {SERVICE, "ExecStart", "a(sasbttttuii)", read_commands, IN(starts), LOADED},
+        {SERVICE, "LimitMEMLOCKSoft", "t", read_u64, IN(memory_lock_bytes), LOADED},
+        {SERVICE, "AmbientCapabilities", "t", read_capabilities, IN(may_lock), LOADED},
+        {SERVICE, "NUMAPolicy", "i", read_policy, 0, LOADED | RUN},
+        {SERVICE, "NUMAMask", "ay", read_nodes, 0, LOADED | RUN},
+        {SERVICE, "User", "s", read_text, IN(user), LOADED},
+        {SERVICE, "Group", "s", read_text, IN(group), LOADED},
+        {SERVICE, "SupplementaryGroups", "as", read_texts, IN(groups), LOADED},
 };
 
 const size_t n_unit_properties = ARRAY_LEN(unit_properties);
@@ -198,5 +184,5 @@ int unit_property_read(const UnitProperty *property, Arena *arena, sd_bus_messag
         r = sd_bus_message_enter_container(message, 'v', property->type);
         if (r < 0)
                 return r;
-        return property->read(&(UnitReading){arena, unit}, message);
+        return property->read(arena, message, (char *) unit + property->offset);
 }

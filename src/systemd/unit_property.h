@@ -8,7 +8,8 @@
 
 #include <systemd/sd-bus.h>
 
-#define UNIT_MANAGER "org.freedesktop.systemd1"
+#define UNIT_MANAGER        "org.freedesktop.systemd1"
+#define UNIT_MANAGER_OBJECT "/org/freedesktop/systemd1"
 
 /* What is to be known of a unit. */
 enum {
@@ -16,17 +17,14 @@ enum {
         UNIT_QUERY_RUN = 2, /* its present run: whether it is starting, by whom, and its policy */
 };
 
-typedef struct UnitReading {
-        Arena *arena;
-        LoadedUnit *unit;
-} UnitReading;
-
 typedef struct UnitProperty {
         const char *interface;
         const char *name;
         const char *type;
-        int (*read)(UnitReading *reading, sd_bus_message *message); /* negative errno */
-        unsigned wanted;                                            /* UNIT_QUERY_... */
+        /* Into what is at OFFSET of the unit; negative errno. */
+        int (*read)(Arena *arena, sd_bus_message *message, void *ret);
+        size_t offset;
+        unsigned wanted; /* UNIT_QUERY_... */
 } UnitProperty;
 
 extern const UnitProperty unit_properties[];

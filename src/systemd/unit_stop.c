@@ -10,35 +10,11 @@
 
 #include <stdlib.h>
 
-#define SERVICE      "org.freedesktop.systemd1"
-#define MANAGER      "/org/freedesktop/systemd1"
-#define UNIT_OBJECTS MANAGER "/unit"
-
-static void free_message(sd_bus_message **message) {
-        sd_bus_message_unref(*message);
-}
-
-/* The limit of a call does not count before: libsystemd would wait for a minute and a half. */
-static int wait_for_connection(sd_bus *bus, uint64_t limit_usec) {
-        uint64_t until_usec = add_saturated(clock_now_usec(), limit_usec);
-        int r;
-
-        while ((r = sd_bus_is_ready(bus)) == 0) {
-                uint64_t left = sub_floored(until_usec, clock_now_usec());
-
-                r = sd_bus_process(bus, NULL);
-                if (r == 0)
-                        r = left > 0 ? sd_bus_wait(bus, left) : -ETIMEDOUT;
-                if (r < 0 && r != -EINTR)
-                        return r;
-        }
-        return MIN(r, 0);
-}
-
 static int ask_text(Arena *arena, sd_bus *bus, const char *object, const char *interface,
                     const char *property, const char **ret) {
         char *text = NULL;
-        int r = sd_bus_get_property_string(bus, SERVICE, object, interface, property, NULL, &text);
+        int r = sd_bus_get_property_string(bus, UNIT_MANAGER, object, interface, property, NULL,
+                                           &text);
 
         if (r >= 0)
                 *ret = arena_strdup(arena, text);
@@ -49,14 +25,14 @@ static int ask_text(Arena *arena, sd_bus *bus, const char *object, const char *i
 /* Its number and its object; the number is 0 where there is none. */
 static int ask_job(Arena *arena, sd_bus *bus, const char *unit, uint32_t *ret_number,
                    const char **ret_object) {
-        CLEANUP(free_message) sd_bus_message *reply = NULL;
+        CLEANUP(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
         char *unit_object = NULL;
         const char *object;
-        int r = sd_bus_path_encode(UNIT_OBJECTS, unit, &unit_object);
+        int r = sd_bus_path_encode(UNIT_MANAGER_OBJECT "/unit", unit, &unit_object);
 
         if (r >= 0)
-                r = sd_bus_get_property(bus, SERVICE, unit_object, SERVICE ".Unit", "Job", NULL,
-                                        &reply, "(uo)");
+                r = sd_bus_get_property(bus, UNIT_MANAGER, unit_object, UNIT_MANAGER ".Unit", "Job",
+                                        NULL, &reply, "(uo)");
         if (r >= 0)
                 r = sd_bus_message_read(reply, "(uo)", ret_number, &object);
         if (r >= 0)
@@ -68,7 +44,8 @@ static int ask_job(Arena *arena, sd_bus *bus, const char *unit, uint32_t *ret_nu
 static int find(Arena *arena, sd_bus *bus, const char *unit, UnitStop *ret) {
         const char *state, *object, *type;
         uint32_t number = 0;
-        int r = ask_text(arena, bus, MANAGER, SERVICE ".Manager", "SystemState", &state);
+        int r = ask_text(arena, bus, UNIT_MANAGER_OBJECT, UNIT_MANAGER ".Manager", "SystemState",
+                         &state);
 
         if (r >= 0 && text_equals(state, "stopping")) {
                 *ret = UNIT_STOP_HOST;
@@ -81,7 +58,7 @@ static int find(Arena *arena, sd_bus *bus, const char *unit, UnitStop *ret) {
                 return 0;
         }
         if (r >= 0)
-                r = ask_text(arena, bus, object, SERVICE ".Job", "JobType", &type);
+                r = ask_text(arena, bus, object, UNIT_MANAGER ".Job", "JobType", &type);
         if (r < 0)
                 return r;
         *ret = text_equals(type, "stop") ? UNIT_STOP_FOR_GOOD : UNIT_STOP_RESTART;
@@ -90,11 +67,19 @@ static int find(Arena *arena, sd_bus *bus, const char *unit, UnitStop *ret) {
 
 int unit_stop_find(const Root *root, const char *unit, uint64_t limit_usec, UnitStop *ret) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        CLEANUP(unit_manager_disconnect) sd_bus *bus = NULL;
+        CLEANUP(sd_bus_close_unrefp) sd_bus *bus = NULL;
+        uint64_t until_usec = add_saturated(clock_now_usec(), limit_usec);
         int r = unit_manager_connect(root, arena, &bus);
 
-        if (r >= 0)
-                r = wait_for_connection(bus, limit_usec);
+        /* The limit of a call does not count before: libsystemd would wait for a minute and a half. */
+        while (r >= 0 && (r = sd_bus_is_ready(bus)) == 0) {
+                uint64_t left = sub_floored(until_usec, clock_now_usec());
+
+                r = sd_bus_process(bus, NULL);
+                if (r == 0)
+                        r = left > 0 ? sd_bus_wait(bus, left) : -ETIMEDOUT;
+                r = r == -EINTR ? 0 : r;
+        }
         if (r >= 0)
                 r = sd_bus_set_method_call_timeout(bus, limit_usec);
         return r < 0 ? r : find(arena, bus, unit, ret);

@@ -6,17 +6,11 @@
 #include "model/names.h"
 #include "read/unit_file.h"
 
-/* Root, by any name or by its group; or nobody, for whom systemd makes somebody up who is nobody else's. */
-static bool is_not_owner(Arena *arena, const Accounts *accounts, const char *user) {
-        const Account *account = account_find_user(arena, accounts, user);
-
-        if (!account)
-                return text_equals(user, "root") || text_equals(user, "nobody");
-        return account->id == 0 || account->group_id == 0 || account->id == ACCOUNT_NOBODY;
-}
-
-const char *asker_user(Arena *arena, const InstanceConfig *instance, const Sources *sources,
-                       const Accounts *accounts) {
+/* User= of the instance, else of its unit, else the engine's usual user, if there is such an account; never
+ * root, nor nobody, who owns nothing. NULL: nobody in particular. Accounts that are not in this host's files
+ * are whom they are called. */
+static const char *asker_user(Arena *arena, const InstanceConfig *instance, const Sources *sources,
+                              const Accounts *accounts) {
         const char *user = instance->user;
 
         if (!user && instance->unit)
@@ -24,8 +18,15 @@ const char *asker_user(Arena *arena, const InstanceConfig *instance, const Sourc
         if (!user && instance->engine->default_user &&
             account_find_user(arena, accounts, instance->engine->default_user))
                 user = instance->engine->default_user;
-        return user && !name_check_account(user) && !is_not_owner(arena, accounts, user) ? user
-                                                                                         : NULL;
+        if (!user || name_check_account(user))
+                return NULL;
+        /* Root, by any name or by its group; or nobody, for whom systemd makes somebody up who is nobody else's. */
+        const Account *account = account_find_user(arena, accounts, user);
+        bool is_nobodys = account ? account->id == 0 || account->group_id == 0 ||
+                                            account->id == ACCOUNT_NOBODY
+                                  : TEXT_IS_ANY(user, "root", "nobody");
+
+        return is_nobodys ? NULL : user;
 }
 
 static bool is_asked_as_owner(const InstanceConfig *instance) {
@@ -33,22 +34,15 @@ static bool is_asked_as_owner(const InstanceConfig *instance) {
                !name_check_instance(instance->name);
 }
 
-static bool is_any_asked(const Config *config) {
-        for (size_t i = 0; i < config->n_instances; i++)
-                if (is_asked_as_owner(&config->instances[i]))
-                        return true;
-        return false;
-}
-
 Dropins askers_make(Arena *arena, const Config *config, const Sources *sources) {
         Dropins dropins = {};
 
-        if (!is_any_asked(config))
+        if (!ARRAY_FIND(instance, config->instances, config->n_instances,
+                        is_asked_as_owner(instance)))
                 return dropins;
         const Accounts accounts = accounts_read(arena, sources);
 
-        for (size_t i = 0; i < config->n_instances; i++) {
-                const InstanceConfig *instance = &config->instances[i];
+        ARRAY_FOREACH(instance, config->instances, config->n_instances) {
                 const char *user = is_asked_as_owner(instance)
                                            ? asker_user(arena, instance, sources, &accounts)
                                            : NULL;

@@ -9,10 +9,6 @@
 #include "read/accounts.h"
 #include "units/dropin.h"
 
-/* User= of the instance, else of its unit, else the engine's usual user, if there is such an account; never
- * root, nor nobody, who owns nothing. NULL: nobody in particular. Accounts that are not in this host's files are whom they are called. */
-const char *asker_user(Arena *arena, const InstanceConfig *instance, const Sources *sources,
-                       const Accounts *accounts);
-
-/* One for each instance with Memory=auto that has such a user. */
+/* One for each instance with Memory=auto of which it is known whose the database is: by User= of the instance,
+ * else of its unit, else the engine's usual user, if there is such an account. */
 Dropins askers_make(Arena *arena, const Config *config, const Sources *sources);

@@ -9,7 +9,6 @@
 #include "model/names.h"
 #include "plan/thp_plan.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static int compare_by_unit(const void *a, const void *b) {
@@ -45,35 +44,25 @@ static void add_numa_policy(Text *text, const Served *served, const DropinInput 
                             : id_set_format(text->arena, &policy.nodes));
 }
 
-/* The largest that one of them wants; "infinity" is the largest. */
-static const char *memory_lock_of(const Served *served) {
+static void add_limits(Text *text, const Served *served, const DropinInput *input) {
         const char *largest = NULL;
-        uint64_t bytes, most = 0;
+        uint64_t bytes = 0, most = 0;
 
-        for (size_t i = 0; i < served->n; i++) {
-                const char *lock = instance_memory_lock(served->instances[i]);
+        /* The largest that one of them wants; "infinity" is the largest. */
+        ARRAY_FOREACH(instance, served->instances, served->n) {
+                const char *lock = instance_memory_lock(*instance);
 
-                if (!lock)
-                        continue;
-                if (parse_u64(lock, &bytes) < 0)
-                        return lock;
-                if (bytes >= most) {
+                if (lock && parse_u64(lock, &bytes) < 0)
+                        bytes = UINT64_MAX;
+                if (lock && bytes >= most) {
                         most = bytes;
                         largest = lock;
                 }
         }
-        return largest;
-}
-
-static void add_limits(Text *text, const Served *served, const DropinInput *input) {
-        const char *lock = memory_lock_of(served);
-        bool needs_group = false;
-
-        for (size_t i = 0; i < served->n; i++)
-                needs_group = needs_group || instance_needs_group(served->instances[i]);
-        if (lock)
-                text_printf(text, "LimitMEMLOCK=%s\n", lock);
-        if (needs_group && input->has_group)
+        if (largest)
+                text_printf(text, "LimitMEMLOCK=%s\n", largest);
+        if (input->has_group &&
+            ARRAY_FIND(instance, served->instances, served->n, instance_needs_group(*instance)))
                 text_add(text, "SupplementaryGroups=" NAME_HUGETLB_GROUP "\n");
 }
 
@@ -81,10 +70,10 @@ static void add_limits(Text *text, const Served *served, const DropinInput *inpu
 static void add_memory_thp(Text *text, const Served *served, const DropinInput *input) {
         ThpPolicy weakest = THP_ALWAYS;
 
-        for (size_t i = 0; i < served->n; i++) {
-                ThpPolicy preference = thp_preference_of(served->instances[i]);
+        ARRAY_FOREACH(instance, served->instances, served->n) {
+                ThpPolicy preference = thp_preference_of(*instance);
 
-                if (!served->instances[i]->refusal && preference != THP_AUTO)
+                if (!(*instance)->refusal && preference != THP_AUTO)
                         weakest = MIN(weakest, preference);
         }
         if (input->systemd_version >= SYSTEMD_MEMORY_THP &&
@@ -106,23 +95,20 @@ static char *make_text(Arena *arena, const Served *served, const DropinInput *in
                 "[Unit]\nWants=" NAME_UNIT "\nAfter=" NAME_UNIT "\n");
         /* Finds out before each start what the instance needs, in our own unit. Whatever becomes of that, the
          * gate goes on with what was known before: never Requires=. */
-        for (size_t i = 0; i < served->n; i++)
-                if (instance_is_learning(served->instances[i])) {
-                        const char *unit =
-                                arena_printf(arena, NAME_ASK_UNIT, served->instances[i]->name);
+        ARRAY_FOREACH(instance, served->instances, served->n)
+                if (instance_is_learning(*instance)) {
+                        const char *unit = arena_printf(arena, NAME_ASK_UNIT, (*instance)->name);
 
                         text_printf(&text, "Wants=%s\nAfter=%s\n", unit, unit);
                 }
         /* The mount is then there before the database, or neither is: it would fill a disk instead. */
-        for (size_t i = 0; i < served->n; i++)
-                if (served->instances[i]->mount && !served->instances[i]->refusal)
-                        text_printf(&text, "RequiresMountsFor=%s\n",
-                                    served->instances[i]->mount->path);
+        ARRAY_FOREACH(instance, served->instances, served->n)
+                if ((*instance)->mount && !(*instance)->refusal)
+                        text_printf(&text, "RequiresMountsFor=%s\n", (*instance)->mount->path);
         text_add(&text, "\n[Service]\n");
         /* As the unit's own user: in a unit whose environment is others' to set, nothing of ours runs as root. */
-        for (size_t i = 0; i < served->n; i++)
-                text_printf(&text, "ExecStartPre=%s wait %s\n", input->ctl,
-                            served->instances[i]->name);
+        ARRAY_FOREACH(instance, served->instances, served->n)
+                text_printf(&text, "ExecStartPre=%s wait %s\n", input->ctl, (*instance)->name);
         add_limits(&text, served, input);
         add_numa_policy(&text, served, input);
         add_memory_thp(&text, served, input);
@@ -135,11 +121,10 @@ typedef VEC(const InstanceConfig *) Gated;
 static Gated find_gated(Arena *arena, const Config *config) {
         Gated gated = {};
 
-        for (size_t i = 0; i < config->n_instances; i++)
-                if (config->instances[i].unit && !name_check_instance(config->instances[i].name))
-                        *vec_push(arena, &gated) = &config->instances[i];
-        if (gated.n > 0)
-                qsort(gated.items, gated.n, sizeof(*gated.items), compare_by_unit);
+        ARRAY_FOREACH(instance, config->instances, config->n_instances)
+                if (instance->unit && !name_check_instance(instance->name))
+                        *vec_push(arena, &gated) = instance;
+        vec_sort(&gated, compare_by_unit);
         return gated;
 }
 

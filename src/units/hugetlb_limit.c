@@ -6,35 +6,23 @@
 #include "demand/unit_policy.h"
 
 /* ---- whose ---- */
-
-/* A neighbour whose file is broken keeps what it had: a slip in one file takes no hugetlb limit off. */
-static bool has_neighbour(const Config *config, const InstanceConfig *instance) {
-        if (!instance->engine->reserves)
-                return false;
-        for (size_t i = 0; i < config->n_instances; i++) {
-                const InstanceConfig *other = &config->instances[i];
-
-                if (text_equals(other->unit, instance->unit))
-                        continue;
-                if (other->refusal ||
-                    (other->engine->reserves && instances_share_page_size(instance, other)))
-                        return true;
-        }
-        return false;
-}
-
 TriState hugetlb_limit_preference(const Config *config, const char *unit) {
         bool is_left_open = false, is_sharing = false;
 
-        for (size_t i = 0; i < config->n_instances; i++) {
-                const InstanceConfig *instance = &config->instances[i];
-
+        ARRAY_FOREACH(instance, config->instances, config->n_instances) {
                 if (instance->refusal || !text_equals(instance->unit, unit))
                         continue;
                 if (instance->isolate == TRI_YES)
                         return TRI_YES;
                 is_left_open = is_left_open || instance->isolate == TRI_NO;
-                is_sharing = is_sharing || has_neighbour(config, instance);
+                /* A neighbour whose file is broken keeps what it had: a slip in one file takes no hugetlb limit off. */
+                is_sharing = is_sharing ||
+                             (instance->engine->reserves &&
+                              ARRAY_FIND(other, config->instances, config->n_instances,
+                                         !text_equals(other->unit, instance->unit) &&
+                                                 (other->refusal ||
+                                                  (other->engine->reserves &&
+                                                   instances_share_page_size(instance, other)))));
         }
         return is_sharing && !is_left_open ? TRI_AUTO : TRI_NO;
 }
@@ -47,19 +35,16 @@ PageCounts hugetlb_limit_counts(Arena *arena, const Topology *topology, const St
 
         if (!status_find_unit(status, unit))
                 return limits;
-        for (size_t i = 0; i < topology->n_page_sizes; i++) {
-                PageCount limit = {.page_size_bytes = topology->page_sizes[i].bytes};
+        ARRAY_FOREACH(size, topology->page_sizes, topology->n_page_sizes) {
+                PageCount *limit = vec_push(arena, &limits);
 
-                for (size_t k = 0; k < status->n_instances; k++) {
-                        const StatusInstance *instance = &status->instances[k];
-
+                limit->page_size_bytes = size->bytes;
+                ARRAY_FOREACH(instance, status->instances, status->n_instances)
                         if (text_equals(instance->unit, unit) &&
-                            instance->page_size_bytes == limit.page_size_bytes)
-                                limit.pages = add_saturated(
-                                        limit.pages, is_by_preference ? instance->pages_wanted
-                                                                      : instance->pages_granted);
-                }
-                *vec_push(arena, &limits) = limit;
+                            instance->page_size_bytes == size->bytes)
+                                limit->pages = add_saturated(
+                                        limit->pages, is_by_preference ? instance->pages_wanted
+                                                                       : instance->pages_granted);
         }
         return limits;
 }

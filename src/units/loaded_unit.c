@@ -11,13 +11,6 @@
 
 static const char reload_remedy[] = "run 'systemctl daemon-reload'";
 
-static bool has_name(const SourceNames *names, const char *name) {
-        VEC_FOREACH(each, names)
-                if (text_equals(*each, name))
-                        return true;
-        return false;
-}
-
 /* ---- gates ---- */
 
 /* What was written by hand may be in a shell's command line, and a variable may hold any name. */
@@ -40,20 +33,17 @@ static bool is_gate(Arena *arena, const char *command_line, const char *instance
 static bool has_gate(const LoadedUnit *unit, const InstanceConfig *instance) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
 
-        VEC_FOREACH(command_line, &unit->pre_starts)
-                if (is_gate(arena, *command_line, instance->name))
-                        return true;
-        return false;
+        return VEC_FIND(command_line, &unit->pre_starts,
+                        is_gate(arena, *command_line, instance->name));
 }
 
 /* "a, b": those whose gate is missing; NULL: none. */
 static const char *names_without_gate(Arena *arena, const Config *config, const LoadedUnit *unit) {
         Text names = text_in(arena);
 
-        for (size_t i = 0; i < config->n_instances; i++)
-                if (text_equals(config->instances[i].unit, unit->name) &&
-                    !has_gate(unit, &config->instances[i]))
-                        text_add_item(&names, config->instances[i].name);
+        ARRAY_FOREACH(instance, config->instances, config->n_instances)
+                if (text_equals(instance->unit, unit->name) && !has_gate(unit, instance))
+                        text_add_item(&names, instance->name);
         return names.string;
 }
 
@@ -107,31 +97,25 @@ void loaded_unit_judge_gates(const Config *config, const LoadedUnit *unit, Diags
         const char *dropin =
                 arena_printf(arena, PATH_GENERATOR_DIR "/%s.d/" NAME_DROPIN, unit->name);
 
-        VEC_FOREACH(problem, &problems->list)
-                if (text_equals(problem->id, problem_id(PROBLEM_DROPIN_MISSING)) &&
-                    text_equals(problem->file, dropin))
-                        return;
-        if (!names)
+        if (!names || VEC_FIND(problem, &problems->list,
+                               text_equals(problem->id, problem_id(PROBLEM_DROPIN_MISSING)) &&
+                                       text_equals(problem->file, dropin)))
                 return;
         const char *what = arena_printf(arena, "%s starts without asking for the pages of %s",
                                         unit->name, names);
-        const char *override = NULL;
-
         /* One of our drop-in's name, which is not ours: it takes its place. */
-        VEC_FOREACH(path, &unit->dropins)
-                if (!override && text_equals(text_base_name(*path), NAME_DROPIN))
-                        override = *path;
-        override = override ? override : unit->override;
-        if (!override || has_name(&unit->dropins, dropin))
+        const char **path =
+                VEC_FIND(each, &unit->dropins, text_equals(text_base_name(*each), NAME_DROPIN));
+        const char *override = path ? *path : unit->override;
+
+        if (!override || source_names_have(&unit->dropins, dropin))
                 add_missing(arena, unit, dropin, what, problems);
         else
-                diags_add(problems,
-                          &(Diag){.severity = SEVERITY_NOTICE,
-                                  .id = problem_id(PROBLEM_GATE_MASKED),
-                                  .file = text_printable(arena, override),
-                                  .text = arena_printf(
-                                          arena, "%s: this file takes the gate's place, as it may",
-                                          what)});
+                problem_add(problems, SEVERITY_NOTICE, PROBLEM_GATE_MASKED,
+                            text_printable(arena, override),
+                            arena_printf(arena, "%s: this file takes the gate's place, as it may",
+                                         what),
+                            NULL);
 }
 
 /* ---- from files ---- */
@@ -175,7 +159,7 @@ LoadedUnit loaded_unit_of_files(Arena *arena, const char *name, const UnitFile *
                 *vec_push(arena, &unit.starts) = (*assignment)->value;
         VEC_FOREACH(assignment, &file->assignments)
                 if (!text_equals(assignment->file, file->fragment_path) &&
-                    !has_name(&unit.dropins, assignment->file))
+                    !source_names_have(&unit.dropins, assignment->file))
                         *vec_push(arena, &unit.dropins) = assignment->file;
         return unit;
 }
@@ -206,9 +190,9 @@ static void judge_nodes(const Need *need, Diags *problems) {
 
         if (!need->unit->is_bound || id_set_is_empty(&need->unit->nodes))
                 return;
-        for (size_t i = 0; i < planned->n_grants; i++)
-                if (!id_set_has(&need->unit->nodes, planned->grants[i].node))
-                        pages += planned->grants[i].pages;
+        ARRAY_FOREACH(grant, planned->grants, planned->n_grants)
+                if (!id_set_has(&need->unit->nodes, grant->node))
+                        pages += grant->pages;
         if (pages == 0)
                 return;
         const char *nodes = id_set_format(need->arena, &need->unit->nodes);
@@ -233,19 +217,6 @@ static bool is_group(const char *name, const Account *group) {
 
         return text_equals(name, group->name) || (parse_u64(name, &id) == 0 && id == group->id);
 }
-
-static bool is_in_group(const Need *need, const Account *group) {
-        const LoadedUnit *unit = need->unit;
-        const Account *user = account_find_user(need->arena, need->input->accounts, unit->user);
-
-        VEC_FOREACH(name, &unit->groups)
-                if (is_group(*name, group))
-                        return true;
-        if (*unit->group ? is_group(unit->group, group) : user && user->group_id == group->id)
-                return true;
-        return account_has_member(need->arena, group, unit->user);
-}
-
 /* On older kernels a memlock limit as large as the segment would do. */
 static void judge_right(const Need *need, Diags *problems) {
         const LoadedUnit *unit = need->unit;
@@ -256,8 +227,13 @@ static void judge_right(const Need *need, Diags *problems) {
 
         if (!instance_needs_group(need->instance) || unit->may_lock || !group)
                 return;
-        if (!*unit->user || text_equals(unit->user, "root") || text_equals(unit->user, "0") ||
-            is_in_group(need, group) || (is_by_limit && unit->memory_lock_bytes >= bytes))
+        const Account *user = account_find_user(need->arena, need->input->accounts, unit->user);
+
+        if (TEXT_IS_ANY(unit->user, "", "root", "0") ||
+            VEC_FIND(name, &unit->groups, is_group(*name, group)) ||
+            (*unit->group ? is_group(unit->group, group) : user && user->group_id == group->id) ||
+            account_has_member(need->arena, group, unit->user) ||
+            (is_by_limit && unit->memory_lock_bytes >= bytes))
                 return;
         const char *lacks = is_by_limit ? arena_printf(need->arena,
                                                        "with LimitMEMLOCK=%" PRIu64
@@ -282,8 +258,8 @@ static void judge_right(const Need *need, Diags *problems) {
 static void judge_order(const Need *need, Diags *problems) {
         const SourceNames *after = &need->unit->after;
 
-        if (!has_gate(need->unit, need->instance) || has_name(after, NAME_UNIT) ||
-            has_name(after, "sysinit.target") || has_name(after, "basic.target"))
+        if (!has_gate(need->unit, need->instance) ||
+            VEC_FIND(name, after, TEXT_IS_ANY(*name, NAME_UNIT, "sysinit.target", "basic.target")))
                 return;
         add_setting(need, "Unit",
                     arena_printf(need->arena,
@@ -301,7 +277,8 @@ static void judge_order(const Need *need, Diags *problems) {
 
 static Diag not_loaded(Arena *arena, const Config *config, const Sources *sources,
                        const LoadedUnit *unit, const InstanceConfig *instance) {
-        Diag diag = {.severity = SEVERITY_WARNING, .id = problem_id(PROBLEM_UNIT_NOT_LOADED)};
+        Diag diag = config_diag(instance, SEVERITY_WARNING, PROBLEM_UNIT_NOT_LOADED, "Unit", NULL,
+                                NULL);
 
         if (text_equals(unit->load_state, "not-found")) {
                 diag.text = arena_printf(arena,
@@ -341,35 +318,12 @@ void loaded_unit_judge_state(const Config *config, const Sources *sources, const
 
         if (text_equals(unit->load_state, "loaded"))
                 return;
-        for (size_t i = 0; i < config->n_instances; i++) {
-                const InstanceConfig *instance = &config->instances[i];
+        ARRAY_FOREACH(instance, config->instances, config->n_instances)
+                if (text_equals(instance->unit, unit->name)) {
+                        const Diag diag = not_loaded(arena, config, sources, unit, instance);
 
-                if (!text_equals(instance->unit, unit->name))
-                        continue;
-                const ConfigOrigin *origin = config_find_origin(instance, "Unit");
-                Diag diag = not_loaded(arena, config, sources, unit, instance);
-
-                diag.file = origin ? origin->file : instance->file;
-                diag.line = origin ? origin->line : 0;
-                diag.key = "Unit";
-                diags_add(problems, &diag);
-        }
-}
-
-static void judge_needs(Arena *arena, const LoadedUnitInput *input, const LoadedUnit *unit,
-                        Diags *problems) {
-        for (size_t i = 0; i < input->config->n_instances; i++) {
-                Need need = {arena, input, unit, &input->config->instances[i], NULL};
-
-                if (!text_equals(need.instance->unit, unit->name))
-                        continue;
-                need.planned = plan_find(input->plan, need.instance->name);
-                judge_order(&need, problems);
-                if (need.instance->refusal || !need.planned)
-                        continue;
-                judge_nodes(&need, problems);
-                judge_right(&need, problems);
-        }
+                        diags_add(problems, &diag);
+                }
 }
 
 void loaded_units_judge(const LoadedUnitInput *input, const LoadedUnits *units, Diags *problems) {
@@ -383,17 +337,26 @@ void loaded_units_judge(const LoadedUnitInput *input, const LoadedUnits *units, 
                         continue;
                 }
                 if (unit->is_outdated)
-                        diags_add(
-                                problems,
-                                &(Diag){.severity = SEVERITY_WARNING,
-                                        .id = problem_id(PROBLEM_UNIT_CHANGED),
-                                        .text = arena_printf(
-                                                arena,
-                                                "the files of %s were changed, and systemd goes by what it had read",
-                                                unit->name),
-                                        .remedy = reload_remedy});
+                        problem_add(
+                                problems, SEVERITY_WARNING, PROBLEM_UNIT_CHANGED, NULL,
+                                arena_printf(
+                                        arena,
+                                        "the files of %s were changed, and systemd goes by what it had read",
+                                        unit->name),
+                                reload_remedy);
                 loaded_unit_judge_gates(input->config, unit, problems);
-                judge_needs(arena, input, unit, problems);
+                ARRAY_FOREACH(instance, input->config->instances, input->config->n_instances) {
+                        const Need need = {arena, input, unit, instance,
+                                           plan_find(input->plan, instance->name)};
+
+                        if (!text_equals(instance->unit, unit->name))
+                                continue;
+                        judge_order(&need, problems);
+                        if (instance->refusal || !need.planned)
+                                continue;
+                        judge_nodes(&need, problems);
+                        judge_right(&need, problems);
+                }
         }
         if (input->sources)
                 unit_match_judge(arena, &match, units, problems);

@@ -34,12 +34,12 @@ MemoryLimits memory_limits_read(Arena *arena, const Sources *sources, const char
         char *path = arena_strdup(arena, group), *slash;
 
         for (; strlen(path) > strlen(hierarchy) && (slash = strrchr(path, '/')); *slash = '\0')
-                for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+                ARRAY_FOREACH(file, files, ARRAY_LEN(files)) {
                         MemoryLimit limit = {
-                                .file = arena_printf(arena, "%s/%s", path, files[i].name),
+                                .file = arena_printf(arena, "%s/%s", path, file->name),
                                 .path = arena_strdup(arena, path),
                                 .group = arena_strdup(arena, slash + 1),
-                                .key = files[i].key,
+                                .key = file->key,
                         };
 
                         SourceText text = source_read_kernel(sources, arena, limit.file);

@@ -7,16 +7,14 @@
 #include "model/problem.h"
 
 bool mount_is_wanted(const Config *config) {
-        for (size_t i = 0; i < config->n_instances; i++)
-                if (config->instances[i].mount)
-                        return true;
-        return false;
+        return ARRAY_FIND(instance, config->instances, config->n_instances, instance->mount);
 }
 
-uint64_t mount_page_size(const InstanceConfig *instance, const Topology *topology) {
-        for (size_t i = 0; i < instance->n_page_sizes; i++) {
-                uint64_t bytes = instance->page_sizes[i] ? instance->page_sizes[i]
-                                                         : topology->default_page_size_bytes;
+/* The page size of an instance's mount, and of its pages then: the first of PageSize= that the host has; 0: it
+ * has none. */
+static uint64_t mount_page_size(const InstanceConfig *instance, const Topology *topology) {
+        ARRAY_FOREACH(size, instance->page_sizes, instance->n_page_sizes) {
+                uint64_t bytes = *size ? *size : topology->default_page_size_bytes;
 
                 if (topology_page_size_index(topology, bytes) >= 0)
                         return bytes;
@@ -50,41 +48,26 @@ static bool find_owner(Arena *arena, const InstanceConfig *instance, const Accou
         mount->gid = group ? group->id : user->group_id;
         return true;
 }
-
-static Diag *refusal_of(Arena *arena, const InstanceConfig *instance, const char *missing,
-                        const char *name) {
-        const ConfigOrigin *origin = config_find_origin(instance, "Mount");
-        Diag *refusal = ARENA_NEW(arena, Diag);
-
-        *refusal = (Diag){
-                .severity = SEVERITY_ERROR,
-                .id = problem_id(PROBLEM_CONFIG_BAD_VALUE),
-                .file = origin ? origin->file : instance->file,
-                .line = origin ? origin->line : 0,
-                .key = "Mount",
-                .text = arena_printf(arena, "there is no %s '%s' in /etc/%s to own %s", missing,
-                                     name, text_equals(missing, "user") ? "passwd" : "group",
-                                     instance->mount->path),
-                .remedy = arena_printf(
-                        arena,
-                        "create the %s, or write owner=USER:GROUP with others or with numbers",
-                        missing),
-        };
-        return refusal;
-}
-
 void mount_check_owners(Arena *arena, Config *config, const Accounts *accounts) {
         const char *missing, *name;
         HugeMount mount;
 
-        for (size_t i = 0; i < config->n_instances; i++) {
-                InstanceConfig *instance = &config->instances[i];
-
+        ARRAY_FOREACH(instance, config->instances, config->n_instances) {
                 if (instance->refusal || !instance->mount ||
                     find_owner(arena, instance, accounts, &mount, &missing, &name))
                         continue;
-                instance->refusal = refusal_of(arena, instance, missing, name);
-                diags_add(&config->problems, instance->refusal);
+                const Diag refusal = config_diag(
+                        instance, SEVERITY_ERROR, PROBLEM_CONFIG_BAD_VALUE, "Mount",
+                        arena_printf(arena, "there is no %s '%s' in /etc/%s to own %s", missing,
+                                     name, text_equals(missing, "user") ? "passwd" : "group",
+                                     instance->mount->path),
+                        arena_printf(arena,
+                                     "create the %s, or write owner=USER:GROUP with others or with "
+                                     "numbers",
+                                     missing));
+
+                instance->refusal = arena_memdup(arena, &refusal, sizeof(refusal));
+                diags_add(&config->problems, &refusal);
         }
 }
 
@@ -121,24 +104,11 @@ static char *make_text(Arena *arena, const MountUnit *unit) {
                 path, huge_mount_format(arena, &unit->wanted));
 }
 
-/* As it is written, or what is reserved, where the configuration itself says it. */
-static uint64_t size_of(const InstanceConfig *instance, uint64_t page_size_bytes) {
-        if (instance->mount->size_bytes > 0)
-                return whole_pages(instance->mount->size_bytes, page_size_bytes);
-        if (instance->pages.n > 0)
-                return mul_saturated(page_counts_find(&instance->pages, page_size_bytes),
-                                     page_size_bytes);
-        if (instance->engine->memory_setting) /* other memory is added to it by a formula */
-                return 0;
-        return whole_pages(instance_memory_bytes(instance), page_size_bytes);
-}
-
 MountUnits mount_units_make(Arena *arena, const MountUnitInput *input) {
         MountUnits units = {};
         const char *missing, *name;
 
-        for (size_t i = 0; i < input->config->n_instances; i++) {
-                const InstanceConfig *instance = &input->config->instances[i];
+        ARRAY_FOREACH(instance, input->config->instances, input->config->n_instances) {
                 uint64_t page_size = mount_page_size(instance, input->topology);
                 MountUnit unit = {.instance = instance, .wanted = {.page_size_bytes = page_size}};
 
@@ -147,7 +117,17 @@ MountUnits mount_units_make(Arena *arena, const MountUnitInput *input) {
                         continue;
                 unit.name = mount_unit_name(arena, instance->mount->path);
                 unit.wanted.mode = instance->mount->mode;
-                unit.wanted.size_bytes = size_of(instance, page_size);
+                /* As it is written, or what is reserved, where the configuration itself says it: to the setting of
+                 * an engine other memory is added by a formula. */
+                if (instance->mount->size_bytes > 0)
+                        unit.wanted.size_bytes =
+                                whole_pages(instance->mount->size_bytes, page_size);
+                else if (instance->pages.n > 0)
+                        unit.wanted.size_bytes = mul_saturated(
+                                page_counts_find(&instance->pages, page_size), page_size);
+                else if (!instance->engine->memory_setting)
+                        unit.wanted.size_bytes =
+                                whole_pages(instance_memory_bytes(instance), page_size);
                 unit.wanted.min_size_bytes =
                         whole_pages(instance->mount->min_size_bytes, page_size);
                 unit.text = make_text(arena, &unit);
@@ -158,57 +138,44 @@ MountUnits mount_units_make(Arena *arena, const MountUnitInput *input) {
 
 /* ---- whether it can be there, and is ---- */
 
-static const Diag *say_taken(Arena *arena, const MountUnit *unit, const Diag *what) {
-        Diag *diag = ARENA_NEW(arena, Diag);
-
-        *diag = *what;
-        diag->id = problem_id(PROBLEM_MOUNT_TAKEN);
-        diag->text = arena_printf(arena, "%s, so the mount of %s at %s is left to it", what->text,
-                                  unit->instance->name, unit->instance->mount->path);
-        return diag;
-}
-
-/* What just happens to be there is told by the line that wants the place. */
-static const Diag *say_occupied(Arena *arena, const MountUnit *unit, const char *text,
-                                const char *remedy) {
-        const ConfigOrigin *origin = config_find_origin(unit->instance, "Mount");
-
-        return say_taken(arena, unit,
-                         &(Diag){.severity = SEVERITY_WARNING,
-                                 .file = origin ? origin->file : unit->instance->file,
-                                 .line = origin ? origin->line : 0,
-                                 .key = "Mount",
-                                 .text = text,
-                                 .remedy = remedy});
+static const Diag *say_taken(Arena *arena, const MountUnit *unit, Diag diag) {
+        diag.id = problem_id(PROBLEM_MOUNT_TAKEN);
+        diag.text = arena_printf(arena, "%s, so the mount of %s at %s is left to it", diag.text,
+                                 unit->instance->name, unit->instance->mount->path);
+        return arena_memdup(arena, &diag, sizeof(diag));
 }
 
 /* Whoever wrote a unit or a line of fstab for that place meant it; anything else there is likely to
- * be a mistake. */
+ * be a mistake, and is told by the line that wants the place. */
 const Diag *mount_obstacle(Arena *arena, const MountUnit *unit, const MountSight *sight) {
         const MountEntry *entry = mount_table_find(sight->table, unit->instance->mount->path);
 
         if (sight->unit_file)
                 return say_taken(arena, unit,
-                                 &(Diag){.severity = SEVERITY_NOTICE,
-                                         .file = sight->unit_file,
-                                         .text = "this unit stands for the same place",
-                                         .remedy = "remove it, or leave Mount= out"});
+                                 (Diag){.severity = SEVERITY_NOTICE,
+                                        .file = sight->unit_file,
+                                        .text = "this unit stands for the same place",
+                                        .remedy = "remove it, or leave Mount= out"});
         if (sight->fstab_line > 0)
                 return say_taken(arena, unit,
-                                 &(Diag){.severity = SEVERITY_NOTICE,
-                                         .file = PATH_FSTAB,
-                                         .line = sight->fstab_line,
-                                         .text = "this line mounts something there",
-                                         .remedy = "delete the line, or leave Mount= out"});
+                                 (Diag){.severity = SEVERITY_NOTICE,
+                                        .file = PATH_FSTAB,
+                                        .line = sight->fstab_line,
+                                        .text = "this line mounts something there",
+                                        .remedy = "delete the line, or leave Mount= out"});
         if (entry && !text_equals(entry->type, "hugetlbfs"))
-                return say_occupied(arena, unit,
+                return say_taken(
+                        arena, unit,
+                        config_diag(unit->instance, SEVERITY_WARNING, PROBLEM_MOUNT_TAKEN, "Mount",
                                     arena_printf(arena, "a file system of type %s is mounted",
                                                  text_printable(arena, entry->type)),
                                     "unmount it and run 'systemctl daemon-reload', or give Mount= "
-                                    "another path");
+                                    "another path"));
         if (!entry && sight->is_directory_used)
-                return say_occupied(arena, unit, "there are files",
-                                    "move them away, or give Mount= a path of its own");
+                return say_taken(arena, unit,
+                                 config_diag(unit->instance, SEVERITY_WARNING, PROBLEM_MOUNT_TAKEN,
+                                             "Mount", "there are files",
+                                             "move them away, or give Mount= a path of its own"));
         return NULL;
 }
 
@@ -218,9 +185,7 @@ const Diag *mount_difference(Arena *arena, const MountUnit *unit, const MountSig
 
         if (!entry || !mount_entry_read(arena, entry, &is) || huge_mount_equals(&is, &unit->wanted))
                 return NULL;
-        Diag *diag = ARENA_NEW(arena, Diag);
-
-        *diag = (Diag){
+        const Diag diag = {
                 .severity = SEVERITY_WARNING,
                 .id = problem_id(PROBLEM_MOUNT_OUTDATED),
                 .text = arena_printf(arena, "%s, the mount of %s, has %s instead of %s",
@@ -233,5 +198,6 @@ const Diag *mount_difference(Arena *arena, const MountUnit *unit, const MountSig
                         "remount does not change min_size=",
                         unit->instance->unit ? unit->instance->unit : "what uses it", unit->name),
         };
-        return diag;
+
+        return arena_memdup(arena, &diag, sizeof(diag));
 }

@@ -33,10 +33,6 @@ typedef struct MountUnitInput {
 /* Whether any instance has a mount. */
 bool mount_is_wanted(const Config *config);
 
-/* The page size of an instance's mount, and of its pages then: the first of PageSize= that the host
- * has; 0: it has none. */
-uint64_t mount_page_size(const InstanceConfig *instance, const Topology *topology);
-
 /* An instance whose mount's owner does not exist becomes invalid, by file and line: hugetlbfs takes
  * numbers only, which have to be found in the files of this host. */
 void mount_check_owners(Arena *arena, Config *config, const Accounts *accounts);

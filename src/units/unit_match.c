@@ -38,22 +38,14 @@ static const char wrappers[] =
 /* Stand for something that is started otherwise. */
 static const char nothing[] = "true false sleep echo";
 
-/* Where distributions have their programs: what is not the engine's is another's. */
-static bool is_distributed(const char *program) {
-        static const char *const directories[] = {"/bin/",     "/sbin/",     "/lib",
-                                                  "/usr/bin/", "/usr/sbin/", "/usr/lib"};
-
-        for (size_t i = 0; i < ARRAY_LEN(directories); i++)
-                if (text_starts_with(program, directories[i]))
-                        return true;
-        return !strchr(program, '/');
-}
-
 typedef enum Match { MATCH_ENGINE, MATCH_ANOTHER, MATCH_UNKNOWN } Match;
 
 /* Scripts on the command line are looked through as well. */
 static Match match_command(Arena *arena, const Engine *engine, const char *command_line,
                            const char **ret_program) {
+        /* Where distributions have their programs: what is not the engine's is another's. */
+        static const char *const directories[] = {"/bin/",     "/sbin/",     "/lib",
+                                                  "/usr/bin/", "/usr/sbin/", "/usr/lib"};
         const char *rest = command_line + strspn(command_line, " -@:+!|"), *program = NULL, *word;
 
         while ((word = text_next_word(arena, &rest, " \t'\"();&|$`<>={}"))) {
@@ -65,14 +57,17 @@ static Match match_command(Arena *arena, const Engine *engine, const char *comma
                 return MATCH_UNKNOWN;
         *ret_program = program;
         const char *name = text_base_name(program);
-        bool is_of_another = is_among(name, nothing);
+        bool is_of_another = is_among(name, nothing) ||
+                             ARRAY_FIND(other, engines, n_engines,
+                                        *other != engine && (*other)->programs &&
+                                                is_among(name, (*other)->programs));
 
-        for (size_t i = 0; i < n_engines; i++)
-                is_of_another = is_of_another || (engines[i] != engine && engines[i]->programs &&
-                                                  is_among(name, engines[i]->programs));
-        return is_of_another || (engine->is_started_by_name && is_distributed(program))
-                       ? MATCH_ANOTHER
-                       : MATCH_UNKNOWN;
+        bool is_distributed = !strchr(program, '/') ||
+                              ARRAY_FIND(directory, directories, ARRAY_LEN(directories),
+                                         text_starts_with(program, *directory));
+
+        return is_of_another || (engine->is_started_by_name && is_distributed) ? MATCH_ANOTHER
+                                                                               : MATCH_UNKNOWN;
 }
 
 /* All commands have to be another's; *RET_PROGRAM is the first of them. */
@@ -117,9 +112,14 @@ static bool is_server(Arena *arena, const Sources *sources, const Engine *engine
                (!reader->find_absent || !reader->find_absent(arena, &target, sources, false));
 }
 
-static SourceNames list_candidates(Arena *arena, const Sources *sources, const Engine *engine) {
+const char *unit_match_nearest(Arena *arena, const Config *config, const Sources *sources,
+                               const InstanceConfig *instance) {
+        const Engine *engine = instance->engine;
         const char *patterns = engine->units ? engine->units : "*.service", *pattern;
+        const char *nearest = NULL;
         SourceNames names = {};
+        /* Of a program that may be any, only a slip of the pen is a hint. */
+        size_t least = engine->programs ? SIZE_MAX : SLIP_MAX + 1;
 
         if (engine_reader(engine)->add_units)
                 engine_reader(engine)->add_units(arena, sources, &names);
@@ -129,28 +129,16 @@ static SourceNames list_candidates(Arena *arena, const Sources *sources, const E
                 VEC_FOREACH(name, &found)
                         *vec_push(arena, &names) = *name;
         }
-        return names;
-}
-
-const char *unit_match_nearest(Arena *arena, const Config *config, const Sources *sources,
-                               const InstanceConfig *instance) {
-        SourceNames names = list_candidates(arena, sources, instance->engine);
-        const char *nearest = NULL;
-        /* Of a program that may be any, only a slip of the pen is a hint. */
-        size_t least = instance->engine->programs ? SIZE_MAX : SLIP_MAX + 1;
-
         VEC_FOREACH(name, &names) {
                 size_t distance = text_distance(instance->unit, *name);
-                bool is_named = false;
-
-                for (size_t i = 0; i < config->n_instances; i++)
-                        is_named = is_named || text_equals(config->instances[i].unit, *name);
 
                 /* Made of names of directories and groups, which may hold anything. */
                 if (!text_equals(text_printable(arena, *name), *name))
                         continue;
-                if (distance >= least || is_named ||
-                    !is_server(arena, sources, instance->engine, *name))
+                if (distance >= least ||
+                    ARRAY_FIND(other, config->instances, config->n_instances,
+                               text_equals(other->unit, *name)) ||
+                    !is_server(arena, sources, engine, *name))
                         continue;
                 nearest = *name;
                 least = distance;
@@ -168,15 +156,9 @@ typedef struct Matcher {
 
 static void add_problem(const Matcher *matcher, const InstanceConfig *instance, Severity severity,
                         ProblemKind kind, const char *text, const char *remedy) {
-        const ConfigOrigin *origin = config_find_origin(instance, "Unit");
+        const Diag diag = config_diag(instance, severity, kind, "Unit", text, remedy);
 
-        diags_add(matcher->problems, &(Diag){.severity = severity,
-                                             .id = problem_id(kind),
-                                             .file = origin ? origin->file : instance->file,
-                                             .line = origin ? origin->line : 0,
-                                             .key = "Unit",
-                                             .text = text,
-                                             .remedy = remedy});
+        diags_add(matcher->problems, &diag);
 }
 
 static void judge_instance(const Matcher *matcher, const InstanceConfig *instance,
@@ -245,11 +227,11 @@ static void judge_sharing(const Matcher *matcher, const InstanceConfig *instance
                 first++;
         if (first == instance)
                 return;
-        bool is_meant = is_told_apart(input, first, instance), is_quiet = is_meant;
+        bool is_meant = is_told_apart(input, first, instance);
 
-        VEC_FOREACH(silenced, &input->config->host.silenced)
-                is_quiet = is_quiet || text_equals(silenced->id, problem_id(PROBLEM_UNIT_SHARED));
-        if (is_quiet && !input->is_asked)
+        if (!input->is_asked &&
+            (is_meant || VEC_FIND(silenced, &input->config->host.silenced,
+                                  text_equals(silenced->id, problem_id(PROBLEM_UNIT_SHARED)))))
                 return;
         add_problem(matcher, instance, is_meant ? SEVERITY_NOTICE : SEVERITY_WARNING,
                     PROBLEM_UNIT_SHARED,
@@ -270,9 +252,7 @@ void unit_match_judge(Arena *arena, const UnitMatchInput *input, const LoadedUni
                       Diags *problems) {
         const Matcher matcher = {arena, input, problems};
 
-        for (size_t i = 0; i < input->config->n_instances; i++) {
-                const InstanceConfig *instance = &input->config->instances[i];
-
+        ARRAY_FOREACH(instance, input->config->instances, input->config->n_instances) {
                 if (instance->refusal || !instance->unit || !instance->engine->reserves)
                         continue;
                 VEC_FOREACH(unit, units)

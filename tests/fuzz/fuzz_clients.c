@@ -211,12 +211,12 @@ void manager_reload(Manager *manager, bool is_forced) {
         (void) manager, (void) is_forced;
 }
 
-void units_refresh(Manager *manager) {
-        (void) manager;
+void units_refresh(Units *units) {
+        (void) units;
 }
 
-void watch_unit_anew(Manager *manager, const char *unit) {
-        (void) manager;
+void watch_unit_anew(Watch *watch, const char *unit) {
+        (void) watch;
         require(unit != NULL);
 }
 
@@ -322,9 +322,9 @@ static void do_other(char deed) {
         else if (deed == 'b')
                 stage.keeper.is_working = !stage.keeper.is_working;
         else if (deed == 'n')
-                clients_notify_gates(&stage.manager);
+                clients_notify(&stage.manager, MANAGER_WRITTEN);
         else if (deed == 'o')
-                clients_notify(&stage.manager);
+                clients_notify(&stage.manager, MANAGER_SETTLED);
         else if (deed == 'u')
                 stage.is_in_unit = !stage.is_in_unit;
         else if (deed == 'x')

@@ -18,11 +18,11 @@ static void check_round_trip(const json_t *message, bool is_request) {
         VarlinkRequest request = {0};
         VarlinkReply reply = {0};
 
-        require(memchr(writer.buffer.bytes, '\0', length) == NULL);
+        require(memchr(writer.bytes, '\0', length) == NULL);
         if (is_request)
-                r = varlink_request_parse(writer.buffer.bytes, length, &request);
+                r = varlink_request_parse(writer.bytes, length, &request);
         else
-                r = varlink_reply_parse(writer.buffer.bytes, length, &reply);
+                r = varlink_reply_parse(writer.bytes, length, &reply);
         require(r == 0);
         require(json_equal(message, is_request ? request.message : reply.message));
         varlink_request_done(&request);

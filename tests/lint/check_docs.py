@@ -17,7 +17,7 @@ KEY_ROW = re.compile(r'\{\s*SECTION_(HOST|INSTANCE),\s*"(\w+)",\s*\w+,\s*(?:"([^
 VERB_ROW = re.compile(r'^\s*\{"([a-z-]+)",\s*"', re.MULTILINE)
 # Those without a help text are for our own units: nobody has them completed.
 SHOWN_VERB_ROW = re.compile(r'^\s*\{"([a-z-]+)",(?![^{}]*\bNULL\},)\s*"', re.MULTILINE)
-RULE_ROW = re.compile(r'\[RULE_\w+\] = \{\s*"([a-z0-9-]+)",\s*SEVERITY_(\w+),\s*(true|false)')
+RULE_ROW = re.compile(r'X\(\w+, "([a-z0-9-]+)", (\w+), (true|false),')
 RULE_ENTRY = re.compile(r"^([a-z0-9-]+) \(((?:error|warning|notice)(?:, hurts)?)\)$", re.MULTILINE)
 LONG_OPTION = re.compile(r'\{"([a-z-]+)",\s*(?:no|required|optional)_argument')
 
@@ -78,9 +78,9 @@ def missing_verbs(page: str, words: list[str]) -> list[str]:
 
 def rules(root: pathlib.Path) -> dict[str, str]:
     """Id and what stands behind it in the page: "warning, hurts"."""
-    text = (root / "src/model/rule.c").read_text(encoding="utf-8")
+    text = (root / "src/model/rule.h").read_text(encoding="utf-8")
     return {name: severity.lower() + (", hurts" if hurts == "true" else "")
-            for name, severity, hurts in RULE_ROW.findall(table(text, "rules[RULE_KINDS] = {"))}
+            for name, severity, hurts in RULE_ROW.findall(text)}
 
 
 def wrong_rules(root: pathlib.Path, page: str) -> list[str]:

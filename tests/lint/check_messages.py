@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Ids of problems come from the tables only (src/model/reason.c, src/model/problem.c), every one of
+"""Ids of problems come from the tables only (src/model/reason.h, src/model/problem.h), every one of
 them stands in hugeplanctl(1), and journalctl takes the catalogue. That each has its paragraph in the
 catalogue is tested by unit/status/test_messages.c.
 
@@ -16,20 +16,20 @@ import subprocess
 import sys
 import tempfile
 
-ROW = re.compile(r'\[(?:REASON|PROBLEM)_\w+\] = "([a-z-]+)"')
+ROW = re.compile(r'X\(\w+, "([a-z-]+)"\)')
 LITERAL = re.compile(r'\.id = "|journal_event\([^;]*?,\s*"[a-z-]+",|problem_id\("')
 LEAST = 40  # ids; fewer means that ROW no longer fits
 
 
 def stray_literals(root: pathlib.Path) -> list[str]:
-    return [f"{path.relative_to(root)}: {match[0]!r}: ids stand in model/problem.c"
+    return [f"{path.relative_to(root)}: {match[0]!r}: ids stand in model/problem.h"
             for path in sorted((root / "src").rglob("*.c"))
             for match in LITERAL.finditer(path.read_text(encoding="utf-8"))]
 
 
 def ids(root: pathlib.Path) -> list[str]:
     return [row for name in ("reason", "problem")
-            for row in ROW.findall((root / f"src/model/{name}.c").read_text(encoding="utf-8"))
+            for row in ROW.findall((root / f"src/model/{name}.h").read_text(encoding="utf-8"))
             if row != "none"]
 
 

@@ -499,9 +499,9 @@ static void test_key_table(void **state) {
 
                 assert_non_null(key->set);
                 assert_non_null(key->expects);
-                assert_true(!key->is_list || key->reset);
+                assert_true(key->default_value || key->reset || key->size > 0);
                 if (key->default_value)
-                        assert_null(key->set(&target, key->default_value));
+                        assert_null(key->set(&target, key, key->default_value));
                 for (size_t k = 0; k < i; k++)
                         assert_false(config_keys[k].section == key->section &&
                                      text_equals(config_keys[k].name, key->name));

@@ -147,8 +147,8 @@ static void test_writer_keeps_its_limit(void **state) {
         assert_int_equal(varlink_writer_add(&writer, message), 0);
         assert_int_equal(varlink_writer_add(&writer, message), -ENOBUFS);
         assert_int_equal(varlink_writer_unsent(&writer), sizeof(expected));
-        assert_memory_equal(writer.buffer.bytes, expected, sizeof(expected));
-        varlink_writer_clear(&writer);
+        assert_memory_equal(writer.bytes, expected, sizeof(expected));
+        varlink_writer_done(&writer);
         assert_int_equal(varlink_writer_unsent(&writer), 0);
         assert_int_equal(varlink_writer_add(&writer, message), 0);
         varlink_writer_done(&writer);
