@@ -28,7 +28,7 @@
         X(NO_UNIT, "no-unit")                                                                      \
         X(DROPIN_MISSING, "dropin-missing")                                                        \
         X(GATE_MISSING, "gate-missing") /* the unit is loaded without what its drop-in says */     \
-        X(GATE_MASKED, "gate-masked")   /* likewise, as an administrator preferences */            \
+        X(GATE_MASKED, "gate-masked")   /* likewise, as an administrator wants it */               \
         X(UNIT_NOT_LOADED, "unit-not-loaded")                                                      \
         X(UNIT_WRONG, "unit-wrong") /* it is there, and does not start the instance's database */  \
         X(UNIT_SHARED, "unit-shared")   /* several instances name it */                            \

@@ -629,7 +629,7 @@ static void test_monotone_together(void **state) {
         size_t accepted = 0;
 
         (void) state;
-        for (size_t i = 0; i < 5000; i++) {
+        for (size_t i = 0; i < 10000; i++) {
                 CLEANUP(arena_freep) Arena *arena = arena_new();
 
                 accepted += check_raised(arena, &seed);
