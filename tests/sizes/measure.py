@@ -7,7 +7,8 @@
 
 Servers are fetched once, into the cache. For each version: its grid, and N random settings. A setting for which
 the server asks for more than hugeplan says is a failure, and one that hugeplan puts more than 2 % and 8 pages
-above. --record writes what was measured, for the test that is run without servers.
+above. --record writes what was measured, for the test that is run without servers; lines of versions that were not
+measured now stay.
 """
 
 from __future__ import annotations
@@ -25,11 +26,12 @@ from pathlib import Path
 # Said before the imports: no __pycache__ in the source tree.
 sys.dont_write_bytecode = True
 
+from jvm import Jvm  # noqa: E402
 from meter import Meter  # noqa: E402
 from postgresql import PostgreSQL, Settings  # noqa: E402
 from servers import Server, chosen, unpacked  # noqa: E402
 
-PRODUCTS = {"postgresql": PostgreSQL}
+PRODUCTS = {"jvm": Jvm, "postgresql": PostgreSQL}
 PAGE = 2 << 20
 ABOVE_SHARE, ABOVE_PAGES = 0.02, 8
 SHOWN = 5
@@ -75,7 +77,8 @@ def main() -> int:
         for text in (tally.under + tally.far)[:SHOWN]:
             print(f"#   {text}", flush=True)
     if options.record:
-        options.record.write_text(_header() + "".join(f"{line}\n" for line in recorded))
+        lines = _lines_of_others(options.record, servers) + recorded
+        options.record.write_text(_header() + "".join(f"{line}\n" for line in lines))
     print(f"{len(servers) - n_failed} passed, {n_failed} failed")
     return 1 if n_failed else 0
 
@@ -112,6 +115,12 @@ def _said(program: Path, server: Server, settings: Settings) -> int:
 
 def _text(settings: Settings) -> str:
     return " ".join(f"{name}={value}" for name, value in settings.items())
+
+
+def _lines_of_others(record: Path, servers: list[Server]) -> list[str]:
+    now = {(server.engine, server.version) for server in servers}
+    lines = record.read_text().splitlines() if record.exists() else []
+    return [line for line in lines if not line.startswith("#") and tuple(line.split("\t")[:2]) not in now]
 
 
 def _header() -> str:

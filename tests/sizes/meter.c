@@ -4,11 +4,13 @@
  * that thousands of settings can be measured without a pool and without root.
  *
  * Each request becomes a line of the file that SIZE_METER_FILE names: "shared BYTES" for an anonymous shared
- * mapping of a MiB or more, "huge BYTES" for one of huge pages, "segment BYTES" for a System V segment of them.
+ * mapping of a MiB or more, "huge BYTES" for one of huge pages, "segment BYTES" for a System V segment of them,
+ * and "held BYTES" whenever the program has more pages of 2M than ever before: those of its mappings, less what it
+ * unmaps or maps anew, and those of a file of huge pages that it mapped or allocated.
  * SIZE_METER says what happens then:
  *   stop    the first "shared" ends the program: what it would do with the memory does not matter
  *   refuse  huge pages are refused, as by a kernel that has none
- *   play    they are given as small pages, as by a kernel that has enough */
+ *   play    those of 2M are given as small pages, as by a kernel that has enough of them and no others */
 
 /* Else mmap would be called mmap64 here. */
 #undef _FILE_OFFSET_BITS
@@ -16,18 +18,47 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/falloc.h>
+#include <linux/magic.h>
+#include <pthread.h>
+#include <stdarg.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-enum { SHARED_MIN_BYTES = 1 << 20 };
+enum {
+        SHARED_MIN_BYTES = 1 << 20,
+        PAGE_SHIFT = 21,
+        PAGE_BYTES = 1 << PAGE_SHIFT,
+        PAGES_MAX =
+                1 << (48 -
+                      PAGE_SHIFT), /* addresses have 47 bits; the pages of files are above them */
+        FILES_FROM = PAGES_MAX / 2,
+};
 
 typedef void *MapCall(void *address, size_t bytes, int protection, int flags, int fd, off_t offset);
+typedef int UnmapCall(void *address, size_t bytes);
 typedef int SegmentCall(key_t key, size_t bytes, int flags);
+typedef int StatCall(int fd, struct statfs *ret);
+typedef long SystemCall(long number, ...);
+
+/* The huge pages that the program has, one bit for each. */
+typedef struct Held {
+        pthread_mutex_t lock;
+        uint64_t bits[PAGES_MAX / 64];
+        size_t pages, most;
+} Held;
+
+static Held held = {.lock = PTHREAD_MUTEX_INITIALIZER};
+/* The program's file of huge pages; it has one at most. */
+static int huge_file = -1;
 
 static bool is_mode(const char *mode) {
         const char *given = getenv("SIZE_METER");
@@ -49,9 +80,79 @@ static void tell(const char *what, size_t bytes) {
         close(fd);
 }
 
+/* From page FIRST on, the pages that BYTES touch. */
+static void hold(size_t first, size_t bytes, bool is_held) {
+        size_t end = first + (bytes + PAGE_BYTES - 1) / PAGE_BYTES;
+
+        pthread_mutex_lock(&held.lock);
+        for (size_t page = first; page < end && page < PAGES_MAX; page++) {
+                uint64_t bit = UINT64_C(1) << (page % 64), *word = &held.bits[page / 64];
+
+                if (((*word & bit) != 0) == is_held)
+                        continue;
+                *word ^= bit;
+                held.pages += is_held ? (size_t) 1 : (size_t) -1;
+        }
+        if (held.pages > held.most) {
+                held.most = held.pages;
+                tell("held", held.most * PAGE_BYTES);
+        }
+        pthread_mutex_unlock(&held.lock);
+}
+
+static void hold_mapping(const void *address, size_t bytes, bool is_held) {
+        hold((uintptr_t) address >> PAGE_SHIFT, bytes, is_held);
+}
+
+static void hold_file(off_t offset, size_t bytes, bool is_held) {
+        hold(FILES_FROM + ((size_t) offset >> PAGE_SHIFT), bytes, is_held);
+}
+
+static bool is_of_2m(unsigned flags) {
+        unsigned logarithm = flags >> MAP_HUGE_SHIFT & MAP_HUGE_MASK;
+
+        return logarithm == 0 || logarithm == PAGE_SHIFT;
+}
+
+/* What private mappings are mapped from: an empty file of this name, for Java up to 16 looks for "hugepage" in
+ * /proc/self/maps. */
+static int file_of_zeros(void) {
+        static int fd = -1;
+
+        if (fd < 0) {
+                fd = memfd_create("hugepage", MFD_CLOEXEC);
+                if (fd < 0 || ftruncate(fd, (off_t) 1 << 47) < 0)
+                        _exit(EXIT_FAILURE);
+        }
+        return fd;
+}
+
+/* At the beginning of a page, as the kernel places huge ones. */
+static void *map_aligned(MapCall *next, void *address, size_t bytes, int protection, int flags) {
+        int fd = flags & MAP_PRIVATE ? file_of_zeros() : -1;
+        char *given;
+        size_t before;
+
+        if (fd >= 0)
+                flags &= ~MAP_ANONYMOUS;
+        given = next(address, bytes, protection, flags, fd, 0);
+        if (given == MAP_FAILED || (uintptr_t) given % PAGE_BYTES == 0)
+                return given;
+        munmap(given, bytes);
+        given = next(NULL, bytes + PAGE_BYTES, protection, flags, fd, 0);
+        if (given == MAP_FAILED)
+                return given;
+        before = PAGE_BYTES - (uintptr_t) given % PAGE_BYTES;
+        munmap(given, before);
+        munmap(given + before + bytes, PAGE_BYTES - before);
+        return given + before;
+}
+
 __attribute__((visibility("default"))) void *mmap(void *address, size_t bytes, int protection,
                                                   int flags, int fd, off_t offset) {
         static MapCall *next;
+        bool is_huge = flags & MAP_HUGETLB;
+        void *given;
 
         if (!next)
                 next = (MapCall *) dlsym(RTLD_NEXT, "mmap");
@@ -60,21 +161,36 @@ __attribute__((visibility("default"))) void *mmap(void *address, size_t bytes, i
                 if (is_mode("stop"))
                         _exit(EXIT_SUCCESS);
         }
-        if (flags & MAP_HUGETLB) {
+        if (is_huge) {
                 tell("huge", bytes);
-                if (!is_mode("play")) {
+                if (!is_mode("play") || !is_of_2m((unsigned) flags)) {
                         errno = ENOMEM;
                         return MAP_FAILED;
                 }
                 flags &= ~(MAP_HUGETLB | (MAP_HUGE_MASK << MAP_HUGE_SHIFT) | MAP_POPULATE);
                 flags |= MAP_NORESERVE;
         }
-        return next(address, bytes, protection, flags, fd, offset);
+        given = is_huge ? map_aligned(next, address, bytes, protection, flags)
+                        : next(address, bytes, protection, flags, fd, offset);
+        if (given != MAP_FAILED && fd >= 0 && fd == huge_file)
+                hold_file(offset, bytes, true);
+        else if (given != MAP_FAILED && (is_huge || (flags & MAP_FIXED)))
+                hold_mapping(given, bytes, is_huge);
+        return given;
 }
 
 __attribute__((visibility("default"))) void *mmap64(void *address, size_t bytes, int protection,
                                                     int flags, int fd, off_t offset) {
         return mmap(address, bytes, protection, flags, fd, offset);
+}
+
+__attribute__((visibility("default"))) int munmap(void *address, size_t bytes) {
+        static UnmapCall *next;
+
+        if (!next)
+                next = (UnmapCall *) dlsym(RTLD_NEXT, "munmap");
+        hold_mapping(address, bytes, false);
+        return next(address, bytes);
 }
 
 __attribute__((visibility("default"))) int shmget(key_t key, size_t bytes, int flags) {
@@ -91,4 +207,52 @@ __attribute__((visibility("default"))) int shmget(key_t key, size_t bytes, int f
                 flags &= ~(SHM_HUGETLB | (MAP_HUGE_MASK << MAP_HUGE_SHIFT));
         }
         return next(key, bytes, flags);
+}
+
+__attribute__((visibility("default"))) int fstatfs(int fd, struct statfs *ret) {
+        static StatCall *next;
+        int result;
+
+        if (!next)
+                next = (StatCall *) dlsym(RTLD_NEXT, "fstatfs");
+        result = next(fd, ret);
+        if (result == 0 && fd == huge_file) {
+                ret->f_type = HUGETLBFS_MAGIC;
+                ret->f_bsize = PAGE_BYTES;
+        }
+        return result;
+}
+
+__attribute__((visibility("default"))) int fstatfs64(int fd, struct statfs64 *ret) {
+        return fstatfs(fd, (struct statfs *) ret);
+}
+
+static long create_huge_file(SystemCall *next, long name, unsigned flags) {
+        if (!is_mode("play") || huge_file >= 0 || !is_of_2m(flags)) {
+                errno = ENODEV;
+                return -1;
+        }
+        flags &= ~(MFD_HUGETLB | ((unsigned) MAP_HUGE_MASK << MAP_HUGE_SHIFT));
+        huge_file = (int) next(SYS_memfd_create, name, (long) flags);
+        return huge_file;
+}
+
+/* Java's ZGC has these two by number. */
+__attribute__((visibility("default"))) long syscall(long number, ...) {
+        static SystemCall *next;
+        va_list list;
+        long v[6];
+
+        va_start(list, number);
+        for (size_t i = 0; i < 6; i++)
+                v[i] = va_arg(list, long);
+        va_end(list);
+        if (!next)
+                next = (SystemCall *) dlsym(RTLD_NEXT, "syscall");
+        if (number == SYS_memfd_create && ((unsigned) v[1] & MFD_HUGETLB))
+                return create_huge_file(next, v[0], (unsigned) v[1]);
+        if (number != SYS_fallocate || (int) v[0] != huge_file)
+                return next(number, v[0], v[1], v[2], v[3], v[4], v[5]);
+        hold_file(v[2], (size_t) v[3], !((int) v[1] & FALLOC_FL_PUNCH_HOLE));
+        return 0;
 }

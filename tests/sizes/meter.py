@@ -18,7 +18,7 @@ class Meter:
     """WORK is a directory of the user that programs run as."""
 
     def __init__(self, library: Path, work: Path) -> None:
-        self._library = library
+        self._library = library.resolve()
         self._file = work / "requests"
         self._user: dict[str, object] = {}
         if os.geteuid() == 0:
@@ -32,13 +32,26 @@ class Meter:
 
     def requests(self, command: Sequence[Path | str], mode: str) -> list[tuple[str, int]]:
         """What the program asks for until it ends: ("shared", BYTES), ..."""
+        self._metered(command, mode)
+        return self._lines()
+
+    def held(self, command: Sequence[Path | str]) -> int | None:
+        """The most bytes of huge pages that the program has at a time; None where it fails."""
+        if self._metered(command, "play") != 0:
+            return None
+        return max((size for what, size in self._lines() if what == "held"), default=0)
+
+    def _metered(self, command: Sequence[Path | str], mode: str) -> int:
         self._file.unlink(missing_ok=True)
         environment = self._environment({
             "LD_PRELOAD": str(self._library),
             "SIZE_METER": mode,
             "SIZE_METER_FILE": str(self._file),
         })
-        subprocess.run(command, capture_output=True, env=environment, timeout=PATIENCE_SEC, **self._user)
+        return subprocess.run(command, capture_output=True, cwd=self._file.parent, env=environment,
+                              timeout=PATIENCE_SEC, **self._user).returncode
+
+    def _lines(self) -> list[tuple[str, int]]:
         if not self._file.exists():
             return []
         lines = [line.split() for line in self._file.read_text().splitlines()]

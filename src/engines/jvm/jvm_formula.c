@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* A Java virtual machine (OpenJDK) with -XX:+UseLargePages: Elasticsearch, Cassandra and others.
- * The heap, the code cache and the collector's own tables, each mapped by itself.
+ * The heap, the code cache and the collector's own tables, each mapped by itself. Without enough pages most
+ * of them are mapped with small ones; ZGC ends.
  *
- * Source: HotSpot's os::page_size_for_region_aligned/unaligned() and their callers, which say from
- * how many pages on a region takes them; G1, Parallel and ZGC checked against OpenJDK 17 with a heap
- * of 512m, Serial and Shenandoah against nothing. Without enough pages G1 goes on with small ones,
- * ZGC ends. */
+ * Sources: HotSpot, by the functions named below, and what OpenJDK 8, 11, 17, 21, 25 and 26 map on x86-64
+ * (tests/sizes). A version between two of these is reckoned by whichever rule of the two gives more, unless
+ * the change that divides them is known. */
 
 #include "engines/parameters.h"
 
@@ -14,43 +14,118 @@ enum {
         SERVER_VERSION,
         XMX,
         GC,
+        G1_HEAP_REGION_SIZE,
+        SHENANDOAH_REGION_SIZE,
+        GC_CARD_SIZE_IN_BYTES,
+        MARK_STACK_SIZE,
+        OBJECT_ALIGNMENT_IN_BYTES,
+        USE_COMPRESSED_OOPS,
+        HEAP_BASE_MIN_ADDRESS,
         RESERVED_CODE_CACHE_SIZE,
+        NON_NMETHOD_CODE_HEAP_SIZE,
+        PROFILED_CODE_HEAP_SIZE,
+        NON_PROFILED_CODE_HEAP_SIZE,
+        SEGMENTED_CODE_CACHE,
+        TIERED_COMPILATION,
+        TIERED_STOP_AT_LEVEL,
+        COMPILATION_MODE,
+        XINT,
         LARGE_PAGE_SIZE_IN_BYTES,
         USE_LARGE_PAGES,
+        USE_LARGE_PAGES_IN_METASPACE,
         USE_TRANSPARENT_HUGE_PAGES,
         SIZED_PARAMETERS,
 };
 
-/* codeCache.cpp: min_pages for an incremental commit; parMarkBitMap.cpp, psParallelCompact.cpp. */
-enum { CODE_CACHE_MIN_PAGES = 8, PARALLEL_TABLE_MIN_PAGES = 10 };
+enum { GC_G1, GC_PARALLEL, GC_ZGC, GC_SERIAL, GC_SHENANDOAH, GC_CMS };
 
-enum { GC_G1, GC_PARALLEL, GC_ZGC, GC_SERIAL, GC_SHENANDOAH };
+enum { MODE_DEFAULT, MODE_QUICK_ONLY, MODE_HIGH_ONLY };
+
+enum { OLDEST = 8, NEWEST = 26 };
+
+/* The versions that were measured. */
+static const uint8_t measured[] = {8, 11, 17, 21, 25, NEWEST};
+
+/* ---- settings ---- */
 
 static int parse_java_size(const char *value, uint64_t *ret_bytes) {
         return parse_suffixed_bytes(value, "KkMmGgTt", ret_bytes);
 }
 
 static int parse_gc(const char *value, uint64_t *ret) {
-        static const char *const words[] = {"g1", "parallel", "zgc", "serial", "shenandoah"};
+        static const char *const words[] = {"g1", "parallel", "zgc", "serial", "shenandoah", "cms"};
 
         return parse_word(value, words, ARRAY_LEN(words), ret);
 }
 
+static int parse_mode(const char *value, uint64_t *ret) {
+        static const char *const words[] = {"default", "quick-only", "high-only",
+                                            "high-only-quick-internal"};
+
+        return parse_word(value, words, ARRAY_LEN(words), ret);
+}
+
+static int parse_power(const char *value, uint64_t least, uint64_t most, uint64_t *ret) {
+        uint64_t number;
+        int r = parse_u64(value, &number);
+
+        if (r < 0)
+                return r;
+        if (number < least || number > most || (number & (number - 1)) != 0)
+                return -ERANGE;
+        *ret = number;
+        return 0;
+}
+
+static int parse_alignment(const char *value, uint64_t *ret) {
+        return parse_power(value, 8, 256, ret);
+}
+
+static int parse_card(const char *value, uint64_t *ret) {
+        return parse_power(value, 128, 1024, ret);
+}
+
 static const char expects_size[] = "write a size such as 512m or 31g (k, m, g, t; none: bytes)";
+static const char expects_switch[] = "write true or false";
 static const char small_pages[] = "mapped with small pages";
 
 static const Parameter parameters[] = {
         [SERVER_VERSION] = PARAMETER_SERVER_VERSION,
         /* By default a quarter of the host's memory. */
         [XMX] = {"Xmx", parse_java_size, expects_size, .minimum = 2 * MIB, .is_required = true},
-        [GC] = {"gc", parse_gc, "write g1, parallel, zgc, serial or shenandoah", .initial = GC_G1},
+        [GC] = {"gc", parse_gc, "write g1, parallel, zgc, serial, shenandoah or cms"},
+        [G1_HEAP_REGION_SIZE] = {"G1HeapRegionSize", parse_java_size, expects_size},
+        [SHENANDOAH_REGION_SIZE] = {"ShenandoahRegionSize", parse_java_size, expects_size},
+        [GC_CARD_SIZE_IN_BYTES] = {"GCCardSizeInBytes", parse_card, "write 128, 256, 512 or 1024",
+                                   .initial = 512},
+        /* 4M; more of 40 concurrent threads of the collector, which a host of 256 CPUs has. */
+        [MARK_STACK_SIZE] = {"MarkStackSize", parse_java_size, "write a number such as 4m",
+                             .initial = 5 * MIB},
+        [OBJECT_ALIGNMENT_IN_BYTES] = {"ObjectAlignmentInBytes", parse_alignment,
+                                       "write a power of two from 8 to 256", .initial = 8},
+        [USE_COMPRESSED_OOPS] = {"UseCompressedOops", parse_switch, expects_switch, .initial = 1},
+        [HEAP_BASE_MIN_ADDRESS] = {"HeapBaseMinAddress", parse_java_size, expects_size,
+                                   .initial = 2 * GIB},
         [RESERVED_CODE_CACHE_SIZE] = {"ReservedCodeCacheSize", parse_java_size, expects_size,
-                                      .initial = 240 * MIB, .minimum = 2 * MIB},
+                                      .minimum = 2 * MIB},
+        [NON_NMETHOD_CODE_HEAP_SIZE] = {"NonNMethodCodeHeapSize", parse_java_size, expects_size},
+        [PROFILED_CODE_HEAP_SIZE] = {"ProfiledCodeHeapSize", parse_java_size, expects_size},
+        [NON_PROFILED_CODE_HEAP_SIZE] = {"NonProfiledCodeHeapSize", parse_java_size, expects_size},
+        [SEGMENTED_CODE_CACHE] = {"SegmentedCodeCache", parse_switch, expects_switch, .initial = 1},
+        [TIERED_COMPILATION] = {"TieredCompilation", parse_switch, expects_switch, .initial = 1},
+        [TIERED_STOP_AT_LEVEL] = {"TieredStopAtLevel", parse_u64, "write a number from 0 to 4",
+                                  .initial = 4},
+        [COMPILATION_MODE] = {"CompilationMode", parse_mode,
+                              "write default, quick-only, high-only or high-only-quick-internal"},
+        [XINT] = {"Xint", parse_switch, expects_switch},
         [LARGE_PAGE_SIZE_IN_BYTES] = {"LargePageSizeInBytes", parse_java_size, expects_size},
         [USE_LARGE_PAGES] = {"UseLargePages", parse_switch, "write true", .initial = 1},
+        [USE_LARGE_PAGES_IN_METASPACE] = {"UseLargePagesInMetaspace", parse_switch, "write false"},
         [USE_TRANSPARENT_HUGE_PAGES] = {"UseTransparentHugePages", parse_switch, "write false"},
-        {.name = "Xms", .takes_nothing = "the heap takes its pages for Xmx at the start"},
+        {.name = "Xms", .takes_nothing = "the heap comes to Xmx, at the start or as it grows"},
+        {.name = "Xmn", .takes_nothing = "a part of the heap"},
         {.name = "AlwaysPreTouch", .takes_nothing = "it touches what is mapped anyway"},
+        {.name = "ZGenerational", .takes_nothing = "the heap is as large with it"},
         {.name = "MaxMetaspaceSize", .takes_nothing = small_pages},
         {.name = "MaxDirectMemorySize", .takes_nothing = small_pages},
         {.name = "Xss", .takes_nothing = small_pages},
@@ -58,20 +133,34 @@ static const Parameter parameters[] = {
 
 static const ParameterTable table = {&engine_jvm, parameters, ARRAY_LEN(parameters)};
 
-static const char *check(Arena *arena, const ParameterValue *v, uint64_t page_size_bytes) {
-        uint64_t largest_page_bytes = v[LARGE_PAGE_SIZE_IN_BYTES].number;
-
+static const char *check_switches(Arena *arena, const ParameterValue *v) {
         if (v[USE_LARGE_PAGES].number == 0)
                 return setting_refuse(arena, v[USE_LARGE_PAGES].setting,
                                       "without it Java takes no reserved huge pages; write true");
         if (v[USE_TRANSPARENT_HUGE_PAGES].number != 0)
                 return setting_refuse(arena, v[USE_TRANSPARENT_HUGE_PAGES].setting,
                                       "with it Java takes no reserved huge pages; write false");
+        if (v[USE_LARGE_PAGES_IN_METASPACE].number != 0)
+                return setting_refuse(arena, v[USE_LARGE_PAGES_IN_METASPACE].setting,
+                                      "with it Java takes as many as its classes come to need; "
+                                      "write false");
+        return NULL;
+}
+
+/* ZPhysicalMemoryBacking asks for pages of its granule's size, and goes with no others. */
+static const char *check(Arena *arena, const ParameterValue *v, uint64_t page_size_bytes) {
+        uint64_t largest_page_bytes = v[LARGE_PAGE_SIZE_IN_BYTES].number;
+
         if (largest_page_bytes != 0 && largest_page_bytes != page_size_bytes)
                 return setting_refuse(arena, v[LARGE_PAGE_SIZE_IN_BYTES].setting,
                                       "Java would take pages of %s, but these are pages of %s; "
                                       "make them the same",
                                       format_page_size(arena, largest_page_bytes),
+                                      format_page_size(arena, page_size_bytes));
+        if (v[GC].setting && v[GC].number == GC_ZGC && page_size_bytes != 2 * MIB)
+                return setting_refuse(arena, v[GC].setting,
+                                      "ZGC takes pages of 2M, but these are pages of %s; choose "
+                                      "pages of 2M",
                                       format_page_size(arena, page_size_bytes));
         if (v[XMX].number < page_size_bytes)
                 return setting_refuse(arena, v[XMX].setting,
@@ -79,75 +168,326 @@ static const char *check(Arena *arena, const ParameterValue *v, uint64_t page_si
                                       "none; choose smaller pages",
                                       format_size(arena, v[XMX].number),
                                       format_page_size(arena, page_size_bytes));
-        return NULL;
+        return check_switches(arena, v);
 }
 
-/* g1HeapRegion: about 2048 regions, a power of two of 1M to 32M; the heap is a multiple of it. */
-static uint64_t heap_bytes(const ParameterValue *v) {
-        uint64_t region_bytes = MIB;
+/* ---- mappings ---- */
 
-        if (v[GC].number != GC_G1)
-                return v[XMX].number;
-        while (region_bytes < 32 * MIB && region_bytes < v[XMX].number / 2048)
-                region_bytes *= 2;
-        return round_up_saturated(v[XMX].number, region_bytes);
+/* What takes huge pages, and how many. */
+typedef enum Fit {
+        FIT_ROUNDED, /* os::page_size_for_region_unaligned(): rounded up */
+        FIT_ALIGNED, /* os::page_size_for_region_aligned(): only where it is a multiple of the page */
+        FIT_WITHIN, /* ReservedSpace(size): the whole pages in it, with small ones at both ends */
+} Fit;
+
+static void add(Arena *arena, Sizing *sizing, const char *what, uint64_t bytes, Fit fit,
+                uint64_t min_pages) {
+        uint64_t pages = bytes / sizing->page_size_bytes;
+
+        if (fit == FIT_ROUNDED)
+                sizing_add_mapping(arena, sizing, what, bytes, min_pages);
+        else if (fit == FIT_ALIGNED && bytes % sizing->page_size_bytes != 0)
+                sizing_add(arena, sizing, what, "small pages: not a multiple of this size", 0);
+        else if (fit == FIT_ALIGNED)
+                sizing_add_mapping(arena, sizing, what, bytes, min_pages);
+        else if (pages > 0)
+                sizing_add(arena, sizing, what, "the whole pages in it",
+                           pages * sizing->page_size_bytes);
 }
+
+/* What a machine of one version is reckoned from. */
+typedef struct Machine {
+        const ParameterValue *v;
+        uint64_t major;
+        uint64_t gc;
+        uint64_t page_bytes;
+        uint64_t region_bytes; /* what the heap is a multiple of */
+        uint64_t heap_bytes;
+} Machine;
+
+static uint64_t power_of_two_to(uint64_t n) {
+        uint64_t power = 1;
+
+        while (power <= n / 2)
+                power *= 2;
+        return power;
+}
+
+/* HeapRegion::setup_heap_region_size(): about 2048 regions of 1M to 32M, as set up to 512M. In 17 they are
+ * rounded up to a power of two, in 11 down; there the initial heap counts as well, and this is what it comes
+ * to with Xms=Xmx. */
+static uint64_t g1_region_bytes(const Machine *m) {
+        uint64_t set = m->v[G1_HEAP_REGION_SIZE].number, most = 32 * MIB, bytes, power;
+
+        if (set > 0 && m->major >= 18)
+                most = 512 * MIB;
+        bytes = MIN(MAX(set > 0 ? set : m->v[XMX].number / 2048, (uint64_t) MIB), most);
+        power = power_of_two_to(bytes);
+        return MAX(power < bytes && m->major >= 12 ? 2 * power : power, m->page_bytes);
+}
+
+/* ShenandoahHeapRegion::setup_sizes(): the same number, but whole pages before that is rounded down. */
+static uint64_t shenandoah_region_bytes(const Machine *m) {
+        uint64_t set = m->v[SHENANDOAH_REGION_SIZE].number;
+        uint64_t bytes = MIN(set > 0 ? set : m->v[XMX].number / 2048, (uint64_t) 32 * MIB);
+
+        return power_of_two_to(round_up_saturated(MAX(bytes, (uint64_t) 1), m->page_bytes));
+}
+
+/* Before G1 became the default, a server got the parallel collector. */
+static uint64_t collector_of(const ParameterValue *v, uint64_t major) {
+        if (!v[GC].setting && major < 9)
+                return GC_PARALLEL;
+        return v[GC].number;
+}
+
+static Machine machine_of(const ParameterValue *v, uint64_t major, uint64_t page_bytes) {
+        Machine m = {
+                .v = v,
+                .major = major,
+                .gc = collector_of(v, major),
+                .page_bytes = page_bytes,
+                .region_bytes = page_bytes,
+        };
+
+        if (m.gc == GC_G1)
+                m.region_bytes = g1_region_bytes(&m);
+        if (m.gc == GC_SHENANDOAH)
+                m.region_bytes = shenandoah_region_bytes(&m);
+        m.heap_bytes = round_up_saturated(v[XMX].number, m.region_bytes);
+        return m;
+}
+
+/* ---- the heap ---- */
+
+/* ReservedHeapSpace::initialize_compressed_heap(): a heap of compressed oops that does not fit below
+ * 32G (with objects of 8 bytes) begins with protected memory, as much as its alignment. */
+static uint64_t prefix_bytes(const Machine *m) {
+        uint64_t limit = 4 * GIB * m->v[OBJECT_ALIGNMENT_IN_BYTES].number;
+
+        if (m->gc == GC_ZGC || m->v[USE_COMPRESSED_OOPS].number == 0 || m->heap_bytes >= limit ||
+            add_saturated(m->heap_bytes, m->v[HEAP_BASE_MIN_ADDRESS].number) <= limit)
+                return 0;
+        return m->region_bytes;
+}
+
+static void add_heap(Arena *arena, Sizing *sizing, const Machine *m) {
+        sizing_add_mapping(arena, sizing, "Java heap", m->heap_bytes, 1);
+        sizing_add_positive(arena, sizing, "protected before the heap",
+                            "for compressed oops near their limit", prefix_bytes(m));
+}
+
+/* ---- the code cache ---- */
+
+/* codeCache.cpp: min_pages of CodeCache::page_size(). */
+enum { CODE_CACHE_MIN_PAGES = 8, CODE_HEAPS = 3 };
+
+/* CompilerConfig::ergo_initialize() and set_tiered_flags(): five times as much with all compilers. */
+static uint64_t usual_code_cache_bytes(const Machine *m) {
+        const ParameterValue *v = m->v;
+        bool is_interpreted = m->major >= 11 && v[XINT].number != 0;
+        bool has_one_compiler = m->major >= 17 && (v[TIERED_STOP_AT_LEVEL].number < 4 ||
+                                                   v[COMPILATION_MODE].number == MODE_QUICK_ONLY ||
+                                                   v[COMPILATION_MODE].number == MODE_HIGH_ONLY);
+
+        if (v[TIERED_COMPILATION].number == 0 || is_interpreted || has_one_compiler)
+                return 48 * MIB;
+        return 240 * MIB;
+}
+
+/* CodeCache::initialize_heaps(): heaps that are set make the cache larger, or make up all of it. */
+static uint64_t code_cache_bytes(const Machine *m) {
+        static const size_t heaps[CODE_HEAPS] = {
+                NON_NMETHOD_CODE_HEAP_SIZE, PROFILED_CODE_HEAP_SIZE, NON_PROFILED_CODE_HEAP_SIZE};
+        uint64_t sum = 0, usual = usual_code_cache_bytes(m);
+        size_t n = 0;
+
+        if (m->v[RESERVED_CODE_CACHE_SIZE].setting)
+                return m->v[RESERVED_CODE_CACHE_SIZE].number;
+        for (size_t i = 0; i < CODE_HEAPS; i++)
+                if (m->v[heaps[i]].setting) {
+                        sum = add_saturated(sum, m->v[heaps[i]].number);
+                        n++;
+                }
+        if (n == CODE_HEAPS)
+                return sum;
+        return n > 0 ? MAX(usual, add_saturated(sum, 16 * MIB)) : usual;
+}
+
+/* From 11 to 17 the cache has to be a multiple of the page. From an update of 25 on its three heaps are each
+ * rounded up, unless the cache's size is set; how much that is depends on the number of CPUs. */
+static void add_code_cache(Arena *arena, Sizing *sizing, const Machine *m) {
+        uint64_t bytes = code_cache_bytes(m), before = sizing->bytes;
+        bool is_aligned = m->major >= 11 && m->major <= 17;
+
+        add(arena, sizing, "code cache", bytes, is_aligned ? FIT_ALIGNED : FIT_ROUNDED,
+            CODE_CACHE_MIN_PAGES);
+        if (sizing->bytes > before && m->major >= 25 && m->v[SEGMENTED_CODE_CACHE].number != 0 &&
+            !m->v[RESERVED_CODE_CACHE_SIZE].setting)
+                sizing_add(arena, sizing, "code heaps", "each rounded up to whole pages",
+                           mul_saturated(CODE_HEAPS - 1, m->page_bytes));
+        /* CodeHeap::reserve(): a byte for each segment of 64 or 128. */
+        add(arena, sizing, "segment map of the code cache", bytes / (m->major <= 10 ? 64 : 128),
+            FIT_WITHIN, 1);
+}
+
+/* ---- the collector's tables ---- */
+
+/* What part of the heap one entry of a table is for. */
+typedef enum Unit {
+        UNIT_OBJECTS, /* eight that the heap could have: one bit for each */
+        UNIT_WORDS,   /* 64 bytes: one bit for each word, whatever objects are aligned to */
+        UNIT_CARD,
+        UNIT_CARDS,           /* eight of 512 bytes: one bit for each */
+        UNIT_BLOCK,           /* ParallelCompactData: 128 words */
+        UNIT_PARALLEL_REGION, /* ParallelCompactData: 64K words */
+        UNIT_REGION,
+} Unit;
 
 typedef struct CollectorTable {
-        uint64_t gc;
+        uint8_t gc;
+        uint8_t since, until; /* versions; 0: none is excluded */
         const char *what;
-        uint64_t heap_bytes_per_byte; /* one byte of the table is for so much heap */
-        uint64_t min_pages;
+        Unit unit;
+        uint16_t entry_bytes;
+        Fit fit;
+        uint8_t min_pages;
 } CollectorTable;
 
-/* ZGC's tables are in small pages. G1 has the second bitmap up to JDK 19 (JDK-8210708), the card
- * counts up to 20; they are allowed for always. Shenandoah's bitmaps are half as large in JDK 11. */
+/* ZGC's tables are in small pages, as are the card tables of Serial and Parallel. G1CollectedHeap::initialize(): one
+ * bitmap from 20 on (JDK-8210708), no card counts from 21 on (JDK-8225409), a second card table in 26. A fourth
+ * table of 8 was only seen in measurements. The old generation, which block offset tables and CMS' bitmap are
+ * for, is taken for the whole heap. Shenandoah's region table and bitmaps are rounded up, however small. */
 static const CollectorTable collector_tables[] = {
-        {GC_G1, "G1 mark bitmap", 64, 1},
-        {GC_G1, "G1 mark bitmap, the second", 64, 1},
-        {GC_G1, "G1 card table", 512, 1},
-        {GC_G1, "G1 block offset table", 512, 1},
-        {GC_G1, "G1 card counts", 512, 1},
-        {GC_PARALLEL, "Parallel mark bitmaps", 32, PARALLEL_TABLE_MIN_PAGES},
-        {GC_PARALLEL, "Parallel block table", 512, PARALLEL_TABLE_MIN_PAGES},
-        {GC_PARALLEL, "Parallel region table", 8192, PARALLEL_TABLE_MIN_PAGES},
-        {GC_PARALLEL, "card table", 512, 1},
-        {GC_SERIAL, "card table", 512, 1},
-        {GC_SERIAL, "block offset table", 512, 1},
-        {GC_SHENANDOAH, "Shenandoah mark bitmap", 32, 1},
-        {GC_SHENANDOAH, "Shenandoah auxiliary bitmap", 32, 1},
+        {GC_G1, 0, 0, "G1 mark bitmap", UNIT_OBJECTS, 1, FIT_ROUNDED, 1},
+        {GC_G1, 0, 19, "G1 mark bitmap, the second", UNIT_OBJECTS, 1, FIT_ROUNDED, 1},
+        {GC_G1, 0, 0, "G1 block offset table", UNIT_CARD, 1, FIT_ROUNDED, 1},
+        {GC_G1, 0, 0, "G1 card table", UNIT_CARD, 1, FIT_ROUNDED, 1},
+        {GC_G1, 26, 0, "G1 refinement card table", UNIT_CARD, 1, FIT_ROUNDED, 1},
+        {GC_G1, 0, 20, "G1 card counts", UNIT_CARD, 1, FIT_ROUNDED, 1},
+        {GC_G1, 0, 10, "G1 another of that size", UNIT_CARD, 1, FIT_ROUNDED, 1},
+        {GC_PARALLEL, 0, 24, "Parallel mark bitmaps", UNIT_OBJECTS, 2, FIT_ALIGNED, 10},
+        {GC_PARALLEL, 25, 0, "Parallel mark bitmap", UNIT_OBJECTS, 1, FIT_ALIGNED, 10},
+        {GC_PARALLEL, 0, 24, "Parallel block table", UNIT_BLOCK, 2, FIT_ALIGNED, 10},
+        {GC_PARALLEL, 0, 0, "Parallel region table", UNIT_PARALLEL_REGION, 40, FIT_ALIGNED, 10},
+        {GC_PARALLEL, 0, 25, "block offset table", UNIT_CARD, 1, FIT_WITHIN, 1},
+        {GC_SERIAL, 0, 0, "block offset table", UNIT_CARD, 1, FIT_WITHIN, 1},
+        {GC_SHENANDOAH, 0, 11, "Shenandoah mark bitmap", UNIT_OBJECTS, 1, FIT_ROUNDED, 0},
+        {GC_SHENANDOAH, 0, 11, "Shenandoah auxiliary bitmap", UNIT_OBJECTS, 1, FIT_ROUNDED, 0},
+        {GC_SHENANDOAH, 12, 0, "Shenandoah mark bitmap", UNIT_OBJECTS, 2, FIT_ROUNDED, 0},
+        {GC_SHENANDOAH, 12, 0, "Shenandoah auxiliary bitmap", UNIT_OBJECTS, 2, FIT_ROUNDED, 0},
+        {GC_SHENANDOAH, 0, 21, "Shenandoah region table", UNIT_REGION, 128, FIT_ROUNDED, 0},
+        {GC_SHENANDOAH, 22, 0, "Shenandoah region table", UNIT_REGION, 320, FIT_ROUNDED, 0},
+        {GC_CMS, 0, 0, "CMS mark bitmap", UNIT_WORDS, 1, FIT_WITHIN, 1},
+        {GC_CMS, 0, 0, "CMS table of modified cards", UNIT_CARDS, 1, FIT_WITHIN, 1},
+        {GC_CMS, 0, 0, "CMS block offset table", UNIT_CARD, 1, FIT_WITHIN, 1},
 };
 
-static void add_collector_tables(Arena *arena, Sizing *sizing, uint64_t gc, uint64_t heap) {
+static uint64_t unit_bytes(const Machine *m, Unit unit) {
+        switch (unit) {
+        case UNIT_OBJECTS:
+                return 8 * m->v[OBJECT_ALIGNMENT_IN_BYTES].number;
+        case UNIT_CARD:
+                return m->v[GC_CARD_SIZE_IN_BYTES].number;
+        case UNIT_WORDS:
+                return 64;
+        case UNIT_CARDS:
+                return 4 * KIB;
+        case UNIT_BLOCK:
+                return 1 * KIB;
+        case UNIT_PARALLEL_REGION:
+                return 512 * KIB;
+        case UNIT_REGION:
+                return m->region_bytes;
+        }
+        return 1;
+}
+
+static void add_tables(Arena *arena, Sizing *sizing, const Machine *m) {
         for (size_t i = 0; i < ARRAY_LEN(collector_tables); i++) {
                 const CollectorTable *row = &collector_tables[i];
+                uint64_t entries = div_round_up(m->heap_bytes, unit_bytes(m, row->unit));
 
-                if (row->gc == gc)
-                        sizing_add_mapping(arena, sizing, row->what,
-                                           div_round_up(heap, row->heap_bytes_per_byte),
-                                           row->min_pages);
+                if (row->gc == m->gc && m->major >= row->since &&
+                    (row->until == 0 || m->major <= row->until))
+                        add(arena, sizing, row->what, mul_saturated(entries, row->entry_bytes),
+                            row->fit, row->min_pages);
         }
+        /* CMMarkStack::allocate(), CMSMarkStack::allocate(): 8 bytes for each entry. */
+        if (m->gc == GC_CMS || (m->gc == GC_G1 && m->major <= 10))
+                add(arena, sizing, "mark stack", mul_saturated(m->v[MARK_STACK_SIZE].number, 8),
+                    FIT_WITHIN, 1);
+}
+
+/* ---- all of it ---- */
+
+static void add_machine(Arena *arena, Sizing *sizing, const ParameterValue *v, uint64_t major) {
+        Machine machine = machine_of(v, major, sizing->page_size_bytes);
+
+        add_heap(arena, sizing, &machine);
+        add_code_cache(arena, sizing, &machine);
+        add_tables(arena, sizing, &machine);
+}
+
+/* 8 calls itself 1.8. Not known: 0. */
+static uint64_t major_of(const ParameterValue *v) {
+        uint64_t major = v[SERVER_VERSION].number;
+
+        return major == 0 ? 0 : MIN(MAX(major, (uint64_t) OLDEST), (uint64_t) NEWEST);
+}
+
+/* Where the version is not known, that of which this takes most. */
+static Sizing sizing_of(Arena *arena, const ParameterValue *v, uint64_t page_size_bytes) {
+        uint64_t known = major_of(v);
+        Sizing largest = {.page_size_bytes = page_size_bytes};
+
+        for (uint64_t major = known > 0 ? known : OLDEST; major <= (known > 0 ? known : NEWEST);
+             major++) {
+                Sizing sizing = {.page_size_bytes = page_size_bytes};
+
+                add_machine(arena, &sizing, v, major);
+                if (sizing.bytes > largest.bytes)
+                        largest = sizing;
+        }
+        return largest;
+}
+
+static const char *caveat(Arena *arena, const ParameterValue *v) {
+        uint64_t major = major_of(v), newest = NEWEST;
+
+        if (major == 0)
+                return arena_printf(arena,
+                                    "an upper bound, the most of OpenJDK 8 to %" PRIu64
+                                    "; server_version= says which of them it is",
+                                    newest);
+        if (v[SERVER_VERSION].number > newest)
+                return arena_printf(arena, "an estimate by the rule of OpenJDK %" PRIu64, newest);
+        for (size_t i = 0; i < ARRAY_LEN(measured); i++)
+                if (measured[i] == major)
+                        return arena_printf(arena,
+                                            "an upper bound, measured with OpenJDK %" PRIu64
+                                            " on x86-64",
+                                            major);
+        return arena_printf(arena,
+                            "an upper bound, measured with OpenJDK before and after %" PRIu64
+                            " on x86-64",
+                            major);
 }
 
 static const char *size_jvm(Arena *arena, const Settings *settings, uint64_t page_size_bytes,
                             Sizing *ret) {
         ParameterValue v[ARRAY_LEN(parameters)];
-        Sizing sizing = {.page_size_bytes = page_size_bytes};
+        Sizing sizing;
         const char *wrong = parameters_read(arena, &table, settings, v);
 
         if (!wrong)
                 wrong = check(arena, v, page_size_bytes);
         if (wrong)
                 return wrong;
-        sizing_add_mapping(arena, &sizing, "Java heap", heap_bytes(v), 1);
-        sizing_add_mapping(arena, &sizing, "code cache", v[RESERVED_CODE_CACHE_SIZE].number,
-                           CODE_CACHE_MIN_PAGES);
-        add_collector_tables(arena, &sizing, v[GC].number, heap_bytes(v));
-        if (v[GC].number == GC_SHENANDOAH)
-                sizing_add(arena, &sizing, "Shenandoah region table", "one page", page_size_bytes);
+        sizing = sizing_of(arena, v, page_size_bytes);
         sizing_add_idle(arena, &sizing, &table, settings);
         sizing_finish(&sizing);
-        sizing.caveat = "an estimate, checked against OpenJDK 17 with a heap of 512m";
+        sizing.caveat = caveat(arena, v);
         *ret = sizing;
         return NULL;
 }

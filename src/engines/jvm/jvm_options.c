@@ -149,18 +149,15 @@ void jvm_options_read_variable(Arena *arena, const char *value, const char *orig
 
 /* ---- settings ---- */
 
-/* Options and the settings they are; a value of NULL is what stands behind the option's name. */
+/* Words of the command line and the settings they are; a value of NULL is what stands behind the word. */
 static const struct {
         const char *option, *setting, *value;
 } known[] = {
         {"-Xmx", "Xmx", NULL},
+        {"-Xint", "Xint", "true"},
+        {"-Xmixed", "Xint", "false"},
+        {"-Xcomp", "Xint", "false"},
         {"-XX:MaxHeapSize=", "Xmx", NULL},
-        {"-XX:ReservedCodeCacheSize=", "ReservedCodeCacheSize", NULL},
-        {"-XX:LargePageSizeInBytes=", "LargePageSizeInBytes", NULL},
-        {"-XX:+UseLargePages", "UseLargePages", "true"},
-        {"-XX:-UseLargePages", "UseLargePages", "false"},
-        {"-XX:+UseTransparentHugePages", "UseTransparentHugePages", "true"},
-        {"-XX:-UseTransparentHugePages", "UseTransparentHugePages", "false"},
         {"-XX:+UseG1GC", "gc", "g1"},
         {"-XX:+UseParallelGC", "gc", "parallel"},
         {"-XX:+UseParallelOldGC", "gc", "parallel"},
@@ -170,24 +167,63 @@ static const struct {
         {"-XX:+UseConcMarkSweepGC", "gc", "cms"},
 };
 
+/* -XX:NAME=VALUE, -XX:+NAME and -XX:-NAME are settings of the same name. */
+static const char *const flags[] = {
+        "CompilationMode",         "G1HeapRegionSize",        "GCCardSizeInBytes",
+        "HeapBaseMinAddress",      "LargePageSizeInBytes",    "MarkStackSize",
+        "NonNMethodCodeHeapSize",  "NonProfiledCodeHeapSize", "ObjectAlignmentInBytes",
+        "ProfiledCodeHeapSize",    "ReservedCodeCacheSize",   "SegmentedCodeCache",
+        "ShenandoahRegionSize",    "TieredCompilation",       "TieredStopAtLevel",
+        "UseCompressedOops",       "UseLargePages",           "UseLargePagesInMetaspace",
+        "UseTransparentHugePages",
+};
+
 static const char *readable(const char *value) {
         size_t length = strlen(value);
 
         return length <= VALUE_LENGTH_MAX && text_is_utf8(value, length) ? value : "(not readable)";
 }
 
-void jvm_options_settings(Arena *arena, const JvmOptions *options, Settings *ret) {
-        VEC_FOREACH(option, options)
-                for (size_t i = 0; i < ARRAY_LEN(known); i++) {
-                        const char *rest = option->text + strlen(known[i].option);
+static void add_known(Arena *arena, const JvmOption *option, Settings *ret) {
+        for (size_t i = 0; i < ARRAY_LEN(known); i++) {
+                const char *rest = option->text + strlen(known[i].option);
 
-                        if (!text_starts_with(option->text, known[i].option) ||
-                            (known[i].value && *rest))
-                                continue;
+                if (text_starts_with(option->text, known[i].option) && (!known[i].value || !*rest))
                         settings_add(arena, ret, known[i].setting,
                                      known[i].value ? known[i].value : readable(rest),
                                      option->origin);
-                }
+        }
+}
+
+/* The value of the flag FLAG that TEXT, behind "-XX:", gives; NULL where it gives another. */
+static const char *flag_value(const char *text, const char *flag) {
+        bool is_on = *text == '+', is_switch = is_on || *text == '-';
+        const char *rest;
+
+        text += is_switch;
+        if (!text_starts_with(text, flag))
+                return NULL;
+        rest = text + strlen(flag);
+        if (is_switch)
+                return *rest ? NULL : is_on ? "true" : "false";
+        return *rest == '=' ? readable(rest + 1) : NULL;
+}
+
+static void add_flag(Arena *arena, const JvmOption *option, Settings *ret) {
+        for (size_t i = 0; i < ARRAY_LEN(flags); i++) {
+                const char *value = flag_value(option->text + strlen("-XX:"), flags[i]);
+
+                if (value)
+                        settings_add(arena, ret, flags[i], value, option->origin);
+        }
+}
+
+void jvm_options_settings(Arena *arena, const JvmOptions *options, Settings *ret) {
+        VEC_FOREACH(option, options) {
+                add_known(arena, option, ret);
+                if (text_starts_with(option->text, "-XX:"))
+                        add_flag(arena, option, ret);
+        }
 }
 
 uint64_t jvm_major_version(const char *version) {

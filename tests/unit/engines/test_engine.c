@@ -218,6 +218,8 @@ typedef struct Example {
         uint64_t page_size_bytes, least, most;
 } Example;
 
+#define JAVA_17 "server_version=17.0.9 "
+
 static const Example examples[] = {
         /* Oracle: 180G by the usual rule of thumb; the same host's 80G. */
         {"oracle", "sga_max_size=180G", 2 * MIB, 92165, 92165},
@@ -357,18 +359,31 @@ static const Example examples[] = {
          544},
         {"mysql", "innodb_buffer_pool_size=100M", 2 * MIB, 52, 52},
         {"mysql", "innodb_buffer_pool_size=512M innodb_buffer_pool_instances=4", 2 * MIB, 264, 264},
-        /* Java: 256 of heap and 120 of code; G1 adds its tables; 1G pages for the heap only. */
-        {"jvm", "Xmx=512m", 2 * MIB, 384, 384},
-        {"jvm", "Xmx=512m gc=parallel", 2 * MIB, 376, 376},
-        {"jvm", "Xmx=512m gc=zgc ReservedCodeCacheSize=48m", 2 * MIB, 280, 280},
-        {"jvm", "Xmx=31g gc=zgc", GIB, 31, 31},
-        {"jvm", "Xmx=8g", 2 * MIB, 4096 + 120 + 2 * 64 + 3 * 8, 4096 + 120 + 2 * 64 + 3 * 8},
-        {"jvm", "Xmx=8g gc=parallel", 2 * MIB, 4096 + 120 + 128 + 8, 4096 + 120 + 128 + 8},
-        /* Java: the code cache from 8 pages on; G1 rounds the heap to its regions, here of 16M. */
-        {"jvm", "Xmx=512m gc=zgc", 32 * MIB, 16, 16},
-        {"jvm", "Xmx=512m gc=zgc", 16 * MIB, 32 + 15, 32 + 15},
-        {"jvm", "Xmx=31745m", 2 * MIB, 15880 + 120 + 2 * 249 + 3 * 32,
-         15880 + 120 + 2 * 249 + 3 * 32},
+        /* Java 17: 256 of heap and 120 of code; G1 adds its tables; 1G pages for the heap only. */
+        {"jvm", JAVA_17 "Xmx=512m", 2 * MIB, 384, 384},
+        {"jvm", JAVA_17 "Xmx=512m gc=parallel", 2 * MIB, 376, 376},
+        {"jvm", JAVA_17 "Xmx=512m gc=zgc ReservedCodeCacheSize=48m", 2 * MIB, 280, 280},
+        {"jvm", JAVA_17 "Xmx=24g gc=serial", GIB, 24, 24},
+        {"jvm", JAVA_17 "Xmx=8g", 2 * MIB, 4096 + 120 + 2 * 64 + 3 * 8,
+         4096 + 120 + 2 * 64 + 3 * 8},
+        {"jvm", JAVA_17 "Xmx=8g gc=parallel", 2 * MIB, 4096 + 120 + 128 + 5, 4096 + 120 + 128 + 8},
+        /* Its bitmaps are in huge pages only where their size is a multiple of the page. */
+        {"jvm", JAVA_17 "Xmx=8193m gc=parallel", 2 * MIB, 4097 + 120 + 5, 4097 + 120 + 8},
+        /* Java: the code cache from 8 pages on; G1 rounds the heap to its regions, here of 16M, and protects one
+         * before it. */
+        {"jvm", JAVA_17 "Xmx=512m gc=serial", 32 * MIB, 16, 16},
+        {"jvm", JAVA_17 "Xmx=512m gc=serial", 16 * MIB, 32 + 15, 32 + 15},
+        {"jvm", JAVA_17 "Xmx=31745m", 2 * MIB, 8 + 15880 + 120 + 2 * 249 + 3 * 32,
+         8 + 15880 + 120 + 2 * 249 + 3 * 32},
+        {"jvm", JAVA_17 "Xmx=31745m UseCompressedOops=false", 2 * MIB,
+         15880 + 120 + 2 * 249 + 3 * 32, 15880 + 120 + 2 * 249 + 3 * 32},
+        /* What a version is known by, and not. */
+        {"jvm", "server_version=1.8.0_392 Xmx=512m gc=serial", 2 * MIB, 376, 377},
+        {"jvm", "server_version=1.8.0_392 Xmx=512m", 2 * MIB, 376, 377},
+        {"jvm", "server_version=21.0.8 Xmx=512m", 2 * MIB, 380, 380},
+        {"jvm", "server_version=25.0.4 Xmx=512m gc=zgc", 2 * MIB, 377, 378},
+        {"jvm", "server_version=99 Xmx=512m gc=zgc", 2 * MIB, 377, 378},
+        {"jvm", "Xmx=512m", 2 * MIB, 256 + 121 + 2 * 4 + 20, 256 + 121 + 2 * 4 + 20},
         {"generic", "memory=3G", 2 * MIB, 1536, 1536},
         {"generic", "memory=1", GIB, 1, 1},
 };
@@ -469,7 +484,8 @@ typedef struct Input {
         bool is_bytes;      /* so that the result is at least as large as the input */
 } Input;
 
-/* Missing are PostgreSQL's buffers of which 0 means that the server chooses, and MySQL's chunk size, page size and instances: larger chunks have fewer remainders, and
+/* Missing are Java's parallel collector, whose bitmaps of some heaps are in small pages, and ZGC, which has one page size;
+ * PostgreSQL's buffers of which 0 means that the server chooses, and MySQL's chunk size, page size and instances: larger chunks have fewer remainders, and
  * more instances can divide the pool better, so that more really takes less. */
 static const Input inputs[] = {
         {"generic", "", "memory", "", true},
@@ -511,8 +527,6 @@ static const Input inputs[] = {
         {"mysql", "", "innodb_buffer_pool_size", "", true},
         {"mysql", "innodb_buffer_pool_instances=5", "innodb_buffer_pool_size", "", true},
         {"jvm", "", "Xmx", "", true},
-        {"jvm", "gc=parallel", "Xmx", "", true},
-        {"jvm", "gc=zgc", "Xmx", "", true},
         {"jvm", "gc=serial", "Xmx", "", true},
         {"jvm", "gc=shenandoah", "Xmx", "", true},
         {"jvm", "Xmx=64g", "ReservedCodeCacheSize", "", false},
@@ -755,6 +769,9 @@ static const struct {
         {"jvm", "Xmx=512m UseLargePages=false", {"UseLargePages", "true"}},
         {"jvm", "Xmx=512m UseTransparentHugePages=true", {"UseTransparentHugePages", "false"}},
         {"jvm", "Xmx=512m LargePageSizeInBytes=1g", {"LargePageSizeInBytes", "1G", "2M"}},
+        {"jvm", "Xmx=512m ObjectAlignmentInBytes=24", {"ObjectAlignmentInBytes", "'24'", "256"}},
+        {"jvm", "Xmx=512m GCCardSizeInBytes=64", {"GCCardSizeInBytes", "'64'", "512"}},
+        {"jvm", "Xmx=512m UseLargePagesInMetaspace=true", {"UseLargePagesInMetaspace", "false"}},
         {"jvm", "MaxHeapSize=1g", {"MaxHeapSize", "Xmx"}},
         {"generic", "", {"memory is missing"}},
         {"generic", "memory=0", {"memory", "'0'"}},

@@ -222,7 +222,10 @@ static void test_refusals(void **state) {
                  "UseLargePages (" UNIT ":2): without it Java takes no reserved huge pages"},
                 {"-Xmx1g -XX:+UseTransparentHugePages", "UseTransparentHugePages (" UNIT ":2)"},
                 {"-Xmx1x" LARGE, "Xmx (" UNIT ":2): '1x' is not valid"},
-                {"-Xmx1g -XX:+UseConcMarkSweepGC" LARGE, "gc (" UNIT ":2): 'cms' is not valid"},
+                {"-Xmx1g -XX:+UseLargePagesInMetaspace" LARGE,
+                 "UseLargePagesInMetaspace (" UNIT ":2): with it Java takes as many as"},
+                {"-Xmx1g -XX:TieredStopAtLevel=x" LARGE,
+                 "TieredStopAtLevel (" UNIT ":2): 'x' is not valid"},
                 {"-Xmx1g -XX:LargePageSizeInBytes=1g" LARGE, "LargePageSizeInBytes (" UNIT ":2)"},
         };
         Arena *arena = *state;
@@ -240,7 +243,8 @@ static void test_refusals(void **state) {
         }
 }
 
-/* The collectors of OpenJDK 17 with a heap of 512m: 256 pages, 120 of code, and their tables. */
+/* The collectors of OpenJDK 17 with a heap of 512m: 256 pages, 120 of code (24 with one compiler), and their
+ * tables. */
 static void test_sizes(void **state) {
         static const struct {
                 const char *option;
@@ -252,6 +256,10 @@ static void test_sizes(void **state) {
                 {"-XX:+UseParallelGC", 376},
                 {"-XX:+UseSerialGC", 376},
                 {"-XX:+UseShenandoahGC", 376 + 8 + 8 + 1},
+                {"-XX:+UseSerialGC -XX:TieredStopAtLevel=1", 256 + 24},
+                {"-XX:+UseSerialGC -XX:-TieredCompilation", 256 + 24},
+                {"-XX:+UseSerialGC -Xint", 256 + 24},
+                {"-XX:G1HeapRegionSize=32m -Xmx513m", 272 + 120 + 2 * 5},
         };
         Arena *arena = *state;
         Gathered gathered;
@@ -264,6 +272,7 @@ static void test_sizes(void **state) {
                                          " %s Main\n",
                                          rows[i].option),
                             &gathered);
+                settings_add(arena, &gathered.settings, "server_version", "17.0.9", NULL);
                 assert_null(engine_size(engine_find("jvm"), arena, &gathered.settings, 2 * MIB,
                                         &sizing));
                 assert_int_equal(sizing.pages, rows[i].pages);

@@ -114,6 +114,14 @@ static void test_settings(void **state) {
         assert_text(settings_of(arena, "-XX:+UseG1GC -XX:+UseZGC -XX:+UseParallelGC "
                                        "-XX:+UseSerialGC -XX:+UseShenandoahGC -XX:-UseG1GC"),
                     "gc=g1|gc=zgc|gc=parallel|gc=serial|gc=shenandoah");
+        assert_text(settings_of(arena,
+                                "-Xint -Xmixed -XX:-TieredCompilation -XX:TieredStopAtLevel=1 "
+                                "-XX:G1HeapRegionSize=16m -XX:-UseCompressedOops"),
+                    "Xint=true|Xint=false|TieredCompilation=false|TieredStopAtLevel=1|"
+                    "G1HeapRegionSize=16m|UseCompressedOops=false");
+        assert_text(settings_of(arena, "-XX:TieredStopAtLevel -XX:G1HeapRegionSizes=1 -XX: -XX:+ "
+                                       "-Xints -XX:*UseLargePages"),
+                    "");
         assert_text(settings_of(arena, "-XX:+UseZGCx -XX:+UseLargePagesIndividualAllocation -Xm"),
                     "");
         assert_text(settings_of(arena, "-Xmx\xff\xfe"), "Xmx=(not readable)");
