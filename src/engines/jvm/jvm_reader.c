@@ -78,37 +78,44 @@ static const char *home_of_program(const Search *search, const char *path) {
                        : NULL;
 }
 
-static const char *find_java_home(const Search *search) {
+/* Where the unit does not tell, that of /usr/bin/java, which a script need not start: *RET_IS_SURE is false. */
+static const char *find_java_home(const Search *search, bool *ret_is_sure) {
         const Product *product = search->product;
         UnitWords words = start_words(search);
         const char *home = product ? environment(search, product->java_variable, NULL) : NULL;
 
+        *ret_is_sure = true;
         if (product)
                 return home ? home : product->java;
         if (words.n > 0 && *words.items[0] == '/' && is_java(words.items[0]))
                 return home_of_program(search, words.items[0]);
         home = environment(search, "JAVA_HOME", NULL);
+        *ret_is_sure = home != NULL;
         return home ? home : home_of_program(search, "/usr/bin/java");
 }
 
-/* JAVA_VERSION="17.0.9" in HOME/release. */
-static const char *find_version(const Search *search) {
+/* JAVA_VERSION="17.0.9" in HOME/release; a sure one is a setting of the formula. */
+static void find_version(Search *search) {
         static const char key[] = "JAVA_VERSION=\"";
         Arena *arena = search->arena;
-        const char *home = find_java_home(search);
+        Gathered *ret = search->ret;
+        bool is_sure;
+        const char *home = find_java_home(search, &is_sure);
 
         if (!home || *home != '/')
-                return NULL;
-        SourceText text =
-                source_read(search->sources, arena, arena_printf(arena, "%s/release", home));
+                return;
+        const char *path = arena_printf(arena, "%s/release", home);
+        SourceText text = source_read(search->sources, arena, path);
         SourceLines lines = source_lines(&text);
         const char *line;
 
-        while ((line = source_line(arena, &lines)))
+        while (!ret->version && (line = source_line(arena, &lines)))
                 if (text_starts_with(line, key) && jvm_major_version(line + strlen(key)) > 0)
-                        return arena_strndup(arena, line + strlen(key),
-                                             strspn(line + strlen(key), "0123456789._+-"));
-        return NULL;
+                        ret->version = arena_strndup(arena, line + strlen(key),
+                                                     strspn(line + strlen(key), "0123456789._+-"));
+        if (ret->version && is_sure)
+                settings_add(arena, &ret->settings, "server_version", ret->version,
+                             source_origin(arena, path, lines.number));
 }
 
 /* ---- files ---- */
@@ -335,7 +342,7 @@ static const char *gather_jvm(Arena *arena, const EngineTarget *target, const So
         ret->problems = diags_in(arena);
         ret->user = target->user ? target->user : unit_file_value(search.unit, "Service", "User");
         search.product = find_product(&search);
-        ret->version = find_version(&search);
+        find_version(&search);
         const char *wrong = add_options(&search);
 
         if (wrong)

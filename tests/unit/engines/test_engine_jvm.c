@@ -121,8 +121,10 @@ static void test_elasticsearch(void **state) {
                  "IMPLEMENTOR=\"Oracle\"\nJAVA_VERSION=\"21.0.1\"\n"});
 
         assert_text(gather(arena, &target, sources, &gathered),
-                    "Xmx=1g|gc=g1|Xmx=31g|UseLargePages=true|ReservedCodeCacheSize=512m");
-        assert_text(gathered.settings.items[2].origin, "/etc/es/jvm.options.d/heap.options:1");
+                    "server_version=21.0.1|Xmx=1g|gc=g1|Xmx=31g|UseLargePages=true|"
+                    "ReservedCodeCacheSize=512m");
+        assert_text(gathered.settings.items[0].origin, "/usr/share/elasticsearch/jdk/release:2");
+        assert_text(gathered.settings.items[3].origin, "/etc/es/jvm.options.d/heap.options:1");
         assert_text(gathered.version, "21.0.1");
         assert_text(gathered.user, "elasticsearch");
         assert_text(gathered.config_file, "/etc/es/jvm.options");
@@ -179,11 +181,21 @@ static void test_java_version(void **state) {
                             {"/usr/lib/jvm/java-17/release", "JAVA_VERSION=\"17.0.15\"\n"}),
                &gathered);
         assert_text(gathered.version, "17.0.15");
+        assert_text(settings_find(&gathered.settings, "server_version")->value, "17.0.15");
         gather(arena, &target,
                TEST_SOURCES(arena, {UNIT, "[Service]\nEnvironment=JAVA_HOME=/j8\nExecStart=/x\n"},
                             {"/j8/release", "JAVA_VERSION=\"1.8.0_392\"\n"}),
                &gathered);
         assert_text(gathered.version, "1.8.0_392");
+        assert_text(settings_find(&gathered.settings, "server_version")->value, "1.8.0_392");
+        /* A script may start another than the host's. */
+        gather(arena, &target,
+               TEST_SOURCES(arena, {UNIT, "[Service]\nExecStart=/x\n"},
+                            {"/usr/bin/java", "-> /j17/bin/java"},
+                            {"/j17/release", "JAVA_VERSION=\"17.0.15\"\n"}),
+               &gathered);
+        assert_text(gathered.version, "17.0.15");
+        assert_null(settings_find(&gathered.settings, "server_version"));
         /* In a circle. */
         gather(arena, &target,
                TEST_SOURCES(arena, {UNIT, "[Service]\nExecStart=/a/bin/java Main\n"},
