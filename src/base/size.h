@@ -79,6 +79,10 @@ static inline uint64_t sub_floored(uint64_t a, uint64_t b) {
         return a > b ? a - b : 0;
 }
 
+static inline bool is_power_of_two(uint64_t n) {
+        return n > 0 && (n & (n - 1)) == 0;
+}
+
 static inline uint64_t div_round_up(uint64_t a, uint64_t b) {
         return a / b + (a % b != 0);
 }

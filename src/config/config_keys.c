@@ -166,7 +166,7 @@ static int parse_page_size(const char *word, uint64_t *ret_bytes) {
         uint64_t bytes;
         int r = parse_size_bytes(word, &bytes);
 
-        if (r < 0 || bytes < 4 * KIB || (bytes & (bytes - 1)) != 0)
+        if (r < 0 || bytes < 4 * KIB || !is_power_of_two(bytes))
                 return -EINVAL;
         *ret_bytes = bytes;
         return 0;

@@ -23,9 +23,9 @@ typedef struct Room {
 
 /* The database's own settings as far as its files can be read. */
 static Settings read_settings(Command *command, const InstanceConfig *config,
-                              const Topology *topology, const char **ret_why_not) {
+                              const char **ret_why_not) {
         OwnerGatherer owner = gather_as_owner(command->root);
-        EngineTarget target = figures_target(config, topology);
+        EngineTarget target = figures_target(config, NULL);
         Figures figures = {};
 
         if (!config->engine->has_auto) {
@@ -105,7 +105,7 @@ int verb_fit(Command *command) {
                                            ? config->page_sizes[0]
                                            : look->topology->default_page_size_bytes;
 
-        Settings settings = read_settings(command, config, look->topology, &why_not);
+        Settings settings = read_settings(command, config, &why_not);
 
         settings_add_cpus(command->arena, &settings, look->topology->n_cpus);
         Room rooms[] = {

@@ -17,7 +17,7 @@ static int size_page_size(const Command *command, const Topology *topology, uint
         uint64_t bytes = topology->default_page_size_bytes;
 
         if (command->page_size && (parse_size_bytes(command->page_size, &bytes) < 0 ||
-                                   bytes < 4 * KIB || (bytes & (bytes - 1)) != 0)) {
+                                   bytes < 4 * KIB || !is_power_of_two(bytes))) {
                 log_line(LOG_ERR,
                          "--page-size: '%s' is no page size; write a size such as 2M or 1G",
                          command->page_size);

@@ -64,6 +64,24 @@ static const EngineFinder *engine_finder(const Engine *engine) {
         return &none;
 }
 
+/* The unit of that name, where it is the host's own and may be started; an alias is found under its own name. */
+static const UnitFile *find_unit(const Finder *finder, const char *name) {
+        const UnitFile *unit = unit_file_read(finder->arena, finder->sources, name);
+
+        return unit->fragment_path && !unit->is_masked && text_equals(unit->name, name) ? unit
+                                                                                        : NULL;
+}
+
+static void add_unit(Finder *finder, const Engine *engine, const UnitFile *unit) {
+        finder_add(finder, &(Candidate){
+                                   .engine = engine,
+                                   .name = finder_stem(finder, unit->name),
+                                   .title = engine->title,
+                                   .found = unit->fragment_path,
+                                   .target = {.unit = unit->name},
+                           });
+}
+
 static void find_services(Finder *finder, const Engine *engine) {
         const char *patterns = engine->services, *pattern;
 
@@ -71,20 +89,10 @@ static void find_services(Finder *finder, const Engine *engine) {
                 SourceNames units = unit_file_names(finder->arena, finder->sources, pattern);
 
                 VEC_FOREACH(name, &units) {
-                        const UnitFile *unit =
-                                unit_file_read(finder->arena, finder->sources, *name);
+                        const UnitFile *unit = find_unit(finder, *name);
 
-                        /* An alias is found under its own name. */
-                        if (!unit->fragment_path || unit->is_masked ||
-                            !text_equals(unit->name, *name))
-                                continue;
-                        finder_add(finder, &(Candidate){
-                                                   .engine = engine,
-                                                   .name = finder_stem(finder, *name),
-                                                   .title = engine->title,
-                                                   .found = unit->fragment_path,
-                                                   .target = {.unit = *name},
-                                           });
+                        if (unit)
+                                add_unit(finder, engine, unit);
                 }
         }
 }
@@ -92,15 +100,6 @@ static void find_services(Finder *finder, const Engine *engine) {
 /* What the first word of a command line may be, with the server behind it. */
 static const char wrappers[] =
         "numactl taskset nice ionice chrt prlimit setpriv env nohup stdbuf runuser su sudo";
-
-static bool is_word_of(Finder *finder, const char *word, const char *words) {
-        const char *one;
-
-        while (words && (one = text_next_word(finder->arena, &words, " ")))
-                if (text_equals(one, word))
-                        return true;
-        return false;
-}
 
 /* A path further on, such as that of the data, may have the name of a server too, but not behind a program that is
  * no wrapper. */
@@ -115,9 +114,9 @@ static bool starts_server(Finder *finder, const UnitFile *unit, const Engine *en
                        (word = text_next_word(finder->arena, &rest, " \t\"'"))) {
                         const char *name = text_base_name(word);
 
-                        if ((is_first || *word == '/') && is_word_of(finder, name, engine->servers))
+                        if ((is_first || *word == '/') && text_has_word(engine->servers, name))
                                 return true;
-                        is_wrapped = is_wrapped || (is_first && is_word_of(finder, name, wrappers));
+                        is_wrapped = is_wrapped || (is_first && text_has_word(wrappers, name));
                         is_first = false;
                 }
         }
@@ -129,19 +128,11 @@ static void find_starters(Finder *finder) {
         SourceNames units = unit_file_names(finder->arena, finder->sources, "*.service");
 
         VEC_FOREACH(name, &units) {
-                const UnitFile *unit = unit_file_read(finder->arena, finder->sources, *name);
+                const UnitFile *unit = find_unit(finder, *name);
 
-                if (!unit->fragment_path || unit->is_masked || !text_equals(unit->name, *name))
-                        continue;
-                for (size_t i = 0; i < n_engines; i++)
-                        if (starts_server(finder, unit, engines[i]))
-                                finder_add(finder, &(Candidate){
-                                                           .engine = engines[i],
-                                                           .name = finder_stem(finder, *name),
-                                                           .title = engines[i]->title,
-                                                           .found = unit->fragment_path,
-                                                           .target = {.unit = *name},
-                                                   });
+                for (size_t i = 0; unit && i < n_engines; i++)
+                        if (engines[i]->servers && starts_server(finder, unit, engines[i]))
+                                add_unit(finder, engines[i], unit);
         }
 }
 

@@ -168,18 +168,17 @@ static bool was_ready(const Judge *judge, const char *name) {
 /* The pools of NODES are as large as all instances have it: what is missing, others have. */
 static bool are_taken(const Judge *judge, const StatusInstance *instance, const IdSet *nodes) {
         const Plan *plan = judge->input->plan;
-        uint64_t total = 0, planned = 0;
+        uint64_t bytes = instance->page_size_bytes;
+        uint64_t total = ARRAY_SUM(pool, judge->status->pools, judge->status->n_pools,
+                                   pool->page_size_bytes == bytes && id_set_has(nodes, pool->node)
+                                           ? sub_floored(pool->total_pages, pool->surplus_pages)
+                                           : 0);
+        uint64_t planned = 0;
 
-        for (size_t k = 0; k < judge->status->n_pools; k++)
-                if (judge->status->pools[k].page_size_bytes == instance->page_size_bytes &&
-                    id_set_has(nodes, judge->status->pools[k].node))
-                        total += sub_floored(judge->status->pools[k].total_pages,
-                                             judge->status->pools[k].surplus_pages);
-        for (size_t i = 0; i < plan->n_instances; i++)
-                for (size_t j = 0; j < plan->instances[i].n_grants; j++)
-                        if (plan->instances[i].page_size_bytes == instance->page_size_bytes &&
-                            id_set_has(nodes, plan->instances[i].grants[j].node))
-                                planned += plan->instances[i].grants[j].pages;
+        ARRAY_FOREACH(other, plan->instances, plan->n_instances)
+                if (other->page_size_bytes == bytes)
+                        planned += ARRAY_SUM(grant, other->grants, other->n_grants,
+                                             id_set_has(nodes, grant->node) ? grant->pages : 0);
         return total >= planned;
 }
 

@@ -8,12 +8,9 @@ import random
 import shutil
 from pathlib import Path
 
-from meter import Meter
+from meter import Meter, Settings
 
 MB, GB = 1 << 20, 1 << 30
-
-# Settings are named as the engine has them.
-Settings = dict[str, str]
 
 COLLECTORS = {
     "g1": "UseG1GC",

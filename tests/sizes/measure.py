@@ -27,8 +27,8 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 
 from jvm import Jvm  # noqa: E402
-from meter import Meter  # noqa: E402
-from postgresql import PostgreSQL, Settings  # noqa: E402
+from meter import Meter, Settings  # noqa: E402
+from postgresql import PostgreSQL  # noqa: E402
 from servers import Server, chosen, unpacked  # noqa: E402
 
 PRODUCTS = {"jvm": Jvm, "postgresql": PostgreSQL}

@@ -37,9 +37,8 @@ enum {
         SHARED_MIN_BYTES = 1 << 20,
         PAGE_SHIFT = 21,
         PAGE_BYTES = 1 << PAGE_SHIFT,
-        PAGES_MAX =
-                1 << (48 -
-                      PAGE_SHIFT), /* addresses have 47 bits; the pages of files are above them */
+        /* Addresses have 47 bits; the pages of files are above them. */
+        PAGES_MAX = 1 << (48 - PAGE_SHIFT),
         FILES_FROM = PAGES_MAX / 2,
 };
 

@@ -9,6 +9,9 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+# As the engine has them: name and value.
+Settings = dict[str, str]
+
 PATIENCE_SEC = 60
 # Who servers run as where this runs as root: they refuse root.
 USER = "nobody"

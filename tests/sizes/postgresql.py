@@ -7,13 +7,10 @@ import random
 import shutil
 from pathlib import Path
 
-from meter import Meter
+from meter import Meter, Settings
 
 KB, MB, GB = 1 << 10, 1 << 20, 1 << 30
 BLOCK = 8 * KB
-
-# Settings are those of the server, in its own units; a number stands for bytes where the name says so.
-Settings = dict[str, str]
 
 
 class PostgreSQL:

@@ -71,7 +71,7 @@ static int parse_power(const char *value, uint64_t least, uint64_t most, uint64_
 
         if (r < 0)
                 return r;
-        if (number < least || number > most || (number & (number - 1)) != 0)
+        if (number < least || number > most || !is_power_of_two(number))
                 return -ERANGE;
         *ret = number;
         return 0;

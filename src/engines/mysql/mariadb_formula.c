@@ -8,7 +8,7 @@
  * and 10.11.7 for the pool in chunks. */
 
 #include "base/text.h"
-#include "engines/parameters.h"
+#include "engines/mysql/mysql_formula.h"
 
 #include <string.h>
 
@@ -137,11 +137,7 @@ static const char *check(Arena *arena, const ParameterValue *values, uint64_t pa
         const Setting *version = values[SERVER_VERSION].setting;
 
         if (version && version_number(arena, version->value) < VERSION(10, 5, 0))
-                return setting_refuse(
-                        arena, version,
-                        "MariaDB up to 10.4 takes System V segments, which this rule does not know; write "
-                        "SharedMemory=sysv and Pages=: for each chunk of 128M 66 pages of 2M, and the "
-                        "key buffer");
+                return refuse_segments(arena, version, "MariaDB up to 10.4");
         if (values[LARGE_PAGES].number == 0)
                 return setting_refuse(arena, values[LARGE_PAGES].setting,
                                       "without it MariaDB takes no huge pages; write ON");

@@ -8,7 +8,7 @@
  * manual, "Configuring InnoDB Buffer Pool Size" and innodb_buffer_pool_instances of 8.0 and of 8.4, for
  * chunks and instances. */
 
-#include "engines/parameters.h"
+#include "engines/mysql/mysql_formula.h"
 
 enum {
         SERVER_VERSION,
@@ -30,7 +30,7 @@ static int parse_innodb_page_size(const char *value, uint64_t *ret_bytes) {
 
         if (r < 0)
                 return r;
-        if (bytes < 4 * KIB || bytes > 64 * KIB || (bytes & (bytes - 1)) != 0)
+        if (bytes < 4 * KIB || bytes > 64 * KIB || !is_power_of_two(bytes))
                 return -EINVAL;
         *ret_bytes = bytes;
         return 0;
@@ -143,11 +143,7 @@ static const char *check(Arena *arena, const ParameterValue *values) {
         uint64_t version = values[SERVER_VERSION].number;
 
         if (version > 0 && version < 8)
-                return setting_refuse(
-                        arena, values[SERVER_VERSION].setting,
-                        "MySQL up to 5.7 takes System V segments, which this rule does not know; write "
-                        "SharedMemory=sysv and Pages=: for each chunk of 128M 66 pages of 2M, and the "
-                        "key buffer");
+                return refuse_segments(arena, values[SERVER_VERSION].setting, "MySQL up to 5.7");
         if (values[LARGE_PAGES].number == 0)
                 return setting_refuse(arena, values[LARGE_PAGES].setting,
                                       "without it MySQL takes no huge pages; write ON");

@@ -9,6 +9,8 @@
 
 #include "engines/postgresql/postgresql_segment.h"
 
+#include "engines/parameters.h"
+
 /* One major version. Bytes for each of what the field is named after. */
 typedef struct Release {
         uint64_t major;
@@ -72,10 +74,6 @@ typedef struct Segment {
         uint64_t statuses;  /* and auxiliary processes: who has a text, and in 18 an I/O context */
 } Segment;
 
-static uint64_t align_up(uint64_t bytes, uint64_t alignment) {
-        return mul_saturated(div_round_up(bytes, alignment), alignment);
-}
-
 static uint64_t power_of_two_from(uint64_t n) {
         uint64_t power = 1;
 
@@ -88,14 +86,15 @@ static uint64_t power_of_two_from(uint64_t n) {
  * elements in groups that fill a power of two. */
 static uint64_t hash_table_bytes(uint64_t n, uint64_t entry_bytes) {
         uint64_t segments = div_round_up(power_of_two_from(n), 256);
-        uint64_t element_bytes = 16 + align_up(entry_bytes, 8), group = 256;
+        uint64_t element_bytes = 16 + round_up_saturated(entry_bytes, 8), group = 256;
 
         while (group / element_bytes < 32)
                 group *= 2;
         group /= element_bytes;
-        return add_saturated(376 + MAX(segments, UINT64_C(256)) * 8,
-                             add_saturated(mul_saturated(segments, 2048),
-                                           mul_saturated(align_up(n, group), element_bytes)));
+        return add_saturated(
+                376 + MAX(segments, UINT64_C(256)) * 8,
+                add_saturated(mul_saturated(segments, 2048),
+                              mul_saturated(round_up_saturated(n, group), element_bytes)));
 }
 
 /* SimpleLruShmemSize() of slru.c: pages, and for each of them its place, state, number, age and lock; from 17

@@ -319,10 +319,6 @@ static bool find_control_sizes(const SourceText *text, ControlSizes *ret) {
         return false;
 }
 
-static bool is_power_of_two(uint32_t n) {
-        return n > 0 && (n & (n - 1)) == 0;
-}
-
 /* Both were settled by who built the server and made the directory (initdb --wal-segsize). */
 static void learn_control_sizes(const Server *server) {
         const char *path =

@@ -6,6 +6,7 @@
 #include "base/size.h"
 #include "base/text.h"
 #include "engines/reader.h"
+#include "support/settings.h"
 #include "support/testing.h"
 
 #include <setjmp.h>
@@ -17,21 +18,6 @@
 #include <cmocka.h>
 
 static const uint64_t page_sizes[] = {64 * KIB, 2 * MIB, 512 * MIB, GIB, 16 * GIB};
-
-/* "NAME=VALUE NAME=VALUE" as -c would give it. */
-static Settings settings_from(Arena *arena, const char *text) {
-        Settings settings = {};
-        char *word;
-
-        while ((word = text_next_word(arena, &text, " "))) {
-                char *equals = strchr(word, '=');
-
-                assert_non_null(equals);
-                *equals = '\0';
-                settings_add(arena, &settings, word, equals + 1, NULL);
-        }
-        return settings;
-}
 
 static const char *try_size(Arena *arena, const char *engine_name, const char *text,
                             uint64_t page_size_bytes, Sizing *ret) {

@@ -4,9 +4,7 @@
  * and at most 2 % and 8 pages above. */
 
 #include "base/size.h"
-#include "base/text.h"
-#include "engines/formula.h"
-#include "support/testing.h"
+#include "support/settings.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -17,27 +15,20 @@
 static void check_line(Arena *arena, const char *line) {
         const char *name = text_next_word(arena, &line, "\t");
         const char *version = text_next_word(arena, &line, "\t");
-        const char *text = text_next_word(arena, &line, "\t"), *whole = text;
+        const char *text = text_next_word(arena, &line, "\t");
         const char *number = text_next_word(arena, &line, "\t");
-        Settings settings = {};
         uint64_t bytes, needed;
         Sizing sizing;
-        char *word;
 
         assert_non_null(number);
         assert_int_equal(parse_u64(number, &bytes), 0);
         needed = div_round_up(bytes, PAGE_BYTES);
-        settings_add(arena, &settings, "server_version", version, NULL);
-        while ((word = text_next_word(arena, &text, " "))) {
-                char *equals = strchr(word, '=');
+        Settings settings = settings_from(arena, text);
 
-                assert_non_null(equals);
-                *equals = '\0';
-                settings_add(arena, &settings, word, equals + 1, NULL);
-        }
+        settings_add(arena, &settings, "server_version", version, NULL);
         assert_null(engine_size(engine_find(name), arena, &settings, PAGE_BYTES, &sizing));
         if (sizing.pages < needed || sizing.pages > needed + needed / 50 + 8)
-                fail_msg("%s %s %s: %" PRIu64 " pages, measured %" PRIu64, name, version, whole,
+                fail_msg("%s %s %s: %" PRIu64 " pages, measured %" PRIu64, name, version, text,
                          sizing.pages, needed);
 }
 
