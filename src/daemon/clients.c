@@ -1,75 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "daemon/clients_inside.h"
+#include "daemon/clients.h"
 
-#include "base/memory.h"
-#include "base/text.h"
-#include "host/unit_cgroup.h"
+#include "daemon/client.h"
+#include "daemon/gates.h"
 #include "ipc/manager_interface.h"
 #include "model/names.h"
 #include "render/status_json.h"
 #include "runtime/clock.h"
-#include "runtime/log.h"
-
-#include <stdlib.h>
-#include <string.h>
-
-/* ---- clients ---- */
-
-void client_end(Client *client) {
-        Client **at = &client->manager->clients;
-
-        while (*at && *at != client)
-                at = &(*at)->next;
-        if (*at)
-                *at = client->next;
-        gate_forget(client);
-        sd_event_source_disable_unref(client->timer);
-        arena_free(client->arena);
-        memory_free(client);
-}
-
-static void on_closed(VarlinkCall *call UNUSED, void *userdata) {
-        client_end(userdata);
-}
-
-Client *client_new(Manager *manager, VarlinkCall *call, const char *instance) {
-        Client *client = memory_new(sizeof(Client));
-
-        client->arena = arena_new();
-        client->instance = arena_strdup(client->arena, instance);
-        client->manager = manager;
-        client->call = call;
-        client->next = manager->clients;
-        manager->clients = client;
-        varlink_call_set_closed_handler(call, on_closed, client);
-        return client;
-}
-
-void client_refuse_name(VarlinkCall *call, const char *instance) {
-        varlink_call_error(call, MANAGER_ERROR_NO_SUCH_INSTANCE,
-                           json_pack("{ss}", "instance", instance));
-}
-
-void clients_drop(Manager *manager) {
-        for (Client *client = manager->clients; client; client = client->next)
-                client->is_queued = false;
-        while (manager->clients) {
-                Client *client = manager->clients;
-
-                varlink_call_set_closed_handler(client->call, NULL, NULL);
-                client_end(client);
-        }
-}
-
-void client_end_gone(Client *client) {
-        Arena *arena = TAKE_PTR(client->arena);
-        VarlinkCall *call = client->call;
-        const char *instance = client->instance;
-
-        client_end(client);
-        client_refuse_name(call, instance);
-        arena_free(arena);
-}
 
 /* ---- Describe ---- */
 
@@ -281,7 +218,14 @@ static bool notify_some(Manager *manager, unsigned who, GateView *view, json_t *
 
 /* Who starts goes before who asks. One judgement does for all gates of which none is let start: after each
  * write there may be a thousand. */
-static void notify(Manager *manager, unsigned who) {
+void clients_notify(Manager *manager, ManagerNews news) {
+        static const unsigned whom[] = {
+                [MANAGER_WRITTEN] = STARTING | ASKING,
+                [MANAGER_CHANGED] = SUBSCRIBERS,
+                [MANAGER_SETTLED] = STARTING | ASKING | SUBSCRIBERS | OTHERS,
+                [MANAGER_ANSWERED] = TOLD,
+        };
+        unsigned who = whom[news];
         CLEANUP(gate_view_done) GateView view = {};
         json_t *reply = NULL;
         bool wants_round = notify_some(manager, who & STARTING, &view, &reply);
@@ -290,20 +234,6 @@ static void notify(Manager *manager, unsigned who) {
         json_decref(reply);
         if (wants_round)
                 manager_begin_round(manager);
-}
-
-void clients_notify(Manager *manager, ManagerNews news) {
-        static const unsigned whom[] = {
-                [MANAGER_WRITTEN] = STARTING | ASKING,
-                [MANAGER_CHANGED] = SUBSCRIBERS,
-                [MANAGER_SETTLED] = STARTING | ASKING | SUBSCRIBERS | OTHERS,
-        };
-
-        notify(manager, whom[news]);
-}
-
-void clients_notify_told(Manager *manager) {
-        notify(manager, TOLD);
 }
 
 const VarlinkInterface manager_interface = {

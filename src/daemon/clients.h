@@ -11,6 +11,3 @@ extern const VarlinkInterface manager_interface;
 /* The manager's listener: between two writes lets those gates through whose instance is whole already, tells
  * those who want every change, and answers who can be answered when a round has ended. */
 void clients_notify(Manager *manager, ManagerNews news);
-
-/* Ends all clients without an answer, when the daemon stops. */
-void clients_drop(Manager *manager);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Gates: the method Wait. Who starts is asked of systemd; what is answered the keeper decides. */
+#include "daemon/gates.h"
+
 #include "base/text.h"
-#include "daemon/clients_inside.h"
 #include "host/unit_cgroup.h"
 #include "ipc/manager_interface.h"
 #include "model/reason.h"
@@ -48,7 +49,7 @@ bool gate_try(Client *client, GateView *view) {
                 varlink_call_reply(
                         call, json_pack("{so}", "instance", status_instance_to_json(&instance)));
                 if (is_starting)
-                        clients_notify(manager, MANAGER_CHANGED);
+                        manager->listener(manager, MANAGER_CHANGED);
                 return false;
         case GATE_REFUSE:
                 client_end(client);
@@ -135,10 +136,11 @@ static void go_on_asking(Manager *manager, const char *unit, int error) {
         if (first && error == 0)
                 begin_query(first);
         else if (first)
-                clients_notify(manager, MANAGER_WRITTEN);
+                manager->listener(manager, MANAGER_WRITTEN);
 }
 
-void gate_forget(Client *client) {
+/* The client is gone: systemd is asked for those who come after. */
+static void on_end(Client *client) {
         if (!client->query)
                 return;
         client->query = unit_query_free(client->query);
@@ -167,7 +169,7 @@ static void on_run(void *userdata, int error, const LoadedUnits *units) {
                 }
         client->query = unit_query_free(client->query);
         client->is_told = true;
-        clients_notify_told(manager);
+        manager->listener(manager, MANAGER_ANSWERED);
         go_on_asking(manager, unit, error);
 }
 
@@ -234,6 +236,7 @@ void gate_wait(VarlinkCall *call, json_t *parameters, void *userdata) {
                                                  : config->wait_timeout_usec;
 
         client->kind = CLIENT_GATE;
+        client->on_end = on_end;
         client->gate = (Gate){.instance = client->instance, .run = ""};
         /* What a round cannot change, or was tried just now, is answered without one. */
         client->may_try = !keeper_is_held_back(manager->keeper) &&

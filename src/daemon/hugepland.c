@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "daemon/after_stop.h"
+#include "daemon/client.h"
 #include "daemon/clients.h"
 #include "daemon/server.h"
 #include "host/probe.h"

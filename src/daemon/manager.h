@@ -15,9 +15,10 @@ typedef struct Manager Manager;
 typedef struct Client Client;
 
 typedef enum ManagerNews {
-        MANAGER_WRITTEN, /* between two writes: an instance may be whole already */
-        MANAGER_CHANGED, /* something was found out between two rounds */
-        MANAGER_SETTLED, /* a round has ended: who can be answered is */
+        MANAGER_WRITTEN,  /* between two writes: an instance may be whole already */
+        MANAGER_CHANGED,  /* something was found out between two rounds */
+        MANAGER_SETTLED,  /* a round has ended: who can be answered is */
+        MANAGER_ANSWERED, /* systemd has said which gates are those of units that start */
 } ManagerNews;
 
 typedef void (*ManagerListener)(Manager *manager, ManagerNews news);

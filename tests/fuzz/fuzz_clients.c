@@ -16,6 +16,7 @@
  * said is UTF-8; the keeper is asked for nothing but what there is; and when all have gone nothing is left. */
 
 #include "base/size.h"
+#include "daemon/client.h"
 #include "daemon/clients.h"
 #include "fuzz/fuzz.h"
 #include "ipc/manager_interface.h"
@@ -253,7 +254,8 @@ static void begin_stage(void) {
         require(kernel_move(kernel_self(stage.kernel), "/system.slice/pg.service") == 0);
         stage.root = model_root_new(stage.kernel);
         begin_keeper(&stage.keeper);
-        stage.manager = (Manager){.root = stage.root, .keeper = &stage.keeper};
+        stage.manager =
+                (Manager){.root = stage.root, .listener = clients_notify, .keeper = &stage.keeper};
         require(sd_event_new(&stage.manager.event) >= 0);
         atexit(end_stage);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* Clients from within: their methods (clients.c), and those of them that are gates (gates.c). */
+/* A client: who waits for an answer of the manager. Its call is answered by the method that made it. */
 
-#include "daemon/clients.h"
+#include "daemon/manager.h"
+#include "ipc/varlink_server.h"
 
 /* A client that waits for an answer: a gate, a reload, or one that wants every change. */
 struct Client {
@@ -21,9 +22,8 @@ struct Client {
         bool is_riding; /* it was there before that was sent, so that its answer is for this one, too */
         bool is_told; /* what systemd says, just now */
         sd_event_source *timer;
+        void (*on_end)(Client *client); /* NULL: nobody has to know */
 };
-
-/* ---- clients.c ---- */
 
 /* For CALL; INSTANCE may be NULL. */
 Client *client_new(Manager *manager, VarlinkCall *call, const char *instance);
@@ -33,17 +33,6 @@ void client_end(Client *client);
 void client_end_gone(Client *client);
 /* There is no such instance; ends CALL. */
 void client_refuse_name(VarlinkCall *call, const char *instance);
-/* Tries the gates of whom systemd has just said whether they start. */
-void clients_notify_told(Manager *manager);
 
-/* ---- gates.c ---- */
-
-/* The method Wait. */
-void gate_wait(VarlinkCall *call, json_t *parameters, void *userdata);
-/* VIEW is for all gates that are tried in one go, {} before the first. */
-void gate_view_done(GateView *view); /* for CLEANUP() */
-/* Looks whether the gate can be answered. While it has to wait the client lives on; true: a round is
- * wanted for it. */
-bool gate_try(Client *client, GateView *view);
-/* The client is gone: systemd is asked for those who come after. */
-void gate_forget(Client *client);
+/* Ends all clients without an answer, when the daemon stops. */
+void clients_drop(Manager *manager);

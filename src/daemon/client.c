@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "daemon/client.h"
+
+#include "base/memory.h"
+#include "ipc/manager_interface.h"
+
+void client_end(Client *client) {
+        Client **at = &client->manager->clients;
+
+        while (*at && *at != client)
+                at = &(*at)->next;
+        if (*at)
+                *at = client->next;
+        if (client->on_end)
+                client->on_end(client);
+        sd_event_source_disable_unref(client->timer);
+        arena_free(client->arena);
+        memory_free(client);
+}
+
+static void on_closed(VarlinkCall *call UNUSED, void *userdata) {
+        client_end(userdata);
+}
+
+Client *client_new(Manager *manager, VarlinkCall *call, const char *instance) {
+        Client *client = memory_new(sizeof(Client));
+
+        client->arena = arena_new();
+        client->instance = arena_strdup(client->arena, instance);
+        client->manager = manager;
+        client->call = call;
+        client->next = manager->clients;
+        manager->clients = client;
+        varlink_call_set_closed_handler(call, on_closed, client);
+        return client;
+}
+
+void client_refuse_name(VarlinkCall *call, const char *instance) {
+        varlink_call_error(call, MANAGER_ERROR_NO_SUCH_INSTANCE,
+                           json_pack("{ss}", "instance", instance));
+}
+
+void clients_drop(Manager *manager) {
+        for (Client *client = manager->clients; client; client = client->next)
+                client->is_queued = false;
+        while (manager->clients) {
+                Client *client = manager->clients;
+
+                varlink_call_set_closed_handler(client->call, NULL, NULL);
+                client_end(client);
+        }
+}
+
+void client_end_gone(Client *client) {
+        Arena *arena = TAKE_PTR(client->arena);
+        VarlinkCall *call = client->call;
+        const char *instance = client->instance;
+
+        client_end(client);
+        client_refuse_name(call, instance);
+        arena_free(arena);
+}
