@@ -3,6 +3,7 @@
 
 #include "base/size.h"
 #include "base/text.h"
+#include "check/group_traps.h"
 #include "model/names.h"
 #include "read/accounts.h"
 #include "units/hugetlb_limit.h"
@@ -365,6 +366,9 @@ HostFacts *host_facts_read(Arena *arena, const Sources *sources, const Config *c
                         facts.ret->hierarchy = hierarchies[i];
                         facts.ret->has_hugetlb_limits = text_has_word(controllers, "hugetlb");
                 }
+        if (facts.ret->has_hugetlb_limits)
+                facts.ret->group_traps =
+                        group_traps_find(arena, sources, facts.ret->hierarchy, topology);
         read_instances(&facts, config);
         read_lines(&facts, PATH_LIMITS, take_login_limit);
         read_directory(&facts, PATH_LIMITS_DIR, take_login_limit);

@@ -26,6 +26,8 @@ typedef struct GroupLimit {
         uint64_t bytes;
 } GroupLimit;
 
+typedef VEC(GroupLimit) GroupLimits;
+
 /* The unit of an instance as its files describe it, and as it is now. */
 typedef struct UnitFacts {
         const char *name;
@@ -35,7 +37,7 @@ typedef struct UnitFacts {
         bool is_running;              /* there are processes in its control group */
         uint64_t pid;                 /* the first of them */
         uint64_t age_usec;            /* since that was started; 0: not known */
-        VEC(GroupLimit) limits;       /* of the group and those above it */
+        GroupLimits limits;           /* of the group and those above it */
         MemoryLimits memory_limits;   /* likewise */
         bool has_memory_nodes;        /* cpuset.mems.effective of its group could be read */
         IdSet memory_nodes;
@@ -87,6 +89,7 @@ typedef struct HostFacts {
         size_t n_instances;
         const char *hierarchy;   /* where the unified hierarchy of control groups is mounted */
         bool has_hugetlb_limits; /* it has the hugetlb controller */
+        GroupLimits group_traps; /* check/group_traps.h */
         bool counts_huge_pages;  /* cgroup2 is mounted with memory_hugetlb_accounting */
         bool has_shmmax, has_shmall, has_shm_group;
         uint64_t shmmax_bytes;

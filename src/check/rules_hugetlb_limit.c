@@ -10,7 +10,7 @@
 /* ---- units that should have one ---- */
 
 /* One whose hugetlb limit could be looked for: it runs, on a host that has the controller. */
-static const UnitFacts *fenced_unit(const RuleRun *run, const RuleInstance *instance) {
+static const UnitFacts *limited_unit(const RuleRun *run, const RuleInstance *instance) {
         const UnitFacts *unit = instance->facts->unit;
 
         /* The first instance of a unit stands for all that share it. */
@@ -37,7 +37,7 @@ static uint64_t planned_bytes(const RuleRun *run, const char *unit, uint64_t pag
 }
 
 static void find_missing(RuleRun *run, const RuleInstance *instance) {
-        const UnitFacts *unit = fenced_unit(run, instance);
+        const UnitFacts *unit = limited_unit(run, instance);
         uint64_t page_size_bytes = instance->planned->page_size_bytes;
 
         /* The hugetlb limit comes with the first start after the plan was applied. */
@@ -56,7 +56,7 @@ static void find_missing(RuleRun *run, const RuleInstance *instance) {
 }
 
 static void find_wrong(RuleRun *run, const RuleInstance *instance) {
-        const UnitFacts *unit = fenced_unit(run, instance);
+        const UnitFacts *unit = limited_unit(run, instance);
         const Topology *topology = run->input->topology;
 
         for (size_t i = 0; unit && i < topology->n_page_sizes; i++) {
@@ -77,7 +77,7 @@ static void find_wrong(RuleRun *run, const RuleInstance *instance) {
 /* ---- who has none ---- */
 
 /* Where they have taken too many already, another rule says so. */
-static void find_unfenced(RuleRun *run) {
+static void find_unlimited(RuleRun *run) {
         if (!run->input->page_users || !run->input->facts->has_hugetlb_limits ||
             !ARRAY_ANY(instance, run->instances, run->n_instances,
                        instance->config->unit &&
@@ -98,10 +98,47 @@ static void find_unfenced(RuleRun *run) {
         }
 }
 
+/* ---- who is killed by one ---- */
+
+static bool is_of_an_instance(const RuleRun *run, const char *file) {
+        return ARRAY_ANY(instance, run->instances, run->n_instances,
+                         instance->facts->unit && VEC_ANY(limit, &instance->facts->unit->limits,
+                                                          text_equals(limit->file, file)));
+}
+
+/* It hurts as soon as the host has pages of that size; units of instances have a rule of their own. */
+static bool does_hurt(const RuleRun *run, const GroupLimit *limit) {
+        const Topology *topology = run->input->topology;
+        bool has_pages = rule_wanted_pages(run, limit->page_size_bytes) > 0 ||
+                         ARRAY_ANY(size, topology->page_sizes, topology->n_page_sizes,
+                                   size->bytes == limit->page_size_bytes && size->total_pages > 0);
+
+        return has_pages && !is_of_an_instance(run, limit->file);
+}
+
+static void find_sigbus(RuleRun *run) {
+        const GroupLimits *traps = &run->input->facts->group_traps;
+        const GroupLimit *first = VEC_FIND(limit, traps, does_hurt(run, limit));
+        size_t n_others = VEC_SUM(limit, traps, limit != first && does_hurt(run, limit));
+
+        if (first)
+                rule_tell(
+                        run, (Diag){.file = first->file},
+                        "have who set it limit what is reserved, too (hugetlb.SIZE.rsvd.max; runc does so from "
+                        "1.1.10 on), or switch huge pages off in there",
+                        "whoever runs in here%s may reserve huge pages, and is killed by SIGBUS when it touches more "
+                        "than %s of them; PostgreSQL does so by default, initdb too",
+                        n_others > 0 ? arena_printf(run->arena, ", and in %zu other group%s,",
+                                                    n_others, n_others == 1 ? "" : "s")
+                                     : "",
+                        format_size(run->arena, first->bytes));
+}
+
 static const RuleRow rows[] = {
         {RULE_HUGETLB_LIMIT_MISSING, NULL, find_missing, NULL},
         {RULE_HUGETLB_LIMIT_WRONG, NULL, find_wrong, NULL},
-        {RULE_HUGETLB_UNLIMITED, NULL, NULL, find_unfenced},
+        {RULE_HUGETLB_UNLIMITED, NULL, NULL, find_unlimited},
+        {RULE_HUGETLB_SIGBUS, NULL, NULL, find_sigbus},
 };
 
 const RuleFamily rules_hugetlb_limit = {rows, ARRAY_LEN(rows)};

@@ -80,6 +80,8 @@
           "the unit may not use the nodes where its pages are")                                   \
         X(CGROUP_MAX, "cgroup-max", ERROR, true,                                                  \
           "a control group allows fewer huge pages than are planned")                             \
+        X(HUGETLB_SIGBUS, "hugetlb-sigbus", WARNING, true,                                        \
+          "a control group lets programs reserve huge pages, and kills them")                     \
         X(HUGETLB_LIMIT_MISSING, "hugetlb-limit-missing", WARNING, false,                         \
           "a unit runs without the hugetlb limit that it should have")                            \
         X(HUGETLB_LIMIT_WRONG, "hugetlb-limit-wrong", WARNING, false,                             \

@@ -44,6 +44,7 @@ FILES = {
     "/usr/share/bash-completion/completions/hugeplanctl",
     "/usr/share/man/man1/hugeplanctl.1",
     "/usr/share/man/man5/hugeplan.d.5",
+    "/usr/share/man/man7/hugeplan.7",
     "/usr/share/man/man7/hugeplan-rules.7",
     "/usr/share/man/man8/hugepland.8",
     "/usr/share/man/man8/hugeplan-generator.8",

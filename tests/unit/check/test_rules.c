@@ -487,6 +487,24 @@ static const Case cases[] = {
                    {MARIA_DIR "/hugetlb.1GB.max", "0\n"}}},
         {"cgroup-max", MARIA "Isolate=yes\n", /* our own is put up anew */
          .files = {{MARIA_DIR "/hugetlb.2MB.rsvd.max", "1048576\n"}}},
+        {"hugetlb-sigbus", MARIA,
+         .files = {CONTROLLER,
+                   {"/sys/fs/cgroup/kubepods.slice/kubepods-pod1.slice/x.scope/hugetlb.2MB.max",
+                    "0\n"},
+                   {"/sys/fs/cgroup/kubepods.slice/kubepods-pod1.slice/x.scope/hugetlb.2MB.rsvd.max",
+                    "max\n"},
+                   {"/sys/fs/cgroup/docker/4a1f/hugetlb.2MB.max", "4194304\n"}},
+         .expects =
+                 "/sys/fs/cgroup/docker/4a1f/hugetlb.2MB.max: whoever runs in here, and in 1 other group, may "
+                 "reserve huge pages, and is killed by SIGBUS when it touches more than 4M of them"},
+        {"hugetlb-sigbus", MARIA, /* what is reserved is limited */
+         .files = {CONTROLLER,
+                   {"/sys/fs/cgroup/docker/4a1f/hugetlb.2MB.max", "4194304\n"},
+                   {"/sys/fs/cgroup/docker/4a1f/hugetlb.2MB.rsvd.max", "4194304\n"}}},
+        {"hugetlb-sigbus", MARIA, /* nobody has pages of that size */
+         .files = {CONTROLLER, {"/sys/fs/cgroup/docker/4a1f/hugetlb.1GB.max", "0\n"}}},
+        {"hugetlb-sigbus", MARIA, /* cgroup-max speaks of it */
+         .files = {CONTROLLER, {MARIA_DIR "/hugetlb.2MB.max", "0\n"}}},
         {"hugetlb-limit-missing", MARIA, .topology = RESERVED, .other = NEIGHBOUR,
          .files = {CONTROLLER, RUNS(MARIA_DIR), {MARIA_DIR "/hugetlb.2MB.rsvd.max", "max\n"}},
          .expects = MARIA_DIR
