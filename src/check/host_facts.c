@@ -51,6 +51,7 @@ static void read_limits_of_kernel(Facts *facts) {
         ret->has_shmmax = read_number(facts, PATH_SHMMAX, &ret->shmmax_bytes);
         ret->has_shmall = read_number(facts, PATH_SHMALL, &ret->shmall_pages);
         ret->has_shm_group = read_number(facts, PATH_HUGETLB_SHM_GROUP, &ret->shm_group);
+        read_number(facts, PATH_DIRTY_BACKGROUND, &ret->dirty_background_percent);
         ARRAY_FOREACH(size, facts->topology->page_sizes, facts->topology->n_page_sizes) {
                 Overcommit overcommit = {.page_size_bytes = size->bytes};
                 const char *path = arena_printf(facts->arena,

@@ -96,6 +96,9 @@ typedef struct HostFacts {
         uint64_t shmall_pages; /* of the base page size */
         uint64_t shm_group;    /* vm.hugetlb_shm_group; 0: none but root's */
         bool has_own_group;    /* NAME_HUGETLB_GROUP exists */
+        /* vm.dirty_background_ratio: percent of the memory that is no huge pages; 0: bytes are set instead, or
+         * it could not be read. */
+        uint64_t dirty_background_percent;
         VEC(Overcommit) overcommits;
         VEC(LoginLimit) login_limits;
         VEC(OracleSid) sids;

@@ -92,6 +92,7 @@
 #define PATH_SHMMAX            PATH_PROC_SYS "kernel/shmmax"
 #define PATH_SHMALL            PATH_PROC_SYS "kernel/shmall"
 #define PATH_HUGETLB_SHM_GROUP PATH_PROC_SYS "vm/hugetlb_shm_group"
+#define PATH_DIRTY_BACKGROUND  PATH_PROC_SYS "vm/dirty_background_ratio"
 
 /* Configuration of other programs that sets what we manage, and our guard among it. */
 #define NAME_SYSCTL_DIR         "sysctl.d"

@@ -29,6 +29,8 @@
         X(PG_VERSION, "pg-version", WARNING, true,                                                \
           "the size was learned from another major version")                                      \
         X(PG_IO, "pg-io", NOTICE, false, "asynchronous I/O changes how much PostgreSQL needs")    \
+        X(PG_WRITEBACK, "pg-writeback", NOTICE, false,                                            \
+          "gigabytes of written pages gather before the kernel writes them")                      \
         X(ORA_AMM, "ora-amm", ERROR, true,                                                        \
           "Oracle's automatic memory management takes no huge pages")                             \
         X(ORA_FALSE, "ora-false", WARNING, true,                                                  \

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "check/rule_run.h"
+#include "model/names.h"
 
 #include <string.h>
 
@@ -310,6 +311,31 @@ static void find_io(RuleRun *run, const RuleInstance *instance) {
         }
 }
 
+/* PostgreSQL writes through the page cache. What gathers there before the kernel begins to write is a share of
+ * all memory by default, gigabytes on a large host, and the fsync(2) of a checkpoint waits for all of it. Values in
+ * bytes: a 256th of the memory, at most 1G, and four times that for those who write to wait. Sources:
+ * admin-guide/sysctl/vm.rst; PostgreSQL's manual, WAL Configuration. */
+static void find_writeback(RuleRun *run) {
+        uint64_t memory = rule_host_memory_bytes(run);
+        uint64_t rest = sub_floored(memory, ARRAY_SUM(instance, run->instances, run->n_instances,
+                                                      rule_planned_bytes(instance)));
+        uint64_t percent = run->input->facts->dirty_background_percent;
+        uint64_t gathers = mul_saturated(rest / 100, percent);
+        uint64_t better = MIN(memory / 256 / MIB * MIB, GIB);
+
+        if (gathers < 4 * GIB || !rule_has_engine(run, "postgresql"))
+                return;
+        rule_tell(
+                run, (Diag){.file = PATH_DIRTY_BACKGROUND},
+                arena_printf(run->arena,
+                             "write vm.dirty_background_bytes=%" PRIu64
+                             " and vm.dirty_bytes=%" PRIu64 " into a file of /etc/sysctl.d",
+                             better, 4 * better),
+                "up to %s of written pages gather before the kernel begins to write them (%" PRIu64
+                "%% of the %s that are no huge pages), and a checkpoint waits for them",
+                format_size(run->arena, gathers), percent, format_size(run->arena, rest));
+}
+
 static const RuleRow rows[] = {
         {RULE_PG_TRY, "postgresql", find_try, NULL},
         {RULE_PG_OFF, "postgresql", find_off, NULL},
@@ -323,6 +349,7 @@ static const RuleRow rows[] = {
         {RULE_PG_DASH, "postgresql", find_dash, NULL},
         {RULE_PG_VERSION, "postgresql", find_version, NULL},
         {RULE_PG_IO, "postgresql", find_io, NULL},
+        {RULE_PG_WRITEBACK, NULL, NULL, find_writeback},
 };
 
 const RuleFamily rules_postgresql = {rows, ARRAY_LEN(rows)};

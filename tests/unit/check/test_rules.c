@@ -141,6 +141,13 @@ static const Case cases[] = {
         {"pg-io", PG_PAGES, .settings = "io_max_concurrency=64", .version = "18.6",
          .expects = "io_max_concurrency=64"},
         {"pg-io", PG_PAGES, .settings = "io_max_concurrency=64", .version = "17.1"},
+        {"pg-writeback", PG_PAGES, .files = {{"/proc/sys/vm/dirty_background_ratio", "10\n"}},
+         .expects =
+                 "dirty_background_ratio: up to 6.2G of written pages gather before the kernel begins to "
+                 "write them (10% of the 61.9G that are no huge pages)"},
+        {"pg-writeback", PG_PAGES, .files = {{"/proc/sys/vm/dirty_background_ratio", "5\n"}}},
+        {"pg-writeback", PG_PAGES, .files = {{"/proc/sys/vm/dirty_background_ratio", "0\n"}}},
+        {"pg-writeback", MARIA, .files = {{"/proc/sys/vm/dirty_background_ratio", "10\n"}}},
 
         /* ---- Oracle ---- */
         {"ora-amm", ORA, .settings = "memory_target=12G", .expects = "memory_target=12G"},
