@@ -253,6 +253,19 @@ size_t text_distance(const char *a, const char *b) {
         return row[n];
 }
 
+void near_miss_try_at(NearMiss *miss, const char *name, size_t distance) {
+        bool is_nearer = miss->name ? distance < miss->distance : distance <= miss->distance;
+
+        if (is_nearer && distance + 1 < strlen(name) && distance < strlen(miss->word)) {
+                miss->name = name;
+                miss->distance = distance;
+        }
+}
+
+void near_miss_try(NearMiss *miss, const char *name) {
+        near_miss_try_at(miss, name, text_distance(miss->word, name));
+}
+
 char *text_strip(Arena *arena, const char *string) {
         static const char whitespace[] = " \t\r\n";
 

@@ -83,6 +83,18 @@ const char *text_base_name(const char *path);
  * either is longer than 255. */
 size_t text_distance(const char *a, const char *b);
 
+/* What WORD was most likely meant to be: {word, distance_max}, then near_miss_try() for each name there is. */
+typedef struct NearMiss {
+        const char *word;
+        size_t distance;  /* at most, and then that of the name */
+        const char *name; /* NULL: none is near */
+} NearMiss;
+
+/* NAME counts where it is nearer than those before, and enough of it is the same: short names are all near to
+ * each other. */
+void near_miss_try_at(NearMiss *miss, const char *name, size_t distance);
+void near_miss_try(NearMiss *miss, const char *name);
+
 /* A copy without leading and trailing whitespace. */
 char *text_strip(Arena *arena, const char *string);
 

@@ -15,17 +15,24 @@ static const ConfigKey *find_key(Section section, const char *name) {
 static void refuse_unknown(Arena *arena, Section section, const Assignment *assignment,
                            ParsedFile *parsed, Diags *problems) {
         Section other = section == SECTION_HOST ? SECTION_INSTANCE : SECTION_HOST;
-        /* The likeliest slip is one of case. */
-        const ConfigKey *similar =
-                ARRAY_FIND(key, config_keys, n_config_keys,
-                           key->section == section && strcasecmp(key->name, assignment->key) == 0);
+        NearMiss miss = {assignment->key, 3};
         const char *remedy;
 
-        if (similar)
-                remedy = arena_printf(arena, "write %s=", similar->name);
+        /* The likeliest slip is one of case. */
+        ARRAY_FOREACH(key, config_keys, n_config_keys)
+                if (key->section == section)
+                        near_miss_try_at(&miss, key->name,
+                                         strcasecmp(key->name, assignment->key) == 0
+                                                 ? 0
+                                                 : text_distance(key->name, assignment->key));
+        if (miss.name && miss.distance == 0)
+                remedy = arena_printf(arena, "write %s=", miss.name);
         else if (find_key(other, assignment->key))
                 remedy = arena_printf(arena, "the key belongs into the section [%s]",
                                       other == SECTION_HOST ? "Host" : "Instance");
+        else if (miss.name)
+                remedy = arena_printf(arena, "did you mean %s=? hugeplan.d(5) lists the keys",
+                                      miss.name);
         else
                 remedy = "hugeplan.d(5) lists the keys; your own begin with X-";
         config_file_refuse(parsed, problems, PROBLEM_CONFIG_UNKNOWN_KEY, assignment->line,

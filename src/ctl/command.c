@@ -98,14 +98,21 @@ void find_pending(Command *command, const Status *running, const Config *files, 
 }
 
 int fail_no_instance(Command *command, const char *name, const Config *config) {
-        Text names = text_in(command->arena);
+        Text text = text_in(command->arena);
+        NearMiss miss = {name, 3};
 
-        for (size_t i = 0; config && i < config->n_instances; i++)
-                text_printf(&names, "%s%s",
+        for (size_t i = 0; config && i < config->n_instances; i++) {
+                near_miss_try(&miss, config->instances[i].name);
+                text_printf(&text, "%s%s",
                             i > 0 ? ", " : "; there are: ", config->instances[i].name);
-        log_line(LOG_ERR, "no instance is called '%s'%s", name,
-                 config && config->n_instances == 0 ? "; none is described in /etc/hugeplan.d"
-                                                    : text_string(&names));
+        }
+        if (miss.name) {
+                text = text_in(command->arena);
+                text_printf(&text, "; did you mean %s?", miss.name);
+        } else if (config && config->n_instances == 0) {
+                text_add(&text, "; none is described in /etc/hugeplan.d");
+        }
+        log_line(LOG_ERR, "no instance is called '%s'%s", name, text_string(&text));
         return EXIT_NO_INSTANCE;
 }
 

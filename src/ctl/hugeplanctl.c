@@ -169,13 +169,23 @@ static int judge_reading(const Command *command, const Verb *verb, int code) {
         return code == EXIT_DONE || code == EXIT_NOT_READY ? EXIT_FAILED : code;
 }
 
+static int refuse_verb(const char *name) {
+        NearMiss miss = {name, 3};
+
+        for (size_t i = 0; i < n_verbs; i++)
+                near_miss_try(&miss, verbs[i].name);
+        if (miss.name)
+                log_line(LOG_ERR, "there is no verb '%s'; did you mean %s?", name, miss.name);
+        else
+                log_line(LOG_ERR, "there is no verb '%s'; see hugeplanctl --help", name);
+        return EXIT_USAGE;
+}
+
 static int run_verb(Command *command, const char *name) {
         const Verb *verb = ARRAY_FIND(each, verbs, n_verbs, text_equals(name, each->name));
 
-        if (!verb) {
-                log_line(LOG_ERR, "there is no verb '%s'; see hugeplanctl --help", name);
-                return EXIT_USAGE;
-        }
+        if (!verb)
+                return refuse_verb(name);
         if (command->n_arguments < verb->n_min || command->n_arguments > verb->n_max) {
                 log_line(LOG_ERR, "usage: hugeplanctl %s %s", verb->name, verb->synopsis);
                 return EXIT_USAGE;

@@ -35,35 +35,28 @@ static bool is_part_of_name(const char *part, const char *name) {
         return strlen(part) >= NAME_PART_MIN && strstr(name, part);
 }
 
-static const Parameter *nearest_parameter(Arena *arena, const ParameterTable *table,
-                                          const char *name) {
-        const Parameter *nearest = NULL;
-        size_t least = NAME_DISTANCE_MAX + 1;
+static const char *nearest_parameter(Arena *arena, const ParameterTable *table, const char *name) {
+        NearMiss miss = {folded(arena, name), NAME_DISTANCE_MAX};
 
-        name = folded(arena, name);
         for (const Parameter *row = table->rows; row < table->rows + table->n; row++) {
                 const char *known = folded(arena, row->name);
-                bool is_part = !row->takes_nothing && is_part_of_name(name, known);
-                size_t distance = is_part ? NAME_DISTANCE_MAX : text_distance(name, known);
+                bool is_part = !row->takes_nothing && is_part_of_name(miss.word, known);
 
-                /* Short names are all near to each other. */
-                if (distance < least && distance < strlen(row->name) - 1) {
-                        nearest = row;
-                        least = distance;
-                }
+                near_miss_try_at(&miss, row->name,
+                                 is_part ? NAME_DISTANCE_MAX : text_distance(miss.word, known));
         }
-        return nearest;
+        return miss.name;
 }
 
 static const char *refuse_unknown(Arena *arena, const ParameterTable *table,
                                   const Setting *setting) {
-        const Parameter *nearest = nearest_parameter(arena, table, setting->name);
+        const char *nearest = nearest_parameter(arena, table, setting->name);
         Text names = text_in(arena);
 
         if (nearest)
                 return setting_refuse(arena, setting,
                                       "not a setting that %s is sized by; did you mean %s?",
-                                      table->engine->title, nearest->name);
+                                      table->engine->title, nearest);
         for (size_t i = 0; i < table->n; i++)
                 if (!table->rows[i].takes_nothing)
                         text_add_item(&names, table->rows[i].name);

@@ -78,21 +78,12 @@ bool rule_may_be_silenced(const char *id) {
 
 /* ---- near misses ---- */
 
-enum { DISTANCE_MAX = 3 };
-
 const char *rule_nearest(const char *word) {
-        const char *nearest = NULL;
-        size_t least = DISTANCE_MAX + 1;
+        NearMiss miss = {word, 3};
 
-        for (size_t i = 0; i < N_IDS; i++) {
-                size_t distance = text_distance(word, id_at(i));
-
-                if (distance < least && distance < strlen(word)) {
-                        least = distance;
-                        nearest = id_at(i);
-                }
-        }
-        return nearest;
+        for (size_t i = 0; i < N_IDS; i++)
+                near_miss_try(&miss, id_at(i));
+        return miss.name;
 }
 
 char *rule_documentation(Arena *arena, const char *id) {

@@ -172,6 +172,24 @@ static void test_distance(void **state) {
         assert_true(text_distance("x", longest) == SIZE_MAX);
 }
 
+static const char *meant(const char *word) {
+        static const char *const names[] = {"status", "plan", "wait", "size"};
+        NearMiss miss = {word, 3};
+
+        ARRAY_FOREACH(name, names, ARRAY_LEN(names))
+                near_miss_try(&miss, *name);
+        return miss.name;
+}
+
+static void test_near_misses(void **state UNUSED) {
+        assert_string_equal(meant("statsu"), "status");
+        assert_string_equal(meant("plna"), "plan");
+        assert_string_equal(meant("waite"), "wait");
+        assert_null(meant("stop"));
+        assert_null(meant("es"));
+        assert_null(meant(""));
+}
+
 static void test_lists(void **state) {
         static const char *const names[] = {NULL, "auto", "keep"};
         Text text = text_in(*state);
@@ -187,11 +205,14 @@ static void test_lists(void **state) {
 
 TEST_FILE(text) {
         const struct CMUnitTest tests[] = {
-                TEST(test_base_name),      TEST(test_distance),    TEST(test_utf8_well_formed),
-                TEST(test_utf8_malformed), TEST(test_utf8_bounds), TEST(test_width),
-                TEST(test_growing),        TEST(test_wrap),        TEST(test_questions),
-                TEST(test_printable),      TEST(test_excerpt),     TEST(test_strip),
-                TEST(test_words),          TEST(test_lists),
+                TEST(test_base_name),      TEST(test_distance),
+                TEST(test_near_misses),    TEST(test_utf8_well_formed),
+                TEST(test_utf8_malformed), TEST(test_utf8_bounds),
+                TEST(test_width),          TEST(test_growing),
+                TEST(test_wrap),           TEST(test_questions),
+                TEST(test_printable),      TEST(test_excerpt),
+                TEST(test_strip),          TEST(test_words),
+                TEST(test_lists),
         };
 
         return RUN_TESTS(tests);
