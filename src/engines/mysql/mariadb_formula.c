@@ -22,6 +22,7 @@ enum {
         KEY_CACHE_BLOCK_SIZE,
         ARIA_PAGECACHE_BUFFER_SIZE,
         ARIA_BLOCK_SIZE,
+        INNODB_SORT_BUFFER_SIZE,
         LARGE_PAGES,
         SIZED_PARAMETERS,
 };
@@ -71,6 +72,8 @@ static const Parameter parameters[] = {
                              .initial = 8 * KIB, .minimum = KIB},
         [ARIA_PAGECACHE_BUFFER_SIZE] = {"aria_pagecache_buffer_size", parse_lettered_bytes,
                                         expects_size, .initial = 128 * MIB},
+        [INNODB_SORT_BUFFER_SIZE] = {"innodb_sort_buffer_size", parse_lettered_bytes, expects_size,
+                                     .initial = MIB},
         [LARGE_PAGES] = {"large_pages", parse_switch, "write ON", .initial = 1},
         {.name = "innodb_buffer_pool_size_max",
          .takes_nothing = "large_pages sets it to innodb_buffer_pool_size"},
@@ -83,7 +86,8 @@ static const Parameter parameters[] = {
         {.name = "query_cache_size", .takes_nothing = "ordinary memory"},
 };
 
-static const ParameterTable table = {&engine_mariadb, parameters, ARRAY_LEN(parameters)};
+static const ParameterTable table = {&engine_mariadb, parameters, ARRAY_LEN(parameters),
+                                     .has_prefixes = true};
 
 /* ---- the pool ---- */
 
@@ -109,6 +113,13 @@ static bool has_chunks(uint64_t version) {
         return version > 0 && (version < VERSION(10, 11, 12) ||
                                (version >= VERSION(11, 0, 0) && version < VERSION(11, 4, 6)) ||
                                (version >= VERSION(11, 5, 0) && version < VERSION(11, 8, 0)));
+}
+
+/* Up to MDEV-14425 each start took it (RECV_PARSING_BUF_SIZE, log0recv.cc). */
+#define RECOVERY_BUFFER_BYTES (2 * MIB)
+
+static bool reads_log_into_buffer(Arena *arena, const Setting *version) {
+        return version && version_number(arena, version->value) < VERSION(10, 8, 0);
 }
 
 typedef struct Chunks {
@@ -216,31 +227,60 @@ static void add_key_cache(Arena *arena, Sizing *sizing, const char *what, uint64
                                       round_up_saturated(part_bytes, sizing->page_size_bytes)));
 }
 
-/* "hot.key_buffer_size": of the last setting of each name. */
-static const char *add_named_key_caches(Arena *arena, Sizing *sizing, const Settings *settings,
-                                        const ParameterValue *values) {
-        VEC_FOREACH(setting, settings) {
-                const char *point = strchr(setting->name, '.');
-                uint64_t bytes, block_bytes = values[KEY_CACHE_BLOCK_SIZE].number;
+/* "hot.key_cache_segments" for "hot" and the default cache's row, which it does not inherit from. */
+static const char *read_of_cache(Arena *arena, const Settings *settings, const char *cache,
+                                 const Parameter *row, uint64_t *ret) {
+        const Setting *setting =
+                settings_find(settings, arena_printf(arena, "%s.%s", cache, row->name));
 
-                if (!point || !text_equals(point + 1, "key_buffer_size") ||
+        *ret = row->initial;
+        if (setting && row->parse(setting->value, ret) < 0)
+                return setting_refuse(arena, setting, "'%s' is not valid; %s", setting->value,
+                                      row->expects);
+        return NULL;
+}
+
+/* "hot.key_buffer_size": of the last setting of each name. */
+static const char *add_named_key_caches(Arena *arena, Sizing *sizing, const Settings *settings) {
+        VEC_FOREACH(setting, settings) {
+                const char *point = strchr(setting->name, '.'), *wrong;
+                uint64_t bytes, block_bytes, segments;
+
+                if (!point || !setting_is_named(point + 1, parameters[KEY_BUFFER_SIZE].name) ||
                     settings_find(settings, setting->name) != setting)
                         continue;
-                if (parse_lettered_bytes(setting->value, &bytes) < 0)
-                        return setting_refuse(arena, setting, "'%s' is not valid; %s",
-                                              setting->value, expects_size);
                 const char *name =
                         arena_strndup(arena, setting->name, (size_t) (point - setting->name));
-                const Setting *block = settings_find(
-                        settings, arena_printf(arena, "%s.key_cache_block_size", name));
 
-                if (block && parse_lettered_bytes(block->value, &block_bytes) < 0)
-                        return setting_refuse(arena, block, "'%s' is not valid; %s", block->value,
-                                              expects_size);
+                wrong = read_of_cache(arena, settings, name, &parameters[KEY_BUFFER_SIZE], &bytes);
+                if (!wrong)
+                        wrong = read_of_cache(arena, settings, name,
+                                              &parameters[KEY_CACHE_BLOCK_SIZE], &block_bytes);
+                if (!wrong)
+                        wrong = read_of_cache(arena, settings, name,
+                                              &parameters[KEY_CACHE_SEGMENTS], &segments);
+                if (wrong)
+                        return wrong;
                 add_key_cache(arena, sizing, arena_printf(arena, "MyISAM key buffer '%s'", name),
-                              bytes, block_bytes, values[KEY_CACHE_SEGMENTS].number);
+                              bytes, block_bytes, segments);
         }
         return NULL;
+}
+
+/* row_merge_build_indexes() maps three at a time and gives them back at its end. Where a page is missing it goes on
+ * with ordinary memory, so that none are reserved for it. */
+static void tell_index_builds(Arena *arena, Sizing *sizing, const ParameterValue *values) {
+        uint64_t bytes = mul_saturated(3, values[INNODB_SORT_BUFFER_SIZE].number);
+
+        if (bytes >= sizing->page_size_bytes)
+                sizing_add(arena, sizing, "index builds",
+                           arena_printf(
+                                   arena,
+                                   "not counted: each takes %s while it runs, of free "
+                                   "pages or else of ordinary memory",
+                                   format_size(arena,
+                                               round_up_saturated(bytes, sizing->page_size_bytes))),
+                           0);
 }
 
 static const char caveat_of_version[] =
@@ -266,6 +306,9 @@ static const char *size_mariadb(Arena *arena, const Settings *settings, uint64_t
         /* One is filled while the other is written out. */
         sizing_add_mapping(arena, &sizing, "InnoDB log buffer", log_bytes, 1);
         sizing_add_mapping(arena, &sizing, "InnoDB log buffer, the second", log_bytes, 1);
+        if (reads_log_into_buffer(arena, values[SERVER_VERSION].setting))
+                sizing_add_mapping(arena, &sizing, "buffer of the crash recovery",
+                                   RECOVERY_BUFFER_BYTES, 1);
         sizing_add_mapping(
                 arena, &sizing, "Aria page cache",
                 blocks_bytes(MAX(values[ARIA_PAGECACHE_BUFFER_SIZE].number, ARIA_CACHE_MIN_BYTES),
@@ -273,9 +316,10 @@ static const char *size_mariadb(Arena *arena, const Settings *settings, uint64_t
                 1);
         add_key_cache(arena, &sizing, "MyISAM key buffer", values[KEY_BUFFER_SIZE].number,
                       values[KEY_CACHE_BLOCK_SIZE].number, values[KEY_CACHE_SEGMENTS].number);
-        wrong = add_named_key_caches(arena, &sizing, settings, values);
+        wrong = add_named_key_caches(arena, &sizing, settings);
         if (wrong)
                 return wrong;
+        tell_index_builds(arena, &sizing, values);
         sizing_add_idle(arena, &sizing, &table, settings);
         sizing_finish(&sizing);
         sizing.caveat = values[SERVER_VERSION].setting ? caveat_of_version : caveat_of_any;
