@@ -4,7 +4,7 @@
  * that thousands of settings can be measured without a pool and without root.
  *
  * Each request becomes a line of the file that SIZE_METER_FILE names: "shared BYTES" for an anonymous shared
- * mapping of a MiB or more, "huge BYTES" for one of huge pages, "segment BYTES" for a System V segment of them,
+ * mapping of more than a MiB (PostgreSQL 18 tries io_uring with one), "huge BYTES" for one of huge pages, "segment BYTES" for a System V segment of them,
  * and "held BYTES" whenever the program has more pages of 2M than ever before: those of its mappings, less what it
  * unmaps or maps anew, and those of a file of huge pages that it mapped or allocated.
  * SIZE_METER says what happens then:
@@ -161,7 +161,7 @@ __attribute__((visibility("default"))) void *mmap(void *address, size_t bytes, i
 
         if (!next)
                 next = (MapCall *) dlsym(RTLD_NEXT, "mmap");
-        if ((flags & MAP_SHARED) && (flags & MAP_ANONYMOUS) && bytes >= SHARED_MIN_BYTES) {
+        if ((flags & MAP_SHARED) && (flags & MAP_ANONYMOUS) && bytes > SHARED_MIN_BYTES) {
                 tell("shared", bytes);
                 if (is_mode("stop"))
                         _exit(EXIT_SUCCESS);

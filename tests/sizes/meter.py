@@ -17,6 +17,13 @@ PATIENCE_SEC = 60
 USER = "nobody"
 
 
+def started(directory: Path, program: Path) -> list[Path | str]:
+    """How a program in this directory is started: by the loader of the C library that came with it, if one did."""
+    for loader in directory.glob("**/x86_64-linux-gnu/ld-linux-*.so.*"):
+        return [loader, "--library-path", f"{loader.parent}:{directory}/usr/lib/x86_64-linux-gnu", program]
+    return [program]
+
+
 class Meter:
     """WORK is a directory of the user that programs run as."""
 

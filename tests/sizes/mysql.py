@@ -6,7 +6,7 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from meter import Meter, Settings
+from meter import Meter, Settings, started
 
 KB, MB = 1 << 10, 1 << 20
 
@@ -27,13 +27,8 @@ class _Server:
         messages = next(directory.glob("**/english/errmsg.sys")).parent.parent
         self._version = tuple(map(int, version.split(".")))
         self._meter = meter
-        self._command = [program, "--no-defaults", f"--datadir={work}/data", f"--lc-messages-dir={messages}",
-                         f"--tmpdir={work}"]
-        # Where its C library came with it.
-        for loader in directory.glob("**/x86_64-linux-gnu/ld-linux-*.so.*"):
-            libraries = f"{loader.parent}:{directory}/usr/lib/x86_64-linux-gnu"
-            self._command = [loader, "--library-path", libraries, *self._command]
-            break
+        self._command = [*started(directory, program), "--no-defaults", f"--datadir={work}/data", f"--tmpdir={work}",
+                         f"--lc-messages-dir={messages}"]
         (work / "data").mkdir()
         meter.own(work / "data")
         meter.run([*self._command, *self.CREATE])
@@ -53,18 +48,24 @@ class MariaDB(_Server):
     START = ("--bootstrap",)
     FAILS = False
 
+    @property
+    def _pool_min(self) -> int:
+        """In some versions less is mapped in chunks of less than a page."""
+        has_small_chunks = (10, 8) <= self._version < (10, 11, 12) or (11,) <= self._version < (11, 4, 6)
+        return 128 * MB if has_small_chunks else 5 * MB
+
     def grid(self) -> list[Settings]:
         """Pools at every power of two and about it; caches likewise, beside a small pool."""
         pools = [(1 << power) + near * MB for power in range(21, POOL_MAX_SHIFT + 1) for near in (-1, 0, 1)]
         caches = [1 << power for power in range(12, 33)]
-        return ([{"innodb_buffer_pool_size": str(size)} for size in pools if size >= 5 * MB]
+        return ([{"innodb_buffer_pool_size": str(size)} for size in pools if size >= self._pool_min]
                 + [{"innodb_buffer_pool_size": "128M", "key_buffer_size": str(size)} for size in caches]
                 + [{"innodb_buffer_pool_size": "128M", "aria_pagecache_buffer_size": str(size)}
                    for size in caches if size >= 128 * KB])
 
     def drawn(self, chance: random.Random) -> Settings:
         """Settings as nobody would think of them."""
-        settings = {"innodb_buffer_pool_size": str(_drawn_size(chance, 23, 33))}
+        settings = {"innodb_buffer_pool_size": str(max(_drawn_size(chance, 23, 33), self._pool_min))}
         for likelihood, name, values in (
             (0.4, "innodb_log_buffer_size", [_drawn_size(chance, 18, 29)]),
             (0.5, "key_buffer_size", [0, 100, _drawn_size(chance, 12, 32)]),
@@ -99,7 +100,7 @@ class MySQL(_Server):
 
     def drawn(self, chance: random.Random) -> Settings:
         """Settings as nobody would think of them."""
-        settings = {"innodb_buffer_pool_size": str(_drawn_size(chance, 22, 33)),
+        settings = {"innodb_buffer_pool_size": str(max(_drawn_size(chance, 22, 33), 5 * MB)),
                     "host_cpus": str(chance.choice([2, 4, 8, 12, 24, 48, 64, 96, 192, 512]))}
         for likelihood, name, values in (
             (0.4, "innodb_buffer_pool_chunk_size", [MB, 2 * MB, 5 * MB, 100 * MB, 128 * MB + 1, 256 * MB, 1 << 30]),

