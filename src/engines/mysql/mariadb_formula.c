@@ -34,10 +34,9 @@ enum {
 #define LOG_BUFFER_MIN_BYTES (2 * MIB)
 #define ARIA_CACHE_MIN_BYTES (128 * KIB)
 
-/* What the caches keep for each block is taken off their size, and lies in ordinary memory: BLOCK_LINK, two
- * HASH_LINKs and 10 bytes or more of hash table (init_key_cache() of mf_keycache.c, init_pagecache() of
- * ma_pagecache.c). Measured from 8M to 2G: 218 and 227, 364 and more. */
-enum { KEY_LINKS_BYTES = 218, ARIA_LINKS_BYTES = 355 };
+/* What the caches keep for each block is taken off their size, and lies in ordinary memory: BLOCK_LINK and two
+ * HASH_LINKs, and a hash table of pointers (init_key_cache() of mf_keycache.c, init_pagecache() of ma_pagecache.c). */
+enum { KEY_LINKS_BYTES = 208, ARIA_LINKS_BYTES = 368, POINTER_BYTES = 8 };
 
 static int parse_key_cache_segments(const char *value, uint64_t *ret) {
         uint64_t segments;
@@ -147,6 +146,9 @@ static const char *check(Arena *arena, const ParameterValue *values, uint64_t pa
         Chunks chunks = pool_chunks(arena, values);
         const Setting *version = values[SERVER_VERSION].setting;
 
+        if (version && text_equals(version->value, "10"))
+                return setting_refuse(arena, version,
+                                      "the second number counts; write a version such as 10.11");
         if (version && version_number(arena, version->value) < VERSION(10, 5, 0))
                 return refuse_segments(arena, version, "MariaDB up to 10.4");
         if (values[LARGE_PAGES].number == 0)
@@ -204,9 +206,14 @@ static void add_pool(Arena *arena, Sizing *sizing, const ParameterValue *values)
 
 /* ---- key caches ---- */
 
-/* What blocks take of a cache. */
+/* What blocks take of a cache. The table has two pointers for each block that there is room for, rounded up to a
+ * power of two, where that room is reckoned with a pointer and a quarter. */
 static uint64_t blocks_bytes(uint64_t bytes, uint64_t block_bytes, uint64_t links_bytes) {
-        return mul_div_up(bytes, block_bytes, add_saturated(block_bytes, links_bytes));
+        uint64_t each = add_saturated(block_bytes, links_bytes);
+        uint64_t room = bytes / add_saturated(each, POINTER_BYTES * 5 / 4);
+        uint64_t table_bytes = mul_saturated(power_of_two_from(room), 2 * POINTER_BYTES);
+
+        return mul_saturated(MIN(room, (bytes - MIN(table_bytes, bytes)) / each), block_bytes);
 }
 
 /* The key buffer, or one of another name, in parts that are mapped one by one. */
@@ -281,12 +288,18 @@ static void tell_index_builds(Arena *arena, Sizing *sizing, const ParameterValue
                            0);
 }
 
-static const char caveat_of_version[] =
-        "an upper bound, checked against 10.5, 10.6, 10.11, 11.4 and 11.8: the pool's alignment takes "
-        "less by chance";
-static const char caveat_of_any[] =
-        "an upper bound for 10.11.12, 11.4.6, 11.8 and later, as the version is not known: the "
-        "pool's alignment takes less by chance";
+#define MEASURED "checked against 10.5, 10.6, 10.11, 11.4 and 11.8"
+
+static const char *caveat(Arena *arena, const Setting *version) {
+        if (!version)
+                return "an upper bound for 10.11.12, 11.4.6, 11.8 and later, as the version is not "
+                       "known: the pool's alignment takes less by chance";
+        if (version_number(arena, version->value) >= VERSION(11, 9, 0))
+                return arena_printf(
+                        arena, "an estimate, for %s is newer than this rule, which was " MEASURED,
+                        version->value);
+        return "an upper bound, " MEASURED ": the pool's alignment takes less by chance";
+}
 
 static const char *size_mariadb(Arena *arena, const Settings *settings, uint64_t page_size_bytes,
                                 Sizing *ret) {
@@ -320,7 +333,7 @@ static const char *size_mariadb(Arena *arena, const Settings *settings, uint64_t
         tell_index_builds(arena, &sizing, values);
         sizing_add_idle(arena, &sizing, &table, settings);
         sizing_finish(&sizing);
-        sizing.caveat = values[SERVER_VERSION].setting ? caveat_of_version : caveat_of_any;
+        sizing.caveat = caveat(arena, values[SERVER_VERSION].setting);
         *ret = sizing;
         return NULL;
 }

@@ -162,13 +162,29 @@ static const char *check(Arena *arena, const ParameterValue *values) {
         return NULL;
 }
 
-static const char *caveat(const ParameterValue *values) {
+#define MEASURED "checked against 8.0, 8.4 and 9.7"
+
+static bool is_newer_than_rule(const Setting *version) {
+        uint64_t major, minor;
+
+        return version && parse_version(version->value, &major, &minor) >= 0 &&
+               (major > 9 || (major == 9 && minor > 7));
+}
+
+static const char *caveat(Arena *arena, const ParameterValue *values) {
+        const Setting *version = values[SERVER_VERSION].setting;
+
         if (!values[INNODB_BUFFER_POOL_INSTANCES].setting && values[HOST_CPUS].number == 0 &&
             values[INNODB_BUFFER_POOL_SIZE].number > GIB)
                 return "an estimate for pages of the host's default size; it assumes 8 buffer pool "
                        "instances, but from 8.4 on the number of CPUs decides: give host_cpus or "
                        "innodb_buffer_pool_instances";
-        return "an estimate for pages of the host's default size, checked against 8.0 and 9.7";
+        if (is_newer_than_rule(version))
+                return arena_printf(arena,
+                                    "an estimate for pages of the host's default size, for %s is "
+                                    "newer than this rule, which was " MEASURED,
+                                    version->value);
+        return "an estimate for pages of the host's default size, " MEASURED;
 }
 
 static const char *size_mysql(Arena *arena, const Settings *settings, uint64_t page_size_bytes,
@@ -192,7 +208,7 @@ static const char *size_mysql(Arena *arena, const Settings *settings, uint64_t p
                    bytes);
         sizing_add_idle(arena, &sizing, &table, settings);
         sizing_finish(&sizing);
-        sizing.caveat = caveat(values);
+        sizing.caveat = caveat(arena, values);
         *ret = sizing;
         return NULL;
 }

@@ -77,14 +77,6 @@ typedef struct Segment {
         uint64_t statuses;  /* and auxiliary processes: who has a text, and in 18 an I/O context */
 } Segment;
 
-static uint64_t power_of_two_from(uint64_t n) {
-        uint64_t power = 1;
-
-        while (power < n && power < UINT64_C(1) << 63)
-                power *= 2;
-        return power;
-}
-
 /* hash_estimate_size() of dynahash.c: a directory and segments of 256 buckets, both in powers of two, and the
  * elements in groups that fill a power of two. */
 static uint64_t hash_table_bytes(uint64_t n, uint64_t entry_bytes) {
