@@ -83,6 +83,15 @@ static inline bool is_power_of_two(uint64_t n) {
         return n > 0 && (n & (n - 1)) == 0;
 }
 
+/* The least that is not below N, of those that there are. */
+static inline uint64_t power_of_two_from(uint64_t n) {
+        uint64_t power = 1;
+
+        while (power < n && power < UINT64_C(1) << 63)
+                power *= 2;
+        return power;
+}
+
 static inline uint64_t div_round_up(uint64_t a, uint64_t b) {
         return a / b + (a % b != 0);
 }

@@ -77,6 +77,12 @@ bool parameters_have(const ParameterTable *table, const char *name) {
         return parameter_find(table, name) != NULL;
 }
 
+static bool is_known(const ParameterTable *table, const char *name) {
+        const char *point = table->has_prefixes ? strchr(name, '.') : NULL;
+
+        return parameters_have(table, point ? point + 1 : name);
+}
+
 static const char *read_given(Arena *arena, const ParameterTable *table, const Parameter *row,
                               uint64_t major_version, ParameterValue *value) {
         const Setting *setting = value->setting;
@@ -116,7 +122,7 @@ const char *parameters_read(Arena *arena, const ParameterTable *table, const Set
         for (size_t i = 0; i < settings->n; i++) {
                 const Setting *setting = &settings->items[i];
 
-                if (!setting->origin && !parameter_find(table, setting->name))
+                if (!setting->origin && !is_known(table, setting->name))
                         return refuse_unknown(arena, table, setting);
         }
         for (size_t i = 0; i < table->n; i++) {

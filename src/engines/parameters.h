@@ -33,6 +33,7 @@ typedef struct ParameterTable {
         const Engine *engine;
         const Parameter *rows;
         size_t n;
+        bool has_prefixes; /* "hot.key_buffer_size" is known as its row is */
 } ParameterTable;
 
 typedef struct ParameterValue {

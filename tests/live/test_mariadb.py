@@ -81,6 +81,7 @@ CASES = (
      {"pool": 200 * MIB, "log": 32 * MIB, "keys": [(4 * MIB, 1)]}),
     ("innodb_buffer_pool_size=64M\n!includedir {directory}/conf.d\n", {"pool": 72 * MIB}),
 )
+JUST_ENOUGH = "innodb_buffer_pool_size=200M\n"
 INCLUDED = {"9.cnf": "[mysqld]\ninnodb_buffer_pool_size=72M\n",
             "10.cnf": "[mysqld]\ninnodb_buffer_pool_size=80M\n",
             "a.cnf.bak": "[mysqld]\ninnodb_buffer_pool_size=96M\n"}
@@ -161,10 +162,12 @@ def huge_pages_of(pid: int) -> int:
 class Server:
     """mariadbd, up to where it takes connections."""
 
-    def __init__(self, directory: pathlib.Path) -> None:
+    def __init__(self, directory: pathlib.Path, is_repeatable: bool = False) -> None:
         self.log = directory / "log"
         with self.log.open("wb") as log:
-            self.process = subprocess.Popen(["mariadbd", f"--defaults-file={directory}/my.cnf"],
+            # Addresses that are the same each time: the alignment of the pool depends on them.
+            self.process = subprocess.Popen([*(["setarch", "-R"] if is_repeatable else []), "mariadbd",
+                                             f"--defaults-file={directory}/my.cnf"],
                                             stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def __enter__(self) -> Server:
@@ -252,6 +255,20 @@ class MariadbTest(unittest.TestCase):
         set_pool(pages_of(256 * MIB) - 1)
         with Server(self.directory) as server:
             self.assertLess(server.huge_pages(), pages_of(256 * MIB) // 2)
+
+    def taken(self, pages: int) -> int:
+        """Of a pool of so many."""
+        self.write_options(JUST_ENOUGH)
+        set_pool(pages)
+        with Server(self.directory, is_repeatable=True) as server:
+            return server.huge_pages()
+
+    def test_just_enough(self) -> None:
+        """What it takes with pages to spare is enough; with one page fewer it falls back."""
+        self.write_options(JUST_ENOUGH)
+        pages = self.taken(self.figure())
+        self.assertEqual(self.taken(pages), pages)
+        self.assertLess(self.taken(pages - 1), pages - 1)
 
     def test_without_large_pages(self) -> None:
         self.write_options("skip-large-pages\n")

@@ -4,13 +4,14 @@
  * that thousands of settings can be measured without a pool and without root.
  *
  * Each request becomes a line of the file that SIZE_METER_FILE names: "shared BYTES" for an anonymous shared
- * mapping of a MiB or more, "huge BYTES" for one of huge pages, "segment BYTES" for a System V segment of them,
+ * mapping of more than a MiB (PostgreSQL 18 tries io_uring with one), "huge BYTES" for one of huge pages, "segment BYTES" for a System V segment of them,
  * and "held BYTES" whenever the program has more pages of 2M than ever before: those of its mappings, less what it
  * unmaps or maps anew, and those of a file of huge pages that it mapped or allocated.
  * SIZE_METER says what happens then:
  *   stop    the first "shared" ends the program: what it would do with the memory does not matter
  *   refuse  huge pages are refused, as by a kernel that has none
- *   play    those of 2M are given as small pages, as by a kernel that has enough of them and no others */
+ *   play    those of 2M are given as small pages, as by a kernel that has enough of them and no others
+ * SIZE_METER_CPUS, where it is set: so many processors the program finds, at least those that there are. */
 
 /* Else mmap would be called mmap64 here. */
 #undef _FILE_OFFSET_BITS
@@ -21,6 +22,7 @@
 #include <linux/falloc.h>
 #include <linux/magic.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,6 +33,7 @@
 #include <sys/shm.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 enum {
@@ -41,6 +44,9 @@ enum {
         PAGES_MAX = 1 << (48 - PAGE_SHIFT),
         FILES_FROM = PAGES_MAX / 2,
 };
+
+/* As it was before glibc 2.34: servers come with a C library of their own. */
+__asm__(".symver dlsym, dlsym@GLIBC_2.2.5");
 
 typedef void *MapCall(void *address, size_t bytes, int protection, int flags, int fd, off_t offset);
 typedef int UnmapCall(void *address, size_t bytes);
@@ -155,7 +161,7 @@ __attribute__((visibility("default"))) void *mmap(void *address, size_t bytes, i
 
         if (!next)
                 next = (MapCall *) dlsym(RTLD_NEXT, "mmap");
-        if ((flags & MAP_SHARED) && (flags & MAP_ANONYMOUS) && bytes >= SHARED_MIN_BYTES) {
+        if ((flags & MAP_SHARED) && (flags & MAP_ANONYMOUS) && bytes > SHARED_MIN_BYTES) {
                 tell("shared", bytes);
                 if (is_mode("stop"))
                         _exit(EXIT_SUCCESS);
@@ -234,6 +240,26 @@ static long create_huge_file(SystemCall *next, long name, unsigned flags) {
         flags &= ~(MFD_HUGETLB | ((unsigned) MAP_HUGE_MASK << MAP_HUGE_SHIFT));
         huge_file = (int) next(SYS_memfd_create, name, (long) flags);
         return huge_file;
+}
+
+/* How many processors there are to be, 0: as many as there are. */
+static unsigned long told_cpus(void) {
+        const char *given = getenv("SIZE_METER_CPUS");
+
+        return given ? strtoul(given, NULL, 10) : 0;
+}
+
+__attribute__((visibility("default"))) int get_nprocs(void) {
+        return told_cpus() > 0 ? (int) told_cpus() : (int) sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+__attribute__((visibility("default"))) int sched_getaffinity(pid_t process, size_t bytes,
+                                                             cpu_set_t *ret) {
+        long n = syscall(SYS_sched_getaffinity, process, bytes, ret);
+
+        for (unsigned long cpu = 0; n > 0 && cpu < told_cpus(); cpu++)
+                CPU_SET_S(cpu, bytes, ret);
+        return n < 0 ? -1 : 0;
 }
 
 /* Java's ZGC has these two by number. */

@@ -17,6 +17,13 @@ PATIENCE_SEC = 60
 USER = "nobody"
 
 
+def started(directory: Path, program: Path) -> list[Path | str]:
+    """How a program in this directory is started: by the loader of the C library that came with it, if one did."""
+    for loader in directory.glob("**/x86_64-linux-gnu/ld-linux-*.so.*"):
+        return [loader, "--library-path", f"{loader.parent}:{directory}/usr/lib/x86_64-linux-gnu", program]
+    return [program]
+
+
 class Meter:
     """WORK is a directory of the user that programs run as."""
 
@@ -26,8 +33,13 @@ class Meter:
         self._user: dict[str, object] = {}
         if os.geteuid() == 0:
             entry = pwd.getpwnam(USER)
-            os.chown(work, entry.pw_uid, entry.pw_gid)
             self._user = {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
+        self.own(work)
+
+    def own(self, directory: Path) -> None:
+        """Gives it to who the programs run as."""
+        if self._user:
+            os.chown(directory, self._user["user"], self._user["group"])
 
     def run(self, command: Sequence[Path | str]) -> None:
         """Without the meter; it must succeed."""
@@ -38,18 +50,20 @@ class Meter:
         self._metered(command, mode)
         return self._lines()
 
-    def held(self, command: Sequence[Path | str]) -> int | None:
-        """The most bytes of huge pages that the program has at a time; None where it fails."""
-        if self._metered(command, "play") != 0:
-            return None
-        return max((size for what, size in self._lines() if what == "held"), default=0)
+    def held(self, command: Sequence[Path | str], cpus: str = "", fails: bool = False) -> int | None:
+        """The most bytes of huge pages that the program has at a time. None where it fails; or, if it always does,
+        where it had none. CPUS: so many processors it finds."""
+        code = self._metered(command, "play", cpus)
+        most = max((size for what, size in self._lines() if what == "held"), default=0)
+        return (most or None) if fails else most if code == 0 else None
 
-    def _metered(self, command: Sequence[Path | str], mode: str) -> int:
+    def _metered(self, command: Sequence[Path | str], mode: str, cpus: str = "") -> int:
         self._file.unlink(missing_ok=True)
         environment = self._environment({
             "LD_PRELOAD": str(self._library),
             "SIZE_METER": mode,
             "SIZE_METER_FILE": str(self._file),
+            **({"SIZE_METER_CPUS": cpus} if cpus else {}),
         })
         return subprocess.run(command, capture_output=True, cwd=self._file.parent, env=environment,
                               timeout=PATIENCE_SEC, **self._user).returncode

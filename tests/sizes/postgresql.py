@@ -7,7 +7,7 @@ import random
 import shutil
 from pathlib import Path
 
-from meter import Meter, Settings
+from meter import Meter, Settings, started
 
 KB, MB, GB = 1 << 10, 1 << 20, 1 << 30
 BLOCK = 8 * KB
@@ -19,6 +19,10 @@ class PostgreSQL:
     def __init__(self, directory: Path, version: str, work: Path, meter: Meter) -> None:
         self.version = version
         self._bin = directory / "bin"
+        self._server = [self._bin / "postgres"]
+        # One that has io_uring, for such settings.
+        self._ring_server = [argument for path in directory.glob("debian/**/bin/postgres")
+                             for argument in started(directory / "debian", path)]
         self._meter = meter
         self._data = work / "data"
         shutil.rmtree(self._data, ignore_errors=True)
@@ -30,7 +34,8 @@ class PostgreSQL:
 
     def bytes_of(self, settings: Settings) -> int | None:
         """What it asks for; None where it refuses the settings."""
-        command = [self._bin / "postgres", "-D", self._data, "-c", "huge_pages=off", "-c", "listen_addresses=",
+        server = self._ring_server if settings.get("io_method") == "io_uring" else self._server
+        command = [*server, "-D", self._data, "-c", "huge_pages=off", "-c", "listen_addresses=",
                    "-c", f"unix_socket_directories={self._data}"]
         # Else 9.6 refuses WAL senders.
         given = {"wal_level": "replica", **settings}
@@ -73,6 +78,8 @@ class PostgreSQL:
         draw.maybe(0.3, "autovacuum_worker_slots", chance.randrange(60, 200), since=18)
         draw.maybe(0.3, "io_max_concurrency", chance.choice([1, 16, 64, 200, 1024]), since=18)
         draw.maybe(0.3, "io_max_combine_limit", f"{8 * chance.choice([1, 8, 16, 32, 128])}kB", since=18)
+        if self._ring_server:
+            draw.maybe(0.5, "io_method", "io_uring")
         draw.maybe(0.2, "max_active_replication_origins", chance.randrange(300), since=18)
         return draw.settings
 

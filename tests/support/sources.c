@@ -43,8 +43,11 @@ static SourceText read_test(const Sources *sources, Arena *arena, const char *pa
                 return (SourceText){.error = -ENOENT};
         if (!file->text)
                 return (SourceText){.error = -EACCES};
-        return (SourceText){.text = file->text,
-                            .size = file->size > 0 ? file->size : strlen(file->text)};
+        size_t size = file->size > 0 ? file->size : strlen(file->text);
+
+        if (size > SOURCE_BYTES_MAX)
+                return (SourceText){.error = -EFBIG};
+        return (SourceText){.text = file->text, .size = size};
 }
 
 static int compare_names(const void *a, const void *b) {

@@ -22,6 +22,7 @@ enum {
         KEY_CACHE_BLOCK_SIZE,
         ARIA_PAGECACHE_BUFFER_SIZE,
         ARIA_BLOCK_SIZE,
+        INNODB_SORT_BUFFER_SIZE,
         LARGE_PAGES,
         SIZED_PARAMETERS,
 };
@@ -33,10 +34,9 @@ enum {
 #define LOG_BUFFER_MIN_BYTES (2 * MIB)
 #define ARIA_CACHE_MIN_BYTES (128 * KIB)
 
-/* What the caches keep for each block is taken off their size, and lies in ordinary memory: BLOCK_LINK, two
- * HASH_LINKs and 10 bytes or more of hash table (init_key_cache() of mf_keycache.c, init_pagecache() of
- * ma_pagecache.c). Measured from 8M to 2G: 218 and 227, 364 and more. */
-enum { KEY_LINKS_BYTES = 218, ARIA_LINKS_BYTES = 355 };
+/* What the caches keep for each block is taken off their size, and lies in ordinary memory: BLOCK_LINK and two
+ * HASH_LINKs, and a hash table of pointers (init_key_cache() of mf_keycache.c, init_pagecache() of ma_pagecache.c). */
+enum { KEY_LINKS_BYTES = 208, ARIA_LINKS_BYTES = 368, POINTER_BYTES = 8 };
 
 static int parse_key_cache_segments(const char *value, uint64_t *ret) {
         uint64_t segments;
@@ -71,6 +71,8 @@ static const Parameter parameters[] = {
                              .initial = 8 * KIB, .minimum = KIB},
         [ARIA_PAGECACHE_BUFFER_SIZE] = {"aria_pagecache_buffer_size", parse_lettered_bytes,
                                         expects_size, .initial = 128 * MIB},
+        [INNODB_SORT_BUFFER_SIZE] = {"innodb_sort_buffer_size", parse_lettered_bytes, expects_size,
+                                     .initial = MIB},
         [LARGE_PAGES] = {"large_pages", parse_switch, "write ON", .initial = 1},
         {.name = "innodb_buffer_pool_size_max",
          .takes_nothing = "large_pages sets it to innodb_buffer_pool_size"},
@@ -83,7 +85,8 @@ static const Parameter parameters[] = {
         {.name = "query_cache_size", .takes_nothing = "ordinary memory"},
 };
 
-static const ParameterTable table = {&engine_mariadb, parameters, ARRAY_LEN(parameters)};
+static const ParameterTable table = {&engine_mariadb, parameters, ARRAY_LEN(parameters),
+                                     .has_prefixes = true};
 
 /* ---- the pool ---- */
 
@@ -111,6 +114,13 @@ static bool has_chunks(uint64_t version) {
                                (version >= VERSION(11, 5, 0) && version < VERSION(11, 8, 0)));
 }
 
+/* Up to MDEV-14425 each start took it (RECV_PARSING_BUF_SIZE, log0recv.cc). */
+#define RECOVERY_BUFFER_BYTES (2 * MIB)
+
+static bool reads_log_into_buffer(Arena *arena, const Setting *version) {
+        return version && version_number(arena, version->value) < VERSION(10, 8, 0);
+}
+
 typedef struct Chunks {
         uint64_t bytes;      /* 0: the pool is one mapping */
         bool is_upper_bound; /* the server rounds down to the large pages it finds */
@@ -136,6 +146,9 @@ static const char *check(Arena *arena, const ParameterValue *values, uint64_t pa
         Chunks chunks = pool_chunks(arena, values);
         const Setting *version = values[SERVER_VERSION].setting;
 
+        if (version && text_equals(version->value, "10"))
+                return setting_refuse(arena, version,
+                                      "the second number counts; write a version such as 10.11");
         if (version && version_number(arena, version->value) < VERSION(10, 5, 0))
                 return refuse_segments(arena, version, "MariaDB up to 10.4");
         if (values[LARGE_PAGES].number == 0)
@@ -193,9 +206,14 @@ static void add_pool(Arena *arena, Sizing *sizing, const ParameterValue *values)
 
 /* ---- key caches ---- */
 
-/* What blocks take of a cache. */
+/* What blocks take of a cache. The table has two pointers for each block that there is room for, rounded up to a
+ * power of two, where that room is reckoned with a pointer and a quarter. */
 static uint64_t blocks_bytes(uint64_t bytes, uint64_t block_bytes, uint64_t links_bytes) {
-        return mul_div_up(bytes, block_bytes, add_saturated(block_bytes, links_bytes));
+        uint64_t each = add_saturated(block_bytes, links_bytes);
+        uint64_t room = bytes / add_saturated(each, POINTER_BYTES * 5 / 4);
+        uint64_t table_bytes = mul_saturated(power_of_two_from(room), 2 * POINTER_BYTES);
+
+        return mul_saturated(MIN(room, (bytes - MIN(table_bytes, bytes)) / each), block_bytes);
 }
 
 /* The key buffer, or one of another name, in parts that are mapped one by one. */
@@ -216,39 +234,72 @@ static void add_key_cache(Arena *arena, Sizing *sizing, const char *what, uint64
                                       round_up_saturated(part_bytes, sizing->page_size_bytes)));
 }
 
-/* "hot.key_buffer_size": of the last setting of each name. */
-static const char *add_named_key_caches(Arena *arena, Sizing *sizing, const Settings *settings,
-                                        const ParameterValue *values) {
-        VEC_FOREACH(setting, settings) {
-                const char *point = strchr(setting->name, '.');
-                uint64_t bytes, block_bytes = values[KEY_CACHE_BLOCK_SIZE].number;
+/* "hot.key_cache_segments" for "hot" and the default cache's row, which it does not inherit from. */
+static const char *read_of_cache(Arena *arena, const Settings *settings, const char *cache,
+                                 const Parameter *row, uint64_t *ret) {
+        const Setting *setting =
+                settings_find(settings, arena_printf(arena, "%s.%s", cache, row->name));
 
-                if (!point || !text_equals(point + 1, "key_buffer_size") ||
+        *ret = row->initial;
+        if (setting && row->parse(setting->value, ret) < 0)
+                return setting_refuse(arena, setting, "'%s' is not valid; %s", setting->value,
+                                      row->expects);
+        return NULL;
+}
+
+/* "hot.key_buffer_size": of the last setting of each name. */
+static const char *add_named_key_caches(Arena *arena, Sizing *sizing, const Settings *settings) {
+        VEC_FOREACH(setting, settings) {
+                const char *point = strchr(setting->name, '.'), *wrong;
+                uint64_t bytes, block_bytes, segments;
+
+                if (!point || !setting_is_named(point + 1, parameters[KEY_BUFFER_SIZE].name) ||
                     settings_find(settings, setting->name) != setting)
                         continue;
-                if (parse_lettered_bytes(setting->value, &bytes) < 0)
-                        return setting_refuse(arena, setting, "'%s' is not valid; %s",
-                                              setting->value, expects_size);
                 const char *name =
                         arena_strndup(arena, setting->name, (size_t) (point - setting->name));
-                const Setting *block = settings_find(
-                        settings, arena_printf(arena, "%s.key_cache_block_size", name));
 
-                if (block && parse_lettered_bytes(block->value, &block_bytes) < 0)
-                        return setting_refuse(arena, block, "'%s' is not valid; %s", block->value,
-                                              expects_size);
+                wrong = read_of_cache(arena, settings, name, &parameters[KEY_BUFFER_SIZE], &bytes);
+                if (!wrong)
+                        wrong = read_of_cache(arena, settings, name,
+                                              &parameters[KEY_CACHE_BLOCK_SIZE], &block_bytes);
+                if (!wrong)
+                        wrong = read_of_cache(arena, settings, name,
+                                              &parameters[KEY_CACHE_SEGMENTS], &segments);
+                if (wrong)
+                        return wrong;
                 add_key_cache(arena, sizing, arena_printf(arena, "MyISAM key buffer '%s'", name),
-                              bytes, block_bytes, values[KEY_CACHE_SEGMENTS].number);
+                              bytes, block_bytes, segments);
         }
         return NULL;
 }
 
-static const char caveat_of_version[] =
-        "an upper bound, checked against 10.5, 10.11, 11.4 and 11.8: the pool's alignment takes "
-        "less by chance";
-static const char caveat_of_any[] =
-        "an upper bound for 10.11.12, 11.4.6, 11.8 and later, as the version is not known: the "
-        "pool's alignment takes less by chance";
+/* row_merge_build_indexes() maps three at a time and gives them back at its end. Where a page is missing it goes on
+ * with ordinary memory, so that none are reserved for it. */
+static void tell_index_builds(Arena *arena, Sizing *sizing, const ParameterValue *values) {
+        uint64_t bytes = mul_saturated(3, values[INNODB_SORT_BUFFER_SIZE].number);
+
+        if (bytes >= sizing->page_size_bytes)
+                sizing_add(arena, sizing, "index builds",
+                           arena_printf(
+                                   arena, "not counted: %s for each, or ordinary memory",
+                                   format_size(arena,
+                                               round_up_saturated(bytes, sizing->page_size_bytes))),
+                           0);
+}
+
+#define MEASURED "checked against 10.5, 10.6, 10.11, 11.4 and 11.8"
+
+static const char *caveat(Arena *arena, const Setting *version) {
+        if (!version)
+                return "an upper bound for 10.11.12, 11.4.6, 11.8 and later, as the version is not "
+                       "known: the pool's alignment takes less by chance";
+        if (version_number(arena, version->value) >= VERSION(11, 9, 0))
+                return arena_printf(
+                        arena, "an estimate, for %s is newer than this rule, which was " MEASURED,
+                        version->value);
+        return "an upper bound, " MEASURED ": the pool's alignment takes less by chance";
+}
 
 static const char *size_mariadb(Arena *arena, const Settings *settings, uint64_t page_size_bytes,
                                 Sizing *ret) {
@@ -266,6 +317,9 @@ static const char *size_mariadb(Arena *arena, const Settings *settings, uint64_t
         /* One is filled while the other is written out. */
         sizing_add_mapping(arena, &sizing, "InnoDB log buffer", log_bytes, 1);
         sizing_add_mapping(arena, &sizing, "InnoDB log buffer, the second", log_bytes, 1);
+        if (reads_log_into_buffer(arena, values[SERVER_VERSION].setting))
+                sizing_add_mapping(arena, &sizing, "buffer of the crash recovery",
+                                   RECOVERY_BUFFER_BYTES, 1);
         sizing_add_mapping(
                 arena, &sizing, "Aria page cache",
                 blocks_bytes(MAX(values[ARIA_PAGECACHE_BUFFER_SIZE].number, ARIA_CACHE_MIN_BYTES),
@@ -273,12 +327,13 @@ static const char *size_mariadb(Arena *arena, const Settings *settings, uint64_t
                 1);
         add_key_cache(arena, &sizing, "MyISAM key buffer", values[KEY_BUFFER_SIZE].number,
                       values[KEY_CACHE_BLOCK_SIZE].number, values[KEY_CACHE_SEGMENTS].number);
-        wrong = add_named_key_caches(arena, &sizing, settings, values);
+        wrong = add_named_key_caches(arena, &sizing, settings);
         if (wrong)
                 return wrong;
+        tell_index_builds(arena, &sizing, values);
         sizing_add_idle(arena, &sizing, &table, settings);
         sizing_finish(&sizing);
-        sizing.caveat = values[SERVER_VERSION].setting ? caveat_of_version : caveat_of_any;
+        sizing.caveat = caveat(arena, values[SERVER_VERSION].setting);
         *ret = sizing;
         return NULL;
 }

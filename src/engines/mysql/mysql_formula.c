@@ -72,12 +72,16 @@ typedef struct Chunks {
 
 enum { INSTANCES_MAX = 64 };
 
+/* The server rounds it down. */
+static uint64_t chunk_size(const ParameterValue *values) {
+        return values[INNODB_BUFFER_POOL_CHUNK_SIZE].number / MIB * MIB;
+}
+
 /* The pool is rounded up to whole chunks for each instance; where it is smaller than one chunk for
  * each, the chunks are made smaller instead. */
 static Chunks chunks_for(const ParameterValue *values, uint64_t instances) {
         uint64_t pool_bytes = values[INNODB_BUFFER_POOL_SIZE].number;
-        uint64_t chunk_bytes =
-                round_up_saturated(values[INNODB_BUFFER_POOL_CHUNK_SIZE].number, MIB);
+        uint64_t chunk_bytes = chunk_size(values);
         uint64_t unit_bytes = mul_saturated(chunk_bytes, instances);
 
         if (pool_bytes < unit_bytes)
@@ -103,18 +107,21 @@ static uint64_t chunks_bytes(const ParameterValue *values, Chunks chunks,
                                                  page_size_bytes));
 }
 
+/* Of a pool of less there is one instance, whatever was asked for (BUF_POOL_SIZE_THRESHOLD). */
+#define INSTANCES_POOL_MIN_BYTES GIB
+
 /* What 8.0 chooses. */
 static uint64_t instances_before_8_4(const ParameterValue *values) {
-        return values[INNODB_BUFFER_POOL_SIZE].number < GIB ? 1 : 8;
+        return values[INNODB_BUFFER_POOL_SIZE].number < INSTANCES_POOL_MIN_BYTES ? 1 : 8;
 }
 
 /* What 8.4 and later choose: half as many as there are chunks, or a quarter of the CPUs, whichever is less. Where
  * nobody knows the CPUs, as before. An affinity that keeps the server to fewer of them is not looked at. */
 static uint64_t instances_since_8_4(const ParameterValue *values) {
         uint64_t pool_bytes = values[INNODB_BUFFER_POOL_SIZE].number;
-        uint64_t chunks = pool_bytes / values[INNODB_BUFFER_POOL_CHUNK_SIZE].number;
+        uint64_t chunks = pool_bytes / chunk_size(values);
 
-        if (pool_bytes <= GIB)
+        if (pool_bytes < INSTANCES_POOL_MIN_BYTES)
                 return 1;
         if (values[HOST_CPUS].number == 0)
                 return instances_before_8_4(values);
@@ -129,7 +136,8 @@ static Chunks buffer_pool_chunks(const ParameterValue *values, uint64_t page_siz
         Chunks since = chunks_for(values, instances_since_8_4(values));
         uint64_t major, minor;
 
-        if (values[INNODB_BUFFER_POOL_INSTANCES].setting)
+        if (values[INNODB_BUFFER_POOL_INSTANCES].setting &&
+            values[INNODB_BUFFER_POOL_SIZE].number >= INSTANCES_POOL_MIN_BYTES)
                 return chunks_for(values, values[INNODB_BUFFER_POOL_INSTANCES].number);
         if (version && parse_version(version->value, &major, &minor) >= 0)
                 return major > 8 || (major == 8 && minor >= 4) ? since : before;
@@ -154,13 +162,29 @@ static const char *check(Arena *arena, const ParameterValue *values) {
         return NULL;
 }
 
-static const char *caveat(const ParameterValue *values) {
+#define MEASURED "checked against 8.0, 8.4 and 9.7"
+
+static bool is_newer_than_rule(const Setting *version) {
+        uint64_t major, minor;
+
+        return version && parse_version(version->value, &major, &minor) >= 0 &&
+               (major > 9 || (major == 9 && minor > 7));
+}
+
+static const char *caveat(Arena *arena, const ParameterValue *values) {
+        const Setting *version = values[SERVER_VERSION].setting;
+
         if (!values[INNODB_BUFFER_POOL_INSTANCES].setting && values[HOST_CPUS].number == 0 &&
             values[INNODB_BUFFER_POOL_SIZE].number > GIB)
                 return "an estimate for pages of the host's default size; it assumes 8 buffer pool "
                        "instances, but from 8.4 on the number of CPUs decides: give host_cpus or "
                        "innodb_buffer_pool_instances";
-        return "an estimate for pages of the host's default size, checked against 8.0 and 9.7";
+        if (is_newer_than_rule(version))
+                return arena_printf(arena,
+                                    "an estimate for pages of the host's default size, for %s is "
+                                    "newer than this rule, which was " MEASURED,
+                                    version->value);
+        return "an estimate for pages of the host's default size, " MEASURED;
 }
 
 static const char *size_mysql(Arena *arena, const Settings *settings, uint64_t page_size_bytes,
@@ -184,7 +208,7 @@ static const char *size_mysql(Arena *arena, const Settings *settings, uint64_t p
                    bytes);
         sizing_add_idle(arena, &sizing, &table, settings);
         sizing_finish(&sizing);
-        sizing.caveat = caveat(values);
+        sizing.caveat = caveat(arena, values);
         *ret = sizing;
         return NULL;
 }

@@ -40,8 +40,10 @@ static const char *refuse(const Reader *reader, const Place *place, const char *
 static const char *refuse_reading(const Reader *reader, const Place *place, int error) {
         const char *text = strerror(-error);
 
-        if (error == -EFBIG || error == -E2BIG)
-                text = "too large for an option file";
+        if (error == -EFBIG)
+                text = "it is larger than 1M, which no option file is";
+        if (error == -E2BIG)
+                text = "all files together are larger than 16M, which no option files are";
         if (error == -EINVAL)
                 text = "not a regular file";
         text = arena_printf(reader->arena, "cannot be read: %s", text);

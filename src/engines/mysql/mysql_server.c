@@ -264,11 +264,16 @@ static const char *find_data_directory(const Server *server, const Settings *set
 
 /* ---- the version ---- */
 
-/* The digits and points at the beginning, NULL where there are none. */
+/* The digits and points at the beginning; NULL where they are no version, as in "10" and in "11.". */
 static const char *leading_version(Arena *arena, const char *text) {
-        size_t n = strspn(text, "0123456789.");
+        const char *version = arena_strndup(arena, text, strspn(text, "0123456789."));
+        const char *point = strchr(version, '.');
+        uint64_t major, minor;
 
-        return n > 0 && *text != '.' ? arena_strndup(arena, text, n) : NULL;
+        if (!point || point[1] < '0' || point[1] > '9' ||
+            parse_version(version, &major, &minor) < 0)
+                return NULL;
+        return version;
 }
 
 static void free_json(json_t **json) {

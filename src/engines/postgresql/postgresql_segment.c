@@ -58,6 +58,9 @@ enum {
         SLRU_SETTINGS_SINCE = 17,
         IO_HANDLES_SINCE = 18,
         IO_HANDLES_MAX = 64,
+        IO_WORKERS_MAX = 32,    /* among the auxiliary processes */
+        IO_CONTEXT_BYTES = 256, /* PgAioUringContext */
+        RING_PAGE_BYTES = 4096,
         FAST_PATH_SLOTS = 16,
         FAST_PATH_GROUPS_MAX = 1024,
         /* For what a newer version may have added: 18 took up to 5 % more than 17 at 128MB, 0.6 % at 1GB. */
@@ -73,14 +76,6 @@ typedef struct Segment {
         uint64_t lockers;   /* and prepared transactions: who can hold locks */
         uint64_t statuses;  /* and auxiliary processes: who has a text, and in 18 an I/O context */
 } Segment;
-
-static uint64_t power_of_two_from(uint64_t n) {
-        uint64_t power = 1;
-
-        while (power < n && power < UINT64_C(1) << 63)
-                power *= 2;
-        return power;
-}
 
 /* hash_estimate_size() of dynahash.c: a directory and segments of 256 buckets, both in powers of two, and the
  * elements in groups that fill a power of two. */
@@ -247,6 +242,21 @@ static uint64_t statements_bytes(const Segment *s) {
         return n > 0 ? add_saturated(hash_table_bytes(n, s->release->statement), 8 * KIB) : 0;
 }
 
+/* With io_method=io_uring, on kernels from 6.5 on: a ring for each process but the I/O workers, which there are none
+ * of. Its submissions and its completions (with indexes and a header) lie in pages of their own; see
+ * pgaio_uring_ring_shmem_size() and io_uring_memory_size_params() of liburing. */
+static uint64_t rings_bytes(const Segment *s, uint64_t each) {
+        uint64_t entries = power_of_two_from(each);
+        uint64_t submissions = round_up_saturated(mul_saturated(entries, 64), RING_PAGE_BYTES);
+        uint64_t completions =
+                round_up_saturated(add_saturated(mul_saturated(entries, 36), 512), RING_PAGE_BYTES);
+
+        return add_saturated(mul_saturated(s->statuses - IO_WORKERS_MAX,
+                                           add_saturated(IO_CONTEXT_BYTES,
+                                                         add_saturated(submissions, completions))),
+                             2 * RING_PAGE_BYTES);
+}
+
 /* AioShmemSize(): for each process that many handles, each with a vector (16 bytes) and data (8 bytes) for each
  * block of a combined read. Where the server chooses (AioChooseMaxConcurrency()) these are as many as each
  * process may pin of the buffers, so all together at most as many as there are buffers. */
@@ -262,12 +272,7 @@ static uint64_t io_bytes(const Segment *s) {
         bytes = mul_saturated(handles, add_saturated(144, mul_saturated(24, blocks)));
         if (!s->settings->has_io_uring)
                 return bytes;
-        /* Read in method_io_uring.c, not measured: a context for each process and, where the kernel lets the
-         * server bring the memory, rings with 64 bytes for each submission and 36 for its completions. */
-        each = power_of_two_from(each > 0 ? each : IO_HANDLES_MAX);
-        return add_saturated(
-                bytes, mul_saturated(s->statuses,
-                                     add_saturated(512 + 2 * 4096, mul_saturated(each, 64 + 36))));
+        return add_saturated(bytes, rings_bytes(s, each > 0 ? each : IO_HANDLES_MAX));
 }
 
 static uint64_t fixed_bytes(const Segment *s) {

@@ -170,6 +170,27 @@ static void test_binary(void **state) {
         assert_contains(read_from(*state, sources, "/a.cnf").wrong, "/a.cnf:3: a NUL byte");
 }
 
+/* The last line of a file of SIZE bytes counts as any. */
+static const char *reading_of_large(Arena *arena, size_t size) {
+        static const char end[] = "\nlast=1\n";
+        char *text = arena_alloc(arena, size + 1);
+
+        memset(text, '#', size);
+        memcpy(text, "[mysqld]\n", 9);
+        for (size_t i = 80; i < size - sizeof(end); i += 80)
+                text[i] = '\n';
+        memcpy(text + size - (sizeof(end) - 1), end, sizeof(end));
+        Reading reading = read_from(arena, TEST_SOURCES(arena, {"/a.cnf", text}), "/a.cnf");
+
+        return reading.wrong ? reading.wrong : reading.options;
+}
+
+static void test_large_file(void **state) {
+        assert_contains(reading_of_large(*state, SOURCE_BYTES_MAX), "last=1");
+        assert_text(reading_of_large(*state, SOURCE_BYTES_MAX + 1),
+                    "/a.cnf: cannot be read: it is larger than 1M, which no option file is");
+}
+
 static void test_circle_of_two(void **state) {
         const Sources *sources = TEST_SOURCES(*state,
                                               {"/d/a.cnf", "[mysqld]\na\n!include /d/b.cnf"},
@@ -316,6 +337,7 @@ TEST_FILE(mysql_options) {
                 TEST(test_secrets_are_not_quoted),
                 TEST(test_unreadable_include),
                 TEST(test_binary),
+                TEST(test_large_file),
                 TEST(test_circle_of_two),
                 TEST(test_depth),
                 TEST(test_too_many_files),

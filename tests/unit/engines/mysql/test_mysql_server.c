@@ -259,6 +259,30 @@ static void test_version_unknown(void **state) {
         assert_contains(problems_text(*state, &gathered.problems), "[mariadb-10.6]");
 }
 
+/* What the unit says is no version: the data directory's counts, and without any the rule of today. */
+static void test_version_that_is_none(void **state) {
+        static const char *const names[] = {"10 database server", "99999999999999999999.5 server",
+                                            "11. server", "banana"};
+        Gathered gathered;
+
+        for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+                const char *unit = arena_printf(*state,
+                                                "[Unit]\nDescription=MariaDB %s\n[Service]\n"
+                                                "ExecStart=/usr/sbin/mariadbd --large-pages\n",
+                                                names[i]);
+
+                gather(*state, "mariadb", NULL,
+                       TEST_SOURCES(*state, {USR "mariadb.service", unit},
+                                    {DATA "mariadb_upgrade_info", "10.6.7-MariaDB"}),
+                       &gathered);
+                assert_text(gathered.version, "10.6.7");
+                gather(*state, "mariadb", NULL, TEST_SOURCES(*state, {USR "mariadb.service", unit}),
+                       &gathered);
+                assert_text(gathered.version, NULL);
+                assert_true(pages_of(*state, "mariadb", &gathered) > 64);
+        }
+}
+
 /* ---- MySQL ---- */
 
 static const char mysql_config[] =
@@ -410,14 +434,23 @@ static void test_notes(void **state) {
 
 TEST_FILE(mysql_server) {
         const struct CMUnitTest tests[] = {
-                TEST(test_debian),          TEST(test_red_hat),
-                TEST(test_instances),       TEST(test_variables_of_a_script),
-                TEST(test_order_of_files),  TEST(test_target_goes_first),
-                TEST(test_no_defaults),     TEST(test_version_of_data),
-                TEST(test_version_unknown), TEST(test_mysql),
-                TEST(test_mysql_persisted), TEST(test_mysql_without_data_directory),
-                TEST(test_mysql_refuses),   TEST(test_large_pages_are_off),
-                TEST(test_nothing_there),   TEST(test_missing_file_of_the_unit),
+                TEST(test_debian),
+                TEST(test_red_hat),
+                TEST(test_instances),
+                TEST(test_variables_of_a_script),
+                TEST(test_order_of_files),
+                TEST(test_target_goes_first),
+                TEST(test_no_defaults),
+                TEST(test_version_of_data),
+                TEST(test_version_unknown),
+                TEST(test_version_that_is_none),
+                TEST(test_mysql),
+                TEST(test_mysql_persisted),
+                TEST(test_mysql_without_data_directory),
+                TEST(test_mysql_refuses),
+                TEST(test_large_pages_are_off),
+                TEST(test_nothing_there),
+                TEST(test_missing_file_of_the_unit),
                 TEST(test_notes),
         };
 

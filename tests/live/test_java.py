@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The figure for Java against a virtual machine on real huge pages of 2M.
+
+usage: HUGEPLAN_LIVE=1 test_java.py HUGEPLANCTL
+
+For each collector: with the pages that `hugeplanctl size jvm` says it has all of its memory huge, and takes hardly
+fewer. With just those that it took it has them again; with one page fewer ZGC does not start, and with the others
+some of it is small. Needs what test_live.py needs, and Java 11 or later. Else it says so and skips (77).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Iterator
+
+import test_live
+from test_live import SKIP, Failure, check, set_pool
+from test_postgresql import no_surplus, pools_locked, reserved
+
+PATIENCE = 30.0
+OPTIONS = ("-XX:+UseLargePages", "-XX:-UsePerfData", "-XX:+UnlockExperimentalVMOptions", "-Xlog:startuptime")
+# It waits for a certificate.
+IDLE = ("-m", "java.base/sun.security.tools.keytool.Main", "-printcert")
+
+COLLECTORS = {"g1": "UseG1GC", "parallel": "UseParallelGC", "serial": "UseSerialGC", "zgc": "UseZGC",
+              "shenandoah": "UseShenandoahGC"}
+CASES = (
+    {"gc": "g1", "Xmx": "300m"},
+    {"gc": "g1", "Xmx": "1g", "ReservedCodeCacheSize": "64m"},
+    {"gc": "parallel", "Xmx": "512m"},
+    {"gc": "serial", "Xmx": "333m", "TieredStopAtLevel": "1"},
+    {"gc": "zgc", "Xmx": "512m", "Xms": "512m"},
+    {"gc": "shenandoah", "Xmx": "512m"},
+)
+
+Settings = dict[str, str]
+
+
+def version() -> str | None:
+    """As Java itself says it, "17.0.15"; None where there is none."""
+    if not shutil.which("java"):
+        return None
+    done = subprocess.run(["java", "-version"], check=True, text=True, capture_output=True, timeout=PATIENCE)
+    found = re.search(r'version "([0-9.]+)', done.stderr)
+    return found.group(1) if found else None
+
+
+def why_not() -> str | None:
+    reason = test_live.why_not()
+    if reason:
+        return reason
+    if not version() or int(version().split(".")[0]) < 11:
+        return "there is no Java 11 or later; install Debian's package default-jre-headless"
+    return None
+
+
+def option(name: str, value: str) -> str:
+    if name in ("Xmx", "Xms"):
+        return f"-{name}{value}"
+    return f"-XX:+{COLLECTORS[value]}" if name == "gc" else f"-XX:{name}={value}"
+
+
+def knows(settings: Settings) -> bool:
+    """Whether this Java has the collector."""
+    return subprocess.run(["java", "-XX:+UnlockExperimentalVMOptions", option("gc", settings["gc"]), "-version"],
+                          capture_output=True, timeout=PATIENCE).returncode == 0
+
+
+def pages_said(hugeplanctl: str, settings: Settings) -> int:
+    command = [hugeplanctl, "--json=short", "size", "jvm", "--page-size=2M", "-c", f"server_version={version()}"]
+    for name, value in settings.items():
+        command += ["-c", f"{name}={value}"]
+    done = subprocess.run(command, text=True, capture_output=True, timeout=PATIENCE)
+    check(done.returncode == 0, done.stderr)
+    return json.loads(done.stdout)["pages"]
+
+
+@contextlib.contextmanager
+def machine(settings: Settings, log: pathlib.Path) -> Iterator[bool]:
+    """A virtual machine that has started: whether it has."""
+    command = ["java", *OPTIONS, *(option(name, value) for name, value in settings.items()), *IDLE]
+    with log.open("wb") as output, subprocess.Popen(command, stdin=subprocess.PIPE, stdout=output,
+                                                    stderr=output) as process:
+        try:
+            test_live.wait_until("Java has started", lambda: process.poll() is not None
+                                 or "Create VM" in log.read_text(), PATIENCE)
+            yield process.poll() is None
+        finally:
+            process.kill()
+    test_live.wait_until("the pages are given back", lambda: reserved() == 0, PATIENCE)
+
+
+def taken(settings: Settings, log: pathlib.Path) -> int:
+    with machine(settings, log) as has_started:
+        check(has_started, f"it does not start: {log.read_text()}")
+        check("Failed to reserve" not in log.read_text(), f"it falls back: {log.read_text()}")
+        return reserved()
+
+
+def check_case(hugeplanctl: str, settings: Settings, log: pathlib.Path) -> str:
+    said = pages_said(hugeplanctl, settings)
+    set_pool(said)
+    pages = taken(settings, log)
+    check(pages <= said <= pages * 1.02 + 8, f"it takes {pages} pages, hugeplan says {said}")
+    set_pool(pages)
+    check((again := taken(settings, log)) == pages, f"with {pages} pages it takes {again}")
+    set_pool(pages - 1)
+    with machine(settings, log) as has_started:
+        is_short = not has_started if settings["gc"] == "zgc" else "Failed to reserve" in log.read_text()
+        check(is_short, f"it starts with {pages - 1} pages, too: {log.read_text()}")
+    return f"{pages} pages, hugeplan says {said}"
+
+
+def run_cases(hugeplanctl: str, log: pathlib.Path) -> int:
+    n_failed = 0
+    for settings in CASES:
+        name, start = " ".join(f"{name}={value}" for name, value in settings.items()), time.monotonic()
+        if not knows(settings):
+            print(f"skip {name}: this Java has no such collector")
+            continue
+        try:
+            figures = check_case(hugeplanctl, settings, log)
+        except (Failure, subprocess.TimeoutExpired, OSError, ValueError, KeyError):
+            n_failed += 1
+            print(f"FAIL {name}")
+            traceback.print_exc(file=sys.stdout)
+        else:
+            print(f"ok   {name}: {figures} ({time.monotonic() - start:.2f} s)")
+    return n_failed
+
+
+def main() -> int:
+    reason = why_not()
+    if reason:
+        print(f"skipped: {reason}")
+        return SKIP
+    with (tempfile.TemporaryDirectory(prefix="hugeplan-live-") as directory, pools_locked(),
+          test_live.host_as_it_was(), no_surplus()):
+        n_failed = run_cases(str(pathlib.Path(sys.argv[1]).resolve()), pathlib.Path(directory) / "log")
+    print(f"Java {version()}: {len(CASES)} cases, {n_failed} failed")
+    return 1 if n_failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
