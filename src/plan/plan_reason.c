@@ -122,7 +122,7 @@ Reason planner_explain(Planner *planner, const PlanInstance *instance, const Dem
                                 topology_format_nodes(arena, &demand->nodes),
                                 format_count(arena, capacity), format_count(arena, option->pages),
                                 capacity == 1 ? "is" : "are"),
-                        "see who holds huge pages in 'hugeplanctl status', and describe that program in /etc/hugeplan.d too"};
+                        "see who holds huge pages in 'hugeplanctl status --all', and describe that program in /etc/hugeplan.d too"};
         if (limit)
                 return limit->reason;
         ARRAY_FOREACH(part, option->split, option->n_split) {
@@ -158,7 +158,7 @@ Reason planner_explain(Planner *planner, const PlanInstance *instance, const Dem
 Reason plan_explain_lack(Arena *arena, const PlanInstance *instance, const Lack *lack) {
         const char *remedy =
                 lack->taker_pages > 0
-                        ? "see who uses huge pages in 'hugeplanctl status', and describe "
+                        ? "see who uses huge pages in 'hugeplanctl status --all', and describe "
                           "that program in /etc/hugeplan.d too"
                         : "free memory there and run 'hugeplanctl reload'";
 

@@ -214,7 +214,7 @@ static Reason missing_reason(Arena *arena, uint64_t missing, const IdSet *nodes,
                         arena_printf(arena,
                                      "others use pages of %s, and %s of its pages %s missing",
                                      where, n, missing == 1 ? "is" : "are"),
-                        "see who uses huge pages in 'hugeplanctl status', and run 'hugeplanctl "
+                        "see who uses huge pages in 'hugeplanctl status --all', and run 'hugeplanctl "
                         "reload' to reserve more"};
         if (is_lost)
                 return (Reason){REASON_POOL_SHRANK,
@@ -445,7 +445,7 @@ void status_add_exposure(const Exposure *exposure, Diags *problems) {
                                                  arena,
                                                  "restart %s, which then keeps to its own nodes; see RESERVED PAGES in hugeplan.d(5)",
                                                  exposure->taker)
-                                       : "see who uses huge pages in 'hugeplanctl status', and describe that program in /etc/hugeplan.d too"},
+                                       : "see who uses huge pages in 'hugeplanctl status --all', and describe that program in /etc/hugeplan.d too"},
                 "%s pages of %s that %s has reserved on %s and not touched yet may be taken by %s%s%s may take %s there",
                 format_count(arena, exposure->pages),
                 format_page_size(arena, exposure->page_size_bytes), exposure->unit,
