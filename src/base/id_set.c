@@ -11,6 +11,11 @@ void id_set_add(IdSet *set, unsigned id) {
                 set->words[id / 64] |= UINT64_C(1) << (id % 64);
 }
 
+void id_set_add_all(IdSet *set, const IdSet *more) {
+        for (size_t i = 0; i < ARRAY_LEN(set->words); i++)
+                set->words[i] |= more->words[i];
+}
+
 bool id_set_has(const IdSet *set, unsigned id) {
         return id < ID_SET_MAX && (set->words[id / 64] >> (id % 64) & 1);
 }
@@ -47,9 +52,10 @@ IdSet id_set_common(const IdSet *a, const IdSet *b) {
 }
 
 bool id_set_meets(const IdSet *a, const IdSet *b) {
-        IdSet common = id_set_common(a, b);
-
-        return !id_set_is_empty(&common);
+        for (size_t i = 0; i < ARRAY_LEN(a->words); i++)
+                if (a->words[i] & b->words[i])
+                        return true;
+        return false;
 }
 
 unsigned id_set_next(const IdSet *set, unsigned from) {

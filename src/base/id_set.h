@@ -19,6 +19,7 @@ int id_set_parse(const char *string, IdSet *ret);
 char *id_set_format(Arena *arena, const IdSet *set);
 
 void id_set_add(IdSet *set, unsigned id);
+void id_set_add_all(IdSet *set, const IdSet *more);
 bool id_set_has(const IdSet *set, unsigned id);
 bool id_set_is_empty(const IdSet *set);
 unsigned id_set_count(const IdSet *set);

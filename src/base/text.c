@@ -191,6 +191,14 @@ int text_compare(const void *a, const void *b) {
         return strcmp(*(const char *const *) a, *(const char *const *) b);
 }
 
+uint64_t text_fold(uint64_t hash, const char *string) {
+        for (;; string++) {
+                hash = (hash ^ (unsigned char) *string) * UINT64_C(0x100000001b3);
+                if (!*string)
+                        return hash;
+        }
+}
+
 bool text_starts_with(const char *string, const char *prefix) {
         return strncmp(string, prefix, strlen(prefix)) == 0;
 }

@@ -67,6 +67,11 @@ int text_index(const char *const *names, size_t n, const char *string);
                 index_ < 0 ? -EINVAL : 0;                                   \
         })
 
+/* FNV-1a, 64 bits, over one string after the other, beginning with TEXT_FOLD_START: to tell texts from each
+ * other, not against forgery. */
+#define TEXT_FOLD_START UINT64_C(0xcbf29ce484222325)
+uint64_t text_fold(uint64_t hash, const char *string);
+
 bool text_starts_with(const char *string, const char *prefix);
 bool text_ends_with(const char *string, const char *suffix);
 

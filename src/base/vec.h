@@ -62,6 +62,30 @@
 #define VEC_ANY(item, vec, condition)  ARRAY_ANY(item, (vec)->items, (vec)->n, condition)
 #define VEC_SUM(item, vec, amount)     ARRAY_SUM(item, (vec)->items, (vec)->n, amount)
 
+/* The element to which ORDER, a comparison of what is looked for with ITEM as qsort(3) has it, gives 0: soon where
+ * the array is in that order, as nearly all are; else by looking at all. */
+#define ARRAY_SEEK(item, array, n, order) \
+        ARRAY_SEEK_(item, array, n, order, UNIQUE_NAME(sought_, __COUNTER__))
+#define VEC_SEEK(item, vec, order) ARRAY_SEEK(item, (vec)->items, (vec)->n, order)
+
+#define ARRAY_SEEK_(item, array, n, order, sought)                          \
+        ({                                                                  \
+                typeof(*(array)) *sought = NULL;                            \
+                size_t seek_first_ = 0, seek_end_ = (n);                    \
+                while (!sought && seek_first_ < seek_end_) {                \
+                        size_t seek_at_ = (seek_first_ + seek_end_) / 2;    \
+                        typeof(*(array)) *item = &(array)[seek_at_];        \
+                        int seek_order_ = (order);                          \
+                        if (seek_order_ == 0)                               \
+                                sought = item;                              \
+                        else if (seek_order_ < 0)                           \
+                                seek_end_ = seek_at_;                       \
+                        else                                                \
+                                seek_first_ = seek_at_ + 1;                 \
+                }                                                           \
+                sought ? sought : ARRAY_FIND(item, array, n, (order) == 0); \
+        })
+
 #define ARRAY_FIND_(item, array, n, condition, found) \
         ({                                            \
                 typeof(*(array)) *found = NULL;       \

@@ -4,9 +4,22 @@
 #include "base/size.h"
 #include "base/text.h"
 
+#include <string.h>
+
 const InstanceConfig *config_find(const Config *config, const char *name) {
-        return ARRAY_FIND(instance, config->instances, config->n_instances,
-                          text_equals(instance->name, name));
+        return !name ? NULL
+                     : ARRAY_SEEK(instance, config->instances, config->n_instances,
+                                  strcmp(name, instance->name));
+}
+
+void config_index(Arena *arena, Config *config) {
+        config->by_unit =
+                INDEX_OF(arena, instance, config->instances, config->n_instances, instance->unit);
+        config->bound.n = 0;
+        ARRAY_FOREACH(instance, config->instances, config->n_instances)
+                if (!instance->refusal && instance->placement == PLACEMENT_BIND &&
+                    instance->engine->reserves)
+                        *vec_push(arena, &config->bound) = instance;
 }
 
 uint64_t page_counts_find(const PageCounts *counts, uint64_t page_size_bytes) {

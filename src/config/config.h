@@ -10,6 +10,7 @@
 
 #include "base/diag.h"
 #include "base/id_set.h"
+#include "base/index.h"
 #include "base/size.h"
 #include "config/mount_config.h"
 #include "engines/engine.h"
@@ -155,6 +156,8 @@ typedef struct Config {
         HostConfig host;
         InstanceConfig *instances; /* sorted by name; names are unique */
         size_t n_instances;
+        Index *by_unit;                    /* the instances, in this order */
+        VEC(const InstanceConfig *) bound; /* those with Placement=bind that reserve pages */
         Diags problems;
         /* Not all of it could be read: there may be more instances than these, and other settings. */
         bool is_incomplete;
@@ -163,6 +166,9 @@ typedef struct Config {
 } Config;
 
 const InstanceConfig *config_find(const Config *config, const char *name);
+
+/* Makes `by_unit` and `bound` anew: the instances are others now. */
+void config_index(Arena *arena, Config *config);
 
 /* What Memory= or NodeMemory= ask for, in bytes; 0: neither is given. */
 uint64_t instance_memory_bytes(const InstanceConfig *instance);

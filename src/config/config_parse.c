@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "config/config_parse.h"
 
+#include "base/index.h"
 #include "base/size.h"
 #include "base/text.h"
 #include "config/config_file.h"
@@ -21,24 +22,13 @@ static const char *without_suffix(Arena *arena, const char *file_name) {
 
 /* ---- fingerprints ---- */
 
-/* FNV-1a, 64 bits: to tell one text from another, not against forgery. */
-static uint64_t fold(uint64_t hash, const char *string) {
-        for (;; string++) {
-                hash = (hash ^ (unsigned char) *string) * UINT64_C(0x100000001b3);
-                if (!*string)
-                        return hash;
-        }
-}
-
 static uint64_t fold_file(uint64_t hash, const ParsedFile *parsed, const char *section) {
         VEC_FOREACH(assignment, &parsed->assignments)
                 if (text_equals(assignment->section, section) &&
                     !text_starts_with(assignment->key, "X-"))
-                        hash = fold(fold(hash, assignment->key), assignment->value);
+                        hash = text_fold(text_fold(hash, assignment->key), assignment->value);
         return hash;
 }
-
-static const uint64_t fold_start = UINT64_C(0xcbf29ce484222325);
 
 /* ---- checks over one instance, when all its files have been read ---- */
 
@@ -143,6 +133,8 @@ static bool find_mount_mistake(Arena *arena, const InstanceConfig *instance, Mis
 typedef struct Assembler {
         Arena *arena;
         ParsedFiles parsed; /* one for each file */
+        Index *extensions;  /* of them, by the name of the file that they extend */
+        Index *files;       /* of instances, by their names */
         Config *config;
         Instances instances;
 } Assembler;
@@ -225,38 +217,34 @@ static void apply_file(Assembler *assembler, InstanceConfig *instance, ParsedFil
 
 /* All that describes it, in the order of reading. */
 static void apply_files(Assembler *assembler, InstanceConfig *instance, ParsedFile *main_file) {
-        uint64_t hash = fold_file(fold_start, main_file, "Instance");
+        uint64_t hash = fold_file(TEXT_FOLD_START, main_file, "Instance");
 
         apply_file(assembler, instance, main_file);
-        VEC_FOREACH(item, &assembler->parsed) {
-                if (!text_equals((*item)->file->extends, main_file->file->name))
-                        continue;
-                apply_file(assembler, instance, *item);
-                if (!is_learned(*item))
-                        hash = fold_file(hash, *item, "Instance");
+        INDEX_FOREACH(entry, assembler->extensions, main_file->file->name) {
+                ParsedFile *parsed = (ParsedFile *) entry->value;
+
+                apply_file(assembler, instance, parsed);
+                if (!is_learned(parsed))
+                        hash = fold_file(hash, parsed, "Instance");
         }
         instance->fingerprint = arena_printf(assembler->arena, "%016" PRIx64, hash);
-}
-
-static InstanceConfig *find_instance(Instances *instances, const char *name) {
-        return VEC_FIND(instance, instances, text_equals(instance->name, name));
 }
 
 /* Two files of one name: the first keeps it, the other is refused under its full file name. */
 static void refuse_second(Assembler *assembler, InstanceConfig *instance, ParsedFile *parsed) {
         Arena *arena = assembler->arena;
-        const InstanceConfig *first = find_instance(&assembler->instances, instance->name);
+        const char *first = index_find(assembler->files, instance->name);
 
         if (!first)
                 return;
         config_file_refuse(parsed, &assembler->config->problems, PROBLEM_CONFIG_DUPLICATE, 0,
                            "Name",
                            arena_printf(arena, "the instance '%s' is described by %s already",
-                                        instance->name, first->file),
+                                        instance->name, first),
                            "rename one of the files, or give it a Name= of its own");
         instance->refusal = parsed->refusal;
         instance->name = without_suffix(arena, parsed->file->name);
-        while (find_instance(&assembler->instances, instance->name))
+        while (index_find(assembler->files, instance->name))
                 instance->name = arena_printf(arena, "%s.2", instance->name);
 }
 
@@ -306,6 +294,7 @@ static void assemble_instance(Assembler *assembler, ParsedFile *parsed) {
         check_instance(assembler, &instance);
         refuse_second(assembler, &instance, parsed);
         refuse_second_mount(assembler, &instance);
+        index_add(assembler->files, instance.name, instance.file);
         *vec_push(arena, &assembler->instances) = instance;
 }
 
@@ -313,7 +302,7 @@ static void assemble_instance(Assembler *assembler, ParsedFile *parsed) {
  * the instances are read to find mistakes, and after them, when all refusals are known. */
 static void assemble_host(Assembler *assembler, Diags *problems) {
         KeyTarget target = {.arena = assembler->arena, .host = &assembler->config->host};
-        uint64_t hash = fold_start;
+        uint64_t hash = TEXT_FOLD_START;
 
         *target.host = (HostConfig){};
         config_keys_set_defaults(&target, SECTION_HOST);
@@ -333,32 +322,47 @@ static void assemble_host(Assembler *assembler, Diags *problems) {
         assembler->config->host.fingerprint = arena_printf(assembler->arena, "%016" PRIx64, hash);
 }
 
+/* By a file that describes an instance. */
+static bool is_extended(const Assembler *assembler, const ParsedFile *main_file) {
+        INDEX_FOREACH(entry, assembler->extensions, main_file->file->name)
+        if (((const ParsedFile *) entry->value)->has_instance)
+                return true;
+        return false;
+}
+
 static int compare_instances(const void *a, const void *b) {
         return strcmp(((const InstanceConfig *) a)->name, ((const InstanceConfig *) b)->name);
 }
 
 Config *config_parse(Arena *arena, const ConfigFiles *files) {
         Config *config = ARENA_NEW(arena, Config);
-        Assembler assembler = {.arena = arena, .config = config};
+        Assembler assembler = {
+                .arena = arena,
+                .extensions = index_new(arena),
+                .files = index_new(arena),
+                .config = config,
+        };
+        Index *names = index_new(arena);
 
         config->problems = diags_in(arena);
-        VEC_FOREACH(file, files)
-                *vec_push(arena, &assembler.parsed) =
-                        config_file_parse(arena, file, &config->problems);
+        VEC_FOREACH(file, files) {
+                ParsedFile *parsed = config_file_parse(arena, file, &config->problems);
+
+                *vec_push(arena, &assembler.parsed) = parsed;
+                index_add(assembler.extensions, file->extends, parsed);
+                if (!file->extends)
+                        index_add(names, file->name, file);
+        }
         assemble_host(&assembler, &config->problems);
         /* A refused file is taken for an instance unless it says that it is something else. */
         VEC_FOREACH(item, &assembler.parsed)
                 if (!(*item)->file->extends && !(*item)->is_empty &&
                     ((*item)->has_instance || ((*item)->refusal && !(*item)->has_host) ||
-                     VEC_FIND(other, &assembler.parsed,
-                              (*other)->has_instance &&
-                                      text_equals((*other)->file->extends, (*item)->file->name))))
+                     is_extended(&assembler, *item)))
                         assemble_instance(&assembler, *item);
         assemble_host(&assembler, &(Diags){.arena = arena});
         VEC_FOREACH(file, files)
-                if (file->extends &&
-                    !VEC_FIND(other, files,
-                              !other->extends && text_equals(other->name, file->extends)))
+                if (file->extends && !index_find(names, file->extends))
                         problem_add(&config->problems, SEVERITY_WARNING, PROBLEM_CONFIG_ORPHAN,
                                     file->path,
                                     arena_printf(arena, "extends %s, which is not there",
@@ -367,5 +371,6 @@ Config *config_parse(Arena *arena, const ConfigFiles *files) {
         vec_sort(&assembler.instances, compare_instances);
         config->instances = assembler.instances.items;
         config->n_instances = assembler.instances.n;
+        config_index(arena, config);
         return config;
 }

@@ -112,14 +112,32 @@ static int watch_status(Command *command) {
         return EXIT_FAILED;
 }
 
+/* Who uses pages is looked for when somebody asks: there may be thousands of processes. */
+static void find_page_users(Command *command, Status *status) {
+        const StatusInstance *instance =
+                command->n_arguments == 1 ? status_find(status, command->arguments[0]) : NULL;
+
+        if (command->is_all)
+                status->page_users = page_users_find(command->root, command->arena,
+                                                     probe_topology(command->root, command->arena));
+        else if (instance && instance->unit && instance->pages_wanted > 0 &&
+                 command->json == JSON_OFF)
+                status->page_users = page_users_find_unit(
+                        command->root, command->arena,
+                        probe_topology(command->root, command->arena), instance->unit);
+}
+
 int verb_status(Command *command) {
         const Config *config;
 
         if (command->is_watching)
                 return watch_status(command);
+        if (command->is_all && command->n_arguments == 1) {
+                log_line(LOG_ERR, "status takes the name of an instance, or --all");
+                return EXIT_USAGE;
+        }
         Status *status = find_status(command, &config);
 
-        status->page_users = page_users_find(command->root, command->arena,
-                                             probe_topology(command->root, command->arena));
+        find_page_users(command, status);
         return print_status(command, status, config);
 }

@@ -2,7 +2,7 @@
 #include "ctl/verbs.h"
 
 const Verb verbs[] = {
-        {"status", "[NAME]", 0, 1, verb_status,
+        {"status", "[NAME|--all]", 0, 1, verb_status,
          "What is reserved, for whom, and what is wrong (--watch: on every change)"},
         {"plan", "", 0, 0, verb_plan, "What would be written; writes nothing", .takes_draft = true},
         {"check", "[FILE...]", 0, SIZE_MAX, verb_check,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "demand/demand.h"
 
+#include "base/index.h"
 #include "base/size.h"
 #include "base/text.h"
 #include "demand/unit_policy.h"
@@ -8,7 +9,7 @@
 typedef struct Context {
         Arena *arena;
         const Topology *topology;
-        const Figures *figures;
+        Index *figures; /* by instance */
 } Context;
 
 static Reason refuse(ReasonKind kind, const char *text, const char *remedy) {
@@ -59,14 +60,15 @@ static Reason fill_automatic(const Context *context, const InstanceConfig *confi
                              DemandOption *option) {
         Arena *arena = context->arena;
         uint64_t pages = page_counts_find(&config->learned.pages, option->page_size_bytes);
-        const Figure *figure =
-                !context->figures
-                        ? NULL
-                        : VEC_FIND(known, context->figures,
-                                   text_equals(known->instance, config->name) &&
-                                           (known->wrong || known->sizing.page_size_bytes ==
-                                                                    option->page_size_bytes));
+        const Figure *figure = NULL;
 
+        INDEX_FOREACH(entry, context->figures, config->name) {
+                const Figure *known = entry->value;
+
+                if (!figure &&
+                    (known->wrong || known->sizing.page_size_bytes == option->page_size_bytes))
+                        figure = known;
+        }
         if (figure && !figure->wrong) {
                 option->sizing = figure->sizing;
                 option->pages = figure->sizing.pages;
@@ -241,7 +243,9 @@ static Reason compute_instance(const Context *context, const InstanceConfig *con
 
 Demand *demand_compute(Arena *arena, const Config *config, const Topology *topology,
                        const Figures *figures) {
-        const Context context = {arena, topology, figures};
+        const Context context = {arena, topology,
+                                 INDEX_OF(arena, figure, figures ? figures->items : NULL,
+                                          figures ? figures->n : 0, figure->instance)};
         IdSet with_memory = topology_memory_nodes(topology);
         Demand *demand = ARENA_NEW(arena, Demand);
 

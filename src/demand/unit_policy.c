@@ -29,15 +29,14 @@ static bool have_placement(const Config *config, const char *unit, Placement pla
         bool has_any = false;
 
         memset(&all, 0xff, sizeof(all));
-        ARRAY_FOREACH(instance, config->instances, config->n_instances) {
-                if (!text_equals(instance->unit, unit))
-                        continue;
-                IdSet own = instance_named_nodes(instance, &all);
+        INDEX_FOREACH(entry, config->by_unit, unit) {
+                const InstanceConfig *instance = entry->value;
 
                 if (instance->refusal || instance->placement != placement)
                         return false;
-                ID_SET_FOREACH(node, &own)
-                        id_set_add(&nodes, node);
+                IdSet own = instance_named_nodes(instance, &all);
+
+                id_set_add_all(&nodes, &own);
                 has_any = true;
         }
         *ret_nodes = nodes;
@@ -51,17 +50,17 @@ const InstanceConfig *unit_policy_neighbour(const Config *config, const char *un
 
         if (!have_placement(config, unit, PLACEMENT_SPREAD, &nodes))
                 return NULL;
-        ARRAY_FOREACH(instance, config->instances, config->n_instances) {
-                if (!text_equals(instance->unit, unit))
-                        continue;
+        INDEX_FOREACH(entry, config->by_unit, unit) {
+                const InstanceConfig *instance = entry->value;
+                const InstanceConfig **found = NULL;
+
                 if (instance->n_node_memory > 0)
                         return NULL;
                 if (instance->engine->reserves && !neighbour)
-                        neighbour = ARRAY_FIND(other, config->instances, config->n_instances,
-                                               !other->refusal && other->engine->reserves &&
-                                                       other->placement == PLACEMENT_BIND &&
-                                                       !text_equals(other->unit, instance->unit) &&
-                                                       instances_share_page_size(instance, other));
+                        found = VEC_FIND(other, &config->bound,
+                                         !text_equals((*other)->unit, unit) &&
+                                                 instances_share_page_size(instance, *other));
+                neighbour = found ? *found : neighbour;
         }
         return neighbour;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "host/config_dirs.h"
 
+#include "base/index.h"
 #include "base/text.h"
 #include "model/names.h"
 #include "model/problem.h"
@@ -28,7 +29,7 @@ typedef struct Candidate {
 typedef VEC(Candidate) Candidates;
 
 static void list_directory(Finder *finder, const char *directory, Candidates *candidates,
-                           bool is_top) {
+                           Index *known, bool is_top) {
         Names names;
         int r = root_list(finder->root, finder->arena, directory, &names);
 
@@ -48,12 +49,12 @@ static void list_directory(Finder *finder, const char *directory, Candidates *ca
                         continue;
                 if (is_top && text_ends_with(name, NAME_EXTEND_SUFFIX)) {
                         name = arena_strndup(finder->arena, name, strlen(name) - strlen(".d"));
-                        if (!source_names_have(&finder->extended, name))
-                                *vec_push(finder->arena, &finder->extended) = name;
-                } else if (text_ends_with(name, NAME_CONFIG_SUFFIX) &&
-                           !VEC_FIND(known, candidates, text_equals(known->name, name)))
+                        *vec_push(finder->arena, &finder->extended) = name;
+                } else if (text_ends_with(name, NAME_CONFIG_SUFFIX) && !index_find(known, name)) {
                         *vec_push(finder->arena, candidates) = (Candidate){
                                 name, arena_printf(finder->arena, "%s/%s", directory, name)};
+                        index_add(known, name, name);
+                }
         }
 }
 
@@ -61,20 +62,25 @@ static void list_directory(Finder *finder, const char *directory, Candidates *ca
 static Candidates list_directories(Finder *finder, const char *extension) {
         const char *const directories[] = {finder->draft, PATH_CONFIG_ETC, PATH_CONFIG_RUN,
                                            PATH_CONFIG_LOCAL, PATH_CONFIG_USR};
+        Index *known = index_new(finder->arena);
         Candidates candidates = {};
 
         ARRAY_FOREACH(directory, directories, ARRAY_LEN(directories))
                 if (*directory)
                         list_directory(finder,
                                        arena_printf(finder->arena, "%s%s", *directory, extension),
-                                       &candidates, !*extension);
+                                       &candidates, known, !*extension);
         return candidates;
 }
 
 static void add_file(const Root *root, Arena *arena, ConfigFiles *files, ConfigFile file) {
-        char *text = NULL;
+        char *text = NULL, *target;
 
         file.error = root_read_file(root, arena, file.path, CONFIG_BYTES_MAX, &text, &file.size);
+        /* A mask: no file, and one that takes the place of others. */
+        if (file.error < 0 && root_read_link(root, arena, file.path, &target) == 0 &&
+            text_equals(target, "/dev/null"))
+                return;
         file.text = text;
         *vec_push(arena, files) = file;
 }
@@ -85,16 +91,11 @@ static int compare_candidates(const void *a, const void *b) {
 
 static void read_candidates(Finder *finder, Candidates *candidates, const char *extends) {
         vec_sort(candidates, compare_candidates);
-        VEC_FOREACH(candidate, candidates) {
-                char *target;
-
-                if (root_read_link(finder->root, finder->arena, candidate->path, &target) < 0 ||
-                    !text_equals(target, "/dev/null"))
-                        add_file(finder->root, finder->arena, finder->files,
-                                 (ConfigFile){.path = candidate->path,
-                                              .name = candidate->name,
-                                              .extends = extends});
-        }
+        VEC_FOREACH(candidate, candidates)
+                add_file(finder->root, finder->arena, finder->files,
+                         (ConfigFile){.path = candidate->path,
+                                      .name = candidate->name,
+                                      .extends = extends});
 }
 
 ConfigFiles *config_dirs_read(const Root *root, Arena *arena, const char *draft, Diags *problems) {
@@ -108,6 +109,9 @@ ConfigFiles *config_dirs_read(const Root *root, Arena *arena, const char *draft,
         read_candidates(&finder, &main_files, NULL);
         vec_sort(&finder.extended, text_compare);
         VEC_FOREACH(base, &finder.extended) {
+                /* In several directories. */
+                if (base > finder.extended.items && text_equals(base[0], base[-1]))
+                        continue;
                 Candidates extensions =
                         list_directories(&finder, arena_printf(arena, "/%s.d", *base));
 

@@ -15,6 +15,7 @@ typedef struct Reader {
         const Root *root;
         Arena *arena;
         const Topology *topology;
+        Index *groups; /* of all services */
         HostUse *use;
 } Reader;
 
@@ -55,12 +56,8 @@ static void read_memory_nodes(Reader *reader, const char *group, UnitUse *unit) 
 }
 
 static void add_unit(Reader *reader, const char *name) {
-        const char *group = unit_cgroup_find(reader->root, reader->arena, name);
-        UnitUse *unit;
-
-        if (unit_use_find(reader->use, name))
-                return;
-        unit = vec_push(reader->arena, &reader->use->units);
+        const char *group = index_find(reader->groups, name);
+        UnitUse *unit = vec_push(reader->arena, &reader->use->units);
         *unit = (UnitUse){.unit = name, .is_running = group != NULL};
         if (!group)
                 return;
@@ -76,19 +73,27 @@ static void add_unit(Reader *reader, const char *name) {
 HostUse *host_use_read(const Root *root, Arena *arena, const Config *config, const Ledger *ledger,
                        Topology *topology) {
         enum { TRIES = 5 };
-        Reader reader = {root, arena, topology, NULL};
+        Reader reader = {.root = root, .arena = arena, .topology = topology};
+        SourceNames units = {};
+
+        VEC_FOREACH(hold, &ledger->holds)
+                *vec_push(arena, &units) = hold->unit;
+        ARRAY_FOREACH(instance, config->instances, config->n_instances)
+                if (instance->unit)
+                        *vec_push(arena, &units) = instance->unit;
+        vec_sort(&units, text_compare);
 
         for (unsigned i = 0; i < TRIES; i++) {
                 HostUse *use = reader.use = ARENA_NEW(arena, HostUse);
 
-                VEC_FOREACH(hold, &ledger->holds)
-                        add_unit(&reader, hold->unit);
-                ARRAY_FOREACH(instance, config->instances, config->n_instances) {
-                        if (instance->unit)
-                                add_unit(&reader, instance->unit);
+                if (units.n > 0)
+                        reader.groups = unit_cgroup_all(root, arena);
+                VEC_FOREACH(unit, &units)
+                        if (unit == units.items || !text_equals(unit[0], unit[-1]))
+                                add_unit(&reader, *unit);
+                ARRAY_FOREACH(instance, config->instances, config->n_instances)
                         if (instance->mount)
                                 *vec_push(arena, &use->mounts) = mounts_use(root, instance);
-                }
                 bool has_counts = use->mounts.n > 0 ||
                                   VEC_FIND(unit, &use->units, unit->charges.n > 0);
 

@@ -4,6 +4,7 @@
 #include "base/size.h"
 #include "base/text.h"
 #include "host/host_sources.h"
+#include "model/name_check.h"
 #include "model/names.h"
 #include "read/process.h"
 #include "read/unit_file.h"
@@ -60,14 +61,37 @@ static const char *find_group(const Root *root, Arena *arena, const char *slice,
         return NULL;
 }
 
-const char *unit_cgroup_find(const Root *root, Arena *arena, const char *unit) {
-        /* Unified, hybrid and legacy hierarchies: systemd's own is one of these. */
-        static const char *const hierarchies[] = {
-                PATH_CGROUP,
-                PATH_CGROUP "/unified",
-                PATH_CGROUP "/systemd",
-        };
+/* Unified, hybrid and legacy hierarchies: systemd's own is one of these. */
+static const char *const hierarchies[] = {
+        PATH_CGROUP,
+        PATH_CGROUP "/unified",
+        PATH_CGROUP "/systemd",
+};
 
+static void add_groups(const Root *root, Arena *arena, const char *slice, unsigned depth,
+                       Index *groups) {
+        Names names = {};
+
+        root_list(root, arena, slice, &names);
+        VEC_FOREACH(name, &names)
+                if (!name_check_unit(*name) && !index_find(groups, *name))
+                        index_add(groups, *name, arena_printf(arena, "%s/%s", slice, *name));
+        if (depth < SLICE_DEPTH_MAX)
+                VEC_FOREACH(name, &names)
+                        if (text_ends_with(*name, ".slice"))
+                                add_groups(root, arena, arena_printf(arena, "%s/%s", slice, *name),
+                                           depth + 1, groups);
+}
+
+Index *unit_cgroup_all(const Root *root, Arena *arena) {
+        Index *groups = index_new(arena);
+
+        ARRAY_FOREACH(hierarchy, hierarchies, ARRAY_LEN(hierarchies))
+                add_groups(root, arena, *hierarchy, 0, groups);
+        return groups;
+}
+
+const char *unit_cgroup_find(const Root *root, Arena *arena, const char *unit) {
         const char *group = NULL;
 
         for (size_t i = 0; !group && i < ARRAY_LEN(hierarchies); i++)

@@ -4,6 +4,7 @@
 /* Which unit a process belongs to, seen from the control groups: works in a sandbox that hides other
  * users' processes, and cannot be forged by users, who own control groups below user@.service only. */
 
+#include "base/index.h"
 #include "host/root.h"
 
 #include <sys/types.h>
@@ -15,6 +16,9 @@ bool unit_cgroup_has_process(const Root *root, const char *unit, pid_t pid);
 /* The control group of UNIT, in whichever hierarchy systemd has it, allocated in ARENA; NULL: it has
  * none, so it does not run. An empty one may be between two commands of a unit. */
 const char *unit_cgroup_find(const Root *root, Arena *arena, const char *unit);
+
+/* The same of all services, by their names: for who asks for many. */
+Index *unit_cgroup_all(const Root *root, Arena *arena);
 
 /* Whether the system service UNIT has any process: it runs, or is about to. False where nothing can
  * be found out. */

@@ -3,6 +3,7 @@
 
 #include "base/size.h"
 #include "base/text.h"
+#include "host/unit_cgroup.h"
 #include "model/names.h"
 #include "units/hugetlb_limit.h"
 
@@ -201,21 +202,24 @@ static bool read_charge(Search *search, const char *group, uint64_t page_size_by
         return true;
 }
 
+static void read_group_charges(Search *search, const char *group, const char *unit) {
+        PageUserCharge charge;
+
+        ARRAY_FOREACH(size, search->topology->page_sizes, search->topology->n_page_sizes)
+                if (read_charge(search, group, size->bytes, &charge)) {
+                        charge.unit = unit;
+                        *vec_push(search->arena, &search->charges) = charge;
+                }
+}
+
 /* The unified hierarchy, which is mounted below the others on a hybrid host. */
 static void read_charges(Search *search, const Process *process) {
         static const char *const mounts[] = {PATH_CGROUP, PATH_CGROUP "/unified"};
-        PageUserCharge charge;
 
-        for (size_t i = 0; process->unit_group && i < ARRAY_LEN(mounts); i++) {
-                const char *group =
-                        arena_printf(search->arena, "%s%s", mounts[i], process->unit_group);
-
-                ARRAY_FOREACH(size, search->topology->page_sizes, search->topology->n_page_sizes)
-                        if (read_charge(search, group, size->bytes, &charge)) {
-                                charge.unit = process->unit;
-                                *vec_push(search->arena, &search->charges) = charge;
-                        }
-        }
+        for (size_t i = 0; process->unit_group && i < ARRAY_LEN(mounts); i++)
+                read_group_charges(
+                        search, arena_printf(search->arena, "%s%s", mounts[i], process->unit_group),
+                        process->unit);
 }
 
 /* ---- all ---- */
@@ -234,6 +238,11 @@ static PageUsers *make(Search *search, bool is_complete) {
         return page_users_make(search->arena, &input);
 }
 
+static bool has_unseen(const Search *search, const PageUsers *seen) {
+        return ARRAY_ANY(size, search->topology->page_sizes, search->topology->n_page_sizes,
+                         page_users_unseen_pages(seen, search->topology, size->bytes) > 0);
+}
+
 PageUsers *page_users_find(const Root *root, Arena *arena, const Topology *topology) {
         Search search = {.root = root, .arena = arena, .topology = topology, .is_complete = true};
         Candidates candidates = {};
@@ -241,6 +250,8 @@ PageUsers *page_users_find(const Root *root, Arena *arena, const Topology *topol
         Names names = {};
         uint64_t pid;
 
+        if (!has_unseen(&search, make(&search, false))) /* nobody has any */
+                return make(&search, true);
         root_list(root, arena, PATH_PROC, &names);
         VEC_FOREACH(name, &names) {
                 if (parse_u64(*name, &pid) < 0 || pid == 0)
@@ -264,10 +275,7 @@ PageUsers *page_users_find(const Root *root, Arena *arena, const Topology *topol
         }
         look_into_touchers(&search);
         /* The sweep through all processes only where there is something left to find. */
-        const PageUsers *seen = make(&search, false);
-
-        if (ARRAY_ANY(size, topology->page_sizes, topology->n_page_sizes,
-                      page_users_unseen_pages(seen, topology, size->bytes) > 0))
+        if (has_unseen(&search, make(&search, false)))
                 find_mappers(&search, &candidates);
         vec_sort(&search.processes, compare_by_unit_and_use);
         VEC_FOREACH(process, &search.processes) {
@@ -279,4 +287,78 @@ PageUsers *page_users_find(const Root *root, Arena *arena, const Topology *topol
                                   NULL) < 0)
                 search.segments = NULL;
         return make(&search, search.is_complete);
+}
+
+/* ---- of one unit ---- */
+
+static int compare_processes(const void *a, const void *b) {
+        uint64_t first = ((const Process *) a)->pid, second = ((const Process *) b)->pid;
+
+        return first < second ? -1 : first > second;
+}
+
+/* The processes of a group and of those below it: their numbers alone. */
+static void list_group(Search *search, const char *group, const Process *of) {
+        Names names = {};
+        uint64_t pid;
+        char *text, *word;
+
+        if (root_read_attribute(search->root, search->arena,
+                                arena_printf(search->arena, "%s/cgroup.procs", group), &text) == 0)
+                for (const char *rest = text; (word = text_next_word(search->arena, &rest, "\n"));)
+                        if (parse_u64(word, &pid) == 0 && pid > 0) {
+                                Process *process = vec_push(search->arena, &search->processes);
+
+                                *process = *of;
+                                process->pid = pid;
+                        }
+        root_list(search->root, search->arena, group, &names);
+        VEC_FOREACH(name, &names) {
+                const char *below = arena_printf(search->arena, "%s/%s", group, *name);
+
+                if (root_is_directory(search->root, below))
+                        list_group(search, below, of);
+        }
+}
+
+/* The first N of the processes that are listed, as far as they can be read. */
+static void read_listed(Search *search, size_t n) {
+        vec_sort(&search->processes, compare_processes);
+        search->processes.n = MIN(n, search->processes.n);
+        VEC_KEEP(process, &search->processes, ({
+                         const Process listed = *process;
+                         bool is_there = read_status(search, listed.pid, process);
+
+                         process->unit = listed.unit;
+                         process->unit_group = listed.unit_group;
+                         is_there;
+                 }));
+}
+
+PageUsers *page_users_find_unit(const Root *root, Arena *arena, const Topology *topology,
+                                const char *unit) {
+        Search search = {.root = root, .arena = arena, .topology = topology, .is_complete = true};
+        const char *group = unit_cgroup_find(root, arena, unit);
+        const Process of = {.unit = unit};
+
+        if (group) {
+                list_group(&search, group, &of);
+                read_group_charges(&search, group, unit);
+        }
+        /* The counters tell all, whatever number of processes there is; who it is the first one tells. */
+        bool is_counted = VEC_ANY(charge, &search.charges, charge->reserved_pages > 0);
+
+        read_listed(&search, is_counted ? 1 : DETAILS_MAX);
+        if (!is_counted)
+                look_into_touchers(&search);
+        PageUsers *users = make(&search, false);
+
+        users->is_complete = search.is_complete;
+        if (search.processes.n > 0)
+                VEC_FOREACH(user, &users->list)
+                        if (user->pid == 0) {
+                                user->pid = search.processes.items[0].pid;
+                                user->command = search.processes.items[0].command;
+                        }
+        return users;
 }

@@ -13,3 +13,8 @@
 
 /* Never fails: what cannot be read, or goes away meanwhile, is missing. TOPOLOGY should be fresh. */
 PageUsers *page_users_find(const Root *root, Arena *arena, const Topology *topology);
+
+/* The same of UNIT alone: by the counters of its control group where they count, whatever number of processes it
+ * has, else by its processes. No other process is looked at. */
+PageUsers *page_users_find_unit(const Root *root, Arena *arena, const Topology *topology,
+                                const char *unit);

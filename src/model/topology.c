@@ -5,17 +5,17 @@
 #include "base/text.h"
 
 size_t topology_node_index(const Topology *topology, unsigned id) {
-        size_t i = 0;
+        const Node *node = topology_node(topology, id);
 
-        while (i < topology->n_nodes && topology->nodes[i].id != id)
-                i++;
-        return i;
+        return node ? (size_t) (node - topology->nodes) : topology->n_nodes;
 }
 
 const Node *topology_node(const Topology *topology, unsigned id) {
-        size_t i = topology_node_index(topology, id);
-
-        return i < topology->n_nodes ? &topology->nodes[i] : NULL;
+        /* Most hosts have all up to the last one. */
+        if (id < topology->n_nodes && topology->nodes[id].id == id)
+                return &topology->nodes[id];
+        return ARRAY_SEEK(node, topology->nodes, topology->n_nodes,
+                          id < node->id ? -1 : id > node->id);
 }
 
 int topology_page_size_index(const Topology *topology, uint64_t page_size_bytes) {

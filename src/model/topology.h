@@ -22,6 +22,11 @@ typedef struct NodePages {
         uint64_t pages;
 } NodePages;
 
+/* What LIST, of N and most likely by number, has of NODE; NULL: nothing. */
+static inline const NodePages *node_pages_find(const NodePages *list, size_t n, unsigned node) {
+        return ARRAY_SEEK(each, list, n, node < each->node ? -1 : node > each->node);
+}
+
 typedef struct Pool {
         uint64_t page_size_bytes;
         bool exists;
@@ -105,6 +110,14 @@ int topology_page_size_index(const Topology *topology, uint64_t page_size_bytes)
 
 /* The pool of a page size on a node, NULL where node, size or directory is missing. */
 const Pool *topology_pool(const Topology *topology, unsigned node, uint64_t page_size_bytes);
+
+/* The order of pools, as for qsort(3): those of the largest pages first, then by node. */
+static inline int topology_compare_pools(unsigned node, uint64_t page_size_bytes,
+                                         unsigned other_node, uint64_t other_bytes) {
+        if (page_size_bytes != other_bytes)
+                return page_size_bytes > other_bytes ? -1 : 1;
+        return node < other_node ? -1 : node > other_node;
+}
 
 /* Pages that stay when given back: what a write to nr_hugepages sets. The file reads total with
  * surplus, so that writing back what was read would turn surplus into persistent pages. */

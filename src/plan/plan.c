@@ -35,46 +35,51 @@ uint64_t plan_node_room_bytes(const HostConfig *host, const Node *node) {
 
 /* ---- units that run ---- */
 
-const LedgerHold *plan_find_hold(const Plan *plan, const LedgerHolds *holds,
+const LedgerHold *plan_find_hold(const Plan *plan, const HoldIndex *holds,
                                  const InstanceConfig *config) {
-        const LedgerHold *other = NULL;
+        const LedgerHold *found = index_find(holds->tentative, config->name), *other = NULL;
 
-        VEC_FOREACH(hold, holds) {
-                if (hold->is_tentative && text_equals(hold->granted.name, config->name))
-                        return hold;
-                if (hold->is_tentative || !config->unit || !text_equals(hold->unit, config->unit))
-                        continue;
+        INDEX_FOREACH(entry, holds->by_unit, config->unit) {
+                const LedgerHold *hold = entry->value;
+
+                /* Of its own, the first. */
                 if (text_equals(hold->granted.name, config->name))
-                        return hold;
+                        return found && found < hold ? found : hold;
                 if (!plan_find(plan, hold->granted.name))
                         other = hold;
         }
-        return other;
+        return found ? found : other;
 }
 
 static void find_holds(Planner *planner) {
         const PlanInput *input = planner->input;
+        const LedgerHolds *holds = &input->ledger->holds;
         Plan *plan = planner->plan;
 
         if (input->is_restarted)
                 return;
-        ARRAY_FOREACH(instance, plan->instances, plan->n_instances)
-                instance->hold =
-                        plan_find_hold(plan, &input->ledger->holds, instance->demand->config);
-        VEC_FOREACH(hold, &input->ledger->holds) {
-                bool is_taken_up =
-                        ARRAY_ANY(each, plan->instances, plan->n_instances, each->hold == hold);
+        HoldIndex index = ledger_index_holds(planner->arena, holds);
+        bool *is_taken_up = ARENA_ARRAY(planner->arena, bool, holds->n);
 
-                if (!is_taken_up)
-                        *vec_push(planner->arena, &plan->left_holds) = hold;
+        ARRAY_FOREACH(instance, plan->instances, plan->n_instances) {
+                instance->hold = plan_find_hold(plan, &index, instance->demand->config);
+                if (instance->hold)
+                        is_taken_up[instance->hold - holds->items] = true;
         }
+        VEC_FOREACH(hold, holds)
+                if (!is_taken_up[hold - holds->items])
+                        *vec_push(planner->arena, &plan->left_holds) = hold;
+}
+
+static bool is_starting_or_held(const PlanInput *input, const char *unit) {
+        return ledger_hold(input->ledger, unit, NULL) ||
+               (input->starting &&
+                VEC_ANY(starting, input->starting, text_equals(starting->unit, unit)));
 }
 
 static bool is_assumed_running(const PlanInput *input, const char *unit) {
         return input->use && unit_use_is_running(input->use, unit) &&
-               !ledger_hold(input->ledger, unit, NULL) &&
-               !(input->starting &&
-                 VEC_ANY(starting, input->starting, text_equals(starting->unit, unit)));
+               !is_starting_or_held(input, unit);
 }
 
 bool plan_is_running(const PlanInput *input, const InstanceConfig *config, const LedgerHold *hold) {
@@ -90,6 +95,7 @@ static int compare_names(const void *a, const void *b) {
  * Pages in use are likely theirs, as many as their instances may have. And instances without a unit,
  * which may run or not. By name: whose pages they are must not depend on the order of the files. */
 static LedgerHolds assume_holds(Arena *arena, const PlanInput *input) {
+        const HoldIndex known_holds = ledger_index_holds(arena, &input->ledger->holds);
         LedgerHolds holds = {};
 
         ARRAY_FOREACH(demand, input->demand->instances, input->demand->n_instances) {
@@ -99,7 +105,8 @@ static LedgerHolds assume_holds(Arena *arena, const PlanInput *input) {
                 if (!unit && known)
                         *vec_push(arena, &holds) = (LedgerHold){
                                 .run = "", .policy = demand->policy, .granted = *known};
-                if (!unit || demand->n_options == 0 || !is_assumed_running(input, unit))
+                if (!unit || demand->n_options == 0 || index_find(known_holds.by_unit, unit) ||
+                    !is_assumed_running(input, unit))
                         continue;
                 *vec_push(arena, &holds) = (LedgerHold){
                         .unit = unit,
@@ -161,18 +168,21 @@ Plan *plan_make(Arena *arena, const PlanInput *input) {
 }
 
 const PlanInstance *plan_find(const Plan *plan, const char *instance) {
-        return ARRAY_FIND(each, plan->instances, plan->n_instances,
-                          text_equals(each->demand->config->name, instance));
+        return !instance ? NULL
+                         : ARRAY_SEEK(each, plan->instances, plan->n_instances,
+                                      strcmp(instance, each->demand->config->name));
 }
 
 uint64_t planner_granted_on(const PlanInstance *instance, unsigned node) {
-        return ARRAY_SUM(grant, instance->grants, instance->n_grants,
-                         grant->node == node ? grant->pages : 0);
+        const NodePages *grant = node_pages_find(instance->grants, instance->n_grants, node);
+
+        return grant ? grant->pages : 0;
 }
 
 const PlanPool *plan_pool(const Plan *plan, unsigned node, uint64_t page_size_bytes) {
-        return ARRAY_FIND(pool, plan->pools, plan->n_pools,
-                          pool->node == node && pool->page_size_bytes == page_size_bytes);
+        return ARRAY_SEEK(
+                pool, plan->pools, plan->n_pools,
+                topology_compare_pools(node, page_size_bytes, pool->node, pool->page_size_bytes));
 }
 
 const Reason *plan_reason(const PlanInstance *instance) {

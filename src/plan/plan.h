@@ -117,7 +117,7 @@ PlanSteps plan_steps(Arena *arena, const Plan *plan);
 
 /* What the unit of an instance runs with, by HOLDS as they are now; NULL: it does not run. By its name,
  * else by its unit: a file may have been renamed. */
-const LedgerHold *plan_find_hold(const Plan *plan, const LedgerHolds *holds,
+const LedgerHold *plan_find_hold(const Plan *plan, const HoldIndex *holds,
                                  const InstanceConfig *config);
 
 const PlanInstance *plan_find(const Plan *plan, const char *instance);

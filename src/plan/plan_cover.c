@@ -6,6 +6,7 @@
 #include "plan/planner.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Free pages when the plan is applied: what raises a pool makes surplus pages persistent first. */
 static uint64_t *free_then(const Planner *planner, size_t k) {
@@ -73,18 +74,16 @@ Starter plan_starter(const PlanInput *input, const Promises *promises,
                 .grants = instance->grants,
                 .n_grants = instance->n_grants,
                 .pages = sub_floored(instance->pages_granted, promises_loose_pages(promises, name)),
-                .has_mount = input->use &&
-                             VEC_ANY(mount, &input->use->mounts,
-                                     text_equals(mount->instance, name) &&
-                                             mount->page_size_bytes == instance->page_size_bytes),
+                .has_mount = index_find(promises->mounts, name),
         };
 
         /* What its mount keeps is its own already: in use by files that it left there, and else to be taken
          * from the free pages of its nodes, where nobody else counts on it. */
-        VEC_FOREACH(row, &promises->list)
-                if (starter.has_mount && text_equals(row->mount_of, name))
-                        starter.pages = MIN(starter.pages,
-                                            sub_floored(instance->pages_granted, row->used_pages));
+        const Promise *row = index_find(promises->by_instance, name);
+
+        if (starter.has_mount && row && row->mount_of)
+                starter.pages =
+                        MIN(starter.pages, sub_floored(instance->pages_granted, row->used_pages));
         if (input->starting)
                 VEC_FOREACH(starting, input->starting)
                         if (text_equals(starting->instance, name)) {
@@ -131,16 +130,30 @@ static bool cover_starters(Planner *planner, size_t k, bool is_last) {
         return has_raised;
 }
 
-/* So must who runs already. Whom nobody knows no memory is spent on. */
+typedef struct Cover {
+        Planner *planner;
+        size_t size; /* index of the page size */
+} Cover;
+
+static bool raise_for_unit(void *userdata, const IdSet *nodes, uint64_t pages,
+                           uint64_t *free_pages) {
+        const Cover *cover = userdata;
+        const Topology *topology = planner_topology(cover->planner);
+
+        if (!raise_in(cover->planner, cover->size, nodes, pages))
+                return false;
+        memcpy(free_pages, free_then(cover->planner, cover->size),
+               topology->n_nodes * sizeof(*free_pages));
+        return true;
+}
+
+/* So must who runs already. */
 static bool cover_units(Planner *planner, size_t k) {
-        const Promises *promises = &planner->promises[k];
-        Exposures exposures =
-                promises_coming_exposures(planner->arena, promises, free_then(planner, k));
+        Cover cover = {planner, k};
 
         return !can_wait(planner, NULL) &&
-               VEC_ANY(exposure, &exposures,
-                       raise_in(planner, k, &exposure->nodes,
-                                sub_floored(exposure->pages, promises->others_promised_pages)));
+               promises_cover(planner->arena, &planner->promises[k], free_then(planner, k),
+                              raise_for_unit, &cover);
 }
 
 void planner_cover(Planner *planner) {

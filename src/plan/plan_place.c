@@ -5,16 +5,6 @@
 
 /* ---- what a unit that runs keeps ---- */
 
-uint64_t planner_held_pages(const Planner *planner, const PlanInstance *instance,
-                            const PlanPool *pool) {
-        VEC_FOREACH(kept, &planner->kept)
-                if (kept->pool == pool &&
-                    (kept->hold ? kept->hold == instance->hold
-                                : text_equals(kept->loose, instance->demand->config->name)))
-                        return kept->pages;
-        return 0;
-}
-
 /* What the unit keeps there is the instance's to be granted, and costs nothing. */
 static uint64_t held_and_not_granted(const Planner *planner, const PlanInstance *instance,
                                      const PlanPool *pool) {
@@ -127,11 +117,10 @@ static void place(const PlanInstance *instance, Candidate *candidate, uint64_t p
 }
 
 size_t candidate_find(const Candidate *candidate, unsigned node) {
-        size_t i = 0;
+        PlanPool **pool = ARRAY_SEEK(each, candidate->pools, candidate->n,
+                                     node < (*each)->node ? -1 : node > (*each)->node);
 
-        while (i < candidate->n && candidate->pools[i]->node != node)
-                i++;
-        return i;
+        return pool ? (size_t) (pool - candidate->pools) : candidate->n;
 }
 
 /* Where it was before, if the demand is the same: an unchanged instance never moves. */
@@ -210,6 +199,7 @@ void candidate_commit(Planner *planner, PlanInstance *instance, const DemandOpti
                 if (pages > 0)
                         grants[n++] = (NodePages){pool->node, pages};
         }
+        planner->n_grants++;
         instance->page_size_bytes = option->page_size_bytes;
         instance->pages_wanted = option->pages;
         instance->grants = grants;
@@ -224,6 +214,7 @@ void planner_give_up(Planner *planner, PlanInstance *instance) {
                         planner, pool,
                         sub_floored(grant->pages, planner_held_pages(planner, instance, pool)));
         }
+        planner->n_grants++;
         instance->n_grants = 0;
         instance->pages_granted = 0;
 }

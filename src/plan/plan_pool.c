@@ -3,6 +3,8 @@
 #include "base/text.h"
 #include "plan/planner.h"
 
+#include <stdlib.h>
+
 /* ---- pools ---- */
 
 PlanPool *planner_pool(const Planner *planner, unsigned node, uint64_t page_size_bytes) {
@@ -11,63 +13,87 @@ PlanPool *planner_pool(const Planner *planner, unsigned node, uint64_t page_size
 
 /* ---- what others have ---- */
 
-static bool is_bound_to(const Planner *planner, unsigned node, uint64_t page_size_bytes) {
-        return ARRAY_ANY(instance, planner->plan->instances, planner->plan->n_instances,
-                         instance->demand->policy.kind == MEMORY_POLICY_BIND &&
-                                 id_set_has(&instance->demand->policy.nodes, node) &&
-                                 ARRAY_ANY(option, instance->demand->options,
-                                           instance->demand->n_options,
-                                           option->page_size_bytes == page_size_bytes));
+/* The nodes to which somebody is bound who may have pages of the size of index K. */
+static IdSet find_bound_nodes(const Planner *planner, size_t k) {
+        uint64_t page_size_bytes = planner_topology(planner)->page_sizes[k].bytes;
+        IdSet nodes = {};
+
+        ARRAY_FOREACH(instance, planner->plan->instances, planner->plan->n_instances)
+                if (instance->demand->policy.kind == MEMORY_POLICY_BIND &&
+                    ARRAY_ANY(option, instance->demand->options, instance->demand->n_options,
+                              option->page_size_bytes == page_size_bytes))
+                        id_set_add_all(&nodes, &instance->demand->policy.nodes);
+        return nodes;
 }
 
-static uint64_t granted_in(const LedgerInstance *granted, const PlanPool *pool) {
-        return granted->page_size_bytes == pool->page_size_bytes
-                       ? ledger_pages_on(granted, pool->node)
-                       : 0;
+static void add_granted(const Planner *planner, const LedgerInstance *granted, size_t k,
+                        uint64_t *pages) {
+        const Topology *topology = planner_topology(planner);
+
+        if (granted->page_size_bytes != topology->page_sizes[k].bytes)
+                return;
+        VEC_FOREACH(grant, &granted->grants) {
+                size_t node = topology_node_index(topology, grant->node);
+
+                if (node < topology->n_nodes)
+                        pages[node] = add_saturated(pages[node], grant->pages);
+        }
 }
 
-/* What units that run keep of a pool, and what instances had of it beyond that and likely get again. */
-static uint64_t reserved_before(const Planner *planner, const PlanPool *pool) {
+/* What units that run keep of each node, and what instances had of it beyond that and likely get again. */
+static uint64_t *reserved_before(const Planner *planner, size_t k) {
+        const Topology *topology = planner_topology(planner);
         const Ledger *ledger = planner->input->ledger;
-        uint64_t pages = 0;
+        uint64_t *pages = ARENA_ARRAY(planner->arena, uint64_t, topology->n_nodes);
 
         if (!planner->input->is_restarted)
                 VEC_FOREACH(hold, &ledger->holds)
-                        pages = add_saturated(pages, granted_in(&hold->granted, pool));
+                        add_granted(planner, &hold->granted, k, pages);
         VEC_FOREACH(instance, &ledger->instances) {
                 const PlanInstance *planned = plan_find(planner->plan, instance->name);
-                uint64_t held = planned && planned->hold ? granted_in(&planned->hold->granted, pool)
-                                                         : 0;
+                LedgerInstance beyond = *instance;
+                const LedgerInstance *held = planned && planned->hold ? &planned->hold->granted
+                                                                      : NULL;
 
-                pages = add_saturated(pages, sub_floored(granted_in(instance, pool), held));
+                if (held && held->page_size_bytes == instance->page_size_bytes) {
+                        beyond.grants.n = beyond.grants.capacity = 0;
+                        VEC_FOREACH(grant, &instance->grants)
+                                *vec_push(planner->arena, &beyond.grants) = (NodePages){
+                                        grant->node,
+                                        sub_floored(grant->pages,
+                                                    ledger_pages_on(held, grant->node))};
+                }
+                add_granted(planner, &beyond, k, pages);
         }
         return pages;
 }
 
 /* Promises of others can be served by any node's free pages, as far as is known. They are laid where
  * nobody of ours depends on the pages: first to those that were not reserved by us, then to nodes to
- * which nobody is bound. */
-static void lay_promises_of_others(Planner *planner, size_t k) {
-        uint64_t left = planner->promises[k].others_promised_pages;
+ * which nobody is bound. POOLS are those of the size of index K. */
+static void lay_promises_of_others(Planner *planner, size_t k, PlanPool *pools, size_t n) {
+        const Promises *promises = &planner->promises[k];
+        uint64_t left = promises->others_promised_pages;
         uint64_t *free_pages = topology_free_pages(planner->arena, planner_topology(planner), k);
 
+        if (left == 0)
+                return;
+        const uint64_t *reserved = reserved_before(planner, k);
+        const IdSet bound = find_bound_nodes(planner, k);
+
         for (int pass = 0; pass < 3; pass++)
-                ARRAY_FOREACH(pool, planner->plan->pools, planner->plan->n_pools) {
+                ARRAY_FOREACH(pool, pools, n) {
                         size_t node = planner_node_index(planner, pool);
                         uint64_t *here = &free_pages[node];
                         uint64_t can_give = *here;
-
-                        if (pool->page_size_bytes != planner_topology(planner)->page_sizes[k].bytes)
-                                continue;
                         uint64_t used_by_known =
                                 sub_floored(pool_used_pages(planner_pool_now(planner, pool)),
-                                            planner->promises[k].others_used[node]);
+                                            promises->others_used[node]);
 
                         if (pass == 0)
-                                can_give = sub_floored(
-                                        *here,
-                                        sub_floored(reserved_before(planner, pool), used_by_known));
-                        if (pass == 1 && is_bound_to(planner, pool->node, pool->page_size_bytes))
+                                can_give = sub_floored(*here,
+                                                       sub_floored(reserved[node], used_by_known));
+                        if (pass == 1 && id_set_has(&bound, pool->node))
                                 can_give = 0;
                         can_give = MIN(can_give, left);
                         pool->others_pages += can_give;
@@ -78,9 +104,17 @@ static void lay_promises_of_others(Planner *planner, size_t k) {
 
 /* ---- making them ---- */
 
+static int compare_kept(const void *a, const void *b) {
+        const Kept *first = a, *second = b;
+
+        if (first->owner != second->owner)
+                return (uintptr_t) first->owner < (uintptr_t) second->owner ? -1 : 1;
+        return first->pool < second->pool ? -1 : first->pool > second->pool;
+}
+
 /* As far as the pool has them, or can have them again. */
-static void keep_pages(Planner *planner, const LedgerHold *hold, const char *loose,
-                       const NodePages *pages, uint64_t page_size_bytes) {
+static void keep_pages(Planner *planner, const void *owner, const NodePages *pages,
+                       uint64_t page_size_bytes) {
         PlanPool *pool = planner_pool(planner, pages->node, page_size_bytes);
 
         if (!pool)
@@ -88,7 +122,7 @@ static void keep_pages(Planner *planner, const LedgerHold *hold, const char *loo
         uint64_t kept = MIN(pages->pages, planner_capacity(planner, pool));
 
         planner_grant(planner, pool, kept);
-        *vec_push(planner->arena, &planner->kept) = (Kept){hold, loose, pool, kept};
+        *vec_push(planner->arena, &planner->kept) = (Kept){owner, pool, kept};
 }
 
 /* What an instance without a unit likely has it keeps, and what its mount has, whether or not it is granted
@@ -109,7 +143,23 @@ static void keep_loose(Planner *planner, size_t k, const Promise *row) {
                 if (!planner_pool(planner, grant->node, page_size_bytes))
                         continue;
                 left -= pages.pages;
-                keep_pages(planner, NULL, instance, &pages, page_size_bytes);
+                keep_pages(planner, plan_find(planner->plan, instance), &pages, page_size_bytes);
+        }
+}
+
+/* Of one pool and kind, the first. */
+static void sort_limits(Planner *planner) {
+        const PoolLimits *limits = planner->input->limits;
+
+        for (int kind = 0; kind < 2; kind++)
+                planner->limits[kind] =
+                        ARENA_ARRAY(planner->arena, const PoolLimit *, planner->plan->n_pools);
+        for (size_t i = limits ? limits->n : 0; i > 0; i--) {
+                const PoolLimit *limit = &limits->items[i - 1];
+                const PlanPool *pool = planner_pool(planner, limit->node, limit->page_size_bytes);
+
+                if (pool)
+                        planner->limits[limit->cannot_demote][pool - planner->plan->pools] = limit;
         }
 }
 
@@ -125,6 +175,7 @@ void planner_add_pools(Planner *planner) {
                 const Promises *promises = &planner->promises[k];
                 const Balance *balance = balance_new(
                         planner->arena, promises, topology_free_pages(planner->arena, topology, k));
+                size_t first = plan->n_pools;
 
                 for (size_t i = 0; i < topology->n_nodes; i++) {
                         const Pool *pool = &topology->nodes[i].pools[k];
@@ -143,28 +194,42 @@ void planner_add_pools(Planner *planner) {
                                         .from_pages = pool_persistent_pages(pool),
                                 };
                 }
-                lay_promises_of_others(planner, k);
+                lay_promises_of_others(planner, k, plan->pools + first, plan->n_pools - first);
         }
+        sort_limits(planner);
         if (planner->input->is_restarted)
                 return;
         VEC_FOREACH(hold, &ledger->holds)
                 VEC_FOREACH(grant, &hold->granted.grants)
-                        keep_pages(planner, hold, NULL, grant, hold->granted.page_size_bytes);
+                        keep_pages(planner, hold, grant, hold->granted.page_size_bytes);
         for (size_t k = 0; k < topology->n_page_sizes; k++)
                 VEC_FOREACH(row, &planner->promises[k].list)
                         if (row->loose || row->mount_of)
                                 keep_loose(planner, k, row);
+        vec_sort(&planner->kept, compare_kept);
+}
+
+uint64_t planner_held_pages(const Planner *planner, const PlanInstance *instance,
+                            const PlanPool *pool) {
+        const void *owners[] = {instance->hold, instance};
+
+        ARRAY_FOREACH(owner, owners, ARRAY_LEN(owners)) {
+                const Kept sought = {*owner, pool, 0};
+                const Kept *kept = *owner && planner->kept.n > 0
+                                           ? bsearch(&sought, planner->kept.items, planner->kept.n,
+                                                     sizeof(sought), compare_kept)
+                                           : NULL;
+
+                if (kept)
+                        return kept->pages;
+        }
+        return 0;
 }
 
 /* ---- capacity ---- */
 
 const PoolLimit *planner_limit(const Planner *planner, const PlanPool *pool, bool cannot_demote) {
-        return !planner->input->limits
-                       ? NULL
-                       : VEC_FIND(limit, planner->input->limits,
-                                  limit->node == pool->node &&
-                                          limit->page_size_bytes == pool->page_size_bytes &&
-                                          limit->cannot_demote == cannot_demote);
+        return planner->limits[cannot_demote][pool - planner->plan->pools];
 }
 
 /* What the pool has to hold so far: pages that are not ours to grant, and granted ones. */

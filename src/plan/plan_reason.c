@@ -55,14 +55,14 @@ static uint64_t granted_bytes(const PlanInstance *instance, const IdSet *nodes) 
 }
 
 /* "KeepFree=10%, 8G for high (/etc/hugeplan.d/20-high.conf)": what goes before on these nodes. */
-static char *earlier_claims(const Planner *planner, const IdSet *nodes) {
+static char *format_claims(const Planner *planner, Claims *claims) {
         Arena *arena = planner->arena;
         Text text = text_in(arena);
         size_t n = 0;
 
         text_printf(&text, "KeepFree=%s", amount_format(arena, &planner->input->host->keep_free));
         ARRAY_FOREACH(other, planner->plan->instances, planner->plan->n_instances) {
-                uint64_t bytes = granted_bytes(other, nodes);
+                uint64_t bytes = granted_bytes(other, &claims->nodes);
 
                 if (bytes > 0 && n++ < CLAIMS_NAMED_MAX)
                         text_printf(&text, ", %s for %s (%s)", format_size(arena, bytes),
@@ -70,16 +70,28 @@ static char *earlier_claims(const Planner *planner, const IdSet *nodes) {
         }
         if (n > CLAIMS_NAMED_MAX)
                 text_printf(&text, " and %zu more", n - CLAIMS_NAMED_MAX);
+        claims->has_any = n > 0;
         return text.string;
 }
 
+/* Where memory is used up many are refused one after the other, and nothing is granted meanwhile. */
+static const Claims *earlier_claims(Planner *planner, const IdSet *nodes) {
+        Claims *claims = VEC_FIND(known, &planner->claims, id_set_equals(&known->nodes, nodes));
+
+        if (!claims) {
+                claims = vec_push(planner->arena, &planner->claims);
+                claims->nodes = *nodes;
+        }
+        if (!claims->text || claims->n_grants != planner->n_grants)
+                claims->text = format_claims(planner, claims);
+        claims->n_grants = planner->n_grants;
+        return claims;
+}
+
 /* Only what can help: no other nodes where all are allowed, no priority where nobody goes before. */
-static char *shortage_remedy(const Planner *planner, const DemandInstance *demand,
-                             uint64_t capacity) {
+static char *shortage_remedy(Planner *planner, const DemandInstance *demand, uint64_t capacity) {
         IdSet memory_nodes = topology_memory_nodes(planner->input->topology);
         Text text = text_in(planner->arena);
-        bool has_earlier = ARRAY_ANY(instance, planner->plan->instances, planner->plan->n_instances,
-                                     granted_bytes(instance, &demand->nodes) > 0);
 
         if (capacity > 0)
                 text_printf(&text, "ask for at most %s %s, ",
@@ -87,14 +99,14 @@ static char *shortage_remedy(const Planner *planner, const DemandInstance *deman
                             capacity == 1 ? "page" : "pages");
         if (id_set_count(&demand->nodes) < id_set_count(&memory_nodes))
                 text_add(&text, "allow more nodes, ");
-        if (has_earlier)
+        if (earlier_claims(planner, &demand->nodes)->has_any)
                 text_add(&text, "raise its Priority=, ");
         text_printf(&text, "%sadd memory", text.length > 0 ? "or " : "");
         return text.string;
 }
 
-Reason planner_explain(const Planner *planner, const PlanInstance *instance,
-                       const DemandOption *option, const Candidate *candidate) {
+Reason planner_explain(Planner *planner, const PlanInstance *instance, const DemandOption *option,
+                       const Candidate *candidate) {
         const DemandInstance *demand = instance->demand;
         Arena *arena = planner->arena;
         const PoolLimit *limit = find_binding_limit(planner, option, candidate);
@@ -110,7 +122,7 @@ Reason planner_explain(const Planner *planner, const PlanInstance *instance,
                                 topology_format_nodes(arena, &demand->nodes),
                                 format_count(arena, capacity), format_count(arena, option->pages),
                                 capacity == 1 ? "is" : "are"),
-                        "see who holds huge pages in 'hugeplanctl status', and describe that program in /etc/hugeplan.d too"};
+                        "see who holds huge pages in 'hugeplanctl status --all', and describe that program in /etc/hugeplan.d too"};
         if (limit)
                 return limit->reason;
         ARRAY_FOREACH(part, option->split, option->n_split) {
@@ -122,12 +134,13 @@ Reason planner_explain(const Planner *planner, const PlanInstance *instance,
                 if (part->pages > here)
                         return (Reason){
                                 REASON_NOT_ENOUGH_MEMORY,
-                                arena_printf(
-                                        arena, "%s on node %u %s not fit: it can give %s beyond %s",
-                                        format_page_count_and_size(arena, part->pages,
-                                                                   option->page_size_bytes),
-                                        part->node, part->pages == 1 ? "does" : "do",
-                                        format_count(arena, here), earlier_claims(planner, &node)),
+                                arena_printf(arena,
+                                             "%s on node %u %s not fit: it can give %s beyond %s",
+                                             format_page_count_and_size(arena, part->pages,
+                                                                        option->page_size_bytes),
+                                             part->node, part->pages == 1 ? "does" : "do",
+                                             format_count(arena, here),
+                                             earlier_claims(planner, &node)->text),
                                 split_remedy(arena, option, part->node, here)};
         }
         return (Reason){
@@ -138,14 +151,14 @@ Reason planner_explain(const Planner *planner, const PlanInstance *instance,
                         option->pages == 1 ? "does" : "do",
                         topology_format_nodes(arena, &demand->nodes), format_count(arena, capacity),
                         format_size(arena, mul_saturated(capacity, option->page_size_bytes)),
-                        earlier_claims(planner, &demand->nodes)),
+                        earlier_claims(planner, &demand->nodes)->text),
                 shortage_remedy(planner, demand, capacity)};
 }
 
 Reason plan_explain_lack(Arena *arena, const PlanInstance *instance, const Lack *lack) {
         const char *remedy =
                 lack->taker_pages > 0
-                        ? "see who uses huge pages in 'hugeplanctl status', and describe "
+                        ? "see who uses huge pages in 'hugeplanctl status --all', and describe "
                           "that program in /etc/hugeplan.d too"
                         : "free memory there and run 'hugeplanctl reload'";
 

@@ -176,6 +176,7 @@ static void keep_reserved(Planner *planner, PlanInstance *instance) {
                 instance->grants[instance->n_grants++] = *grant;
                 instance->pages_granted += grant->pages;
                 planner_grant(planner, pool, more);
+                planner->n_grants++;
         }
 }
 

@@ -9,11 +9,18 @@
 
 /* What a unit that runs, or may run, keeps of a pool. */
 typedef struct Kept {
-        const LedgerHold *hold; /* NULL: of an instance without a unit */
-        const char *loose;      /* that instance */
+        const void *owner; /* its hold; or the PlanInstance, which has no unit */
         const PlanPool *pool;
         uint64_t pages;
 } Kept;
+
+/* Who has pages of some nodes, as it was said last: when so many grants had been made. */
+typedef struct Claims {
+        IdSet nodes;
+        uint64_t n_grants;
+        const char *text;
+        bool has_any;
+} Claims;
 
 typedef struct Planner {
         Arena *arena;
@@ -21,7 +28,11 @@ typedef struct Planner {
         Plan *plan;
         uint64_t *room_bytes; /* by index of the node: memory that new pages may still take */
         Promises *promises;   /* by index of the page size */
-        VEC(Kept) kept;
+        VEC(Kept) kept;       /* by owner and pool, as addresses */
+        /* By index of the pool, what trying has shown: that it grows no further, or cannot be demoted. */
+        const PoolLimit **limits[2];
+        uint64_t n_grants; /* so many times pages were granted to an instance, or taken back */
+        VEC(Claims) claims;
 } Planner;
 
 static inline const Topology *planner_topology(const Planner *planner) {
@@ -53,6 +64,10 @@ static inline uint64_t plan_pool_present_pages(const PlanPool *pool) {
 void planner_add_pools(Planner *planner);
 
 PlanPool *planner_pool(const Planner *planner, unsigned node, uint64_t page_size_bytes);
+
+/* What the unit of the instance keeps in the pool. */
+uint64_t planner_held_pages(const Planner *planner, const PlanInstance *instance,
+                            const PlanPool *pool);
 
 /* How many more pages the pool can grant: those it has, those its node has room for, and those that
  * demoting larger ones gives. */
@@ -125,15 +140,11 @@ uint64_t planner_granted_on(const PlanInstance *instance, unsigned node);
 /* The option of DEMAND by which the instance was served before; NULL if its demand is another one now. */
 const DemandOption *planner_find_option(const LedgerInstance *before, const DemandInstance *demand);
 
-/* What the unit of the instance keeps in the pool. */
-uint64_t planner_held_pages(const Planner *planner, const PlanInstance *instance,
-                            const PlanPool *pool);
-
 /* What the instance had before: what its unit runs with, where that is what it wants now, else what
  * the ledger says; NULL: nothing. */
 const LedgerInstance *planner_before(const Planner *planner, const PlanInstance *instance);
 
 /* ---- reasons (plan_reason.c) ---- */
 
-Reason planner_explain(const Planner *planner, const PlanInstance *instance,
-                       const DemandOption *option, const Candidate *candidate);
+Reason planner_explain(Planner *planner, const PlanInstance *instance, const DemandOption *option,
+                       const Candidate *candidate);

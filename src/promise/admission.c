@@ -65,6 +65,17 @@ static void add_admission_set(Admission *admission, const IdSet *nodes) {
         };
 }
 
+static uint64_t granted_in(const Starter *starter, const IdSet *nodes) {
+        unsigned first = id_set_next(nodes, 0);
+
+        if (id_set_next(nodes, first + 1) < ID_SET_MAX)
+                return ARRAY_SUM(grant, starter->grants, starter->n_grants,
+                                 id_set_has(nodes, grant->node) ? grant->pages : 0);
+        const NodePages *grant = node_pages_find(starter->grants, starter->n_grants, first);
+
+        return grant ? grant->pages : 0;
+}
+
 /* What a starter takes of a set. Who is not there yet will be asked when he comes: till then he has
  * what was planned for him. */
 static uint64_t share_in(const Admission *admission, const Starter *starter, const IdSet *nodes) {
@@ -76,29 +87,44 @@ static uint64_t share_in(const Admission *admission, const Starter *starter, con
         if (is_bound && !id_set_meets(own, nodes))
                 return 0;
         if (!starter->is_now)
-                return MIN(starter->pages,
-                           ARRAY_SUM(grant, starter->grants, starter->n_grants,
-                                     id_set_has(nodes, grant->node) ? grant->pages : 0));
+                return MIN(starter->pages, granted_in(starter, nodes));
         if (starter->policy.kind == MEMORY_POLICY_INTERLEAVE &&
             reach_can_take_turns(&admission->reach, own,
                                  div_round_up(starter->pages, MAX(id_set_count(own), 1u))))
-                return reach_turns_in(&admission->reach, own, starter->pages, NULL, nodes);
+                return reach_turns_in(&admission->reach, own, starter->pages, nodes);
         return starter->pages;
 }
 
-/* The unit that may take most of NODES, SELF apart; NULL: nobody who is known may take more than PAGES. How
- * many pages that are. */
-static uint64_t find_taker(const Reach *reach, const IdSet *nodes, const Promise *self,
-                           uint64_t pages, const char **ret_unit) {
-        VEC_FOREACH(row, &reach->promises->list) {
-                uint64_t most = row == self || !row->unit ? 0 : reach_most(reach, row, nodes);
+/* The units that may take most of some nodes, the first of those that may take as much. */
+typedef struct Takers {
+        struct Taker {
+                const Promise *row; /* NULL: nobody who is known may take any */
+                uint64_t pages;
+        } first, second;
+} Takers;
 
-                if (most > pages) {
-                        pages = most;
-                        *ret_unit = row->unit;
-                }
+static Takers find_takers(const Reach *reach, const IdSet *nodes) {
+        Takers takers = {};
+
+        VEC_FOREACH(row, &reach->promises->list) {
+                const struct Taker taker = {row, row->unit ? reach_most(reach, row, nodes) : 0};
+
+                if (taker.pages > takers.first.pages) {
+                        takers.second = takers.first;
+                        takers.first = taker;
+                } else if (taker.pages > takers.second.pages)
+                        takers.second = taker;
         }
-        return pages;
+        return takers;
+}
+
+/* The one that may take most, SELF apart, and how many pages; NULL: nobody who is known may take more than PAGES. */
+static uint64_t pick_taker(const Takers *takers, const Promise *self, uint64_t pages,
+                           const char **ret_unit) {
+        const struct Taker *taker = takers->first.row == self ? &takers->second : &takers->first;
+
+        *ret_unit = taker->pages > pages ? taker->row->unit : NULL;
+        return MAX(taker->pages, pages);
 }
 
 /* What the starter's own mount has of NODES, and is counted there. */
@@ -114,14 +140,13 @@ static Lack find_lack(const Admission *admission, const Starter *starter) {
         Lack worst = {};
 
         VEC_FOREACH(set, &admission->sets) {
-                uint64_t share = share_in(admission, starter, &set->nodes);
-                uint64_t needed = sub_floored(set->needed_pages,
-                                              own_mount_in(admission, starter, &set->nodes));
-
                 /* Where it takes pages there, it is nobody's harm. */
                 if (!set->is_needed &&
                     !confines_to(admission, &starter->policy, starter->pages, &set->nodes))
                         continue;
+                uint64_t share = share_in(admission, starter, &set->nodes);
+                uint64_t needed = sub_floored(set->needed_pages,
+                                              own_mount_in(admission, starter, &set->nodes));
                 uint64_t lack =
                         MIN(share, sub_floored(add_saturated(needed, share), set->free_pages));
 
@@ -137,9 +162,10 @@ static Lack find_lack(const Admission *admission, const Starter *starter) {
                 uint64_t unknown =
                         left_for(&admission->reach, &worst.nodes, reach_unknown(&admission->reach));
 
-                worst.taker_pages = MIN(
-                        worst.taken_pages,
-                        find_taker(&admission->reach, &worst.nodes, NULL, unknown, &worst.taker));
+                const Takers takers = find_takers(&admission->reach, &worst.nodes);
+
+                worst.taker_pages =
+                        MIN(worst.taken_pages, pick_taker(&takers, NULL, unknown, &worst.taker));
         }
         return worst;
 }
@@ -179,50 +205,86 @@ void promises_admit(Arena *arena, const Promises *promises, const uint64_t *free
 
 /* ---- who may take whose ---- */
 
+/* What is promised of NODES, and no others can serve. */
+static uint64_t only_in(const Promises *promises, const IdSet *nodes) {
+        return VEC_SUM(row, &promises->list,
+                       row->policy.kind == MEMORY_POLICY_BIND &&
+                                       id_set_is_subset(&row->policy.nodes, nodes)
+                               ? row->pages
+                               : 0);
+}
+
 uint64_t promises_lost_pages(const Promises *promises, const char *unit,
                              const uint64_t *free_pages) {
         const Promise *row = promises_find(promises, unit);
 
-        if (!row || row->policy.kind != MEMORY_POLICY_BIND)
+        if (!row || row->policy.kind != MEMORY_POLICY_BIND || row->pages == 0)
                 return 0;
-        /* Promises that no other nodes can serve. */
-        uint64_t only_there =
-                VEC_SUM(other, &promises->list,
-                        other->policy.kind == MEMORY_POLICY_BIND &&
-                                        id_set_is_subset(&other->policy.nodes, &row->policy.nodes)
-                                ? other->pages
-                                : 0);
+        return MIN(row->pages, sub_floored(only_in(promises, &row->policy.nodes),
+                                           reach_sum_in(promises, free_pages, &row->policy.nodes)));
+}
 
-        return MIN(row->pages,
-                   sub_floored(only_there, reach_sum_in(promises, free_pages, &row->policy.nodes)));
+/* What all who are bound to the same nodes have in common. */
+typedef struct BoundSet {
+        IdSet nodes;
+        uint64_t needed_pages, only_pages;
+        Takers takers;
+} BoundSet;
+
+typedef VEC(BoundSet) BoundSets;
+
+static const BoundSet *bound_set(Arena *arena, BoundSets *sets, const Reach *reach,
+                                 const IdSet *nodes) {
+        BoundSet *set = VEC_FIND(known, sets, id_set_equals(&known->nodes, nodes));
+
+        if (set)
+                return set;
+        set = vec_push(arena, sets);
+        *set = (BoundSet){
+                .nodes = *nodes,
+                .needed_pages = reach_needed(reach, nodes),
+                .only_pages = only_in(reach->promises, nodes),
+                .takers = find_takers(reach, nodes),
+        };
+        return set;
+}
+
+/* PAGES of ROW, which is bound to SET: how many of them others may take, and are not lost already. */
+static uint64_t exposed_pages(const Reach *reach, const BoundSet *set, const Promise *row,
+                              uint64_t pages) {
+        uint64_t free_pages = reach_sum_in(reach->promises, reach->free_pages, &set->nodes);
+        uint64_t lost = MIN(row->pages, sub_floored(set->only_pages, free_pages));
+
+        return MIN(sub_floored(set->needed_pages, free_pages), sub_floored(pages, lost));
+}
+
+static bool can_be_exposed(const Promise *row, uint64_t pages) {
+        return row->unit && row->policy.kind == MEMORY_POLICY_BIND && pages > 0;
 }
 
 static Exposures find_exposures(Arena *arena, const Promises *promises, const uint64_t *free_pages,
                                 bool with_coming) {
         Reach reach = reach_new(arena, promises, free_pages, with_coming);
         Exposures exposures = {};
+        BoundSets sets = {};
 
         VEC_FOREACH(row, &promises->list) {
-                const IdSet *nodes = &row->policy.nodes;
                 uint64_t pages = with_coming ? reach_rest(&reach, row) : row->pages;
 
-                if (!row->unit || row->policy.kind != MEMORY_POLICY_BIND || pages == 0)
+                if (!can_be_exposed(row, pages))
                         continue;
-                uint64_t missing = sub_floored(reach_needed(&reach, nodes),
-                                               reach_sum_in(promises, free_pages, nodes));
+                const BoundSet *set = bound_set(arena, &sets, &reach, &row->policy.nodes);
                 Exposure exposure = {
                         .unit = row->unit,
                         .page_size_bytes = promises->topology->page_sizes[promises->size].bytes,
-                        .nodes = *nodes,
-                        .pages = MIN(missing,
-                                     sub_floored(pages, promises_lost_pages(promises, row->unit,
-                                                                            free_pages))),
+                        .nodes = set->nodes,
+                        .pages = exposed_pages(&reach, set, row, pages),
                 };
 
                 if (exposure.pages == 0)
                         continue;
                 exposure.taker_pages =
-                        find_taker(&reach, nodes, row, reach_unknown(&reach), &exposure.taker);
+                        pick_taker(&set->takers, row, reach_unknown(&reach), &exposure.taker);
                 *vec_push(arena, &exposures) = exposure;
         }
         return exposures;
@@ -235,4 +297,28 @@ Exposures promises_exposures(Arena *arena, const Promises *promises, const uint6
 Exposures promises_coming_exposures(Arena *arena, const Promises *promises,
                                     const uint64_t *free_pages) {
         return find_exposures(arena, promises, free_pages, true);
+}
+
+bool promises_cover(Arena *arena, const Promises *promises, uint64_t *free_pages,
+                    PromisesRaise raise, void *userdata) {
+        Reach reach = reach_new(arena, promises, free_pages, true);
+        bool has_raised = false;
+        BoundSets sets = {};
+
+        /* More free pages expose nobody more, nor do they let anybody take more. */
+        VEC_FOREACH(row, &promises->list) {
+                uint64_t pages = reach_rest(&reach, row), exposed;
+
+                while (can_be_exposed(row, pages) &&
+                       (exposed = exposed_pages(&reach,
+                                                bound_set(arena, &sets, &reach, &row->policy.nodes),
+                                                row, pages)) > 0 &&
+                       raise(userdata, &row->policy.nodes,
+                             sub_floored(exposed, promises->others_promised_pages), free_pages)) {
+                        has_raised = true;
+                        if (reach_gain_turns(&reach))
+                                sets.n = 0;
+                }
+        }
+        return has_raised;
 }

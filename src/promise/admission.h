@@ -49,6 +49,15 @@ Exposures promises_exposures(Arena *arena, const Promises *promises, const uint6
 Exposures promises_coming_exposures(Arena *arena, const Promises *promises,
                                     const uint64_t *free_pages);
 
+/* Makes NODES have as many of PAGES more free ones as can be had, and notes them in FREE_PAGES; false: none. */
+typedef bool (*PromisesRaise)(void *userdata, const IdSet *nodes, uint64_t pages,
+                              uint64_t *free_pages);
+
+/* Has pages raised for all these, one after the other, until nobody is exposed or nothing more can be had.
+ * Whom nobody knows no memory is spent on. Whether any were. */
+bool promises_cover(Arena *arena, const Promises *promises, uint64_t *free_pages,
+                    PromisesRaise raise, void *userdata);
+
 /* Pages that were promised to UNIT and can no longer be had anywhere: others have lowered the pool, or
  * taken them. */
 uint64_t promises_lost_pages(const Promises *promises, const char *unit,

@@ -18,30 +18,40 @@ struct Balance {
         VEC(Constraint) sets;              /* to which somebody is bound who may still take pages */
 };
 
-/* Who may be bound to this very node needs what others may take there besides, odd pages of mappings and
- * all that others take when their own nodes run out among it. */
-static uint64_t needed_on(const Reach *reach, const Balance *balance, size_t i) {
-        const Promises *promises = reach->promises;
-        unsigned id = promises->topology->nodes[i].id;
-        bool may_be_bound = promises->unknown_pages > 0, is_turned_to = false;
-        IdSet node = {};
+/* What is known of nobody may be bound to any one node, and so may a unit of which that is not known. */
+static bool may_be_bound_anywhere(const Reach *reach) {
+        return reach->promises->unknown_pages > 0 ||
+               VEC_ANY(row, &reach->promises->list,
+                       row->policy.kind == MEMORY_POLICY_UNKNOWN && reach_rest(reach, row) > 0);
+}
 
-        id_set_add(&node, id);
-        VEC_FOREACH(row, &promises->list) {
-                if (reach_rest(reach, row) == 0)
-                        continue;
-                /* What is known of nobody may be bound to any one node, and so may a unit of which that is
-                 * not known. */
-                may_be_bound = may_be_bound || row->policy.kind == MEMORY_POLICY_UNKNOWN;
-                /* A node must not run out for somebody who takes its pages in turn, or he leaves it and takes
-                 * from those to which others are bound. Where he may already, he is not to be driven there
-                 * more often. */
-                is_turned_to = is_turned_to || (row->policy.kind == MEMORY_POLICY_INTERLEAVE &&
-                                                id_set_has(&row->policy.nodes, id));
+/* A node must not run out for somebody who takes its pages in turn, or he leaves it and takes from those to which
+ * others are bound. Where he may already, he is not to be driven there more often. */
+static IdSet find_turns(const Reach *reach) {
+        IdSet nodes = {};
+
+        VEC_FOREACH(row, &reach->promises->list)
+                if (row->policy.kind == MEMORY_POLICY_INTERLEAVE && reach_rest(reach, row) > 0)
+                        id_set_add_all(&nodes, &row->policy.nodes);
+        return nodes;
+}
+
+/* Who may be bound to a very node needs what others may take there besides, odd pages of mappings and
+ * all that others take when their own nodes run out among it. */
+static void fill_needed(const Reach *reach, Balance *balance) {
+        const Topology *topology = reach->promises->topology;
+        bool may_be_bound = may_be_bound_anywhere(reach);
+        IdSet turns = find_turns(reach);
+
+        for (size_t i = 0; i < topology->n_nodes; i++) {
+                IdSet node = {};
+
+                id_set_add(&node, topology->nodes[i].id);
+                if (may_be_bound)
+                        balance->node_needed[i] = reach_needed(reach, &node);
+                else if (balance->sets.n > 0 && id_set_meets(&turns, &node))
+                        balance->node_needed[i] = reach->worst_single[i];
         }
-        if (may_be_bound)
-                return reach_needed(reach, &node);
-        return balance->sets.n > 0 && is_turned_to ? reach->worst_single[i] : 0;
 }
 
 Balance *balance_new(Arena *arena, const Promises *promises, const uint64_t *free_pages) {
@@ -69,8 +79,7 @@ Balance *balance_new(Arena *arena, const Promises *promises, const uint64_t *fre
                                 (Constraint){*nodes, reach_sum_in(promises, free_pages, nodes),
                                              reach_needed(&reach, nodes)};
         }
-        for (size_t i = 0; i < n; i++)
-                balance->node_needed[i] = needed_on(&reach, balance, i);
+        fill_needed(&reach, balance);
         return balance;
 }
 

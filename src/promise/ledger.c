@@ -4,6 +4,8 @@
 #include "base/size.h"
 #include "base/text.h"
 
+#include <string.h>
+
 Ledger *ledger_new(Arena *arena, const char *boot_id) {
         Ledger *ledger = ARENA_NEW(arena, Ledger);
 
@@ -12,12 +14,13 @@ Ledger *ledger_new(Arena *arena, const char *boot_id) {
 }
 
 LedgerPool *ledger_pool(const Ledger *ledger, unsigned node, uint64_t page_size_bytes) {
-        return VEC_FIND(pool, &ledger->pools,
-                        pool->node == node && pool->page_size_bytes == page_size_bytes);
+        return VEC_SEEK(
+                pool, &ledger->pools,
+                topology_compare_pools(node, page_size_bytes, pool->node, pool->page_size_bytes));
 }
 
 LedgerInstance *ledger_instance(const Ledger *ledger, const char *name) {
-        return VEC_FIND(instance, &ledger->instances, text_equals(instance->name, name));
+        return VEC_SEEK(instance, &ledger->instances, strcmp(name, instance->name));
 }
 
 uint64_t ledger_granted_pages(const LedgerInstance *instance) {
@@ -25,8 +28,11 @@ uint64_t ledger_granted_pages(const LedgerInstance *instance) {
 }
 
 uint64_t ledger_pages_on(const LedgerInstance *instance, unsigned node) {
-        return instance ? VEC_SUM(grant, &instance->grants, grant->node == node ? grant->pages : 0)
-                        : 0;
+        const NodePages *grant =
+                !instance ? NULL
+                          : node_pages_find(instance->grants.items, instance->grants.n, node);
+
+        return grant ? grant->pages : 0;
 }
 
 static LedgerRestored *find_restored(const Ledger *ledger, uint64_t page_size_bytes) {
@@ -140,6 +146,15 @@ LedgerHold *ledger_hold(const Ledger *ledger, const char *unit, const char *inst
         return VEC_FIND(hold, &ledger->holds,
                         unit && text_equals(hold->unit, unit) &&
                                 (!instance || text_equals(hold->granted.name, instance)));
+}
+
+HoldIndex ledger_index_holds(Arena *arena, const LedgerHolds *holds) {
+        return (HoldIndex){
+                INDEX_OF(arena, hold, holds->items, holds->n,
+                         hold->is_tentative ? NULL : hold->unit),
+                INDEX_OF(arena, hold, holds->items, holds->n,
+                         hold->is_tentative ? hold->granted.name : NULL),
+        };
 }
 
 /* In equal parts on NODES, of which there is at least one. */

@@ -113,6 +113,14 @@ uint64_t ledger_pages_on(const LedgerInstance *instance, unsigned node);
  * or the unit does not run. */
 LedgerHold *ledger_hold(const Ledger *ledger, const char *unit, const char *instance);
 
+/* The same for many: the holds of units by unit, and those that are tentative by instance. Refers to HOLDS, which
+ * must not change. */
+typedef struct HoldIndex {
+        Index *by_unit, *tentative;
+} HoldIndex;
+
+HoldIndex ledger_index_holds(Arena *arena, const LedgerHolds *holds);
+
 /* Notes that HOLD->unit is let start, with what the ledger grants INSTANCE now (if that is nothing, with
  * HOLD->granted), in the place of what it had at an earlier start; pages that are on nodes from which
  * HOLD->policy does not let it take any count for those from which it does. */

@@ -10,10 +10,12 @@ typedef struct Maker {
         Arena *arena;
         Promises *promises;
         const LedgerHolds *holds;
+        Index *by_unit, *by_instance; /* those holds of this page size that have a unit */
         const HostUse *use;
         const Ledger *ledger;
         uint64_t page_size_bytes;
-        uint64_t *used_left; /* in use by nobody who was counted so far */
+        uint64_t *others_before; /* what others had in use of a node, as far as it still is */
+        uint64_t *used_left;     /* in use by nobody who was counted so far */
         uint64_t unknown_left;
 } Maker;
 
@@ -25,11 +27,13 @@ static uint64_t hold_pages(const LedgerHold *hold) {
  * his pages in turn goes on to no nodes beyond it; and a policy for none of its nodes is for all of them. */
 static MemoryPolicy policy_within(const Topology *topology, const MemoryPolicy *policy,
                                   const UnitUse *unit) {
-        IdSet with_memory = topology_memory_nodes(topology);
         MemoryPolicy within = {.kind = MEMORY_POLICY_BIND};
 
-        if (!unit || !unit->has_memory_nodes ||
-            id_set_is_subset(&with_memory, &unit->memory_nodes) ||
+        if (!unit || !unit->has_memory_nodes)
+                return *policy;
+        IdSet with_memory = topology_memory_nodes(topology);
+
+        if (id_set_is_subset(&with_memory, &unit->memory_nodes) ||
             (policy->kind == MEMORY_POLICY_UNKNOWN && id_set_count(&unit->memory_nodes) > 1))
                 return *policy;
         within.nodes = policy->kind == MEMORY_POLICY_BIND &&
@@ -47,7 +51,7 @@ static Promise *add_row(Maker *maker) {
 }
 
 Promise *promises_find(const Promises *promises, const char *unit) {
-        return VEC_FIND(row, &promises->list, row->unit && text_equals(row->unit, unit));
+        return (Promise *) index_find(promises->by_unit, unit);
 }
 
 static void take_used(Maker *maker, Promise *row, size_t node, uint64_t pages) {
@@ -56,28 +60,22 @@ static void take_used(Maker *maker, Promise *row, size_t node, uint64_t pages) {
         maker->used_left[node] = sub_floored(maker->used_left[node], pages);
 }
 
-static bool is_granted_to(const Maker *maker, const LedgerHold *hold, const Promise *row) {
-        return hold->unit && text_equals(hold->unit, row->unit) &&
-               hold->granted.page_size_bytes == maker->page_size_bytes;
-}
-
 static void add_units(Maker *maker) {
         VEC_FOREACH(hold, maker->holds) {
+                if (!hold->unit || promises_find(maker->promises, hold->unit))
+                        continue;
                 const UnitUse *unit = maker->use ? unit_use_find(maker->use, hold->unit) : NULL;
                 const UnitCharge *charge = unit && hold->is_counted
                                                    ? unit_use_charge(unit, maker->page_size_bytes)
                                                    : NULL;
-
-                if (!hold->unit || promises_find(maker->promises, hold->unit))
-                        continue;
                 Promise *row = add_row(maker);
 
                 row->unit = hold->unit;
+                index_add(maker->promises->by_unit, row->unit, row);
                 row->policy = policy_within(maker->promises->topology, &hold->policy, unit);
                 /* What was granted to all instances of the unit, for their unit is one. */
-                row->granted_pages =
-                        VEC_SUM(other, maker->holds,
-                                is_granted_to(maker, other, row) ? hold_pages(other) : 0);
+                INDEX_FOREACH(entry, maker->by_unit, row->unit)
+                row->granted_pages = add_saturated(row->granted_pages, hold_pages(entry->value));
                 if (!charge)
                         continue;
                 ARRAY_FOREACH(use, charge->used, charge->n_used) {
@@ -100,14 +98,6 @@ static void promise_mount(Maker *maker, Promise *row, uint64_t pages) {
         maker->unknown_left = sub_floored(maker->unknown_left, pages);
 }
 
-/* What others had in use there before, as far as it still is. */
-static uint64_t used_before(const Maker *maker, size_t node) {
-        const LedgerPool *pool = ledger_pool(
-                maker->ledger, maker->promises->topology->nodes[node].id, maker->page_size_bytes);
-
-        return pool ? pool->others_pages : UINT64_MAX;
-}
-
 /* Where the instance's pages are rather than elsewhere; ONLY_NEW: that came into use since others' pages were
  * looked at. How many of PAGES. */
 static uint64_t use_mount(Maker *maker, Promise *row, const LedgerInstance *granted, uint64_t pages,
@@ -117,7 +107,7 @@ static uint64_t use_mount(Maker *maker, Promise *row, const LedgerInstance *gran
 
         for (int pass = 0; pass < 2; pass++)
                 for (size_t i = 0; i < topology->n_nodes; i++) {
-                        uint64_t before = only_new ? used_before(maker, i) : 0;
+                        uint64_t before = only_new ? maker->others_before[i] : 0;
                         uint64_t here = MIN(left, before < UINT64_MAX
                                                           ? sub_floored(maker->used_left[i], before)
                                                           : maker->used_left[i]);
@@ -136,10 +126,7 @@ static uint64_t use_mount(Maker *maker, Promise *row, const LedgerInstance *gran
 static void add_mount(Maker *maker, const MountUse *mount) {
         const PageSize *size = &maker->promises->topology->page_sizes[maker->promises->size];
         uint64_t in_files = mount_use_file_pages(mount, size->reserved_pages);
-        const LedgerHold *hold =
-                VEC_FIND(other, maker->holds,
-                         other->unit && text_equals(other->granted.name, mount->instance) &&
-                                 other->granted.page_size_bytes == mount->page_size_bytes);
+        const LedgerHold *hold = index_find(maker->by_instance, mount->instance);
         const LedgerInstance *granted = hold ? &hold->granted
                                              : ledger_instance(maker->ledger, mount->instance);
         Promise *row = hold ? promises_find(maker->promises, hold->unit) : NULL;
@@ -149,6 +136,7 @@ static void add_mount(Maker *maker, const MountUse *mount) {
                         return;
                 row = add_row(maker);
                 row->mount_of = mount->instance;
+                index_add(maker->promises->by_instance, mount->instance, row);
         }
         /* What the unit has mapped is of its other instances first, which have no files. */
         uint64_t others = hold ? sub_floored(row->granted_pages, hold_pages(hold)) : 0;
@@ -174,7 +162,7 @@ static uint64_t budget_of(const Promise *row) {
 
 /* Pages that came into use since are its own, as far as its grant goes. */
 static void take_new(Maker *maker, Promise *row, size_t node, uint64_t pages) {
-        uint64_t new_pages = sub_floored(maker->used_left[node], used_before(maker, node));
+        uint64_t new_pages = sub_floored(maker->used_left[node], maker->others_before[node]);
 
         take_used(maker, row, node, MIN(MIN(new_pages, pages), budget_of(row)));
 }
@@ -192,10 +180,14 @@ static void take_new_where_granted(Maker *maker, Promise *row, const LedgerInsta
 
 static void estimate_elsewhere(Maker *maker, Promise *row) {
         /* Of a unit that ran before its instance was described, or before anybody looked, all may be its own. */
-        bool has_all = VEC_ANY(hold, maker->holds,
-                               is_granted_to(maker, hold, row) && hold->is_assumed &&
-                                       !ledger_instance(maker->ledger, hold->granted.name));
+        bool has_all = false;
 
+        INDEX_FOREACH(entry, maker->by_unit, row->unit) {
+                const LedgerHold *hold = entry->value;
+
+                has_all = has_all ||
+                          (hold->is_assumed && !ledger_instance(maker->ledger, hold->granted.name));
+        }
         for (size_t i = 0; i < maker->promises->topology->n_nodes; i++) {
                 if (row->policy.kind == MEMORY_POLICY_BIND &&
                     !id_set_has(&row->policy.nodes, maker->promises->topology->nodes[i].id))
@@ -215,20 +207,26 @@ static void estimate_uncounted(Maker *maker) {
                 VEC_FOREACH(row, &maker->promises->list) {
                         if (!row->unit || row->is_counted)
                                 continue;
-                        if (pass == 1)
+                        if (pass == 1) {
                                 estimate_elsewhere(maker, row);
-                        else
-                                VEC_FOREACH(hold, maker->holds)
-                                        if (is_granted_to(maker, hold, row) && !hold->is_assumed)
-                                                take_new_where_granted(maker, row, &hold->granted);
+                                continue;
+                        }
+                        INDEX_FOREACH(entry, maker->by_unit, row->unit) {
+                                const LedgerHold *hold = entry->value;
+
+                                if (!hold->is_assumed)
+                                        take_new_where_granted(maker, row, &hold->granted);
+                        }
                 }
         VEC_FOREACH(hold, maker->holds)
                 if (!hold->unit && hold->granted.page_size_bytes == maker->page_size_bytes) {
-                        Promise *row = VEC_FIND(known, &maker->promises->list,
-                                                known->mount_of && text_equals(known->mount_of,
-                                                                               hold->granted.name));
+                        Promise *row = (Promise *) index_find(maker->promises->by_instance,
+                                                              hold->granted.name);
 
-                        row = row ? row : add_row(maker);
+                        if (!row) {
+                                row = add_row(maker);
+                                index_add(maker->promises->by_instance, hold->granted.name, row);
+                        }
                         row->loose = hold->granted.name;
                         row->policy = hold->policy;
                         row->granted_pages = hold_pages(hold);
@@ -246,37 +244,60 @@ static void estimate_uncounted(Maker *maker) {
 
 Promises promises_make(Arena *arena, const Topology *topology, size_t size,
                        const LedgerHolds *holds, const HostUse *use, const Ledger *ledger) {
-        Promises promises = {.topology = topology, .size = size};
+        Promises promises = {
+                .topology = topology,
+                .size = size,
+                .by_unit = index_new(arena),
+                .by_instance = index_new(arena),
+                .mounts = index_new(arena),
+        };
         Maker maker = {
                 .arena = arena,
                 .promises = &promises,
                 .holds = holds,
+                .by_unit = index_new(arena),
+                .by_instance = index_new(arena),
                 .use = use,
                 .ledger = ledger,
                 .page_size_bytes = topology->page_sizes[size].bytes,
+                .others_before = ARENA_ARRAY(arena, uint64_t, topology->n_nodes),
                 .used_left = ARENA_ARRAY(arena, uint64_t, topology->n_nodes),
                 .unknown_left = topology->page_sizes[size].reserved_pages,
         };
 
-        for (size_t i = 0; i < topology->n_nodes; i++)
+        for (size_t i = 0; i < topology->n_nodes; i++) {
+                const LedgerPool *pool =
+                        ledger_pool(ledger, topology->nodes[i].id, maker.page_size_bytes);
+
+                maker.others_before[i] = pool ? pool->others_pages : UINT64_MAX;
                 maker.used_left[i] = pool_used_pages(&topology->nodes[i].pools[size]);
+        }
+        VEC_FOREACH(hold, holds)
+                if (hold->unit && hold->granted.page_size_bytes == maker.page_size_bytes) {
+                        index_add(maker.by_unit, hold->unit, hold);
+                        index_add(maker.by_instance, hold->granted.name, hold);
+                }
+        /* A row is one hold's, or one mount's: none moves. */
+        promises.list.capacity = holds->n + (use ? use->mounts.n : 0);
+        promises.list.items = ARENA_ARRAY(arena, Promise, promises.list.capacity);
         add_units(&maker);
         if (use)
                 VEC_FOREACH(mount, &use->mounts)
-                        if (mount->page_size_bytes == maker.page_size_bytes)
+                        if (mount->page_size_bytes == maker.page_size_bytes) {
+                                index_add(promises.mounts, mount->instance, mount);
                                 add_mount(&maker, mount);
+                        }
         promises.unknown_pages = maker.unknown_left;
         estimate_uncounted(&maker);
         promises.others_used = maker.used_left;
         /* Counts that do not belong together make pages of units look like others'. */
         for (size_t i = 0; use && use->is_moving && i < topology->n_nodes; i++)
-                maker.used_left[i] = MIN(maker.used_left[i], used_before(&maker, i));
+                maker.used_left[i] = MIN(maker.used_left[i], maker.others_before[i]);
         return promises;
 }
 
 uint64_t promises_loose_pages(const Promises *promises, const char *instance) {
-        const Promise *row =
-                VEC_FIND(each, &promises->list, each->loose && text_equals(each->loose, instance));
+        const Promise *row = index_find(promises->by_instance, instance);
 
-        return row ? row->used_pages + row->likely_pages : 0;
+        return row && row->loose ? row->used_pages + row->likely_pages : 0;
 }

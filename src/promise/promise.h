@@ -24,6 +24,7 @@
  * What is known of nobody (HugePages_Rsvd less the known promises) may depend on any one node: when
  * pools are lowered it counts in full against each. */
 
+#include "base/index.h"
 #include "model/memory_policy.h"
 #include "promise/ledger.h"
 
@@ -50,6 +51,9 @@ typedef struct Promises {
         uint64_t unknown_pages;         /* promised, and known of nobody */
         uint64_t others_promised_pages; /* of these, what is likely nobody's in the list */
         uint64_t *others_used;          /* in use by nobody in the list */
+        Index *by_unit;                 /* the rows of units */
+        Index *by_instance; /* those of instances that no unit is known for, and of their mounts */
+        Index *mounts;      /* what is known of those of this page size, by instance */
 } Promises;
 
 /* HOLDS: what the units that run were let start with, and, without a unit, what is reserved for

@@ -8,11 +8,16 @@
 static const uint64_t interleave_slack_pages = 8;
 
 uint64_t reach_sum_in(const Promises *promises, const uint64_t *pages, const IdSet *nodes) {
+        const Topology *topology = promises->topology;
         uint64_t sum = 0;
 
-        for (size_t i = 0; i < promises->topology->n_nodes; i++)
-                if (!nodes || id_set_has(nodes, promises->topology->nodes[i].id))
-                        sum = add_saturated(sum, pages[i]);
+        if (!nodes)
+                return ARRAY_SUM(each, pages, topology->n_nodes, *each);
+        ID_SET_FOREACH(id, nodes) {
+                size_t i = topology_node_index(topology, id);
+
+                sum = add_saturated(sum, i < topology->n_nodes ? pages[i] : 0);
+        }
         return sum;
 }
 
@@ -33,47 +38,78 @@ static bool is_in_turn(const Promises *promises, const IdSet *nodes, size_t i) {
         return node->has_memory && id_set_has(nodes, node->id);
 }
 
-/* What PAGES more of somebody who interleaves over NODES and uses USED take of node I: in turn means
- * evenly. */
-static uint64_t turn_share(const Promises *promises, const IdSet *nodes, uint64_t pages,
-                           const uint64_t *used, size_t i) {
-        uint64_t all = pages, n = 0;
+/* In turn means evenly: of PAGES more of somebody who interleaves over NODES and uses USED (by index; NULL:
+ * nothing). */
+static ReachTurns turns_of(const Promises *promises, const IdSet *nodes, uint64_t pages,
+                           const uint64_t *used) {
+        uint64_t all = pages, n = 0, least = UINT64_MAX, most = 0;
 
-        if (!is_in_turn(promises, nodes, i))
-                return 0;
-        for (size_t k = 0; k < promises->topology->n_nodes; k++) {
-                if (used)
-                        all = add_saturated(all, used[k]);
-                n += is_in_turn(promises, nodes, k);
+        for (size_t i = 0; i < promises->topology->n_nodes; i++) {
+                uint64_t here = used ? used[i] : 0;
+
+                all = add_saturated(all, here);
+                if (!is_in_turn(promises, nodes, i))
+                        continue;
+                n++;
+                least = MIN(least, here);
+                most = MAX(most, here);
         }
-        return MIN(pages, sub_floored(div_round_up(all, n), used ? used[i] : 0));
+        /* Where a node had none left for a while, pages whose turn it was are on another one, and what is left is
+         * less even than it looks. So much more, at most, may be left for a node: the difference between those
+         * that have most and least in use. */
+        return (ReachTurns){n > 0 ? div_round_up(all, n) : 0,
+                            interleave_slack_pages + sub_floored(most, least), false};
 }
 
 Reach reach_new(Arena *arena, const Promises *promises, const uint64_t *free_pages, bool is_start) {
+        const Topology *topology = promises->topology;
         Reach reach = {
                 .promises = promises,
                 .free_pages = free_pages,
                 .is_start = is_start,
-                .worst_single = ARENA_ARRAY(arena, uint64_t, promises->topology->n_nodes),
+                .worst_single = ARENA_ARRAY(arena, uint64_t, topology->n_nodes),
+                .turns = ARENA_ARRAY(arena, ReachTurns, promises->list.n),
         };
 
-        for (size_t i = 0; i < promises->topology->n_nodes; i++) {
+        for (size_t i = 0; i < topology->n_nodes; i++)
                 reach.worst_single[i] = is_start ? 0 : promises->unknown_pages;
-                VEC_FOREACH(row, &promises->list) {
-                        const IdSet *nodes = &row->policy.nodes;
-                        uint64_t most = reach_rest(
-                                &reach,
-                                row); /* if everybody keeps to his policy as long as he can */
+        /* If everybody keeps to his policy as long as he can. */
+        VEC_FOREACH(row, &promises->list) {
+                ReachTurns *turns = &reach.turns[row - promises->list.items];
+                const IdSet *nodes = &row->policy.nodes;
+                uint64_t rest = reach_rest(&reach, row);
 
-                        if (row->policy.kind == MEMORY_POLICY_BIND &&
-                            !id_set_has(nodes, promises->topology->nodes[i].id))
+                if (row->policy.kind == MEMORY_POLICY_INTERLEAVE)
+                        *turns = turns_of(promises, nodes, rest, row->used);
+                for (size_t i = 0; rest > 0 && i < topology->n_nodes; i++) {
+                        uint64_t most = rest;
+
+                        if (row->policy.kind == MEMORY_POLICY_INTERLEAVE)
+                                most = is_in_turn(promises, nodes, i)
+                                               ? MIN(rest, sub_floored(turns->level, row->used[i]))
+                                               : 0;
+                        else if (row->policy.kind == MEMORY_POLICY_BIND &&
+                                 !id_set_has(nodes, topology->nodes[i].id))
                                 most = 0;
-                        else if (row->policy.kind == MEMORY_POLICY_INTERLEAVE)
-                                most = turn_share(promises, nodes, most, row->used, i);
                         reach.worst_single[i] = add_saturated(reach.worst_single[i], most);
                 }
         }
+        reach_gain_turns(&reach);
         return reach;
+}
+
+bool reach_gain_turns(Reach *reach) {
+        bool has_gained = false;
+
+        VEC_FOREACH(row, &reach->promises->list) {
+                ReachTurns *turns = &reach->turns[row - reach->promises->list.items];
+
+                if (row->policy.kind != MEMORY_POLICY_INTERLEAVE || turns->is_kept)
+                        continue;
+                turns->is_kept = reach_can_take_turns(reach, &row->policy.nodes, 0);
+                has_gained |= turns->is_kept;
+        }
+        return has_gained;
 }
 
 bool reach_can_take_turns(const Reach *reach, const IdSet *nodes, uint64_t more) {
@@ -84,35 +120,38 @@ bool reach_can_take_turns(const Reach *reach, const IdSet *nodes, uint64_t more)
         return true;
 }
 
-uint64_t reach_turns_in(const Reach *reach, const IdSet *turns, uint64_t pages,
-                        const uint64_t *used, const IdSet *nodes) {
-        uint64_t sum = 0, least = UINT64_MAX, most = 0;
+static uint64_t turns_in(const Reach *reach, const IdSet *their_nodes, const ReachTurns *turns,
+                         uint64_t pages, const uint64_t *used, const IdSet *nodes) {
+        uint64_t sum = turns->slack;
 
-        for (size_t i = 0; i < reach->promises->topology->n_nodes; i++)
-                if (id_set_has(nodes, reach->promises->topology->nodes[i].id))
-                        sum = add_saturated(sum,
-                                            turn_share(reach->promises, turns, pages, used, i));
-        /* Where a node had none left for a while, pages whose turn it was are on another one, and what is left is
-         * less even than it looks. So much more, at most, may be left for a node: the difference between those
-         * that have most and least in use. */
-        for (size_t i = 0; used && i < reach->promises->topology->n_nodes; i++) {
-                if (!is_in_turn(reach->promises, turns, i))
-                        continue;
-                least = MIN(least, used[i]);
-                most = MAX(most, used[i]);
+        ID_SET_FOREACH(id, nodes) {
+                size_t i = topology_node_index(reach->promises->topology, id);
+
+                if (i < reach->promises->topology->n_nodes &&
+                    is_in_turn(reach->promises, their_nodes, i))
+                        sum = add_saturated(
+                                sum, MIN(pages, sub_floored(turns->level, used ? used[i] : 0)));
         }
-        return MIN(pages, add_saturated(sum, interleave_slack_pages + sub_floored(most, least)));
+        return MIN(pages, sum);
+}
+
+uint64_t reach_turns_in(const Reach *reach, const IdSet *turns, uint64_t pages,
+                        const IdSet *nodes) {
+        const ReachTurns all = turns_of(reach->promises, turns, pages, NULL);
+
+        return turns_in(reach, turns, &all, pages, NULL, nodes);
 }
 
 uint64_t reach_most(const Reach *reach, const Promise *row, const IdSet *nodes) {
+        const ReachTurns *turns = &reach->turns[row - reach->promises->list.items];
         uint64_t rest = reach_rest(reach, row);
 
         switch (row->policy.kind) {
         case MEMORY_POLICY_BIND:
-                return id_set_meets(&row->policy.nodes, nodes) ? rest : 0;
+                return rest > 0 && id_set_meets(&row->policy.nodes, nodes) ? rest : 0;
         case MEMORY_POLICY_INTERLEAVE:
-                return reach_can_take_turns(reach, &row->policy.nodes, 0)
-                               ? reach_turns_in(reach, &row->policy.nodes, rest, row->used, nodes)
+                return rest > 0 && turns->is_kept
+                               ? turns_in(reach, &row->policy.nodes, turns, rest, row->used, nodes)
                                : rest;
         default:
                 return rest;

@@ -6,6 +6,13 @@
 
 #include "promise/promise.h"
 
+/* What somebody who takes his pages in turn may take of each of his nodes: what it has less than LEVEL. */
+typedef struct ReachTurns {
+        uint64_t level;
+        uint64_t slack; /* of any set of nodes so much more */
+        bool is_kept;   /* none of them may run out before, so that he goes on to no others */
+} ReachTurns;
+
 /* Whose promises are looked at, and which. */
 typedef struct Reach {
         const Promises *promises;
@@ -13,6 +20,7 @@ typedef struct Reach {
         /* For giving back, what is unknown counts as it is; for a start, as whose it likely is. */
         bool is_start;
         uint64_t *worst_single; /* the most that all may take of a node, by index */
+        ReachTurns *turns;      /* by index of the row, of those that interleave */
 } Reach;
 
 Reach reach_new(Arena *arena, const Promises *promises, const uint64_t *free_pages, bool is_start);
@@ -27,10 +35,11 @@ uint64_t reach_unknown(const Reach *reach);
  * turn goes on to other nodes, and is confined to none. */
 bool reach_can_take_turns(const Reach *reach, const IdSet *nodes, uint64_t more);
 
-/* What PAGES more of somebody who interleaves over TURNS and uses USED (by index; NULL: nothing) take
- * of NODES. */
-uint64_t reach_turns_in(const Reach *reach, const IdSet *turns, uint64_t pages,
-                        const uint64_t *used, const IdSet *nodes);
+/* There are more free pages now; whether somebody else is kept to his turns by that. */
+bool reach_gain_turns(Reach *reach);
+
+/* What PAGES of somebody who interleaves over TURNS and has none yet take of NODES. */
+uint64_t reach_turns_in(const Reach *reach, const IdSet *turns, uint64_t pages, const IdSet *nodes);
 
 /* The most that ROW may take of NODES. */
 uint64_t reach_most(const Reach *reach, const Promise *row, const IdSet *nodes);

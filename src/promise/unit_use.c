@@ -4,12 +4,14 @@
 #include "base/size.h"
 #include "base/text.h"
 
+#include <string.h>
+
 uint64_t mount_use_file_pages(const MountUse *mount, uint64_t reserved_pages) {
         return MAX(mount->used_pages, sub_floored(mount->earmarked_pages, reserved_pages));
 }
 
 const UnitUse *unit_use_find(const HostUse *use, const char *unit) {
-        return VEC_FIND(found, &use->units, text_equals(found->unit, unit));
+        return !unit ? NULL : VEC_SEEK(found, &use->units, strcmp(unit, found->unit));
 }
 
 const UnitCharge *unit_use_charge(const UnitUse *unit, uint64_t page_size_bytes) {

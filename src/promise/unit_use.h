@@ -38,7 +38,7 @@ typedef struct MountUse {
 } MountUse;
 
 typedef struct HostUse {
-        VEC(UnitUse) units;
+        VEC(UnitUse) units; /* by name, when they were read */
         VEC(MountUse) mounts;
         bool is_moving; /* pages were being taken or given back all the time that this was read */
 } HostUse;

@@ -6,6 +6,7 @@
 #include "model/problem.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static const char *const verdict_names[] = {
         [VERDICT_READY] = "ready",     [VERDICT_DEGRADED] = "degraded",
@@ -47,6 +48,9 @@ typedef struct Judge {
         Status *status;
         uint64_t *left_pages; /* per pool: persistent pages not yet claimed by an instance */
         Promises *promises;   /* by index of the page size */
+        /* By index of the instance: what its unit runs with; whether it runs. */
+        const LedgerHold **holds;
+        bool *is_running;
 } Judge;
 
 static PlanInput plan_input_of(const StatusInput *input) {
@@ -121,17 +125,35 @@ static StatusHold status_hold(Arena *arena, const LedgerHold *hold) {
 }
 
 static const LedgerHold *hold_of(const Judge *judge, const PlanInstance *planned) {
-        return plan_find_hold(judge->input->plan, &judge->input->ledger->holds,
-                              planned->demand->config);
+        return judge->holds[planned - judge->input->plan->instances];
+}
+
+static bool is_running(const Judge *judge, const PlanInstance *planned) {
+        return judge->is_running[planned - judge->input->plan->instances];
+}
+
+static Judge judge_new(Arena *arena, const StatusInput *input) {
+        const Plan *plan = input->plan;
+        const PlanInput plan_input = plan_input_of(input);
+        const HoldIndex holds = ledger_index_holds(arena, &input->ledger->holds);
+        const Judge judge = {
+                .arena = arena,
+                .input = input,
+                .promises = plan_promises(arena, &plan_input),
+                .holds = ARENA_ARRAY(arena, const LedgerHold *, plan->n_instances),
+                .is_running = ARENA_ARRAY(arena, bool, plan->n_instances),
+        };
+
+        for (size_t i = 0; i < plan->n_instances; i++) {
+                const InstanceConfig *config = plan->instances[i].demand->config;
+
+                judge.holds[i] = plan_find_hold(plan, &holds, config);
+                judge.is_running[i] = plan_is_running(&plan_input, config, judge.holds[i]);
+        }
+        return judge;
 }
 
 /* ---- instances ---- */
-
-static bool is_running(const Judge *judge, const PlanInstance *planned) {
-        PlanInput input = plan_input_of(judge->input);
-
-        return plan_is_running(&input, planned->demand->config, hold_of(judge, planned));
-}
 
 /* Takes the instance's pages out of what the pools hold; how many are not there, and on which
  * nodes. */
@@ -192,7 +214,7 @@ static Reason missing_reason(Arena *arena, uint64_t missing, const IdSet *nodes,
                         arena_printf(arena,
                                      "others use pages of %s, and %s of its pages %s missing",
                                      where, n, missing == 1 ? "is" : "are"),
-                        "see who uses huge pages in 'hugeplanctl status', and run 'hugeplanctl "
+                        "see who uses huge pages in 'hugeplanctl status --all', and run 'hugeplanctl "
                         "reload' to reserve more"};
         if (is_lost)
                 return (Reason){REASON_POOL_SHRANK,
@@ -359,9 +381,7 @@ static Lack *find_lacks(const Judge *judge, const PlanInstance *const *order) {
 }
 
 Lack status_lack_for_start(Arena *arena, const StatusInput *input, const PlanInstance *instance) {
-        PlanInput plan_input = plan_input_of(input);
-        Judge judge = {
-                .arena = arena, .input = input, .promises = plan_promises(arena, &plan_input)};
+        const Judge judge = judge_new(arena, input);
         const PlanInstance **order = in_order(arena, input->plan);
         const Lack *lacks = find_lacks(&judge, order);
         size_t i = 0;
@@ -425,7 +445,7 @@ void status_add_exposure(const Exposure *exposure, Diags *problems) {
                                                  arena,
                                                  "restart %s, which then keeps to its own nodes; see RESERVED PAGES in hugeplan.d(5)",
                                                  exposure->taker)
-                                       : "see who uses huge pages in 'hugeplanctl status', and describe that program in /etc/hugeplan.d too"},
+                                       : "see who uses huge pages in 'hugeplanctl status --all', and describe that program in /etc/hugeplan.d too"},
                 "%s pages of %s that %s has reserved on %s and not touched yet may be taken by %s%s%s may take %s there",
                 format_count(arena, exposure->pages),
                 format_page_size(arena, exposure->page_size_bytes), exposure->unit,
@@ -479,15 +499,27 @@ Verdict status_worst_verdict(const Status *status) {
         return worst;
 }
 
+/* What units run with that no instance is described for. */
+static void add_left(const Judge *judge) {
+        const LedgerHolds *holds = &judge->input->ledger->holds;
+        bool *is_taken_up = ARENA_ARRAY(judge->arena, bool, holds->n);
+
+        ARRAY_FOREACH(hold, judge->holds, judge->input->plan->n_instances)
+                if (*hold)
+                        is_taken_up[*hold - holds->items] = true;
+        VEC_FOREACH(hold, holds)
+                if (!hold->is_tentative && hold->granted.grants.n > 0 &&
+                    !is_taken_up[hold - holds->items])
+                        *vec_push(judge->arena, &judge->status->left) =
+                                status_hold(judge->arena, hold);
+}
+
 Status *status_judge(Arena *arena, const StatusInput *input) {
         Status *status = ARENA_NEW(arena, Status);
         const Plan *plan = input->plan;
-        const PlanInput plan_input = plan_input_of(input);
-        Judge judge = {.arena = arena,
-                       .input = input,
-                       .status = status,
-                       .promises = plan_promises(arena, &plan_input)};
+        Judge judge = judge_new(arena, input);
 
+        judge.status = status;
         status->thp = input->topology->thp_enabled;
         status->phase = input->phase;
         status->boot_id = input->topology->boot_id;
@@ -510,11 +542,7 @@ Status *status_judge(Arena *arena, const StatusInput *input) {
         for (size_t i = 0; i < plan->n_instances; i++)
                 judge_instance(&judge, order[i], &lacks[i],
                                &status->instances[order[i] - plan->instances]);
-        VEC_FOREACH(hold, &input->ledger->holds)
-                if (!hold->is_tentative && hold->granted.grants.n > 0 &&
-                    !ARRAY_ANY(instance, plan->instances, plan->n_instances,
-                               hold_of(&judge, instance) == hold))
-                        *vec_push(arena, &status->left) = status_hold(arena, hold);
+        add_left(&judge);
         ARRAY_FOREACH(pool, status->pools, status->n_pools)
                 pool->foreign_pages = sub_floored(pool->total_pages, pool->owned_pages);
         add_problems(&judge);
@@ -525,8 +553,9 @@ Status *status_judge(Arena *arena, const StatusInput *input) {
 }
 
 const StatusInstance *status_find(const Status *status, const char *instance) {
-        return ARRAY_FIND(each, status->instances, status->n_instances,
-                          text_equals(each->name, instance));
+        return !instance ? NULL
+                         : ARRAY_SEEK(each, status->instances, status->n_instances,
+                                      strcmp(instance, each->name));
 }
 
 const StatusInstance *status_find_unit(const Status *status, const char *unit) {

@@ -96,7 +96,7 @@ def run(*arguments, root="/", user=None, **options):
 
 
 def page_users(**options):
-    return json.loads(run("status", "--json=short", **options).stdout)["pageUsers"]
+    return json.loads(run("status", "--all", "--json=short", **options).stdout)["pageUsers"]
 
 
 def held_by(pid, **options):
@@ -138,7 +138,7 @@ class PageUsers(unittest.TestCase):
             self.assertEqual(row["pageSizeBytes"], PAGE)
             self.assertEqual(sum(node["pages"] for node in row["nodes"]), 4)
             self.assertIsNone(row["unit"])
-            self.assertIn(str(child.pid), run("status").stdout)
+            self.assertIn(str(child.pid), run("status", "--all").stdout)
         self.assertEqual(held_by(child.pid), [])
 
     def test_family_counts_once(self):
@@ -179,7 +179,7 @@ class PageUsers(unittest.TestCase):
         with Child(work) as child:
             (row,) = held_by(child.pid)
             self.assertEqual(row["command"], "a?[2J?\\nb")
-            self.assertNotIn("\x1b", run("status").stdout)
+            self.assertNotIn("\x1b", run("status", "--all").stdout)
 
     def test_without_rights(self):
         def work():

@@ -298,6 +298,7 @@ static void make_instances(World *world) {
                 ARENA_ARRAY(world->arena, InstanceConfig, world->config.n_instances);
         for (size_t i = 0; i < world->config.n_instances; i++)
                 make_instance(world, &world->config.instances[i], i);
+        config_index(world->arena, &world->config);
         world->demand = demand_compute(world->arena, &world->config, world->topology, NULL);
 }
 
@@ -1660,6 +1661,7 @@ static void check_alone(const World *world) {
         for (size_t i = 0; i < world->config.n_instances; i++) {
                 alone.config.instances = &world->config.instances[i];
                 alone.config.n_instances = 1;
+                config_index(world->arena, &alone.config);
                 alone.demand = demand_compute(world->arena, &alone.config, alone.topology, NULL);
                 alone.plan = make_plan(&alone);
                 reckon(&alone);

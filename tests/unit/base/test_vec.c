@@ -64,6 +64,21 @@ static void test_keep(void **state) {
         assert_int_equal(all.items[5], 2);
 }
 
+static void test_seek(void **state) {
+        Numbers all = numbers(*state, 9);
+        uint64_t *array = NULL;
+
+        for (uint64_t i = 0; i < 9; i++)
+                assert_ptr_equal(VEC_SEEK(number, &all, i < *number ? -1 : i > *number),
+                                 &all.items[i]);
+        assert_null(VEC_SEEK(number, &all, 1 + (int) *number));
+        assert_null(ARRAY_SEEK(number, array, 0, 0));
+        /* What is in no order is found too. */
+        all.items[8] = 0;
+        all.items[0] = 8;
+        assert_ptr_equal(VEC_SEEK(number, &all, 8 < *number ? -1 : 8 > *number), &all.items[0]);
+}
+
 static void test_sort(void **state) {
         Numbers all = numbers(*state, 9);
 
@@ -75,7 +90,7 @@ static void test_sort(void **state) {
 TEST_FILE(vec) {
         const struct CMUnitTest tests[] = {
                 TEST(test_nothing), TEST(test_find), TEST(test_sum),
-                TEST(test_keep),    TEST(test_sort),
+                TEST(test_keep),    TEST(test_seek), TEST(test_sort),
         };
 
         return RUN_TESTS(tests);

@@ -151,7 +151,7 @@ static void test_part_held(void **state) {
 
 /* ---- pages that others hold ---- */
 
-static const char taken_remedy[] = "see who holds huge pages in 'hugeplanctl status', and describe "
+static const char taken_remedy[] = "see who holds huge pages in 'hugeplanctl status --all', and describe "
                                    "that program in /etc/hugeplan.d too";
 
 /* Nothing is free beyond the pools. Others use 50 pages of node 0, 20 of node 1. */
@@ -287,7 +287,7 @@ static void test_lack(void **state) {
                  1,
                  "1 of its 1 page of 2M (2M) is not for it alone: node 1 has 1 free, of which "
                  "processes of no unit that is known may take 1",
-                 "see who uses huge pages in 'hugeplanctl status', and describe that program in "
+                 "see who uses huge pages in 'hugeplanctl status --all', and describe that program in "
                  "/etc/hugeplan.d too"},
         };
 

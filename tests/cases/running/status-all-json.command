@@ -1,0 +1,1 @@
+--json=pretty status --all
