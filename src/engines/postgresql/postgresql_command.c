@@ -161,8 +161,10 @@ static const struct {
 } programs[] = {
         {"postgres", true, true},
         {"postmaster", true, true},
+        {"edb-postgres", true, true},
         {"pg_ctl", false, true},
         {"pg_ctlcluster", false, false},
+        {"pg_autoctl", false, false},
 };
 
 /* The index of what WORD names among the programs, -1 for none. */
