@@ -7,6 +7,10 @@ static void find_installed(Finder *finder, const Engine *engine) {
         Arena *arena = finder->arena;
         const Sources *sources = finder->sources;
         OracleInstances instances = oracle_instances_read(arena, sources);
+        /* By dbstart, all of them at once. */
+        bool is_started = VEC_ANY(unit, &finder->candidates, unit->engine == engine);
+
+        finder_looked(finder, "entries of oratab", instances.n);
 
         VEC_FOREACH(instance, &instances) {
                 SourceNames directories =
@@ -15,7 +19,7 @@ static void find_installed(Finder *finder, const Engine *engine) {
                 const char *file =
                         oracle_parameter_file(arena, sources, &directories, instance->sid);
 
-                if (oracle_is_asm(instance->sid))
+                if (oracle_is_asm(instance->sid) || (is_started && instance->is_started))
                         continue;
                 if (!file) /* its absence is what the administrator is told */
                         file = arena_printf(arena, "%s/dbs/init%s.ora", instance->home,
@@ -33,4 +37,9 @@ static void find_installed(Finder *finder, const Engine *engine) {
         }
 }
 
-const EngineFinder finder_oracle = {.find_installed = find_installed};
+static void describe(Finder *finder UNUSED, Candidate *candidate, const UnitFile *unit UNUSED,
+                     const char *program UNUSED) {
+        candidate->title = "Oracle instances that dbstart starts";
+}
+
+const EngineFinder finder_oracle = {.find_installed = find_installed, .describe = describe};
