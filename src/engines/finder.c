@@ -49,6 +49,10 @@ void finder_add(Finder *finder, const Candidate *found) {
                 if (candidate.process &&
                     (!known->process || candidate.process->peak_bytes > known->process->peak_bytes))
                         known->process = candidate.process;
+                if (!known->target.unit && candidate.target.unit) {
+                        known->target.unit = candidate.target.unit;
+                        known->note = NULL;
+                }
                 known->is_elsewhere = known->is_elsewhere || candidate.is_elsewhere;
                 return;
         }

@@ -13,7 +13,7 @@
 static const char suffix[] = ".container";
 
 /* "docker.io/library/postgres:16" -> "docker.io", "library", "postgres", "16". */
-static const Engine *engine_of_image(const Finder *finder, const char *image) {
+const Engine *find_engine_of_image(const Finder *finder, const char *image) {
         const char *part, *pattern;
 
         while ((part = text_next_word(finder->arena, &image, "/:@")))
@@ -54,7 +54,7 @@ static void read_quadlet(Finder *finder, const char *path) {
         const char *name = text_base_name(path);
         const char *image = container_value(finder, &text, "Image");
         const char *service = container_value(finder, &text, "ServiceName");
-        const Engine *engine = image ? engine_of_image(finder, image) : NULL;
+        const Engine *engine = image ? find_engine_of_image(finder, image) : NULL;
 
         if (!service)
                 service = arena_strndup(arena, name, strlen(name) - strlen(suffix));

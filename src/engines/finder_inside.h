@@ -11,5 +11,8 @@ void find_in_units(Finder *finder);
 /* Units that podman makes of container files. */
 void find_in_quadlets(Finder *finder);
 
+/* Whose server the container image is; NULL: nobody's. */
+const Engine *find_engine_of_image(const Finder *finder, const char *image);
+
 /* Processes, by the server's program. */
 void find_in_processes(Finder *finder);

@@ -115,8 +115,39 @@ static void pass_namesake(Finder *finder, const Engine *engine, const UnitFile *
                                             : "starts nothing itself");
 }
 
+/* "docker run --rm -v pg:/var/lib/postgresql/data postgres:16": of what stands alone, an image is no option, path or
+ * volume. */
+static bool find_container(Finder *finder, const UnitFile *unit) {
+        const char *rest = unit_file_value(unit, "Service", "ExecStart"), *word;
+        const char *first = rest ? text_next_word(finder->arena, &rest, " \t") : "";
+
+        if (!text_has_word("docker podman nerdctl", text_base_name(first)))
+                return false;
+        while ((word = text_next_word(finder->arena, &rest, " \t\"'"))) {
+                const Engine *engine = *word == '-' || *word == '/' || strchr(word, '=') ||
+                                                       strstr(word, ":/")
+                                               ? NULL
+                                               : find_engine_of_image(finder, word);
+
+                if (!engine)
+                        continue;
+                finder_add(finder, &(Candidate){
+                                           .engine = engine,
+                                           .name = finder_stem(finder, unit->name),
+                                           .title = arena_printf(
+                                                   finder->arena, "%s, image %s", engine->title,
+                                                   text_excerpt(finder->arena, word, 80)),
+                                           .found = unit->fragment_path,
+                                           .target = {.unit = unit->name},
+                                           .is_elsewhere = true,
+                                   });
+                return true;
+        }
+        return false;
+}
+
 static bool find_in_unit(Finder *finder, const UnitFile *unit, bool is_guess) {
-        bool is_any = false;
+        bool is_any = find_container(finder, unit);
 
         for (size_t i = 0; i < n_engines; i++) {
                 const char *program = starts_server(finder, unit, engines[i]);
