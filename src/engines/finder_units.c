@@ -146,13 +146,35 @@ static bool find_container(Finder *finder, const UnitFile *unit) {
         return false;
 }
 
+/* The path without which systemd does not start the unit, where it is missing; NULL. */
+static const char *find_unmet(const Finder *finder, const UnitFile *unit) {
+        UnitAssignments conditions =
+                unit_file_list(finder->arena, unit, "Unit", "ConditionPathExists");
+
+        VEC_FOREACH(condition, &conditions) {
+                const char *path = (*condition)->value, *name = text_base_name(path);
+                SourceNames names = source_list(finder->sources, finder->arena,
+                                                arena_strdup_to(finder->arena, path, name));
+
+                if (*path == '/' && *name && !source_names_have(&names, name))
+                        return path;
+        }
+        return NULL;
+}
+
 static bool find_in_unit(Finder *finder, const UnitFile *unit, bool is_guess) {
         bool is_any = find_container(finder, unit);
 
         for (size_t i = 0; i < n_engines; i++) {
                 const char *program = starts_server(finder, unit, engines[i]);
+                const char *unmet = program ? find_unmet(finder, unit) : NULL;
 
-                if (program)
+                if (unmet)
+                        finder_pass(finder, unit->name,
+                                    arena_printf(finder->arena,
+                                                 "not started as long as %s is missing",
+                                                 text_excerpt(finder->arena, unmet, 200)));
+                else if (program)
                         add_unit(finder, engines[i], unit, program, is_guess);
                 is_any = is_any || program;
         }
