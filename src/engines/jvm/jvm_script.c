@@ -159,12 +159,14 @@ static void open_block(Reading *reading, Block block) {
 
 /* "else", "elif": the other branch. */
 static void turn_block(Reading *reading, bool is_else) {
+        if (reading->n_blocks == 0)
+                return;
         Block *block = &reading->blocks[reading->n_blocks - 1];
 
-        if (reading->n_blocks > 0)
-                *block = !is_else || *block == BLOCK_UNKNOWN ? BLOCK_UNKNOWN
-                         : *block == BLOCK_COUNTS            ? BLOCK_SKIPPED
-                                                             : BLOCK_COUNTS;
+        if (!is_else || *block == BLOCK_UNKNOWN)
+                *block = BLOCK_UNKNOWN;
+        else
+                *block = *block == BLOCK_COUNTS ? BLOCK_SKIPPED : BLOCK_COUNTS;
 }
 
 static bool is_function(const char *line) {
