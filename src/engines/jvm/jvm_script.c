@@ -7,7 +7,13 @@
 #include <string.h>
 
 /* A variable may take itself in again and again: what is beyond these is not read. */
-enum { FILES_MAX = 8, BLOCKS_MAX = 64, VALUE_BYTES_MAX = 64 << 10, VALUE_BYTES_IN_ALL = 4 << 20 };
+enum {
+        FILES_MAX = 8,
+        BLOCKS_MAX = 64,
+        VARIABLES_MAX = 1024,
+        VALUE_BYTES_MAX = 64 << 10,
+        VALUE_BYTES_IN_ALL = 4 << 20,
+};
 
 /* Whether the lines of an "if", "case", loop or function count. */
 typedef enum Block { BLOCK_COUNTS, BLOCK_SKIPPED, BLOCK_UNKNOWN } Block;
@@ -20,25 +26,30 @@ typedef struct Reading {
         size_t n_blocks;
 } Reading;
 
-void script_set(Script *script, const char *name, const char *value, const char *origin) {
-        ScriptVariable *variable =
-                VEC_FIND(known, &script->variables, text_equals(known->name, name));
+static ScriptVariable *find(Script *script, const char *name) {
+        return VEC_FIND(known, &script->variables, text_equals(known->name, name));
+}
 
-        if (!variable)
+void script_set(Script *script, const char *name, const char *value, const char *origin) {
+        ScriptVariable *variable = find(script, name);
+
+        if (!variable && script->variables.n < VARIABLES_MAX)
                 variable = vec_push(script->arena, &script->variables);
-        *variable = (ScriptVariable){name, value, origin};
+        if (variable)
+                *variable = (ScriptVariable){name, value, origin};
 }
 
 const ScriptVariable *script_find(Script *script, const char *name) {
-        const ScriptVariable *variable =
-                VEC_FIND(known, &script->variables, text_equals(known->name, name));
+        static const ScriptVariable too_many = {.name = "", .value = ""};
+        const ScriptVariable *variable = find(script, name);
         const char *origin = NULL, *value;
 
         if (variable)
                 return variable;
         value = unit_file_environment(script->arena, script->unit, script->sources, name, &origin);
         script_set(script, name, value ? value : "", origin);
-        return script_find(script, name);
+        variable = find(script, name);
+        return variable ? variable : &too_many;
 }
 
 /* ---- values ---- */
@@ -278,7 +289,8 @@ int script_read(Script *script, const char *path) {
 
         if (text.error < 0 || script->n_files++ >= FILES_MAX)
                 return text.error;
-        while (script->bytes < VALUE_BYTES_IN_ALL && (line = take_line(&reading, &lines)))
+        while (script->bytes < VALUE_BYTES_IN_ALL && script->variables.n < VARIABLES_MAX &&
+               (line = take_line(&reading, &lines)))
                 read_line(&reading, line);
         return 0;
 }

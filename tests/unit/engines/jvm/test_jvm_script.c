@@ -89,6 +89,10 @@ static void test_too_much(void **state) {
         Script script = read(*state, text.string);
 
         assert_true(strlen(script_find(&script, "X")->value) < 1 << 20);
+        text = text_in(*state);
+        for (int i = 0; i < 60000; i++)
+                text_printf(&text, "V%d=$W%d\n", i, i);
+        read(*state, text.string);
         script = read(*state, "X=\"$X+\"\n. /s.sh\n");
         assert_text(script_find(&script, "X")->value, "++++++++");
 }
