@@ -442,6 +442,11 @@ static const char *add_product(Search *search) {
         const char *wrong = add_product_files(search);
 
         read_scripts(search);
+        if (!wrong && search->script.is_cut)
+                wrong = arena_printf(search->arena,
+                                     "%s: the scripts that it starts set more than is read of any; "
+                                     "write Pages=",
+                                     search->target->unit);
         while (!wrong && (name = text_next_word(search->arena, &names, " ")))
                 wrong = add_script_variable(search, name);
         if (!wrong)

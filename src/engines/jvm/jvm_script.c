@@ -287,10 +287,13 @@ int script_read(Script *script, const char *path) {
         Reading reading = {.script = script, .path = path};
         const char *line;
 
-        if (text.error < 0 || script->n_files++ >= FILES_MAX)
+        if (text.error < 0)
                 return text.error;
-        while (script->bytes < VALUE_BYTES_IN_ALL && script->variables.n < VARIABLES_MAX &&
-               (line = take_line(&reading, &lines)))
+        script->is_cut = script->is_cut || script->n_files++ >= FILES_MAX;
+        while (!script->is_cut && (line = take_line(&reading, &lines))) {
                 read_line(&reading, line);
+                script->is_cut = script->is_cut || script->bytes >= VALUE_BYTES_IN_ALL ||
+                                 script->variables.n >= VARIABLES_MAX;
+        }
         return 0;
 }

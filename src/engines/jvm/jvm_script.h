@@ -29,6 +29,7 @@ typedef struct Script {
         ScriptVariables conditional;
         unsigned n_files;
         size_t bytes; /* of all values so far */
+        bool is_cut;  /* there is more than was read */
 } Script;
 
 void script_set(Script *script, const char *name, const char *value, const char *origin);

@@ -92,9 +92,13 @@ static void test_too_much(void **state) {
         text = text_in(*state);
         for (int i = 0; i < 60000; i++)
                 text_printf(&text, "V%d=$W%d\n", i, i);
-        read(*state, text.string);
+        script = read(*state, text.string);
+        assert_true(script.is_cut);
+        script = read(*state, "X=1\n");
+        assert_false(script.is_cut);
         script = read(*state, "X=\"$X+\"\n. /s.sh\n");
         assert_text(script_find(&script, "X")->value, "++++++++");
+        assert_true(script.is_cut);
 }
 
 TEST_FILE(jvm_script) {
