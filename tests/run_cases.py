@@ -7,6 +7,7 @@ usage: run_cases.py --hugeplanctl=PROGRAM --generator=PROGRAM [--update] [CASE..
 cases/NAME/ holds
     host              the name of a fixture in hosts/
     etc, run, usr...  laid over it
+    tree              the same in one file, as hosts/NAME.tree are
     VERB.expected     what `hugeplanctl --root=HOST VERB` says: standard output, then, if there is any,
                       standard error behind '--- stderr', then the exit code
     VERB.ARGUMENT.expected, VERB.json.expected
@@ -38,7 +39,7 @@ import unpack_host
 
 HERE = pathlib.Path(__file__).resolve().parent
 # Not the tree of a host: files of the case itself.
-OWN_FILES = re.compile(r"^(host|README|.*\.(expected|command))$")
+OWN_FILES = re.compile(r"^(host|tree|README|.*\.(expected|command))$")
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "TERM": "dumb",
                "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", ""),
                "UBSAN_OPTIONS": os.environ.get("UBSAN_OPTIONS", "print_stacktrace=1")}
@@ -71,6 +72,8 @@ def snapshot(directory: pathlib.Path) -> dict[str, tuple[object, ...]]:
 def make_root(case: pathlib.Path, directory: pathlib.Path) -> None:
     host = (case / "host").read_text(encoding="utf-8").strip()
     unpack_host.unpack(HERE / "hosts" / f"{host}.tree", directory)
+    if (case / "tree").exists():
+        unpack_host.unpack(case / "tree", directory)
     for entry in sorted(case.iterdir()):
         if OWN_FILES.match(entry.name):
             continue

@@ -9,6 +9,8 @@ A tree is a list of files. Blank lines and lines that begin with '#' are left ou
     /path = text          a file that holds the text and a newline
     /path <<              a file of the lines that follow, up to a line that is a single '.'
                           (none: an empty file)
+    /path := word word    a file of the words, each with a NUL byte behind it, as /proc/PID/cmdline has them;
+                          quotes as for a shell
     /path -> target       a symbolic link
     /path/                a directory
 
@@ -18,6 +20,7 @@ Captured from a real host with: for each file, its path, ' <<', its lines, '.'.
 from __future__ import annotations
 
 import pathlib
+import shlex
 import sys
 from collections.abc import Iterator
 
@@ -48,10 +51,12 @@ def _unpack_line(line: str, lines: Iterator[str], directory: pathlib.Path) -> No
         path.write_text(_lines_until_dot(lines), encoding="utf-8")
     elif rest.startswith("= "):
         path.write_text(f"{rest[2:]}\n", encoding="utf-8")
+    elif rest.startswith(":= "):
+        path.write_text("".join(f"{word}\0" for word in shlex.split(rest[3:])), encoding="utf-8")
     elif rest.startswith("-> "):
         path.symlink_to(rest[3:])
     else:
-        raise TreeError(f"'{line}' is neither '=', '<<' nor '->'")
+        raise TreeError(f"'{line}' is none of '=', '<<', ':=' and '->'")
 
 
 def unpack(tree: pathlib.Path, directory: pathlib.Path) -> None:

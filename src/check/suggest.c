@@ -26,22 +26,44 @@ static void comment(Text *text, const char *format, ...) {
         text_add(text, text_string(&wrapped));
 }
 
-/* How large it is today, from its own files. Returns why that cannot be said, or NULL. */
-static const char *add_size(const Maker *maker, const Candidate *candidate, Text *text,
-                            Suggestion *suggestion) {
-        const Engine *engine = candidate->engine;
+/* ---- how large it is today ---- */
+
+static Figure gather(const Maker *maker, const Engine *engine, const EngineTarget *target) {
         uint64_t page_size_bytes = maker->input->topology->default_page_size_bytes;
         Figures figures = {};
 
-        if (!engine->has_auto)
-                return engine->reserves ? "hugeplan does not read this product's files" : NULL;
         page_size_bytes = page_size_bytes ? page_size_bytes : 2 * MIB;
-        maker->input->gatherer->gather(maker->input->gatherer, maker->arena, engine,
-                                       &candidate->target, &page_size_bytes, 1, &figures);
-        const Figure *figure = &figures.items[figures.n - 1];
+        maker->input->gatherer->gather(maker->input->gatherer, maker->arena, engine, target,
+                                       &page_size_bytes, 1, &figures);
+        return figures.items[figures.n - 1];
+}
 
-        if (figure->wrong)
-                return figure->wrong;
+/* By what runs, where its unit and files do not tell: where the server works, and what it was started with. True with
+ * CANDIDATE as it can be described then. */
+static bool gather_running(const Maker *maker, Candidate *candidate, Figure *ret) {
+        const Engine *engine = candidate->engine;
+        EngineTarget target = candidate->target;
+
+        if (!candidate->process)
+                return false;
+        if (!engine->data_option)
+                target.arguments = &candidate->process->arguments;
+        else if (!target.data_directory)
+                target.data_directory = finder_data_directory(candidate->process, engine);
+        if (!target.arguments && !target.data_directory)
+                return false;
+        Figure figure = gather(maker, engine, &target);
+
+        if (figure.wrong)
+                return false;
+        candidate->target = target;
+        *ret = figure;
+        return true;
+}
+
+static void add_figure(const Maker *maker, const Candidate *candidate, const Figure *figure,
+                       Text *text) {
+        const Engine *engine = candidate->engine;
         const Gathered *gathered = figure->gathered;
         const Setting *setting =
                 engine->memory_setting ? settings_find(&gathered->settings, engine->memory_setting)
@@ -53,16 +75,38 @@ static const char *add_size(const Maker *maker, const Candidate *candidate, Text
                         setting->origin ? " in " : "", setting->origin ? setting->origin : "");
         VEC_FOREACH(problem, &gathered->problems.list)
                 comment(text, "%s", diag_format(text->arena, problem));
-        suggestion->pages = figure->sizing.pages;
         comment(text, "Today: %s%s; %s.", figure->sizing.is_exact ? "" : "at most ",
                 format_page_count_and_size(maker->arena, figure->sizing.pages,
                                            figure->sizing.page_size_bytes),
-                engine_reader(engine)->ask ? "the server itself is asked before each start"
-                                           : "found out anew before each start");
+                candidate->target.arguments  ? "as it runs now, and not found out anew"
+                : engine_reader(engine)->ask ? "the server itself is asked before each start"
+                                             : "found out anew before each start");
+}
+
+/* From its own files, else from what runs. Returns why it cannot be said, or NULL. */
+static const char *add_size(const Maker *maker, Candidate *candidate, Text *text,
+                            Suggestion *suggestion) {
+        const Engine *engine = candidate->engine;
+
+        if (!engine->has_auto)
+                return engine->reserves ? "hugeplan does not read this product's files" : NULL;
+        Figure figure = gather(maker, engine, &candidate->target);
+        const char *wrong = figure.wrong;
+
+        if (wrong && !gather_running(maker, candidate, &figure))
+                return wrong;
+        if (wrong)
+                comment(text, "Its unit does not tell: %s. But process %" PRIu64 " does.", wrong,
+                        candidate->process->pid);
+        add_figure(maker, candidate, &figure, text);
+        suggestion->pages = figure.sizing.pages;
+        suggestion->data_directory = figure.gathered->data_directory;
         return NULL;
 }
 
-static void add_keys(Text *text, const Candidate *candidate) {
+/* ---- drop-ins ---- */
+
+static void add_keys(Text *text, const Candidate *candidate, uint64_t pages) {
         const Engine *engine = candidate->engine;
 
         text_printf(text, "[Instance]\nEngine=%s\n", engine->name);
@@ -74,15 +118,45 @@ static void add_keys(Text *text, const Candidate *candidate) {
                 text_printf(text, "ConfigFile=%s\n", candidate->target.config_file);
         if (candidate->target.data_directory)
                 text_printf(text, "DataDirectory=%s\n", candidate->target.data_directory);
-        if (candidate->memory_bytes > 0)
+        if (candidate->target.arguments)
+                text_printf(text, "Pages=%" PRIu64 "\n", pages);
+        else if (candidate->memory_bytes > 0)
                 text_printf(text, "Memory=%" PRIu64 "M\n",
                             div_round_up(candidate->memory_bytes, MIB));
         else if (engine->reserves)
                 text_add(text, "Memory=auto\n");
 }
 
+/* What is made of another root directory cannot be read here. */
+static const char *refuse_elsewhere(const Maker *maker, const Candidate *candidate) {
+        const RunningProcess *process = candidate->process;
+        const char *unit = candidate->target.unit, *where = "in a container";
+
+        if (process)
+                where = process->container ? arena_printf(maker->arena, "in %s", process->container)
+                                           : "with another root directory";
+        return arena_printf(
+                maker->arena,
+                "it runs %s, and its files are not those of this host; ask the server there "
+                "for its size, and describe %s with Pages=",
+                where, unit ? unit : "a unit that starts it (a podman quadlet, for one)");
+}
+
+/* Why a database is not proposed, whatever its size is; NULL: it may be. */
+static const char *refuse(const Maker *maker, const Candidate *candidate) {
+        const Engine *engine = candidate->engine;
+
+        /* Nothing of what hugeplan does changes anything for it. */
+        if (!engine->reserves && engine->thp_preference == THP_AUTO && !engine->asks_version)
+                return "it needs none: it takes no reserved huge pages, and turns transparent ones off for itself";
+        return candidate->is_elsewhere && engine->reserves ? refuse_elsewhere(maker, candidate)
+               : candidate->is_elsewhere && !candidate->target.unit
+                       ? "it runs in a container that no unit starts"
+                       : NULL;
+}
+
 /* Whose size cannot be found out would be refused by its own gate: it is told of, not proposed. */
-static void propose(const Maker *maker, const Candidate *candidate, Suggestion *suggestion) {
+static void propose(const Maker *maker, Candidate *candidate, Suggestion *suggestion) {
         const Engine *engine = candidate->engine;
         Text text = text_in(maker->arena);
 
@@ -94,28 +168,47 @@ static void propose(const Maker *maker, const Candidate *candidate, Suggestion *
         if (!engine->reserves)
                 comment(&text,
                         "It takes no reserved huge pages; this states its preference for transparent ones.");
-        if (candidate->is_elsewhere) {
-                suggestion->why_not =
-                        "it runs with another root directory, in a container most likely, and its "
-                        "files are not those of this host; ask it there for its size, and write "
-                        "Pages= with the unit that starts it";
-                suggestion->peak_bytes = candidate->peak_bytes;
-                return;
-        }
-        /* Nothing of what hugeplan does changes anything for it. */
-        if (!engine->reserves && engine->thp_preference == THP_AUTO && !engine->asks_version)
-                suggestion->why_not =
-                        "it needs none: it takes no reserved huge pages, and turns transparent ones off for itself";
-        else if (candidate->memory_bytes == 0)
+        suggestion->why_not = refuse(maker, candidate);
+        if (!suggestion->why_not && candidate->memory_bytes == 0)
                 suggestion->why_not = add_size(maker, candidate, &text, suggestion);
         if (suggestion->why_not) {
-                suggestion->peak_bytes = candidate->peak_bytes;
+                suggestion->peak_bytes = candidate->process ? candidate->process->peak_bytes : 0;
                 return;
         }
-        add_keys(&text, candidate);
+        add_keys(&text, candidate, suggestion->pages);
         suggestion->path = arena_printf(maker->arena, PATH_CONFIG_ETC "/20-%s" NAME_CONFIG_SUFFIX,
                                         candidate->name);
         suggestion->text = text.string;
+}
+
+/* Two units for one directory are one database: a cluster of Debian's that Patroni runs, a server that was started by
+ * hand. Which of them starts it shows what runs; else the first. */
+static void settle_twins(Arena *arena, Suggestions *suggestions) {
+        Suggestion *later = &suggestions->items[suggestions->n - 1];
+        Suggestion *earlier =
+                ARRAY_FIND(other, suggestions->items, suggestions->n - 1,
+                           other->path && other->data_directory &&
+                                   text_equals(other->data_directory, later->data_directory));
+
+        if (!earlier || !later->path)
+                return;
+        bool is_later = later->unit && later->is_running && !earlier->is_running;
+        Suggestion *winner = is_later ? later : earlier, *loser = is_later ? earlier : later;
+
+        loser->path = loser->text = NULL;
+        loser->why_not = arena_printf(arena, "its data directory %s is that of %s",
+                                      text_excerpt(arena, later->data_directory, 200),
+                                      winner->unit ? winner->unit : winner->found);
+}
+
+static const InstanceConfig *find_described(const Config *config, const Candidate *candidate) {
+        const EngineTarget *target = &candidate->target;
+
+        return ARRAY_FIND(instance, config->instances, config->n_instances,
+                          (target->unit && text_equals(instance->unit, target->unit)) ||
+                                  text_equals(instance->name, candidate->name) ||
+                                  (target->data_directory &&
+                                   text_equals(instance->data_directory, target->data_directory)));
 }
 
 Suggestions suggest(Arena *arena, const SuggestInput *input) {
@@ -128,24 +221,26 @@ Suggestions suggest(Arena *arena, const SuggestInput *input) {
 
         engines_find(&finder);
         VEC_FOREACH(candidate, &finder.candidates) {
-                const EngineTarget *target = &candidate->target;
-                const InstanceConfig *described = ARRAY_FIND(
-                        instance, input->config->instances, input->config->n_instances,
-                        (target->unit && text_equals(instance->unit, target->unit)) ||
-                                text_equals(instance->name, candidate->name) ||
-                                (target->data_directory &&
-                                 text_equals(instance->data_directory, target->data_directory)));
-                Suggestion *suggestion = vec_push(arena, &suggestions);
-
-                *suggestion = (Suggestion){
+                const InstanceConfig *described = find_described(input->config, candidate);
+                Suggestion suggestion = {
                         .title = candidate->title,
                         .found = candidate->found,
                         .engine = candidate->engine,
-                        .unit = target->unit,
+                        .unit = candidate->target.unit,
+                        .is_running = candidate->process != NULL,
                         .described = described ? described->file : NULL,
                 };
+
                 if (!described)
-                        propose(&maker, candidate, suggestion);
+                        propose(&maker, candidate, &suggestion);
+                if (candidate->is_guess && suggestion.why_not)
+                        finder_pass(&finder, suggestion.unit, suggestion.why_not);
+                else {
+                        *vec_push(arena, &suggestions) = suggestion;
+                        settle_twins(arena, &suggestions);
+                }
         }
+        suggestions.places = finder.places;
+        suggestions.passed_over = finder.passed_over;
         return suggestions;
 }

@@ -29,9 +29,17 @@ typedef struct Suggestion {
         const char *why_not;   /* why nothing is proposed, where it is not described either */
         uint64_t peak_bytes;   /* VmPeak of its process, as a hint where why_not is set; 0: none */
         uint64_t pages;        /* of the default size, by today's settings; 0: not known */
+        const char *data_directory; /* NULL: not known */
+        bool is_running;            /* as far as was seen */
 } Suggestion;
 
-typedef VEC(Suggestion) Suggestions;
+typedef struct Suggestions {
+        Suggestion *items;
+        size_t n, capacity;
+        FinderPlaces places; /* where was looked */
+        PassedOvers
+                passed_over; /* what is no database, or none that could be made use of, though it seemed so */
+} Suggestions;
 
-/* Everything that was found, each database once, by engine and name. */
+/* Everything that was found, each database once, by engine. */
 Suggestions suggest(Arena *arena, const SuggestInput *input);

@@ -16,6 +16,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { SEGMENTS_BYTES_MAX = 1 << 20 };
 
@@ -44,7 +45,16 @@ static Suggestions find_suggestions(Command *command) {
 
 /* ---- what people read ---- */
 
-static void print_unproposed(Command *command, const Suggestion *suggestion) {
+static void print_wrapped(const Command *command, const char *first, const char *indent,
+                          const char *paragraph) {
+        Text text = text_in(command->arena);
+
+        text_add_wrapped(&text, first, indent, paragraph,
+                         command->render.width > 0 ? command->render.width : 100);
+        fputs(text_string(&text), stdout);
+}
+
+static void print_unproposed(const Command *command, const Suggestion *suggestion) {
         Arena *arena = command->arena;
         const char *first = arena_printf(arena, "# %s (%s): ", suggestion->title,
                                          suggestion->unit ? suggestion->unit : suggestion->found);
@@ -59,14 +69,28 @@ static void print_unproposed(Command *command, const Suggestion *suggestion) {
         if (suggestion->peak_bytes > 0)
                 text_printf(&why, " (its process had at most %s mapped so far)",
                             format_size(arena, suggestion->peak_bytes));
-        Text text = text_in(command->arena);
-
-        text_add_wrapped(&text, first, "    ", why.string,
-                         command->render.width > 0 ? command->render.width : 100);
-        fputs(text_string(&text), stdout);
+        print_wrapped(command, first, "#     ", why.string);
 }
 
-static void print_suggestions(Command *command, const Suggestions *suggestions) {
+/* Who misses a database sees whether it was looked where it is. */
+static void print_places(const Command *command, const Suggestions *suggestions) {
+        Arena *arena = command->arena;
+        Text places = text_in(arena);
+
+        VEC_FOREACH(place, &suggestions->places)
+                text_add_item(&places, arena_printf(arena, "%s (%zu)", place->title, place->n));
+        print_wrapped(command, "# Looked at: ", "#   ", text_string(&places));
+        if (suggestions->passed_over.n > 0)
+                puts("# Passed over:");
+        VEC_FOREACH(passed, &suggestions->passed_over)
+                print_wrapped(command, "#   ", "#     ",
+                              arena_printf(arena, "%s: %s", text_printable(arena, passed->name),
+                                           passed->why));
+        if (root_is_host(command->root) && geteuid() != 0)
+                puts("# As root more would have been seen.");
+}
+
+static void print_suggestions(const Command *command, const Suggestions *suggestions) {
         size_t n = 0;
 
         VEC_FOREACH(suggestion, suggestions)
@@ -77,11 +101,12 @@ static void print_suggestions(Command *command, const Suggestions *suggestions) 
         VEC_FOREACH(suggestion, suggestions)
                 if (!suggestion->path)
                         print_unproposed(command, suggestion);
+        if (suggestions->n == 0)
+                puts("# No databases were found that hugeplan knows.");
+        print_places(command, suggestions);
         if (command->is_writing)
                 puts(n > 0 ? "Read them, then: hugeplanctl plan; systemctl daemon-reload; hugeplanctl reload"
                            : "There is nothing to write.");
-        else if (suggestions->n == 0)
-                puts("No databases were found that hugeplan knows.");
         else if (n > 0)
                 printf("# 'hugeplanctl suggest --write' creates %s; read %s, then 'hugeplanctl plan'.\n",
                        n == 1 ? "this file" : "these files", n == 1 ? "it" : "them");
@@ -118,7 +143,14 @@ static json_t *suggestions_to_json(const Suggestions *suggestions) {
                           "describedBy", suggestion->described, "reason", suggestion->why_not,
                           "pages", count_to_json(suggestion->pages)));
 
-        return json_pack("{so}", "suggestions", list);
+        return json_pack(
+                "{so so so}", "suggestions", list, "lookedAt",
+                VEC_TO_JSON(
+                        place, &suggestions->places,
+                        json_pack("{ss sI}", "place", place->title, "n", (json_int_t) place->n)),
+                "passedOver",
+                VEC_TO_JSON(passed, &suggestions->passed_over,
+                            json_pack("{ss ss}", "name", passed->name, "reason", passed->why)));
 }
 
 int verb_suggest(Command *command) {

@@ -40,9 +40,14 @@ typedef struct Engine {
         bool is_started_by_name;
         /* The units that its packages bring, as patterns: each is likely a database. NULL: none. */
         const char *services;
-        /* What any other unit is a database by: the base names of the server and of what supervises it. NULL: by
-         * none. */
+        /* What any other unit, and any process, is a database by: the base names of the server's programs, and those
+         * of what starts it and may start it again. NULL: by none. */
         const char *servers;
+        const char *supervisors;
+        /* The server works in its data directory, and is told of that by this option; NULL: neither. */
+        const char *data_option;
+        /* What its container images are called, as patterns of a word between slashes; NULL: nothing. */
+        const char *images;
         /* What its units are called, as patterns: where to look when one is misspelt; NULL: anything. */
         const char *units;
 } Engine;

@@ -16,6 +16,8 @@ typedef struct EngineTarget {
         const char *data_directory; /* DataDirectory=; likewise */
         const char *user; /* User=; NULL: the owner of the data directory, or of the unit */
         unsigned n_cpus;  /* of the host; 0: not known */
+        /* What its server runs with now, which counts for what the unit and its files say; NULL: not known. */
+        const SourceNames *arguments;
 } EngineTarget;
 
 /* What a product's own configuration says. */

@@ -35,18 +35,28 @@ static uint64_t parse_field(Arena *arena, const char *status, const char *field,
         return word && parse_u64(word, &number) == 0 ? number : without;
 }
 
-/* The link leads into the process's own mounts, where any path may be "/": only following it tells. What a captured
- * host has is what the link says. */
-static bool is_elsewhere(const Root *root, Arena *scratch, uint64_t pid) {
+/* The link leads into the process's own mounts, where any path may be "/": only following it tells. Who may not
+ * follow it goes by its control group. What a captured host has is what the link says. */
+static bool is_elsewhere(const Root *root, Arena *scratch, uint64_t pid, bool is_contained) {
         const char *path = arena_printf(scratch, PATH_PROC "/%" PRIu64 "/root", pid);
         struct stat own, other;
         char *target;
 
         if (!root_is_host(root))
-                return root_read_link(root, scratch, path, &target) >= 0 &&
-                       !text_equals(target, "/");
-        return stat("/", &own) >= 0 && stat(path, &other) >= 0 &&
-               (own.st_dev != other.st_dev || own.st_ino != other.st_ino);
+                return root_read_link(root, scratch, path, &target) >= 0 ? !text_equals(target, "/")
+                                                                         : is_contained;
+        if (stat("/", &own) < 0 || stat(path, &other) < 0)
+                return is_contained;
+        return own.st_dev != other.st_dev || own.st_ino != other.st_ino;
+}
+
+static const char *working_directory(const Root *root, Arena *arena, uint64_t pid) {
+        char *target = NULL;
+
+        return root_read_link(root, arena, arena_printf(arena, PATH_PROC "/%" PRIu64 "/cwd", pid),
+                              &target) >= 0
+                       ? target
+                       : NULL;
 }
 
 static bool read_process(const Root *root, Arena *arena, uint64_t pid, RunningProcess *ret) {
@@ -63,13 +73,17 @@ static bool read_process(const Root *root, Arena *arena, uint64_t pid, RunningPr
                 return false;
         if (group)
                 process_parse_cgroup(scratch, group, &process);
+        const char *container = group ? process_container(arena, group) : NULL;
+
         *ret = (RunningProcess){
                 .pid = pid,
                 .uid = parse_field(scratch, status, "\nUid:", UINT64_MAX),
                 .command = arena_strdup(arena, process.command),
                 .unit = arena_strdup(arena, process.unit),
                 .peak_bytes = mul_saturated(parse_field(scratch, status, "\nVmPeak:", 0), KIB),
-                .is_elsewhere = is_elsewhere(root, scratch, pid),
+                .directory = working_directory(root, arena, pid),
+                .container = container,
+                .is_elsewhere = is_elsewhere(root, scratch, pid, container != NULL),
         };
         /* Each argument ends with a NUL; proc_pid_cmdline(5). */
         for (size_t at = 0; at < size; at += strlen(arguments + at) + 1)

@@ -98,6 +98,37 @@ void process_parse_cgroup(Arena *arena, const char *text, Process *ret) {
         }
 }
 
+/* Who makes control groups of containers, by what their names begin with; a directory "docker" has them within.
+ * Sources: podman-systemd.unit(5) and podman-run(1) (--cgroups=split), Docker's and CRI-O's systemd drivers,
+ * lxc.container.conf(5), systemd-nspawn(1). */
+static const struct {
+        const char *prefix, *title;
+} container_groups[] = {
+        {"libpod-payload-", "Podman container"}, {"libpod-", "Podman container"},
+        {"docker-", "Docker container"},         {"docker/", "Docker container"},
+        {"crio-", "Kubernetes container"},       {"cri-containerd-", "Kubernetes container"},
+        {"kubepods/", "Kubernetes pod"},         {"lxc.payload.", "LXC container"},
+        {"systemd-nspawn@", "container"},
+};
+
+/* Its name, of an identifier as much as the products' own lists show. */
+static const char *container_name(Arena *arena, const char *text) {
+        size_t length = strcspn(text, "/\n"), id = strspn(text, "0123456789abcdef");
+
+        return text_printable(arena, arena_strndup(arena, text, id >= 64 ? 12 : length));
+}
+
+const char *process_container(Arena *arena, const char *text) {
+        for (const char *at = strchr(text, '/'); at; at = strchr(at + 1, '/'))
+                ARRAY_FOREACH(group, container_groups, ARRAY_LEN(container_groups))
+                        if (text_starts_with(at + 1, group->prefix) &&
+                            !text_starts_with(at + 1, "libpod-conmon-"))
+                                return arena_printf(
+                                        arena, "%s %s", group->title,
+                                        container_name(arena, at + 1 + strlen(group->prefix)));
+        return NULL;
+}
+
 /* ---- numa_maps ---- */
 
 /* "N0=515": pages on a node. */

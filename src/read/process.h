@@ -58,6 +58,9 @@ void process_parse_cgroup(Arena *arena, const char *text, Process *ret);
  * *RET_LENGTH is how much of PATH leads to it. NULL for none. */
 char *process_unit_of_group(Arena *arena, const char *path, size_t *ret_length);
 
+/* The container that /proc/PID/cgroup tells of: "Podman container 0123456789ab"; NULL: none. */
+const char *process_container(Arena *arena, const char *text);
+
 /* The mappings of huge pages in /proc/PID/numa_maps. */
 HugeMappings process_parse_numa_maps(Arena *arena, const char *text);
 

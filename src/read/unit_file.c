@@ -416,18 +416,23 @@ const char *unit_file_value(const UnitFile *unit, const char *section, const cha
 
 /* ---- which units there are ---- */
 
-/* Those of FOUND that PATTERN fits. */
-static void add_names(Arena *arena, const SourceNames *found, const char *pattern,
-                      SourceNames *names) {
-        VEC_FOREACH(name, found) {
-                if (!unit_file_is_name(*name) || names->n >= NAMES_MAX ||
-                    fnmatch(pattern, *name, FNM_PATHNAME) != 0)
-                        continue;
-                const NameParts parts = split_name(arena, *name);
+static void sort_names(SourceNames *names) {
+        const char *before = NULL;
 
-                if (!parts.instance || *parts.instance)
-                        *vec_push(arena, names) = *name;
-        }
+        vec_sort(names, text_compare);
+        VEC_KEEP(name, names, !text_equals(*name, before) && (before = *name));
+}
+
+/* Puts NAME to the units, or to the templates if it is one, if PATTERN fits it. Either may be NULL. */
+static void add_name(Arena *arena, const char *name, const char *pattern, SourceNames *units,
+                     SourceNames *templates) {
+        if (!unit_file_is_name(name) || fnmatch(pattern, name, FNM_PATHNAME) != 0)
+                return;
+        const char *instance = split_name(arena, name).instance;
+        SourceNames *names = instance && !*instance ? templates : units;
+
+        if (names && names->n < NAMES_MAX)
+                *vec_push(arena, names) = name;
 }
 
 SourceNames unit_file_names(Arena *arena, const Sources *sources, const char *pattern) {
@@ -436,19 +441,34 @@ SourceNames unit_file_names(Arena *arena, const Sources *sources, const char *pa
         ARRAY_FOREACH(directory, directories, ARRAY_LEN(directories)) {
                 const SourceNames found = source_list(sources, arena, *directory);
 
-                add_names(arena, &found, pattern, &names);
                 VEC_FOREACH(name, &found) {
+                        add_name(arena, *name, pattern, &names, NULL);
                         if (!text_ends_with(*name, ".wants") && !text_ends_with(*name, ".requires"))
                                 continue;
                         const SourceNames wanted = source_list(
                                 sources, arena, arena_printf(arena, "%s/%s", *directory, *name));
 
-                        add_names(arena, &wanted, pattern, &names);
+                        VEC_FOREACH(wish, &wanted)
+                                add_name(arena, *wish, pattern, &names, NULL);
                 }
         }
-        const char *before = NULL;
-
-        vec_sort(&names, text_compare);
-        VEC_KEEP(name, &names, !text_equals(*name, before) && (before = *name));
+        sort_names(&names);
         return names;
+}
+
+void unit_file_templates(Arena *arena, const Sources *sources, const char *pattern,
+                         SourceNames *templates, SourceNames *instances) {
+        ARRAY_FOREACH(directory, directories, ARRAY_LEN(directories)) {
+                const SourceNames found = source_list(sources, arena, *directory);
+
+                VEC_FOREACH(name, &found) {
+                        const char *owner = arena_strndup(arena, *name, strlen(*name) - 2);
+
+                        add_name(arena, *name, pattern, NULL, templates);
+                        if (text_ends_with(*name, ".d") && strchr(owner, '@'))
+                                add_name(arena, owner, pattern, instances, NULL);
+                }
+        }
+        sort_names(templates);
+        sort_names(instances);
 }

@@ -68,3 +68,8 @@ const char *unit_word_take(Arena *arena, const char **string, bool *ret_is_bare)
 /* The names of units in the search path that PATTERN ("postgresql*.service") fits, sorted, each
  * once. Not templates, but those of their instances that some .wants or .requires directory names. */
 SourceNames unit_file_names(Arena *arena, const Sources *sources, const char *pattern);
+
+/* Adds the templates there that PATTERN fits, and such instances as have drop-ins of their own ("foo@x.service.d");
+ * both are sorted, each once. */
+void unit_file_templates(Arena *arena, const Sources *sources, const char *pattern,
+                         SourceNames *templates, SourceNames *instances);

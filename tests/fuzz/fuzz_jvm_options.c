@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* Options of Java. The first byte says what the rest is: 'l' a file with one option to a line, 'a' an
- * argument file, 'v' a variable; else a host's files, packed as support/sources.h says, with the
+ * argument file, 'v' a variable, 's' a shell script; else a host's files, packed as support/sources.h says, with the
  * options of app.service, elasticsearch.service and /o.args.
  *
  * Whatever they hold: it ends, and settings are bounded, valid UTF-8, and have an origin. */
 
 #include "base/text.h"
 #include "engines/jvm/jvm_options.h"
+#include "engines/jvm/jvm_script.h"
 #include "fuzz/fuzz.h"
 #include "support/sources.h"
 
@@ -44,6 +45,17 @@ static void read_file(Arena *arena, char kind, const char *string) {
         check_options(arena, &options);
 }
 
+static void read_script(Arena *arena, const char *string) {
+        const TestFile file = {"/s", string};
+        Script script = {.arena = arena, .sources = test_sources(arena, &file, 1)};
+        JvmOptions options = {};
+
+        script_read(&script, "/s");
+        VEC_FOREACH(variable, &script.variables)
+                jvm_options_read_variable(arena, variable->value, variable->origin, &options);
+        check_options(arena, &options);
+}
+
 static void find(Arena *arena, const Sources *sources, const EngineTarget *target) {
         Gathered gathered = {.problems = diags_in(arena)};
         const Engine *jvm = engine_find("jvm");
@@ -61,7 +73,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
         if (size == 0)
                 return 0;
-        if (strchr("lav", *data) && *data) {
+        if (*data == 's') {
+                read_script(arena, arena_strndup(arena, (const char *) data + 1, size - 1));
+        } else if (strchr("lav", *data) && *data) {
                 read_file(arena, (char) *data,
                           arena_strndup(arena, (const char *) data + 1, size - 1));
         } else {

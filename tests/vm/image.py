@@ -50,7 +50,7 @@ GUEST_PACKAGES = (
 )
 
 # And besides, where a scenario for one suite alone wants it.
-SUITE_PACKAGES = {"bookworm": ("ansible-core", "python3-apt"), "trixie": ("rpm",)}
+SUITE_PACKAGES = {"bookworm": ("ansible-core", "python3-apt"), "trixie": ("rpm", "tomcat10")}
 
 # Unpacked only: its maintainer scripts would build an initrd, which nobody boots.
 KERNEL_PACKAGE = "linux-image-cloud-amd64"

@@ -49,8 +49,7 @@ static void find_rest(Finder *finder, const Engine *engine) {
         VEC_FOREACH(segment, &segments) {
                 const RunningProcess *process = find_process(finder, segment->pid);
 
-                if (segment->bytes < segments_bytes_min || !process || !process->unit ||
-                    !text_ends_with(process->unit, ".service"))
+                if (segment->bytes < segments_bytes_min || !process || !finder_service(process))
                         continue;
                 finder_add(
                         finder,
@@ -64,6 +63,7 @@ static void find_rest(Finder *finder, const Engine *engine) {
                                 .note = "It must ask for huge pages itself (SHM_HUGETLB); see its manual",
                         });
         }
+        finder_looked(finder, "programs with System V segments", segments.n);
 }
 
 const EngineFinder finder_generic = {.find_rest = find_rest};

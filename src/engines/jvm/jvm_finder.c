@@ -1,23 +1,41 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/text.h"
 #include "engines/finder.h"
+#include "engines/jvm/jvm_products.h"
 
+/* What runs with large pages; its unit's files may tell why. */
 static void find_running(Finder *finder, const Engine *engine) {
         VEC_FOREACH(process, finder->processes) {
-                if (!process->unit || !text_ends_with(process->unit, ".service") ||
-                    !source_names_have(&process->arguments, "-XX:+UseLargePages"))
+                const char *service = finder_service(process);
+                const char *found = arena_printf(finder->arena, "process %" PRIu64, process->pid);
+
+                if (!source_names_have(&process->arguments, "-XX:+UseLargePages"))
                         continue;
-                finder_add(finder, &(Candidate){
+                if (!service && !finder->is_elsewhere)
+                        finder_pass(finder, arena_printf(finder->arena, "%s (java)", found),
+                                    "no unit starts it");
+                else
+                        finder_add(finder,
+                                   &(Candidate){
                                            .engine = engine,
-                                           .name = finder_stem(finder, process->unit),
+                                           .name = service ? finder_stem(finder, service) : "java",
                                            .title = "Java with large pages",
-                                           .found = arena_printf(finder->arena, "process %" PRIu64,
-                                                                 process->pid),
-                                           .target = {.unit = process->unit,
+                                           .found = found,
+                                           .target = {.unit = service,
                                                       .user = finder_user(finder, process)},
-                                           .peak_bytes = process->peak_bytes,
+                                           .process = process,
                                    });
         }
 }
 
-const EngineFinder finder_jvm = {.find_running = find_running};
+/* Any program may be written in Java: who is none of the products is named only if it takes huge pages. */
+static void describe(Finder *finder UNUSED, Candidate *candidate, const UnitFile *unit,
+                     const char *program) {
+        const JvmProduct *product = jvm_product_of_names(unit->name, program);
+
+        if (product)
+                candidate->title = product->title;
+        candidate->is_guess = candidate->is_guess || !product || text_equals(program, "startup.sh");
+}
+
+const EngineFinder finder_jvm = {.find_running = find_running, .describe = describe};

@@ -5,33 +5,25 @@
 
 #include "base/text.h"
 #include "engines/jvm/jvm_options.h"
+#include "engines/jvm/jvm_products.h"
+#include "engines/jvm/jvm_script.h"
 #include "engines/reader.h"
+#include "model/problem.h"
 #include "read/unit_file.h"
 
+#include <string.h>
+
 enum { LINKS_MAX = 8, FILE_BYTES_MAX = 128 * 1024 };
-
-/* Products that start Java by scripts of their own, which read files of options and set the
- * virtual machine's own variables aside (bin/elasticsearch-env). */
-typedef struct Product {
-        const char *unit; /* what its name begins with */
-        const char *directory_variable, *directory;
-        const char *options_variable;
-        const char *java_variable, *java; /* the Java that comes with it */
-} Product;
-
-static const Product products[] = {
-        {"elasticsearch", "ES_PATH_CONF", "/etc/elasticsearch", "ES_JAVA_OPTS", "ES_JAVA_HOME",
-         "/usr/share/elasticsearch/jdk"},
-        {"opensearch", "OPENSEARCH_PATH_CONF", "/etc/opensearch", "OPENSEARCH_JAVA_OPTS",
-         "OPENSEARCH_JAVA_HOME", "/usr/share/opensearch/jdk"},
-};
 
 typedef struct Search {
         Arena *arena;
         const EngineTarget *target;
         const Sources *sources;
-        const UnitFile *unit; /* NULL: not known */
-        const Product *product;
+        const UnitFile *unit;      /* NULL: not known */
+        const JvmProduct *product; /* NULL: none of those that are known */
+        const char *program;       /* its script; NULL: not known */
+        const char *directory;     /* of its configuration; NULL: not known */
+        Script script;
         JvmOptions options; /* in the order in which the virtual machine takes them */
         Gathered *ret;
 } Search;
@@ -42,14 +34,6 @@ static const char *environment(const Search *search, const char *variable,
                                                   variable, ret_origin);
 
         return value && *value ? value : NULL;
-}
-
-static const Product *find_product(const Search *search) {
-        for (size_t i = 0; i < ARRAY_LEN(products); i++)
-                if (search->unit && (text_starts_with(search->unit->name, products[i].unit) ||
-                                     environment(search, products[i].directory_variable, NULL)))
-                        return &products[i];
-        return NULL;
 }
 
 /* ---- the version ---- */
@@ -80,12 +64,15 @@ static const char *home_of_program(const Search *search, const char *path) {
 
 /* Where the unit does not tell, that of /usr/bin/java, which a script need not start: *RET_IS_SURE is false. */
 static const char *find_java_home(const Search *search, bool *ret_is_sure) {
-        const Product *product = search->product;
+        const JvmProduct *product = search->product;
+        const SourceNames *running = search->target->arguments;
         UnitWords words = start_words(search);
         const char *home = product ? environment(search, product->java_variable, NULL) : NULL;
 
         *ret_is_sure = true;
-        if (product)
+        if (running && running->n > 0 && is_java(running->items[0]) && *running->items[0] == '/')
+                return home_of_program(search, running->items[0]);
+        if (product && (home || product->java))
                 return home ? home : product->java;
         if (words.n > 0 && *words.items[0] == '/' && is_java(words.items[0]))
                 return home_of_program(search, words.items[0]);
@@ -172,20 +159,176 @@ static const char *add_options_files(Search *search, const char *path) {
 }
 
 static const char *add_config_file(Search *search) {
-        const Product *product = search->product;
         const char *path = search->target->config_file;
 
-        if (!path && product) {
-                const char *directory = environment(search, product->directory_variable, NULL);
-
-                path = arena_printf(search->arena, "%s/jvm.options",
-                                    directory ? directory : product->directory);
-        }
         search->ret->config_file = path;
         if (!path)
                 return NULL;
         return text_ends_with(path, ".options") ? add_options_files(search, path)
                                                 : add_arguments(search, path, NULL);
+}
+
+static bool is_there(const Search *search, const char *path) {
+        int error = source_read(search->sources, search->arena, path).error;
+
+        return error != -ENOENT && error != -ENOTDIR;
+}
+
+/* "@/conf" beside the product's script; NULL where that is not known. */
+static const char *below_script(const Search *search, const char *path) {
+        if (*path != '@')
+                return path;
+        if (!search->program)
+                return NULL;
+        const char *script = search->program;
+
+        for (path += strlen("@/"); text_starts_with(path, "../") || text_equals(path, "..");
+             path += strlen("..") + (path[2] == '/'))
+                script = arena_strdup_to(search->arena, script, strrchr(script, '/'));
+        return *path ? source_relative(search->arena, script, path)
+                     : arena_strdup_to(search->arena, script, strrchr(script, '/'));
+}
+
+/* ---- a product's files ---- */
+
+static const char *find_options_file(const Search *search, const char *directory) {
+        const char *names = search->product->options_files, *name, *first = NULL;
+
+        while (names && (name = text_next_word(search->arena, &names, " "))) {
+                const char *path = arena_printf(search->arena, "%s/%s", directory, name);
+
+                if (is_there(search, path))
+                        return path;
+                first = first ? first : path;
+        }
+        return first;
+}
+
+static const char *find_directory(Search *search) {
+        const char *paths = search->product->directories, *path, *only = NULL;
+
+        if (search->product->directory_variable &&
+            (only = environment(search, search->product->directory_variable, NULL)))
+                return only;
+        while (paths && (path = text_next_word(search->arena, &paths, " "))) {
+                const char *directory = below_script(search, path);
+                const char *file = directory ? find_options_file(search, directory) : NULL;
+
+                if (directory && (!file || is_there(search, file)))
+                        return directory;
+                only = directory ? directory : only;
+        }
+        return only;
+}
+
+/* Of the newest version up to Java's own; where that is not known, of the newest there is. */
+static const char *add_versions_file(Search *search) {
+        static const unsigned versions[] = {25, 21, 17, 11, 8};
+        const char *version = search->ret->version;
+        uint64_t major = version ? jvm_major_version(version) : UINT64_MAX;
+
+        ARRAY_FOREACH(each, versions, ARRAY_LEN(versions)) {
+                const char *path = arena_printf(search->arena, "%s/jvm%u-server.options",
+                                                search->directory, *each);
+
+                if (*each <= major && is_there(search, path))
+                        return add_lines(search, path);
+        }
+        return NULL;
+}
+
+static const char *add_product_files(Search *search) {
+        const char *path = search->target->config_file;
+
+        if (!path && search->product->options_files && search->directory)
+                path = find_options_file(search, search->directory);
+        search->ret->config_file = path;
+        const char *wrong = path ? add_options_files(search, path) : NULL;
+
+        return wrong || !search->product->has_options_by_version || !search->directory
+                       ? wrong
+                       : add_versions_file(search);
+}
+
+/* ---- a product's scripts ---- */
+
+static void read_script(Search *search, const char *path) {
+        int r = script_read(&search->script, path);
+
+        if (r < 0)
+                diags_add(&search->ret->problems,
+                          &(Diag){.severity = SEVERITY_WARNING,
+                                  .id = problem_id(PROBLEM_DATABASE_FILES),
+                                  .file = path,
+                                  .text = arena_printf(search->arena,
+                                                       "what this script sets is not known: %s",
+                                                       strerror(-r))});
+}
+
+static void read_scripts(Search *search) {
+        const char *paths = search->product->scripts, *word;
+        SourceNames names = {};
+
+        if (search->program)
+                read_script(search, search->program);
+        while (paths && (word = text_next_word(search->arena, &paths, " "))) {
+                const char *path = below_script(search, word);
+
+                path = path ? script_expand(&search->script, path) : "";
+                if (source_names_have(&names, text_base_name(path)) || *path != '/' ||
+                    !is_there(search, path))
+                        continue;
+                *vec_push(search->arena, &names) = text_base_name(path);
+                read_script(search, path);
+        }
+}
+
+/* Whether the virtual machine would make anything of VALUE that counts here. */
+static bool has_settings(const Search *search, const char *value) {
+        JvmOptions options = {};
+        Settings settings = {};
+
+        jvm_options_read_variable(search->arena, value, "", &options);
+        jvm_options_settings(search->arena, &options, &settings);
+        return settings.n > 0;
+}
+
+static const char *refuse_computed(const Search *search, const ScriptVariable *variable,
+                                   const char *how) {
+        return arena_printf(
+                search->arena,
+                "%s: %s is %s, which only a running %s tells; write its options plainly, "
+                "or Pages=",
+                variable->origin ? variable->origin : search->target->unit, variable->name, how,
+                search->product->title);
+}
+
+static const char *add_script_variable(Search *search, const char *name) {
+        const ScriptVariable *variable = script_find(&search->script, name);
+        const char *heap = search->product->heap_variable;
+        const char *rest = variable->value, *word;
+
+        while ((word = text_next_word(search->arena, &rest, " \t\r\n\f\v\"'")))
+                if (strstr(word, SCRIPT_COMPUTED) && has_settings(search, word))
+                        return refuse_computed(search, variable, "computed by a script");
+        VEC_FOREACH(other, &search->script.conditional)
+                if (text_equals(other->name, name) && has_settings(search, other->value) &&
+                    !(heap && strstr(other->value, "-Xmx")))
+                        return refuse_computed(search, other, "set under a condition");
+        jvm_options_read_variable(search->arena, variable->value, variable->origin,
+                                  &search->options);
+        return NULL;
+}
+
+/* Where no option is -Xmx. What the script makes of the host's memory is not guessed: check_settings() says so. */
+static void add_heap(Search *search) {
+        const char *name = search->product->heap_variable;
+        const ScriptVariable *heap = name ? script_find(&search->script, name) : NULL;
+
+        if (heap && *heap->value && !strstr(heap->value, SCRIPT_COMPUTED) &&
+            !VEC_ANY(option, &search->options, text_starts_with(option->text, "-Xmx")))
+                *vec_push(search->arena, &search->options) = (JvmOption){
+                        arena_printf(search->arena, "-Xmx%s", heap->value), heap->origin};
 }
 
 /* ---- command lines and variables ---- */
@@ -285,22 +428,61 @@ static const char *add_unit(Search *search) {
         return NULL;
 }
 
+static const char *add_product(Search *search) {
+        const JvmProduct *product = search->product;
+        const char *names = product->variables, *name;
+
+        search->directory = find_directory(search);
+        if (product->directory_variable && search->directory)
+                script_set(&search->script, product->directory_variable, search->directory, NULL);
+        if (product->before) {
+                add_variable(search, product->before);
+                script_set(&search->script, product->before, "", NULL);
+        }
+        const char *wrong = add_product_files(search);
+
+        read_scripts(search);
+        if (!wrong && search->script.is_cut)
+                wrong = arena_printf(search->arena,
+                                     "%s: the scripts that it starts set more than is read of any; "
+                                     "write Pages=",
+                                     search->target->unit);
+        while (!wrong && (name = text_next_word(search->arena, &names, " ")))
+                wrong = add_script_variable(search, name);
+        if (!wrong)
+                add_heap(search);
+        return wrong;
+}
+
+/* What the server runs with now. */
+static const char *add_running(Search *search) {
+        const SourceNames *arguments = search->target->arguments;
+        UnitWords words = {.items = arguments->items, .n = arguments->n};
+
+        return add_java_words(search, &words, "its command line");
+}
+
 /* In the virtual machine's order, in which the last one counts: JAVA_TOOL_OPTIONS, the launcher's
  * JDK_JAVA_OPTIONS, the command line, _JAVA_OPTIONS (arguments.cpp, java(1)). */
 static const char *add_options(Search *search) {
+        bool is_shielded = search->product && search->product->is_shielded;
         const char *wrong;
 
-        if (search->product) {
-                wrong = add_config_file(search);
-                add_variable(search, search->product->options_variable);
-                return wrong;
+        if (!is_shielded) {
+                add_variable(search, "JAVA_TOOL_OPTIONS");
+                add_variable(search, "JDK_JAVA_OPTIONS");
         }
-        add_variable(search, "JAVA_TOOL_OPTIONS");
-        add_variable(search, "JDK_JAVA_OPTIONS");
-        wrong = add_config_file(search);
-        if (!wrong)
-                wrong = add_unit(search);
-        add_variable(search, "_JAVA_OPTIONS");
+        if (search->target->arguments) {
+                wrong = add_running(search);
+        } else if (search->product) {
+                wrong = add_product(search);
+        } else {
+                wrong = add_config_file(search);
+                if (!wrong)
+                        wrong = add_unit(search);
+        }
+        if (!is_shielded)
+                add_variable(search, "_JAVA_OPTIONS");
         return wrong;
 }
 
@@ -319,8 +501,8 @@ static const char *check_settings(const Search *search) {
                 return arena_printf(
                         search->arena,
                         "%s: there is no -XX:+UseLargePages, without which Java takes no "
-                        "reserved huge pages; add it, or remove this instance",
-                        place);
+                        "reserved huge pages%s",
+                        place, search->target->instance ? "; add it, or remove this instance" : "");
         if (!settings_find(settings, "Xmx"))
                 return arena_printf(search->arena,
                                     "%s: there is no -Xmx, so that the heap depends on the host's "
@@ -339,9 +521,15 @@ static const char *gather_jvm(Arena *arena, const EngineTarget *target, const So
                 .ret = ret,
         };
 
+        search.script = (Script){.arena = arena, .sources = sources, .unit = search.unit};
         ret->problems = diags_in(arena);
         ret->user = target->user ? target->user : unit_file_value(search.unit, "Service", "User");
-        search.product = find_product(&search);
+        if (search.unit) {
+                JvmStart start = jvm_start_of_unit(arena, search.unit, sources);
+
+                search.product = start.product;
+                search.program = start.program;
+        }
         find_version(&search);
         const char *wrong = add_options(&search);
 

@@ -12,4 +12,10 @@ const Engine engine_jvm = {
         .mebibyte_suffix = "m",
         .has_auto = true,
         .programs = "java javaw jsvc",
+        .services = "elasticsearch.service elasticsearch@*.service opensearch.service",
+        .servers = "java jsvc",
+        .supervisors =
+                "elasticsearch opensearch kafka-server-start.sh kafka-server-start catalina.sh "
+                "tomcat-start.sh startup.sh cassandra",
+        .images = "elasticsearch opensearch kafka cassandra tomcat",
 };

@@ -15,7 +15,10 @@ const Engine engine_mariadb = {
         .programs = "*mariadbd* *mysqld* galera_new_cluster !*export*",
         .services = "mariadb.service mariadb@*.service",
         .is_started_by_name = true,
-        .servers = "mariadbd mariadbd-safe",
+        .servers = "mariadbd",
+        .supervisors = "mariadbd-safe",
+        .data_option = "--datadir",
+        .images = "mariadb mariadb-[0-9]*",
         .units = "*maria*.service *mysql*.service",
 };
 
@@ -34,6 +37,9 @@ const Engine engine_mysql = {
         .programs = "*mysqld* mysql-systemd-start !*export*",
         .services = "mysql.service mysqld.service mysqld@*.service",
         .is_started_by_name = true,
-        .servers = "mysqld mysqld_safe",
+        .servers = "mysqld",
+        .supervisors = "mysqld_safe",
+        .data_option = "--datadir",
+        .images = "mysql mysql-server mysql-[0-9]*",
         .units = "*mysql*.service",
 };

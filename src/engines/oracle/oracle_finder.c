@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "base/text.h"
 #include "engines/finder.h"
 #include "engines/oracle/oracle_instances.h"
+
+#include <string.h>
 
 /* +ASM counts with the instances that one unit starts, not by itself. */
 static void find_installed(Finder *finder, const Engine *engine) {
         Arena *arena = finder->arena;
         const Sources *sources = finder->sources;
         OracleInstances instances = oracle_instances_read(arena, sources);
+        /* By dbstart, all of them at once. */
+        bool is_started = VEC_ANY(unit, &finder->candidates, unit->engine == engine);
+
+        finder_looked(finder, "entries of oratab", instances.n);
 
         VEC_FOREACH(instance, &instances) {
                 SourceNames directories =
@@ -15,7 +22,7 @@ static void find_installed(Finder *finder, const Engine *engine) {
                 const char *file =
                         oracle_parameter_file(arena, sources, &directories, instance->sid);
 
-                if (oracle_is_asm(instance->sid))
+                if (oracle_is_asm(instance->sid) || (is_started && instance->is_started))
                         continue;
                 if (!file) /* its absence is what the administrator is told */
                         file = arena_printf(arena, "%s/dbs/init%s.ora", instance->home,
@@ -33,4 +40,54 @@ static void find_installed(Finder *finder, const Engine *engine) {
         }
 }
 
-const EngineFinder finder_oracle = {.find_installed = find_installed};
+/* Of those that dbstart starts together, which were not named one by one. */
+static bool is_together(const Finder *finder, const OracleInstances *instances, const char *sid) {
+        const OracleInstance *known = oracle_instances_find(instances, sid);
+        const char *name = arena_printf(finder->arena, "oracle-%s", sid);
+
+        return known && known->is_started &&
+               !VEC_ANY(candidate, &finder->candidates, text_equals(candidate->name, name));
+}
+
+/* Its process monitor, "ora_pmon_SID", works in ORACLE_HOME/dbs. */
+static void find_running(Finder *finder, const Engine *engine) {
+        static const char monitor[] = "ora_pmon_";
+        Arena *arena = finder->arena;
+        OracleInstances instances = oracle_instances_read(arena, finder->sources);
+
+        VEC_FOREACH(process, finder->processes) {
+                const char *title = process->arguments.n > 0 ? process->arguments.items[0] : "";
+                const char *sid = text_starts_with(title, monitor) ? title + strlen(monitor) : "";
+
+                if (!oracle_sid_is_valid(sid) || is_together(finder, &instances, sid))
+                        continue;
+                finder_add(finder,
+                           &(Candidate){
+                                   .engine = engine,
+                                   .name = arena_printf(arena, "oracle-%s", sid),
+                                   .title = arena_printf(arena, "Oracle instance %s", sid),
+                                   .found = arena_printf(arena, "process %" PRIu64, process->pid),
+                                   .target = {.unit = finder_service(process),
+                                              .data_directory = finder_is_path(process->directory)
+                                                                        ? process->directory
+                                                                        : NULL,
+                                              .user = finder_user(finder, process)},
+                                   .note = finder_service(process)
+                                                   ? NULL
+                                                   : "No unit of the host's starts it: write the "
+                                                     "service that is to start it into Unit=",
+                                   .process = process,
+                           });
+        }
+}
+
+static void describe(Finder *finder UNUSED, Candidate *candidate, const UnitFile *unit UNUSED,
+                     const char *program UNUSED) {
+        candidate->title = "Oracle instances that dbstart starts";
+}
+
+const EngineFinder finder_oracle = {
+        .find_installed = find_installed,
+        .find_running = find_running,
+        .describe = describe,
+};

@@ -15,5 +15,6 @@ const Engine engine_oracle = {
         .mebibyte_suffix = "M",
         .has_auto = true,
         .programs = "dbstart* dbora* *oracle* srvctl* ohasd* sqlplus* oratab* gcstartup*",
+        .supervisors = "dbstart",
         .units = "*ora*.service *db*.service",
 };

@@ -159,10 +159,8 @@ static const struct {
         bool is_server;
         bool is_beside_server; /* postgres is in the same directory */
 } programs[] = {
-        {"postgres", true, true},
-        {"postmaster", true, true},
-        {"pg_ctl", false, true},
-        {"pg_ctlcluster", false, false},
+        {"postgres", true, true}, {"postmaster", true, true},      {"edb-postgres", true, true},
+        {"pg_ctl", false, true},  {"pg_ctlcluster", false, false}, {"pg_autoctl", false, false},
 };
 
 /* The index of what WORD names among the programs, -1 for none. */

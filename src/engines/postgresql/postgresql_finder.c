@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
+#define PATH_CLUSTERS "/etc/postgresql"
+
 static SourceNames list(const Finder *finder, const char *path) {
         return source_list(finder->sources, finder->arena, path);
 }
@@ -34,7 +36,7 @@ static const char *debian_note(const Finder *finder, const char *directory) {
 static void find_debian_cluster(Finder *finder, const Engine *engine, const char *version,
                                 const char *cluster) {
         Arena *arena = finder->arena;
-        const char *directory = arena_printf(arena, "/etc/postgresql/%s/%s", version, cluster);
+        const char *directory = arena_printf(arena, PATH_CLUSTERS "/%s/%s", version, cluster);
 
         if (!has_file(finder, arena_printf(arena, "%s/postgresql.conf", directory)))
                 return;
@@ -51,91 +53,40 @@ static void find_debian_cluster(Finder *finder, const Engine *engine, const char
                 });
 }
 
-/* Those of the PGDG and of RHEL; Debian's own postgresql.service starts nothing itself. */
-static void find_units(Finder *finder, const Engine *engine) {
-        Arena *arena = finder->arena;
-        const Sources *sources = finder->sources;
-        SourceNames units = unit_file_names(arena, sources, "postgresql*.service");
-
-        VEC_FOREACH(name, &units) {
-                const UnitFile *unit = unit_file_read(arena, sources, *name);
-                const char *data = unit_file_environment(arena, unit, sources, "PGDATA", NULL);
-
-                if (!data || unit->is_masked || strchr(*name, '@'))
-                        continue;
-                finder_add(finder, &(Candidate){
-                                           .engine = engine,
-                                           .name = finder_stem(finder, *name),
-                                           .title = "PostgreSQL",
-                                           .found = unit->fragment_path,
-                                           .target = {.unit = *name, .data_directory = data},
-                                   });
-        }
-}
-
-/* What follows an option: "-D /srv/pg", "-D/srv/pg", "--name=value"; NULL: it is not there. */
-static const char *option_value(const RunningProcess *process, const char *option) {
-        size_t length = strlen(option);
-
-        for (size_t i = 1; i < process->arguments.n; i++) {
-                const char *argument = process->arguments.items[i];
-
-                if (!text_starts_with(argument, option))
-                        continue;
-                if (argument[length] == '\0')
-                        return i + 1 < process->arguments.n ? process->arguments.items[i + 1]
-                                                            : NULL;
-                return argument + length;
-        }
-        return NULL;
-}
-
-static bool is_printable_path(const char *path) {
-        if (!path || *path != '/' || !text_is_utf8(path, strlen(path)))
-                return false;
-        for (const char *at = path; *at; at++)
-                if ((unsigned char) *at < ' ' || *at == 0x7f)
-                        return false;
-        return true;
-}
-
 static void find_installed(Finder *finder, const Engine *engine) {
-        SourceNames versions = list(finder, "/etc/postgresql");
+        SourceNames versions = list(finder, PATH_CLUSTERS);
+        size_t n = 0;
 
         VEC_FOREACH(version, &versions) {
                 SourceNames clusters =
-                        list(finder, arena_printf(finder->arena, "/etc/postgresql/%s", *version));
+                        list(finder, arena_printf(finder->arena, PATH_CLUSTERS "/%s", *version));
+
+                n += clusters.n;
 
                 VEC_FOREACH(cluster, &clusters)
                         find_debian_cluster(finder, engine, *version, *cluster);
         }
-        find_units(finder, engine);
+        finder_looked(finder, PATH_CLUSTERS, n);
 }
 
-static void find_running(Finder *finder, const Engine *engine) {
-        VEC_FOREACH(process, finder->processes) {
-                /* Its children show a title in place of their arguments. */
-                const char *data = option_value(process, "-D");
-                Arena *arena = finder->arena;
+/* What starts the server, and may start it again by itself. */
+static const struct {
+        const char *program, *title, *note;
+} known[] = {
+        {"patroni", "PostgreSQL under Patroni",
+         "Patroni starts the server, and a restart of its own passes no gate"},
+        {"pg_autoctl", "PostgreSQL under pg_auto_failover",
+         "pg_autoctl starts the server, and a restart of its own passes no gate"},
+        {"edb-postgres", "EDB Postgres Advanced Server", NULL},
+};
 
-                if (!text_equals(process->command, "postgres") || !is_printable_path(data))
-                        continue;
-                finder_add(
-                        finder,
-                        &(Candidate){
-                                .engine = engine,
-                                .name = process->unit && text_ends_with(process->unit, ".service")
-                                                ? finder_stem(finder, process->unit)
-                                                : "postgresql",
-                                .title = "PostgreSQL",
-                                .found = arena_printf(arena, "process %" PRIu64, process->pid),
-                                .target = {.unit = process->unit,
-                                           .data_directory = data,
-                                           .user = finder_user(finder, process)},
-                                .peak_bytes = process->peak_bytes,
-                        });
-        }
+static void describe(Finder *finder UNUSED, Candidate *candidate, const UnitFile *unit UNUSED,
+                     const char *program) {
+        for (size_t i = 0; i < ARRAY_LEN(known); i++)
+                if (text_equals(program, known[i].program)) {
+                        candidate->title = known[i].title;
+                        candidate->note = known[i].note;
+                }
 }
 
-const EngineFinder finder_postgresql = {.find_installed = find_installed,
-                                        .find_running = find_running};
+const EngineFinder finder_postgresql = {.find_installed = find_installed, .describe = describe};

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "engines/postgresql/postgresql_command.h"
 #include "engines/postgresql/postgresql_formula.h"
+#include "engines/postgresql/postgresql_patroni.h"
 #include "model/problem.h"
 
 #include <string.h>
@@ -19,6 +20,7 @@ typedef struct Server {
         UnitFile *unit;             /* NULL: there is none */
         const char *cluster;        /* "15/main", of Debian's units */
         PostgresqlCommand start;    /* of the unit */
+        PostgresqlPatroni patroni;  /* that the unit starts */
         PostgresqlCommand last;     /* of the last start */
         const char *last_directory; /* where that was looked for */
         const char *directory;      /* what -D says */
@@ -64,8 +66,13 @@ static const char *learn_unit(Server *server) {
         server->unit = unit;
         if (!server->cluster)
                 server->cluster = debian_cluster(server->arena, unit->name);
-        return postgresql_command_of_unit(server->arena, unit, server->sources, server->is_wanted,
-                                          &server->start);
+        const char *wrong =
+                postgresql_patroni_of_unit(server->arena, unit, server->sources, &server->patroni);
+
+        return wrong && !server->target->data_directory
+                       ? wrong
+                       : postgresql_command_of_unit(server->arena, unit, server->sources,
+                                                    server->is_wanted, &server->start);
 }
 
 static const char *find_user(const Server *server) {
@@ -106,6 +113,8 @@ static const char *find_directory(const Server *server) {
                 unit_file_environment(server->arena, server->unit, server->sources, "PGDATA", NULL);
         const char *found = server->start.directory;
 
+        if (!found)
+                found = server->patroni.data_directory;
         if (!found && pgdata && *pgdata == '/' && !postgresql_value_fault(pgdata))
                 found = pgdata;
         if (server->target->data_directory)
@@ -121,6 +130,9 @@ static const char *find_config_file(Server *server) {
                                     server->cluster);
         if (!found)
                 found = path_setting(&server->start.settings, "config_file");
+        if (!found && server->patroni.config_directory)
+                found = arena_printf(server->arena, "%s/postgresql.conf",
+                                     server->patroni.config_directory);
         if (found || !server->directory)
                 return found;
         read_last_command(server, server->directory);
@@ -384,6 +396,8 @@ const char *postgresql_gather(Arena *arena, const EngineTarget *target, const So
         add_settings(arena, &ret->options, &ret->settings);
         learn_control_sizes(&server);
         ret->program = server.start.program;
+        if (!ret->program && server.patroni.programs)
+                ret->program = arena_printf(arena, "%s/postgres", server.patroni.programs);
         ret->user = find_user(&server);
         return NULL;
 }

@@ -16,6 +16,9 @@ const Engine engine_postgresql = {
                 "*postgres* postmaster *pg_ctl* *pgsql* *patroni* pg_autoctl stolon-keeper repmgr* "
                 "!*export* !*pgbouncer* !pg_*dump*",
         .is_started_by_name = true,
-        .servers = "postgres postmaster pg_ctl patroni pg_autoctl",
+        .servers = "postgres postmaster edb-postgres",
+        .supervisors = "pg_ctl patroni pg_autoctl",
+        .data_option = "-D",
+        .images = "postgres postgresql postgresql-[0-9]* postgis timescaledb*",
         .units = "*postgres*.service *pgsql*.service patroni*.service",
 };

@@ -25,6 +25,7 @@ const Engine engine_mongodb = {
         .thp_by_version = mongodb_thp_by_version,
         .programs = "mongod",
         .servers = "mongod",
+        .images = "mongo mongodb*",
         .services = "mongod.service",
 };
 
@@ -45,6 +46,7 @@ const Engine engine_redis = {
         .thp_by_version = redis_thp_by_version,
         .programs = "redis-server",
         .servers = "redis-server",
+        .images = "redis redis-[0-9]*",
         .services = "redis-server.service redis.service",
 };
 
@@ -57,6 +59,7 @@ const Engine engine_mssql = {
         .default_unit = "mssql-server.service",
         .programs = "sqlservr",
         .servers = "sqlservr",
+        .images = "mssql",
         .services = "mssql-server.service",
         .thp_preference = THP_ALWAYS,
 };
@@ -68,6 +71,7 @@ const Engine engine_clickhouse = {
         .default_unit = "clickhouse-server.service",
         .programs = "clickhouse clickhouse-server",
         .servers = "clickhouse-server",
+        .images = "clickhouse clickhouse-server",
         .services = "clickhouse-server.service",
         .thp_preference = THP_MADVISE,
 };
@@ -79,6 +83,7 @@ const Engine engine_memcached = {
         .default_unit = "memcached.service",
         .programs = "memcached",
         .servers = "memcached",
+        .images = "memcached",
         .services = "memcached.service",
         .thp_preference = THP_MADVISE,
 };

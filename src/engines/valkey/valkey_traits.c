@@ -11,6 +11,7 @@ const Engine engine_valkey = {
         .thp_preference = THP_AUTO,
         .programs = "valkey-server",
         .servers = "valkey-server",
+        .images = "valkey valkey-[0-9]*",
         .services = "valkey-server.service valkey-server@*.service valkey.service valkey@*.service",
         .units = "*valkey*.service",
 };

@@ -8,6 +8,8 @@
 
 #include <unistd.h>
 
+#define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
 static void write_process(const Tree *tree, const char *pid, const char *unit) {
         static const char arguments[] = "postgres\0-D\0/srv/pg";
         const char *directory = arena_printf(tree->arena, "/proc/%s", pid);
@@ -46,8 +48,38 @@ static void test_seen(void **state) {
         assert_true(one->peak_bytes == 2 << 20);
         assert_false(one->is_elsewhere);
         assert_true(processes.items[1].is_elsewhere);
-        /* Whose link cannot be read is taken for one of this host's. */
+        /* Whose link cannot be read is taken for one of this host's, */
         assert_false(processes.items[2].is_elsewhere);
+        assert_null(processes.items[2].container);
+}
+
+/* unless its control group is a container's. */
+static void test_containers(void **state) {
+        static const struct {
+                const char *group, *container;
+        } rows[] = {
+                {"libpod-" ID ".scope/container", "Podman container 0123456789ab"},
+                {"pg.service/libpod-payload-" ID, "Podman container 0123456789ab"},
+                {"pg.service/libpod-conmon-" ID, NULL},
+                {"docker-" ID ".scope", "Docker container 0123456789ab"},
+                {"docker/" ID, "Docker container 0123456789ab"},
+                {"kubepods.slice/cri-containerd-" ID ".scope", "Kubernetes container 0123456789ab"},
+                {"lxc.payload.db1/system.slice/pg.service", "LXC container db1"},
+                {"docker.service", NULL},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                const Tree *tree = *state;
+
+                write_process(tree, "5000003", rows[i].group);
+                if (i == 0)
+                        tree_link(tree, "/srv/data", "/proc/5000003/cwd");
+                RunningProcesses processes = processes_list(tree->root, tree->arena);
+
+                assert_text(processes.items[0].container, rows[i].container);
+                assert_int_equal(processes.items[0].is_elsewhere, rows[i].container != NULL);
+                assert_text(processes.items[0].directory, "/srv/data");
+        }
 }
 
 /* This very process, on this very host. */
@@ -69,6 +101,7 @@ static void test_here(void **state) {
 TEST_FILE(processes) {
         const struct CMUnitTest tests[] = {
                 TREE_TEST(test_seen),
+                TREE_TEST(test_containers),
                 TEST(test_here),
         };
 

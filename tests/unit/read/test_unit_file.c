@@ -299,6 +299,21 @@ static void test_names(void **state) {
         assert_int_equal(unit_file_names(*state, sources, "nobody*").n, 0);
 }
 
+static void test_templates(void **state) {
+        const Sources *sources =
+                TEST_SOURCES(*state, {USR "db@.service", "x"}, {ETC "db@.service", "x"},
+                             {USR "db.service", "x"}, {USR "db@a.service", "x"},
+                             {ETC "db@b.service.d/x.conf", "x"}, {ETC "db@.service.d/x.conf", "x"},
+                             {ETC "db.service.d/x.conf", "x"}, {USR "web@.service", "x"});
+        SourceNames templates = {}, instances = {};
+
+        unit_file_templates(*state, sources, "db*.service", &templates, &instances);
+        assert_text(join(*state, (UnitWords){templates.items, templates.n, templates.n}),
+                    "db@.service");
+        assert_text(join(*state, (UnitWords){instances.items, instances.n, instances.n}),
+                    "db@b.service");
+}
+
 /* ---- too much ---- */
 
 static char *repeat(Arena *arena, const char *string, size_t n) {
@@ -353,7 +368,7 @@ TEST_FILE(unit_file) {
                 TEST(test_syntax),           TEST(test_specifiers),
                 TEST(test_commands),         TEST(test_environment),
                 TEST(test_environment_file), TEST(test_names),
-                TEST(test_bounds),
+                TEST(test_templates),        TEST(test_bounds),
         };
 
         return RUN_TESTS(tests);

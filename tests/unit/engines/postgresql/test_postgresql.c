@@ -483,8 +483,45 @@ static void test_patroni(void **state) {
         assert_int_equal(found.gathered.options.n, 2);
 
         found = gather(*state, sources, (EngineTarget){.unit = "patroni.service"});
-        assert_text(found.wrong, "patroni.service does not say where its data directory is; write "
-                                 "DataDirectory=");
+        assert_text(
+                found.wrong,
+                "/etc/patroni.yml: cannot be read: No such file or directory; write DataDirectory=");
+}
+
+/* Where Patroni's own file says that its server is. */
+static void test_patroni_file(void **state) {
+        static const struct {
+                const char *file, *environment, *directory, *wrong;
+        } rows[] = {
+                {"postgresql:\n  data_dir: /data   # here\n  bin_dir: /opt/pg/bin\n", "", "/data",
+                 NULL},
+                {"bootstrap:\n  postgresql:\n    data_dir: /none\npostgresql:\n    parameters:\n"
+                 "        data_dir: /none\n    # x\n    'data_dir': /none\n    data_dir: '/data'\n"
+                 "tags:\n    data_dir: /none\n",
+                 "", "/data", NULL},
+                {"postgresql:\n  data_dir: /none\n",
+                 "Environment=PATRONI_POSTGRESQL_DATA_DIR=/data\n", "/data", NULL},
+                {"postgresql:\n  data_dir: data\n", "", NULL,
+                 "/etc/patroni.yml: there is no data_dir below postgresql:; write DataDirectory="},
+                {"postgresql: {data_dir: /data}\n", "", NULL,
+                 "/etc/patroni.yml: there is no data_dir below postgresql:; write DataDirectory="},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                const Sources *sources = TEST_SOURCES(
+                        *state,
+                        {UNITS "patroni.service",
+                         arena_printf(*state,
+                                      "[Service]\n%sExecStart=/usr/bin/patroni /etc/patroni.yml\n",
+                                      rows[i].environment)},
+                        {"/etc/patroni.yml", rows[i].file}, {"/data/PG_VERSION", "17\n"},
+                        {"/data/postgresql.conf", "shared_buffers = 1GB\n"});
+                Found found = gather(*state, sources, (EngineTarget){.unit = "patroni.service"});
+
+                assert_text(found.wrong, rows[i].wrong);
+                if (!rows[i].wrong)
+                        assert_text(found.gathered.data_directory, rows[i].directory);
+        }
 }
 
 /* Nothing but the data directory of a Debian cluster: the last command line tells the rest. */
@@ -788,14 +825,15 @@ static void test_nonsense(void **state) {
 
 TEST_FILE(postgresql) {
         const struct CMUnitTest tests[] = {
-                TEST(test_grammar),          TEST(test_syntax_errors), TEST(test_bad_values),
-                TEST(test_binary),           TEST(test_includes),      TEST(test_broken_includes),
-                TEST(test_include_bomb),     TEST(test_last_start),    TEST(test_start_of_unit),
-                TEST(test_debian),           TEST(test_pg_ctl_conf),   TEST(test_pgdg),
-                TEST(test_patroni),          TEST(test_places),        TEST(test_nowhere),
-                TEST(test_data_not_mounted), TEST(test_versions),      TEST(test_old_and_new),
-                TEST(test_pg_control),       TEST(test_broken_files),  TEST(test_ask),
-                TEST(test_nothing_to_ask),   TEST(test_answer),        TEST(test_nonsense),
+                TEST(test_grammar),      TEST(test_syntax_errors),    TEST(test_bad_values),
+                TEST(test_binary),       TEST(test_includes),         TEST(test_broken_includes),
+                TEST(test_include_bomb), TEST(test_last_start),       TEST(test_start_of_unit),
+                TEST(test_debian),       TEST(test_pg_ctl_conf),      TEST(test_pgdg),
+                TEST(test_patroni),      TEST(test_patroni_file),     TEST(test_places),
+                TEST(test_nowhere),      TEST(test_data_not_mounted), TEST(test_versions),
+                TEST(test_old_and_new),  TEST(test_pg_control),       TEST(test_broken_files),
+                TEST(test_ask),          TEST(test_nothing_to_ask),   TEST(test_answer),
+                TEST(test_nonsense),
         };
 
         return RUN_TESTS(tests);

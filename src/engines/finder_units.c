@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Databases by their units: those of packages by name, all others by what they start, instances of templates too. */
+
+#include "base/text.h"
+#include "engines/finder_inside.h"
+#include "read/unit_file.h"
+
+#include <fnmatch.h>
+#include <string.h>
+
+static const char service_suffix[] = ".service";
+
+/* The unit of that name, where it is the host's own and may be started; an alias is found under its own name. */
+static const UnitFile *find_unit(const Finder *finder, const char *name) {
+        const UnitFile *unit = unit_file_read(finder->arena, finder->sources, name);
+
+        return unit->fragment_path && !unit->is_masked && text_equals(unit->name, name) ? unit
+                                                                                        : NULL;
+}
+
+static void add_unit(Finder *finder, const Engine *engine, const UnitFile *unit,
+                     const char *program, bool is_guess) {
+        Candidate candidate = {
+                .engine = engine,
+                .name = finder_stem(finder, unit->name),
+                .title = engine->title,
+                .found = unit->fragment_path,
+                .target = {.unit = unit->name},
+                .is_guess = is_guess,
+        };
+
+        if (engine_finder(engine)->describe)
+                engine_finder(engine)->describe(finder, &candidate, unit, program);
+        finder_add(finder, &candidate);
+}
+
+/* ---- by name ---- */
+
+static void find_services(Finder *finder, const Engine *engine) {
+        const char *patterns = engine->services, *pattern;
+
+        while (patterns && (pattern = text_next_word(finder->arena, &patterns, " "))) {
+                SourceNames units = unit_file_names(finder->arena, finder->sources, pattern);
+
+                VEC_FOREACH(name, &units) {
+                        const UnitFile *unit = find_unit(finder, *name);
+
+                        if (unit)
+                                add_unit(finder, engine, unit, "", false);
+                        else if (unit_file_read(finder->arena, finder->sources, *name)->is_masked)
+                                finder_pass(finder, *name, "masked");
+                }
+        }
+}
+
+/* ---- by what they start ---- */
+
+/* What the first word of a command line may be, with the server behind it. */
+static const char wrappers[] =
+        "numactl taskset nice ionice chrt prlimit setpriv env nohup stdbuf runuser su sudo gosu chpst";
+static const char shells[] = "sh bash dash ksh zsh";
+
+/* What stands before a command in a line for a shell. */
+static bool begins_command(const char *before) {
+        return text_has_word("exec && || then", before) || text_ends_with(before, ";") ||
+               (*before == '-' && text_ends_with(before, "c")) ||
+               text_has_word(shells, text_base_name(before));
+}
+
+/* Which of NAMES the line starts; NULL. A path further on, such as that of the data, may have the name of a server too,
+ * but not behind a program that is no wrapper. */
+static const char *started_program(const Finder *finder, const char *line, const char *names) {
+        const char *rest = line + strspn(line, "-@:+!|"), *before = NULL, *word;
+        bool is_wrapped = false, is_shell = false;
+
+        while ((!before || is_wrapped || is_shell) &&
+               (word = text_next_word(finder->arena, &rest, " \t\"'"))) {
+                const char *name = text_base_name(word);
+                bool may_be = !before || begins_command(before) || (is_wrapped && *word == '/');
+
+                if (may_be && text_has_word(names, name))
+                        return name;
+                is_wrapped = is_wrapped || (!before && text_has_word(wrappers, name));
+                is_shell = is_shell || (may_be && text_has_word(shells, name));
+                before = word;
+        }
+        return NULL;
+}
+
+static const char *starts_server(const Finder *finder, const UnitFile *unit, const Engine *engine) {
+        const char *const names[] = {engine->servers, engine->supervisors};
+        UnitAssignments starts = unit_file_list(finder->arena, unit, "Service", "ExecStart");
+        const char *found = NULL;
+
+        VEC_FOREACH(start, &starts)
+                for (size_t i = 0; i < ARRAY_LEN(names) && !found; i++)
+                        if (names[i])
+                                found = started_program(finder, (*start)->value, names[i]);
+        return found;
+}
+
+/* A product's unit by its name, whose program is not the server. */
+static void pass_namesake(Finder *finder, const Engine *engine, const UnitFile *unit) {
+        const char *patterns = engine->is_started_by_name ? engine->units : NULL, *pattern;
+        const char *start = unit_file_value(unit, "Service", "ExecStart");
+        const char *program = start ? text_next_word(finder->arena, &start, " \t") : NULL;
+
+        while (patterns && (pattern = text_next_word(finder->arena, &patterns, " ")))
+                if (fnmatch(pattern, unit->name, 0) == 0)
+                        finder_pass(finder, unit->name,
+                                    program ? arena_printf(finder->arena,
+                                                           "starts %s, which is no database server",
+                                                           text_excerpt(finder->arena, program, 80))
+                                            : "starts nothing itself");
+}
+
+/* "docker run --rm -v pg:/var/lib/postgresql/data postgres:16": of what stands alone, an image is no option, path or
+ * volume. */
+static bool find_container(Finder *finder, const UnitFile *unit) {
+        const char *rest = unit_file_value(unit, "Service", "ExecStart"), *word;
+        const char *first = rest ? text_next_word(finder->arena, &rest, " \t") : "";
+
+        if (!text_has_word("docker podman nerdctl", text_base_name(first)))
+                return false;
+        while ((word = text_next_word(finder->arena, &rest, " \t\"'"))) {
+                const Engine *engine = *word == '-' || *word == '/' || strchr(word, '=') ||
+                                                       strstr(word, ":/")
+                                               ? NULL
+                                               : find_engine_of_image(finder, word);
+
+                if (!engine)
+                        continue;
+                finder_add(finder, &(Candidate){
+                                           .engine = engine,
+                                           .name = finder_stem(finder, unit->name),
+                                           .title = arena_printf(
+                                                   finder->arena, "%s, image %s", engine->title,
+                                                   text_excerpt(finder->arena, word, 80)),
+                                           .found = unit->fragment_path,
+                                           .target = {.unit = unit->name},
+                                           .is_elsewhere = true,
+                                   });
+                return true;
+        }
+        return false;
+}
+
+/* The path without which systemd does not start the unit, where it is missing; NULL. */
+static const char *find_unmet(const Finder *finder, const UnitFile *unit) {
+        UnitAssignments conditions =
+                unit_file_list(finder->arena, unit, "Unit", "ConditionPathExists");
+
+        VEC_FOREACH(condition, &conditions) {
+                const char *path = (*condition)->value, *name = text_base_name(path);
+                SourceNames names = source_list(finder->sources, finder->arena,
+                                                arena_strdup_to(finder->arena, path, name));
+
+                if (*path == '/' && *name && !source_names_have(&names, name))
+                        return path;
+        }
+        return NULL;
+}
+
+static bool find_in_unit(Finder *finder, const UnitFile *unit, bool is_guess) {
+        bool is_any = find_container(finder, unit);
+
+        for (size_t i = 0; i < n_engines; i++) {
+                const char *program = starts_server(finder, unit, engines[i]);
+                const char *unmet = program ? find_unmet(finder, unit) : NULL;
+
+                if (unmet)
+                        finder_pass(finder, unit->name,
+                                    arena_printf(finder->arena,
+                                                 "not started as long as %s is missing",
+                                                 text_excerpt(finder->arena, unmet, 200)));
+                else if (program)
+                        add_unit(finder, engines[i], unit, program, is_guess);
+                is_any = is_any || program;
+        }
+        for (size_t i = 0; i < n_engines && !is_any; i++)
+                pass_namesake(finder, engines[i], unit);
+        return is_any;
+}
+
+/* ---- templates ---- */
+
+/* Instances that nothing enables: those that run. */
+static void add_running(const Finder *finder, SourceNames *names) {
+        VEC_FOREACH(process, finder->processes) {
+                const char *service = finder_service(process);
+
+                if (service && strchr(service, '@') && !source_names_have(names, service))
+                        *vec_push(finder->arena, names) = service;
+        }
+}
+
+/* Stands for the instance while it is not known which there are. */
+#define ANY_INSTANCE "hugeplan0any"
+
+static const char *instance_of(const Finder *finder, const char *template, const char *instance) {
+        return arena_printf(finder->arena, "%.*s%s%s",
+                            (int) (strlen(template) - strlen(service_suffix)), template, instance,
+                            service_suffix);
+}
+
+/* An instance that there is a file or directory for: PATH names it once, "/etc/patroni/hugeplan0any.yml". */
+static bool find_by_path(Finder *finder, const char *template, const char *path) {
+        Arena *arena = finder->arena;
+        const char *at = strstr(path, ANY_INSTANCE), *slash = at;
+
+        while (slash > path && slash[-1] != '/')
+                slash--;
+        const char *prefix = arena_strdup_to(arena, slash, at);
+        const char *end = at + strlen(ANY_INSTANCE);
+        const char *tail = arena_strndup(arena, end, strcspn(end, "/"));
+        SourceNames names =
+                source_list(finder->sources, arena, arena_strdup_to(arena, path, slash));
+        bool is_any = false;
+
+        VEC_FOREACH(name, &names) {
+                size_t length = strlen(*name), around = strlen(prefix) + strlen(tail);
+
+                if (length <= around || !text_starts_with(*name, prefix) ||
+                    !text_ends_with(*name, tail))
+                        continue;
+                const char *unit_name =
+                        instance_of(finder, template,
+                                    arena_strndup(arena, *name + strlen(prefix), length - around));
+                const UnitFile *unit = unit_file_is_name(unit_name) ? find_unit(finder, unit_name)
+                                                                    : NULL;
+
+                is_any = (unit && find_in_unit(finder, unit, true)) || is_any;
+        }
+        return is_any;
+}
+
+/* Where the template has its instance in a path: what a server is told of, and what must exist for it. */
+static bool find_by_paths(Finder *finder, const char *template, const UnitFile *unit) {
+        static const char keys[] = "ExecStart Environment EnvironmentFile WorkingDirectory "
+                                   "ConditionPathExists ConditionPathIsDirectory AssertPathExists";
+        bool is_any = false;
+
+        VEC_FOREACH(assignment, &unit->assignments) {
+                const char *rest = assignment->value, *word;
+
+                while (text_has_word(keys, assignment->key) &&
+                       (word = text_next_word(finder->arena, &rest, " \t\"'="))) {
+                        word += strspn(word, "-|");
+                        if (*word == '/' && strstr(word, ANY_INSTANCE))
+                                is_any = find_by_path(finder, template, word) || is_any;
+                }
+        }
+        return is_any;
+}
+
+static bool has_instance(const Finder *finder, const char *template) {
+        const char *stem = arena_strdup_to(finder->arena, template, strchr(template, '@') + 1);
+
+        return VEC_ANY(candidate, &finder->candidates,
+                       candidate->target.unit && text_starts_with(candidate->target.unit, stem));
+}
+
+static void find_in_templates(Finder *finder, const SourceNames *templates) {
+        VEC_FOREACH(template, templates) {
+                const UnitFile *unit =
+                        find_unit(finder, instance_of(finder, *template, ANY_INSTANCE));
+                bool is_servers = false;
+
+                for (size_t i = 0; unit && i < n_engines; i++)
+                        is_servers = is_servers || starts_server(finder, unit, engines[i]);
+                if (is_servers && !find_by_paths(finder, *template, unit) &&
+                    !has_instance(finder, *template))
+                        finder_pass(finder, *template,
+                                    "a template: no instance of it is enabled, runs, or has files");
+        }
+}
+
+void find_in_units(Finder *finder) {
+        SourceNames templates = {};
+        SourceNames names = unit_file_names(finder->arena, finder->sources, "*.service");
+
+        for (size_t i = 0; i < n_engines; i++)
+                find_services(finder, engines[i]);
+        unit_file_templates(finder->arena, finder->sources, "*.service", &templates, &names);
+        add_running(finder, &names);
+        VEC_FOREACH(name, &names) {
+                const UnitFile *unit = find_unit(finder, *name);
+
+                if (unit)
+                        find_in_unit(finder, unit, false);
+        }
+        find_in_templates(finder, &templates);
+        finder_looked(finder, "units", names.n);
+        finder_looked(finder, "templates", templates.n);
+}

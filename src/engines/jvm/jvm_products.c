@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "engines/jvm/jvm_products.h"
+
+#include "base/text.h"
+
+#include <string.h>
+
+/* Sources: bin/elasticsearch-env and opensearch-env; kafka-server-start.sh and kafka-run-class.sh; catalina.sh, and
+ * tomcat-start.sh of Debian's packages; cassandra.in.sh, cassandra-env.sh and the init scripts of Cassandra's packages. */
+static const JvmProduct products[] = {
+        {
+                .title = "Elasticsearch",
+                .unit = "elasticsearch",
+                .programs = "elasticsearch",
+                .directory_variable = "ES_PATH_CONF",
+                .directories = "/etc/elasticsearch",
+                .options_files = "jvm.options",
+                .variables = "ES_JAVA_OPTS",
+                .is_shielded = true,
+                .java_variable = "ES_JAVA_HOME",
+                .java = "/usr/share/elasticsearch/jdk",
+        },
+        {
+                .title = "OpenSearch",
+                .unit = "opensearch",
+                .programs = "opensearch",
+                .directory_variable = "OPENSEARCH_PATH_CONF",
+                .directories = "/etc/opensearch",
+                .options_files = "jvm.options",
+                .variables = "OPENSEARCH_JAVA_OPTS",
+                .is_shielded = true,
+                .java_variable = "OPENSEARCH_JAVA_HOME",
+                .java = "/usr/share/opensearch/jdk",
+        },
+        {
+                .title = "Kafka",
+                .programs = "kafka-server-start.sh kafka-server-start",
+                .scripts = "@/kafka-run-class.sh @/kafka-run-class",
+                .variables = "KAFKA_HEAP_OPTS KAFKA_JVM_PERFORMANCE_OPTS KAFKA_GC_LOG_OPTS "
+                             "KAFKA_JMX_OPTS KAFKA_LOG4J_OPTS KAFKA_LOG4J_CMD_OPTS KAFKA_OPTS",
+                .java_variable = "JAVA_HOME",
+        },
+        {
+                .title = "Tomcat",
+                .programs = "catalina.sh tomcat-start.sh startup.sh",
+                .directory_variable = "CATALINA_HOME",
+                .directories = "@/..",
+                .scripts = "${CATALINA_BASE}/bin/setenv.sh ${CATALINA_HOME}/bin/setenv.sh",
+                .variables = "JAVA_OPTS CATALINA_OPTS",
+                .java_variable = "JAVA_HOME",
+        },
+        {
+                .title = "Cassandra",
+                .programs = "cassandra",
+                .directory_variable = "CASSANDRA_CONF",
+                .directories = "@/../conf /etc/cassandra/conf /etc/cassandra",
+                .options_files = "jvm-server.options jvm.options",
+                .has_options_by_version = true,
+                .scripts = "${CASSANDRA_CONF}/cassandra-env.sh /etc/default/cassandra",
+                .before = "JVM_OPTS",
+                .variables = "JVM_OPTS",
+                .heap_variable = "MAX_HEAP_SIZE",
+                .java_variable = "JAVA_HOME",
+        },
+};
+
+/* A relative path below the unit's working directory. */
+static const char *absolute(Arena *arena, const UnitFile *unit, const char *word) {
+        const char *below = unit_file_value(unit, "Service", "WorkingDirectory");
+
+        below = below ? below + (*below == '-') : "";
+        if (*word == '/')
+                return word;
+        return *below == '/' && strchr(word, '/') ? arena_printf(arena, "%s/%s", below, word)
+                                                  : NULL;
+}
+
+/* Of a line for a shell too, whose words are within one. */
+static const char *find_program(Arena *arena, const UnitFile *unit, const UnitWords *words,
+                                const char *names) {
+        VEC_FOREACH(each, words) {
+                const char *rest = *each, *word;
+
+                while ((word = text_next_word(arena, &rest, " \t;&")))
+                        if (text_has_word(names, text_base_name(word)))
+                                return absolute(arena, unit, word);
+        }
+        return NULL;
+}
+
+const JvmProduct *jvm_product_of_names(const char *unit, const char *program) {
+        return ARRAY_FIND(product, products, ARRAY_LEN(products),
+                          text_has_word(product->programs, program) ||
+                                  (product->unit && text_starts_with(unit, product->unit)));
+}
+
+JvmStart jvm_start_of_unit(Arena *arena, const UnitFile *unit, const Sources *sources) {
+        const char *start = unit_file_value(unit, "Service", "ExecStart");
+        UnitWords words = start ? unit_file_command(arena, unit, sources, start) : (UnitWords){};
+
+        /* Behind java itself such a name is an argument. */
+        if (words.n > 0 && text_equals(text_base_name(words.items[0]), "java"))
+                words.n = 0;
+        ARRAY_FOREACH(product, products, ARRAY_LEN(products)) {
+                const char *program = find_program(arena, unit, &words, product->programs);
+
+                if (program ||
+                    (product->unit && (text_starts_with(unit->name, product->unit) ||
+                                       unit_file_environment(arena, unit, sources,
+                                                             product->directory_variable, NULL))))
+                        return (JvmStart){product, program};
+        }
+        return (JvmStart){};
+}

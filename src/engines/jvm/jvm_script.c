@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "engines/jvm/jvm_script.h"
+
+#include "base/text.h"
+
+#include <ctype.h>
+#include <string.h>
+
+/* A variable may take itself in again and again: what is beyond these is not read. */
+enum {
+        FILES_MAX = 8,
+        BLOCKS_MAX = 64,
+        VARIABLES_MAX = 1024,
+        VALUE_BYTES_MAX = 64 << 10,
+        VALUE_BYTES_IN_ALL = 4 << 20,
+};
+
+/* Whether the lines of an "if", "case", loop or function count. */
+typedef enum Block { BLOCK_COUNTS, BLOCK_SKIPPED, BLOCK_UNKNOWN } Block;
+
+typedef struct Reading {
+        Script *script;
+        const char *path;
+        unsigned line;
+        Block blocks[BLOCKS_MAX];
+        size_t n_blocks;
+} Reading;
+
+static ScriptVariable *find(Script *script, const char *name) {
+        return VEC_FIND(known, &script->variables, text_equals(known->name, name));
+}
+
+void script_set(Script *script, const char *name, const char *value, const char *origin) {
+        ScriptVariable *variable = find(script, name);
+
+        if (!variable && script->variables.n < VARIABLES_MAX)
+                variable = vec_push(script->arena, &script->variables);
+        if (variable)
+                *variable = (ScriptVariable){name, value, origin};
+}
+
+const ScriptVariable *script_find(Script *script, const char *name) {
+        static const ScriptVariable too_many = {.name = "", .value = ""};
+        const ScriptVariable *variable = find(script, name);
+        const char *origin = NULL, *value;
+
+        if (variable)
+                return variable;
+        value = unit_file_environment(script->arena, script->unit, script->sources, name, &origin);
+        script_set(script, name, value ? value : "", origin);
+        variable = find(script, name);
+        return variable ? variable : &too_many;
+}
+
+/* ---- values ---- */
+
+static size_t name_length(const char *at) {
+        size_t n = 0;
+
+        while (isalnum((unsigned char) at[n]) || at[n] == '_')
+                n++;
+        return isdigit((unsigned char) *at) ? 0 : n;
+}
+
+/* Behind the parenthesis or backquote that ends a command. */
+static const char *skip_command(const char *at) {
+        char opening = *at == '`' ? '\0' : '(', closing = *at == '`' ? '`' : ')';
+        unsigned depth = 1;
+
+        for (at++; *at && depth > 0; at++)
+                depth = *at == closing ? depth - 1 : opening && *at == opening ? depth + 1 : depth;
+        return at;
+}
+
+/* "$NAME", "${NAME}", "${NAME:-text}", "$(command)" at AT; returns what is behind. */
+static const char *expand(Script *script, const char *at, Text *text) {
+        bool is_braced = at[1] == '{';
+        const char *name = at + 1 + is_braced;
+        size_t length = name_length(name);
+        const char *end = is_braced ? strchr(name, '}') : name + length;
+
+        if (*at == '`' || at[1] == '(') {
+                text_add(text, SCRIPT_COMPUTED);
+                return skip_command(at + (*at == '$'));
+        }
+        if (!end || length == 0) { /* "$#", "$1": what the script is called with */
+                text_add(text, SCRIPT_COMPUTED);
+                return end && is_braced ? end + 1 : at + 1 + (at[1] != '\0');
+        }
+        const char *known = arena_strndup(text->arena, name, length);
+        const char *rest = arena_strdup_to(text->arena, name + length, end);
+
+        const char *value = script_find(script, known)->value;
+
+        text_add(text, *value ? value : rest + strspn(rest, ":-="));
+        return end + is_braced;
+}
+
+/* The word at AT, up to what ends it for a shell. */
+static const char *take_value(Script *script, const char *at) {
+        Text text = text_in(script->arena);
+        char quote = '\0';
+
+        text_add(&text, "");
+
+        while (*at && text.length < VALUE_BYTES_MAX && (quote || !strchr(" \t;&|", *at))) {
+                if (*at == '\\' && quote != '\'') {
+                        text_add_n(&text, at + 1, at[1] != '\0');
+                        at += 1 + (at[1] != '\0');
+                } else if (quote != '\'' && (*at == '$' || *at == '`')) {
+                        at = expand(script, at, &text);
+                } else if (quote ? *at == quote : *at == '"' || *at == '\'') {
+                        quote = quote ? '\0' : *at;
+                        at++;
+                } else {
+                        text_add_n(&text, at++, 1);
+                }
+        }
+        script->bytes += text.length;
+        return text_string(&text);
+}
+
+const char *script_expand(Script *script, const char *text) {
+        return take_value(script, arena_printf(script->arena, "\"%s\"", text));
+}
+
+/* ---- lines ---- */
+
+static bool is_within(const Reading *reading, Block kind) {
+        return ARRAY_ANY(block, reading->blocks, reading->n_blocks, *block == kind);
+}
+
+static void assign(Reading *reading, const char *name, const char *value, bool is_appended) {
+        Script *script = reading->script;
+        Script nothing = {.arena = script->arena, .sources = script->sources};
+        const char *origin = source_origin(script->arena, reading->path, reading->line);
+        const char *before = is_appended ? script_find(script, name)->value : "";
+
+        if (is_within(reading, BLOCK_SKIPPED))
+                return;
+        if (is_within(reading, BLOCK_UNKNOWN))
+                *vec_push(script->arena, &script->conditional) =
+                        (ScriptVariable){name, take_value(&nothing, value), origin};
+        else
+                script_set(script, name,
+                           arena_printf(script->arena, "%s%s", before, take_value(script, value)),
+                           origin);
+}
+
+/* What "if [ -z "$NAME" ]" and "if [ "x$NAME" = "x" ]" come to. */
+static Block judge_condition(Script *script, const char *line) {
+        static const char *const beyond[] = {"`", "$(", "&&", "||", " -a ", " -o ", "!"};
+        const char *dollar = strchr(line, '$');
+        bool asks = strstr(line, "-z ") ||
+                    (strstr(line, "\"x$") && (strstr(line, "= \"x\"") || strstr(line, "= x ")));
+
+        if (!asks || !dollar || strchr(dollar + 1, '$') ||
+            ARRAY_ANY(other, beyond, ARRAY_LEN(beyond), strstr(line, *other) != NULL))
+                return BLOCK_UNKNOWN;
+        dollar += 1 + (dollar[1] == '{');
+        const char *name = arena_strndup(script->arena, dollar, name_length(dollar));
+
+        return *script_find(script, name)->value ? BLOCK_SKIPPED : BLOCK_COUNTS;
+}
+
+static void open_block(Reading *reading, Block block) {
+        if (reading->n_blocks < BLOCKS_MAX)
+                reading->blocks[reading->n_blocks++] = block;
+}
+
+/* "else", "elif": the other branch. */
+static void turn_block(Reading *reading, bool is_else) {
+        if (reading->n_blocks == 0)
+                return;
+        Block *block = &reading->blocks[reading->n_blocks - 1];
+
+        if (!is_else || *block == BLOCK_UNKNOWN)
+                *block = BLOCK_UNKNOWN;
+        else
+                *block = *block == BLOCK_COUNTS ? BLOCK_SKIPPED : BLOCK_COUNTS;
+}
+
+static bool is_function(const char *line) {
+        const char *end = line + name_length(line);
+
+        end += strspn(end, " ");
+        return end > line && text_starts_with(end, "()") && !text_ends_with(line, "}");
+}
+
+/* Takes note of what begins and ends blocks; true for such a line. */
+static bool read_block(Reading *reading, const char *line, const char *first) {
+        static const char openers[] = "if case for while until", closers[] = "fi esac done }";
+        const char *last = strrchr(line, ' ');
+
+        if (text_has_word(openers, first)) {
+                /* Of one line only, or to be ended by another. */
+                if (!last || !text_has_word(closers, last + 1))
+                        open_block(reading, text_equals(first, "if")
+                                                    ? judge_condition(reading->script, line)
+                                                    : BLOCK_UNKNOWN);
+        } else if (text_has_word(closers, first)) {
+                reading->n_blocks -= reading->n_blocks > 0;
+        } else if (text_equals(first, "else") || text_equals(first, "elif")) {
+                turn_block(reading, text_equals(first, "else"));
+        } else if (text_equals(first, "function") || is_function(line)) {
+                open_block(reading, BLOCK_UNKNOWN);
+        } else {
+                return false;
+        }
+        return true;
+}
+
+/* ". FILE", also behind a test whether it is there. */
+static void source_file(Reading *reading, const char *line) {
+        const char *behind = strstr(line, "&& . ");
+        const char *at = behind && *line == '[' ? behind + strlen("&& ") : line;
+
+        at = text_starts_with(at, ". ")        ? at + strlen(". ")
+             : text_starts_with(at, "source ") ? at + strlen("source ")
+                                               : NULL;
+        if (!at || is_within(reading, BLOCK_UNKNOWN) || is_within(reading, BLOCK_SKIPPED))
+                return;
+        const char *path = take_value(reading->script, at + strspn(at, " "));
+
+        if (*path == '/' && !strstr(path, SCRIPT_COMPUTED))
+                script_read(reading->script, path);
+}
+
+static void read_line(Reading *reading, const char *line) {
+        const char *rest = line;
+        const char *first = text_next_word(reading->script->arena, &rest, " \t;");
+
+        if (!first || *first == '#' || read_block(reading, line, first))
+                return;
+        if (text_equals(first, "export"))
+                line = rest + strspn(rest, " \t");
+        size_t length = name_length(line);
+        bool is_appended = line[length] == '+';
+
+        if (length > 0 && line[length + is_appended] == '=')
+                assign(reading, arena_strndup(reading->script->arena, line, length),
+                       line + length + is_appended + 1, is_appended);
+        else
+                source_file(reading, line);
+}
+
+/* Whether LINE, before which the quote *QUOTE was open, goes on in the next: a quote stays open, or a backslash takes
+ * the end. */
+static bool goes_on(const char *line, char *quote) {
+        if (!*quote && *line == '#')
+                return false;
+        for (const char *at = line; *at; at++) {
+                if (*at == '\\' && *quote != '\'') {
+                        if (!*++at)
+                                return true;
+                } else if (*quote ? *at == *quote : *at == '"' || *at == '\'') {
+                        *quote = *quote ? '\0' : *at;
+                } else if (!*quote && *at == '#' && at > line && at[-1] == ' ') {
+                        return false;
+                }
+        }
+        return *quote != '\0';
+}
+
+/* The next line with those that go on from it; NULL behind the last. */
+static const char *take_line(Reading *reading, SourceLines *lines) {
+        Arena *arena = reading->script->arena;
+        Text text = text_in(arena);
+        char quote = '\0';
+        const char *line = source_line(arena, lines);
+
+        reading->line = lines->number;
+        while (line && goes_on(line = text_strip(arena, line), &quote)) {
+                text_add_n(&text, line, strlen(line) - text_ends_with(line, "\\"));
+                text_add(&text, " ");
+                line = source_line(arena, lines);
+        }
+        if (!line && text.length == 0)
+                return NULL;
+        text_add(&text, line ? line : "");
+        return text.string;
+}
+
+int script_read(Script *script, const char *path) {
+        SourceText text = source_read(script->sources, script->arena, path);
+        SourceLines lines = source_lines(&text);
+        Reading reading = {.script = script, .path = path};
+        const char *line;
+
+        if (text.error < 0)
+                return text.error;
+        script->is_cut = script->is_cut || script->n_files++ >= FILES_MAX;
+        while (!script->is_cut && (line = take_line(&reading, &lines))) {
+                read_line(&reading, line);
+                script->is_cut = script->is_cut || script->bytes >= VALUE_BYTES_IN_ALL ||
+                                 script->variables.n >= VARIABLES_MAX;
+        }
+        return 0;
+}

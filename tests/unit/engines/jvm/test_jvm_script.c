@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What shell scripts set, as far as that is plain. */
+
+#include "engines/jvm/jvm_script.h"
+#include "support/sources.h"
+#include "support/testing.h"
+
+static Script read(Arena *arena, const char *text) {
+        const TestFile files[] = {
+                {"/s.sh", text},
+                {"/etc/default/app", "MORE=from-file\n"},
+                {"/etc/systemd/system/app.service",
+                 "[Service]\nEnvironment=HOME_OF=/opt/app GIVEN=1g\n"},
+        };
+        const Sources *sources = test_sources(arena, files, ARRAY_LEN(files));
+        Script script = {.arena = arena,
+                         .sources = sources,
+                         .unit = unit_file_read(arena, sources, "app.service")};
+
+        assert_int_equal(script_read(&script, "/s.sh"), 0);
+        return script;
+}
+
+/* The value of X behind the script; "!" before it where it is set under a condition. */
+static void test_assignments(void **state) {
+        static const struct {
+                const char *text, *value;
+        } rows[] = {
+                {"X=-Xmx1g\n", "-Xmx1g"},
+                {"export X='-Xmx1g $A'   # more\n", "-Xmx1g $A"},
+                {"X=\"a \\\"b\\\"\"\nX=\"$X c\"\n", "a \"b\" c"},
+                {"X=\"a \\\n  b\nc\"\n", "a  b c"},
+                {"# X=\"open\nX=1\n", "1"},
+                {"A=2\nX=-Xmx${A}g; Y=3\n", "-Xmx2g"},
+                {"X=a\nX+=\" b\"\n", "a b"},
+                {"X=$GIVEN:$HOME_OF:$NONE:${NONE:-d}\n", "1g:/opt/app::d"},
+                {"X=a$(expr 1 + $(f))b`date`c\n", "a" SCRIPT_COMPUTED "b" SCRIPT_COMPUTED "c"},
+                {"X=$1\n", SCRIPT_COMPUTED},
+                {". /etc/default/app\nX=$MORE\n", "from-file"},
+                {"NAME=app\n[ -r /etc/default/$NAME ] && . /etc/default/$NAME\nX=$MORE\n",
+                 "from-file"},
+                {". /none\nX=1\n", "1"},
+                /* What is set where nothing was. */
+                {"if [ -z \"$X\" ]; then\n  X=1\n  X=2\nelse\n  X=3\nfi\n", "2"},
+                {"if [ \"x$GIVEN\" = \"x\" ]; then\n  X=1\nelse\n  X=3\nfi\n", "3"},
+                {"if [ -z \"$GIVEN\" ]\nthen\nX=1\nfi\n", ""},
+                {"if [ -z \"$X\" ]; then X=1; fi\nY=2\n", ""},
+                {"if [ -z \"$NONE\" ]; then\n if [ -f /x ]; then\n  :\n fi\n X=1\nfi\n", "1"},
+                /* What only a shell knows. */
+                {"if [ -f /x ]; then\n  X=\"1 $GIVEN\"\nfi\n", "!1 "},
+                {"if [ ! -z \"$X\" ]; then\nX=1\nfi\n", "!1"},
+                {"if [ -z \"$X\" -a -f /x ]; then\nX=1\nfi\n", "!1"},
+                {"if [ -z \"$X\" ]; then\n:\nelif true; then\nX=1\nfi\n", "!1"},
+                {"case $1 in\n a)\n X=1 ;;\nesac\n", "!1"},
+                {"f() {\n X=1\n}\n", "!1"},
+                {"f()\n{\n X=1\n}\nX=2\n", "!12"},
+                {"for a in b; do\nX=1\ndone\nX=2\n", "!12"},
+                {"fi\ndone\n}\nelse\nX=1\n", "1"},
+                {"X=\"never closed\n", "never closed "},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                Script script = read(*state, rows[i].text);
+                Text text = text_in(*state);
+
+                VEC_FOREACH(conditional, &script.conditional)
+                        text_printf(&text, "!%s", conditional->value);
+                text_add(&text, script_find(&script, "X")->value);
+                assert_text(text_string(&text), rows[i].value);
+        }
+}
+
+static void test_origins(void **state) {
+        Script script = read(*state, "A=1\nX=\"a\nb\"\nY=1\n");
+
+        assert_text(script_find(&script, "X")->origin, "/s.sh:2");
+        assert_text(script_find(&script, "Y")->origin, "/s.sh:4");
+        assert_int_equal(script_read(&script, "/none"), -ENOENT);
+}
+
+/* A variable that doubles with each line, and a file that reads itself. */
+static void test_too_much(void **state) {
+        Text text = text_in(*state);
+
+        text_add(&text, "X=0123456789\n");
+        for (int i = 0; i < 1000; i++)
+                text_add(&text, "X=\"$X$X\"\n");
+        Script script = read(*state, text.string);
+
+        assert_true(strlen(script_find(&script, "X")->value) < 1 << 20);
+        text = text_in(*state);
+        for (int i = 0; i < 60000; i++)
+                text_printf(&text, "V%d=$W%d\n", i, i);
+        script = read(*state, text.string);
+        assert_true(script.is_cut);
+        script = read(*state, "X=1\n");
+        assert_false(script.is_cut);
+        script = read(*state, "X=\"$X+\"\n. /s.sh\n");
+        assert_text(script_find(&script, "X")->value, "++++++++");
+        assert_true(script.is_cut);
+}
+
+TEST_FILE(jvm_script) {
+        const struct CMUnitTest tests[] = {
+                TEST(test_assignments),
+                TEST(test_origins),
+                TEST(test_too_much),
+        };
+
+        return RUN_TESTS(tests);
+}

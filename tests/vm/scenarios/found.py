@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What Debian's packages bring is found, described as `suggest --write` has it, and started with its pages:
+PostgreSQL by its cluster, MariaDB by its unit, Tomcat by the scripts that its unit starts; and an instance of
+MariaDB's template that nothing but its running tells of."""
+
+from pathlib import Path
+
+from databases import postgresql_files, postgresql_unit
+from guestlib import (
+    DEFAULT_PAGE_BYTES,
+    check,
+    check_equal,
+    hugeplan,
+    hugetlb_mappings,
+    instance,
+    output,
+    said,
+    sh,
+    unit,
+    wait_for,
+)
+from memory import reload
+from scenario import Boot, Node, Scenario
+
+VERSION = 17
+POSTGRESQL = postgresql_unit(VERSION)
+TOMCAT = Path("/etc/default/tomcat10")
+SECOND = "mariadb@second.service"
+UNITS = (POSTGRESQL, "mariadb.service", "tomcat10.service", SECOND)
+
+
+def suggestions() -> dict[str, dict]:
+    return {one["unit"]: one for one in hugeplan("suggest")["suggestions"]}
+
+
+def start_second() -> None:
+    """As its manual has it: a group of options, a directory, and `systemctl start`."""
+    output("mariadb-install-db --user=mysql --datadir=/var/lib/mysql-second", timeout_sec=180)
+    done = sh(f"systemctl start {SECOND}", timeout_sec=120)
+    check(done.returncode == 0, "a second MariaDB runs by the template", said(done))
+
+
+def refuse_computed() -> None:
+    """As the package has it Tomcat takes no huge pages; what a script computes is told of."""
+    found = suggestions()
+    check(not found["tomcat10.service"]["path"], "Tomcat without large pages is not proposed")
+    before = TOMCAT.read_text()
+    TOMCAT.write_text(f'{before}JAVA_OPTS="-XX:+UseLargePages -Xmx$(expr 32 + 32)m"\n')
+    why = suggestions()["tomcat10.service"]["reason"]
+    check("computed by a script" in (why or ""), "nor one whose heap a script computes", why)
+    TOMCAT.write_text(f'{before}JAVA_OPTS="$JAVA_OPTS -XX:+UseLargePages -Xmx64m"\n')
+
+
+def mapped_pages(name: str) -> int:
+    sizes = (one.sizes["Size"] for one in hugetlb_mappings(unit(name, "MainPID")))
+    return sum(sizes) // DEFAULT_PAGE_BYTES
+
+
+def check_server(name: str, pages: int) -> None:
+    done = sh(f"systemctl restart {name}", timeout_sec=240)
+    if not check(done.returncode == 0, f"{name} starts", said(done)):
+        return
+    # Java maps its heap after its unit counts as started.
+    taken = wait_for(lambda: mapped_pages(name), 120)
+    check(0 < taken <= pages, f"{name} takes no more than was found", (taken, pages))
+    described = next(one for one in hugeplan("status")["instances"] if one["unit"] == name)
+    check_equal(instance(described["name"])["verdict"], "ready", f"{name} has its pages")
+
+
+def found() -> None:
+    start_second()
+    refuse_computed()
+    told = hugeplan("suggest")
+    places = {one["place"]: one["n"] for one in told["lookedAt"]}
+    check(places["units"] > 100 and places["processes"] > 20, "it is told where was looked", places)
+    names = [one["name"] for one in told["passedOver"]]
+    check("postgresql.service" in names, "and what was passed over", names)
+    by_unit = suggestions()
+    for name in UNITS:
+        check(name in by_unit and by_unit[name]["path"], f"{name} is proposed", by_unit.get(name))
+    done = sh("hugeplanctl suggest --write")
+    check(done.returncode == 0, "the files are written", said(done))
+    sh("systemctl daemon-reload")
+    reload()
+    for name in UNITS:
+        check_server(name, by_unit[name]["pages"])
+    check(not any(one["path"] for one in suggestions().values()), "nothing is left to be described")
+
+
+SCENARIO = Scenario(
+    nodes=(Node("3G"),),
+    suites=("trixie",),
+    files={
+        **postgresql_files(VERSION, "64MB"),
+        f"/etc/postgresql/{VERSION}/main/conf.d/found.conf": "huge_pages = try\n",
+        "/etc/mysql/mariadb.conf.d/90-found.cnf": (
+            "[mariadbd]\nlarge-pages\ninnodb_buffer_pool_size = 64M\nkey_buffer_size = 8M\n"
+            "aria_pagecache_buffer_size = 8M\n"
+            "[mariadbd.second]\ndatadir = /var/lib/mysql-second\nport = 3307\n"
+            "socket = /run/mysqld/second.sock\npid-file = /run/mysqld/second.pid\n"
+        ),
+    },
+    boots=(Boot(found, limit_sec=900),),
+)
