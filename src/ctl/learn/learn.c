@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "ctl/daemon_call.h"
+#include "ctl/learn/look.h"
 #include "demand/figures.h"
 #include "demand/lesson_json.h"
 #include "host/host_sources.h"
@@ -325,16 +326,25 @@ bool learn_is_due(const Command *command, const InstanceConfig *instance) {
         return !is_running(command, instance) || instance->learned.pages.n == 0;
 }
 
+/* Beside what is learned by now: with that it holds. */
+static void look_while_it_runs(Command *command, const char *name) {
+        const InstanceConfig *instance = config_find(read_config(command), name);
+
+        if (instance && instance_is_looked_at(instance) && is_running(command, instance))
+                look_and_keep(command, instance, false);
+}
+
 void learn_now(Command *command, const char *name, uint64_t timeout_usec) {
         uint64_t deadline_usec = deadline_in(timeout_usec);
         const InstanceConfig *instance = find_learning(command, name);
 
-        if (!instance || !learn_is_due(command, instance))
-                return;
-        const Topology *topology = probe_topology(command->root, command->arena);
-        const Lesson lesson = learn_find(command, instance, topology);
+        if (instance && learn_is_due(command, instance)) {
+                const Topology *topology = probe_topology(command->root, command->arena);
+                const Lesson lesson = learn_find(command, instance, topology);
 
-        make_use(command, &lesson, topology, deadline_usec);
+                make_use(command, &lesson, topology, deadline_usec);
+        }
+        look_while_it_runs(command, name);
 }
 
 /* ---- before a start: as the owner, and what he has said ---- */
@@ -402,11 +412,15 @@ void learn_for_reload(Command *command) {
         const Topology *topology = probe_topology(command->root, command->arena);
 
         ARRAY_FOREACH(instance, config->instances, config->n_instances) {
-                if (!may_learn(command, instance) || instance->learned.pages.n > 0)
+                if (!may_learn(command, instance) || instance->learned.pages.n > 0 ||
+                    instance->engine->has_auto_by_looking)
                         continue;
                 notify_extend_timeout(ASK_TIMEOUT_USEC + answer_margin_usec);
                 const Lesson lesson = learn_find(command, instance, topology);
 
                 conclude(command, &lesson);
         }
+        ARRAY_FOREACH(instance, config->instances, config->n_instances)
+                if (instance->memory_kind == MEMORY_AUTO && instance->learned.seen.pages.n == 0)
+                        look_while_it_runs(command, instance->name);
 }

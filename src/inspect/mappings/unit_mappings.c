@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "inspect/unit_mappings.h"
+#include "inspect/mappings/unit_mappings.h"
 
 #include "base/size.h"
 #include "base/text.h"
