@@ -206,6 +206,15 @@ static bool is_learned(const ParsedFile *parsed) {
                (parsed->file->extends && text_equals(parsed->file->name, NAME_LEARNED));
 }
 
+/* It is no mistake of the administrator's, and what it held can be found out again. */
+static void excuse(Diags *problems, const ParsedFile *parsed) {
+        VEC_FOREACH(problem, &problems->list)
+                if (text_equals(problem->file, parsed->file->path)) {
+                        problem->severity = SEVERITY_WARNING;
+                        problem->remedy = "remove the file: what it held is found out again";
+                }
+}
+
 static void apply_file(Assembler *assembler, InstanceConfig *instance, ParsedFile *parsed) {
         KeyTarget target = {
                 .arena = assembler->arena,
@@ -216,7 +225,8 @@ static void apply_file(Assembler *assembler, InstanceConfig *instance, ParsedFil
         config_keys_apply(&target, SECTION_INSTANCE, parsed, &assembler->config->problems);
         if (!parsed->refusal)
                 return;
-        /* What was learned can be found out again. */
+        if (target.is_learned)
+                excuse(&assembler->config->problems, parsed);
         if (is_seen(parsed)) {
                 instance->learned.seen = (Seen){};
                 return;
