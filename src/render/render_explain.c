@@ -198,7 +198,9 @@ static void add_lesson(Text *text, const Lesson *lesson, const Seen *now,
                        const RenderOptions *options) {
         if (lesson->gathered)
                 add_settings(text, lesson, options);
-        if (lesson->wrong) {
+        if (lesson->instance->engine->has_auto_by_looking) {
+                text_add(text, "\nNothing tells its size before it runs\n");
+        } else if (lesson->wrong) {
                 text_add_wrapped(text, "\nIts size is not to be had: ", "  ", lesson->wrong,
                                  render_width(options));
         } else {
