@@ -17,6 +17,7 @@ enum {
         INNODB_BUFFER_POOL_SIZE,
         INNODB_BUFFER_POOL_CHUNK_SIZE,
         INNODB_LOG_BUFFER_SIZE,
+        INNODB_SORT_BUFFER_SIZE,
         KEY_BUFFER_SIZE,
         KEY_CACHE_SEGMENTS,
         KEY_CACHE_BLOCK_SIZE,
@@ -61,6 +62,8 @@ static const Parameter parameters[] = {
                                            expects_size},
         [INNODB_LOG_BUFFER_SIZE] = {"innodb_log_buffer_size", parse_lettered_bytes, expects_size,
                                     .initial = 16 * MIB},
+        [INNODB_SORT_BUFFER_SIZE] = {"innodb_sort_buffer_size", parse_lettered_bytes, expects_size,
+                                     .initial = MIB},
         [KEY_BUFFER_SIZE] = {"key_buffer_size", parse_lettered_bytes, expects_size,
                              .initial = 128 * MIB},
         [KEY_CACHE_SEGMENTS] = {"key_cache_segments", parse_key_cache_segments,
@@ -250,6 +253,20 @@ static const char caveat_of_any[] =
         "an upper bound for 10.11.12, 11.4.6, 11.8 and later, as the version is not known: the "
         "pool's alignment takes less by chance";
 
+/* Nothing that a start needs: row_merge_build_indexes() in storage/innobase/row/row0merge.cc, through
+ * allocate_large(), which takes small pages where there are no others. */
+static void add_index_builds(Arena *arena, Sizing *sizing, const ParameterValue *values) {
+        uint64_t bytes = mul_saturated(3, values[INNODB_SORT_BUFFER_SIZE].number);
+
+        sizing_add(arena, sizing, "index builds",
+                   arena_printf(
+                           arena,
+                           "not counted: each takes %s pages more while it runs, of those that are "
+                           "left over (3 x innodb_sort_buffer_size)",
+                           format_count(arena, div_round_up(bytes, sizing->page_size_bytes))),
+                   0);
+}
+
 static const char *size_mariadb(Arena *arena, const Settings *settings, uint64_t page_size_bytes,
                                 Sizing *ret) {
         ParameterValue values[ARRAY_LEN(parameters)];
@@ -276,6 +293,7 @@ static const char *size_mariadb(Arena *arena, const Settings *settings, uint64_t
         wrong = add_named_key_caches(arena, &sizing, settings, values);
         if (wrong)
                 return wrong;
+        add_index_builds(arena, &sizing, values);
         sizing_add_idle(arena, &sizing, &table, settings);
         sizing_finish(&sizing);
         sizing.caveat = values[SERVER_VERSION].setting ? caveat_of_version : caveat_of_any;

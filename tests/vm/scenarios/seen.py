@@ -37,7 +37,7 @@ time.sleep(10000)
     "/etc/systemd/system/own.service": f"""\
 [Service]
 Type=notify
-User=nobody
+User=daemon
 EnvironmentFile=/etc/own
 ExecStart={PROGRAM} $SIZE
 """,
@@ -85,7 +85,7 @@ def learns() -> None:
 def first_start() -> None:
     known = instance("own")
     check_equal(known["verdict"], "degraded", "before its first start: what is known is said")
-    check("has run once" in known["reason"]["text"], "before its first start: and why", known)
+    check("has run once" in known["reason"], "before its first start: and why", known)
     systemctl("start", "first start: it is let start with nothing")
     check(any("has run once" in line for line in log("own.service")), "first start: its log says so", log("own.service"))
     check_equal(taken(), 0, "first start: it runs in small pages")
