@@ -1201,6 +1201,10 @@ def test_seen(host: Host, fixture: str = "one-node") -> None:
     done = host.ctl("wait", "own")
     check(done.returncode == 0 and "too little: it was seen to have mapped 150 pages" in done.stderr,
           done.stderr)
+    host.write(f"{CONFIG}/20-own.conf.d/90-learned.conf", "[Instance]\nPages=2M:152\nX-Exact=yes\n")
+    done = host.ctl("wait", "own")
+    check(done.returncode == 0 and "itself says that it takes 152 pages" in done.stderr, done.stderr)
+    host.path(f"{CONFIG}/20-own.conf.d/90-learned.conf").unlink()
     host.write(SEEN, "[Instance]\nX-Seen=2M:999\nnonsense\n")
     host.config("20-own.conf", "[Instance]\nMemory=auto\nUnit=own.service\n")
     done = host.ctl("reload")

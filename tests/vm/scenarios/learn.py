@@ -115,6 +115,7 @@ def learns() -> None:
     grows(exact)
     says_what_he_likes()
     learns_while_it_runs()
+    asked_though_given()
     keeps_its_last_figure()
     another_version_has_another_preference()
 
@@ -188,6 +189,24 @@ def learns_while_it_runs() -> None:
     systemctl("restart", "asked again: it starts")
     check_equal(learned(), pages, "asked again: its own word")
     counters_agree(pages, "asked again")
+
+
+def asked_though_given() -> None:
+    pages = learned()
+    described = (CONFIG / "20-pg-main.conf").read_text()
+    configure("20-pg-main", f"{described}Memory={FIRST}M\n")
+    output("systemctl daemon-reload")
+    done = sh("hugeplanctl reload")
+    check(done.returncode == 0, "given: it can be reloaded", said(done))
+    sh(f"systemctl restart {postgresql()}", timeout_sec=120)
+    lines = [str(entry.get("MESSAGE")) for entry in journal("-u", postgresql())]
+    check(any("too little: PostgreSQL itself says that it takes" in line and f"Pages=2M:{pages}" in line
+              for line in lines), "given: the gate says that it is too little, and what would do", lines[-10:])
+    configure("20-pg-main", described)
+    output("systemctl daemon-reload && hugeplanctl reload")
+    sh(f"systemctl reset-failed {postgresql()}")
+    systemctl("restart", "not given: it starts")
+    counters_agree(pages, "not given")
 
 
 def keeps_its_last_figure() -> None:
