@@ -1133,6 +1133,100 @@ def test_learned_on_reload(host: Host, fixture: str = "one-node") -> None:
     host.stop(daemon)
 
 
+SEEN = f"{CONFIG}/20-own.conf.d/91-seen.conf"
+
+
+def runs(host: Host, kib: int, is_huge: bool) -> None:
+    """Two processes of own.service, with one segment of so much; none at all with 0."""
+    group = "sys/fs/cgroup/system.slice/own.service/cgroup.procs"
+    if kib == 0:
+        shutil.rmtree(host.path(group).parent)
+        return
+    start = 0x7F0000000000
+    line = f"{start:x}-{start + kib * 1024:x} rw-s 00000000 00:{11 if is_huge else 1} 7    "
+    line += "/anon_hugepage (deleted)\n" if is_huge else "/dev/zero (deleted)\n"
+    for pid in (5001, 5002):
+        host.write(f"proc/{pid}/maps", line)
+        host.write(f"proc/{pid}/smaps", f"{line}KernelPageSize:  {2048 if is_huge else 4} kB\n"
+                                        f"VmFlags: rd wr sh {'ht' if is_huge else ''}\n")
+        host.write(f"proc/{pid}/cmdline", "/opt/own\0--size=1\0")
+    host.write(group, "5001\n5002\n")
+
+
+def seen(host: Host) -> tuple[int, bool]:
+    """The pages of 2M that stand in the file, and whether they are exact."""
+    if not host.path(SEEN).exists():
+        return 0, False
+    text = host.path(SEEN).read_text()
+    match = re.search(r"^X-Seen=2M:(\d+)$", text, re.MULTILINE)
+    check(match is not None, text)
+    return int(match[1]), "X-SeenExact=yes" in text
+
+
+def start_own(host: Host) -> subprocess.CompletedProcess[str]:
+    check(host.ctl("learn", "own").returncode == 0, "what is known of it is told")
+    return host.ctl("wait", "own")
+
+
+def test_seen(host: Host, fixture: str = "one-node") -> None:
+    """Of a program that nothing tells of beforehand, what it had mapped is what it gets the next time."""
+    host.config("20-own.conf", "[Instance]\nMemory=auto\nUnit=own.service\n")
+    daemon = host.start()
+    done = start_own(host)
+    check(done.returncode == 0 and "before it has run once" in done.stderr, done.stderr)
+    check(host.verdicts() == {"own": "degraded"} and host.pool(0) == 0, f"{host.verdicts()}")
+    # It runs in small pages: an estimate.
+    runs(host, 299 * 1024, False)
+    done = host.ctl("look", "own", "last")
+    check(done.returncode == 0 and "150 pages of 2M, an estimate" in done.stderr, done.stderr)
+    check(seen(host) == (150, False), f"{seen(host)}")
+    runs(host, 0, False)
+    done = start_own(host)
+    check(done.returncode == 0 and host.pool(0) == 150, f"{host.pool(0)} {done.stderr}")
+    # It has them: exact. Nothing is written where nothing is new.
+    runs(host, 300 * 1024, True)
+    check(host.ctl("look", "own", "last").returncode == 0 and seen(host) == (150, True),
+          f"{seen(host)}")
+    stamp = host.path(SEEN).stat().st_mtime_ns
+    check(host.ctl("look", "own", "last").stderr == "", "nothing is said twice")
+    check(host.path(SEEN).stat().st_mtime_ns == stamp, "nor written")
+    done = host.ctl("explain", "own")
+    check("What counts: 150 pages of 2M, seen: exact" in done.stdout, done.stdout)
+    # Less than it had, with the same arguments, takes nothing off; and who is gone has nothing.
+    runs(host, 100 * 1024, True)
+    check(host.ctl("look", "own", "last").returncode == 0 and seen(host) == (150, True),
+          f"{seen(host)}")
+    runs(host, 0, False)
+    check(host.ctl("look", "own", "last").returncode == 0 and seen(host) == (150, True),
+          f"{seen(host)}")
+    # The next boot reserves them before it starts.
+    host.stop(daemon)
+    host.path("run/hugeplan/state.json").unlink()
+    host.pool_path(0).write_text("0\n")
+    daemon = host.start()
+    check(host.pool(0) == 150 and host.verdicts() == {"own": "ready"}, f"{host.pool(0)}")
+    # What was seen of another unit is not its own; nor is what cannot be read.
+    host.config("20-own.conf", "[Instance]\nMemory=auto\nUnit=new.service\n")
+    check(host.ctl("reload").returncode in (0, 3), "it can be reloaded")
+    check(host.verdicts() == {"own": "degraded"}, f"{host.verdicts()}")
+    # A size that is given is what counts; that it is too little is said.
+    host.config("20-own.conf", "[Instance]\nPages=149\nUnit=own.service\n")
+    check(host.ctl("reload").returncode == 0 and host.pool(0) == 149, f"{host.pool(0)}")
+    done = host.ctl("wait", "own")
+    check(done.returncode == 0 and "too little: it was seen to have mapped 150 pages" in done.stderr,
+          done.stderr)
+    host.write(f"{CONFIG}/20-own.conf.d/90-learned.conf", "[Instance]\nPages=2M:152\nX-Exact=yes\n")
+    done = host.ctl("wait", "own")
+    check(done.returncode == 0 and "itself says that it takes 152 pages" in done.stderr, done.stderr)
+    host.path(f"{CONFIG}/20-own.conf.d/90-learned.conf").unlink()
+    host.write(SEEN, "[Instance]\nX-Seen=2M:999\nnonsense\n")
+    host.config("20-own.conf", "[Instance]\nMemory=auto\nUnit=own.service\n")
+    done = host.ctl("reload")
+    check(done.returncode in (0, 3), f"{done.returncode} {done.stdout} {done.stderr}")
+    check(host.verdicts() == {"own": "degraded"}, f"{host.verdicts()}")
+    host.stop(daemon)
+
+
 def test_etc_cannot_be_written(host: Host, fixture: str = "one-node") -> None:
     """The reservation grows all the same; only the next boot will not know."""
     host.config("20-db.conf", "[Instance]\nEngine=mariadb\n")

@@ -66,8 +66,13 @@ uint64_t instance_memory_bytes(const InstanceConfig *instance) {
 bool instance_is_learning(const InstanceConfig *instance) {
         const Engine *engine = instance->engine;
 
-        return !instance->refusal && (instance->memory_kind == MEMORY_AUTO ||
-                                      (engine->asks_version && !engine->reserves));
+        return !instance->refusal &&
+               (instance->memory_kind == MEMORY_AUTO || engine->can_be_asked ||
+                (engine->asks_version && !engine->reserves));
+}
+
+bool instance_is_looked_at(const InstanceConfig *instance) {
+        return !instance->refusal && instance->engine->reserves && instance->unit;
 }
 
 const ConfigOrigin *config_find_origin(const InstanceConfig *instance, const char *key) {

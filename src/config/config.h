@@ -105,6 +105,17 @@ typedef struct PageCount {
 
 typedef VEC(PageCount) PageCounts;
 
+/* What NAME.conf.d/91-seen.conf holds: the most that its unit was seen to have mapped at once, and the settings
+ * that this held for. */
+typedef struct Seen {
+        PageCounts pages;    /* none: nothing was seen */
+        PageCounts base;     /* what `Learned.pages` was then; none: nothing told beforehand */
+        const char *unit;    /* whose processes */
+        const char *version; /* what `Learned.version` was then; NULL: not known */
+        const char *command; /* the program, and a fingerprint of its arguments */
+        bool is_exact;       /* false: some of it was of small pages, or could not be looked into */
+} Seen;
+
 /* What NAME.conf.d/90-learned.conf holds: the figures that the last start found. */
 typedef struct Learned {
         PageCounts pages;
@@ -114,6 +125,7 @@ typedef struct Learned {
         const char *version; /* of the server that was asked; NULL: not known */
         bool is_exact;       /* the server said so itself */
         ThpPolicy thp;       /* the preference of that version; THP_AUTO: none */
+        Seen seen;           /* of a file of its own */
 } Learned;
 
 enum { PAGE_SIZES_MAX = 8, PRIORITY_MAX = 100, PRIORITY_DEFAULT = 50 };
@@ -173,9 +185,12 @@ void config_index(Arena *arena, Config *config);
 /* What Memory= or NodeMemory= ask for, in bytes; 0: neither is given. */
 uint64_t instance_memory_bytes(const InstanceConfig *instance);
 
-/* Whether there is something to be learned about INSTANCE: its size, or the version that decides what
- * it wants of transparent huge pages. */
+/* Whether there is something to be found out about INSTANCE before its start: its size, whether the one that was
+ * given will do, or the version that decides what it wants of transparent huge pages. */
 bool instance_is_learning(const InstanceConfig *instance);
+
+/* Whether it is looked at what INSTANCE's unit has mapped, while that runs. */
+bool instance_is_looked_at(const InstanceConfig *instance);
 
 /* The last line that set KEY ("Mount"); NULL where none did. */
 const ConfigOrigin *config_find_origin(const InstanceConfig *instance, const char *key);

@@ -200,10 +200,6 @@ static const char *add_page_count(KeyTarget *target, const char *word) {
         return add_count(target, page_counts_of(target), word);
 }
 
-static const char *add_rule_count(KeyTarget *target, const char *word) {
-        return add_count(target, &target->instance->learned.by_rule, word);
-}
-
 static void reset_pages(KeyTarget *target) {
         *page_counts_of(target) = (PageCounts){};
 }
@@ -411,15 +407,46 @@ const ConfigKey config_keys[] = {
 };
 const size_t n_config_keys = ARRAY_LEN(config_keys);
 
+/* One that makes no sense is as good as none. */
+static void note_counts(KeyTarget *target, const char *value, PageCounts *ret) {
+        const char *word;
+
+        *ret = (PageCounts){};
+        while ((word = text_next_word(target->arena, &value, " ")))
+                if (add_count(target, ret, word)) {
+                        *ret = (PageCounts){};
+                        return;
+                }
+}
+
 void config_keys_note_learned(KeyTarget *target, const Assignment *assignment) {
         Learned *learned = &target->instance->learned;
+        Seen *seen = &learned->seen;
+        const struct {
+                const char *key;
+                PageCounts *counts;
+                const char **text;
+                bool *flag;
+        } notes[] = {
+                {"X-Version", .text = &learned->version},
+                {"X-Exact", .flag = &learned->is_exact},
+                {"X-Rule", .counts = &learned->by_rule},
+                {"X-Seen", .counts = &seen->pages},
+                {"X-SeenExact", .flag = &seen->is_exact},
+                {"X-SeenBase", .counts = &seen->base},
+                {"X-SeenUnit", .text = &seen->unit},
+                {"X-SeenVersion", .text = &seen->version},
+                {"X-SeenCommand", .text = &seen->command},
+        };
 
-        if (text_equals(assignment->key, "X-Version"))
-                learned->version = arena_strdup(target->arena, assignment->value);
-        else if (text_equals(assignment->key, "X-Exact"))
-                parse_boolean(assignment->value, &learned->is_exact);
-        else if (text_equals(assignment->key, "X-Rule")) {
-                learned->by_rule = (PageCounts){};
-                add_words(target, assignment->value, add_rule_count);
+        ARRAY_FOREACH(note, notes, ARRAY_LEN(notes)) {
+                if (!text_equals(assignment->key, note->key))
+                        continue;
+                if (note->counts)
+                        note_counts(target, assignment->value, note->counts);
+                else if (note->text)
+                        *note->text = arena_strdup(target->arena, assignment->value);
+                else
+                        parse_boolean(assignment->value, note->flag);
         }
 }

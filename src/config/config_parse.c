@@ -55,11 +55,18 @@ static bool find_memory_mistake(Arena *arena, const InstanceConfig *instance, Mi
                         return false;
                 *ret = reserves_nothing(arena, instance, "Engine",
                                         "leave Memory=, Pages= and NodeMemory= out");
-        } else if (is_auto && !instance->engine->has_auto)
+        } else if (is_auto && !instance->engine->has_auto && !instance->engine->has_auto_by_looking)
                 *ret = (Mistake){"Memory",
                                  arena_printf(arena, "'auto': %s cannot be asked how much it needs",
                                               instance->engine->title),
                                  "give the size by Memory=, or the number by Pages="};
+        else if (is_auto && instance->engine->has_auto_by_looking && !instance->unit)
+                *ret = (Mistake){"Memory",
+                                 arena_printf(arena,
+                                              "'auto': how much %s takes is seen when its unit "
+                                              "runs, and there is none",
+                                              instance->engine->title),
+                                 "name its service in Unit=, or give the size by Memory="};
         else if (is_auto && has_parts)
                 *ret = (Mistake){"NodeMemory",
                                  "Memory=auto finds the size, and NodeMemory= gives it",
@@ -181,8 +188,23 @@ static const char *check_engine_name(const char *name) {
         return engine_find(name) ? NULL : "";
 }
 
+static bool is_seen(const ParsedFile *parsed) {
+        return parsed->file->extends && text_equals(parsed->file->name, NAME_SEEN);
+}
+
+/* What we write ourselves. */
 static bool is_learned(const ParsedFile *parsed) {
-        return parsed->file->extends && text_equals(parsed->file->name, NAME_LEARNED);
+        return is_seen(parsed) ||
+               (parsed->file->extends && text_equals(parsed->file->name, NAME_LEARNED));
+}
+
+/* It is no mistake of the administrator's, and what it held can be found out again. */
+static void excuse(Diags *problems, const ParsedFile *parsed) {
+        VEC_FOREACH(problem, &problems->list)
+                if (text_equals(problem->file, parsed->file->path)) {
+                        problem->severity = SEVERITY_WARNING;
+                        problem->remedy = "remove the file: what it held is found out again";
+                }
 }
 
 static void apply_file(Assembler *assembler, InstanceConfig *instance, ParsedFile *parsed) {
@@ -195,9 +217,14 @@ static void apply_file(Assembler *assembler, InstanceConfig *instance, ParsedFil
         config_keys_apply(&target, SECTION_INSTANCE, parsed, &assembler->config->problems);
         if (!parsed->refusal)
                 return;
-        /* What was learned can be found out again. */
+        if (target.is_learned)
+                excuse(&assembler->config->problems, parsed);
+        if (is_seen(parsed)) {
+                instance->learned.seen = (Seen){};
+                return;
+        }
         if (target.is_learned) {
-                instance->learned = (Learned){};
+                instance->learned = (Learned){.seen = instance->learned.seen};
                 return;
         }
         if (!instance->refusal)

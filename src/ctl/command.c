@@ -143,8 +143,9 @@ json_t *sizing_to_json(const Sizing *sizing) {
                                     json_pack("{ss ss? so}", "what", step->what, "formula",
                                               step->formula, "bytes", count_to_json(step->bytes)));
 
-        return json_pack("{so so so sb ss? so}", "pageSizeBytes",
+        return json_pack("{so so so sb ss ss? so}", "pageSizeBytes",
                          count_to_json(sizing->page_size_bytes), "pages",
                          count_to_json(sizing->pages), "bytes", count_to_json(sizing->bytes),
-                         "exact", sizing->is_exact, "caveat", sizing->caveat, "steps", steps);
+                         "exact", sizing->is_exact, "source", sizing_source_name(sizing->source),
+                         "caveat", sizing->caveat, "steps", steps);
 }

@@ -88,8 +88,8 @@ static void add_shortages(const Plan *plan, const Topology *topology, Diags *pro
                                    "Isolate", problems);
                 if (!config->refusal)
                         add_reason(&planned->reason,
-                                   config->shortage == SHORTAGE_DEGRADE ? SEVERITY_WARNING
-                                                                        : SEVERITY_ERROR,
+                                   plan_verdict(planned) == VERDICT_DEGRADED ? SEVERITY_WARNING
+                                                                             : SEVERITY_ERROR,
                                    config->file, NULL, problems);
         }
 }

@@ -3,7 +3,9 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "ctl/learn/learn.h"
+#include "ctl/learn/look.h"
 #include "ctl/verbs.h"
+#include "demand/seen.h"
 #include "host/mounts.h"
 #include "host/unit_facts.h"
 #include "model/exit_code.h"
@@ -45,33 +47,45 @@ static json_t *settings_to_json(Arena *arena, const Gathered *gathered) {
         return list;
 }
 
+static json_t *counts_to_json(const PageCounts *counts) {
+        return VEC_TO_JSON(count, counts,
+                           json_pack("{so so}", "pageSizeBytes",
+                                     count_to_json(count->page_size_bytes), "pages",
+                                     count_to_json(count->pages)));
+}
+
+static json_t *seen_to_json(Arena *arena, const InstanceConfig *instance, const Seen *now) {
+        const Seen *seen = &instance->learned.seen;
+
+        return json_pack("{ss so sb sb so so so}", "file", seen_path(arena, instance), "pages",
+                         counts_to_json(&seen->pages), "exact", seen->is_exact, "holds",
+                         seen_is_known(instance), "unit", printable(arena, seen->unit), "command",
+                         printable(arena, seen->command), "now", counts_to_json(&now->pages));
+}
+
 static json_t *learned_to_json(Arena *arena, const Lesson *lesson) {
         const Learned *learned = &lesson->instance->learned;
-        json_t *list = VEC_TO_JSON(count, &learned->pages,
-                                   json_pack("{so so}", "pageSizeBytes",
-                                             count_to_json(count->page_size_bytes), "pages",
-                                             count_to_json(count->pages)));
-
         return json_pack("{ss so sb so sb}", "file", learned_path(arena, lesson->instance), "pages",
-                         list, "exact", learned->is_exact, "version",
+                         counts_to_json(&learned->pages), "exact", learned->is_exact, "version",
                          printable(arena, learned->version), "holds",
                          lesson_use(lesson) != LESSON_LEARN);
 }
 
 static json_t *lesson_to_json(Arena *arena, const Lesson *lesson) {
+        const Figures next = lesson_figures(arena, lesson);
         const Diags none = {};
 
-        return json_pack("{so so so so so sb so so}", "version", printable(arena, lesson->version),
-                         "settings", settings_to_json(arena, lesson->gathered), "problems",
-                         problems_to_json(lesson->gathered ? &lesson->gathered->problems : &none),
-                         "byRule", figures_to_json(&lesson->by_rule), "sizes",
-                         figures_to_json(&lesson->figures), "exact", lesson->is_exact, "unasked",
-                         printable(arena, lesson->unasked), "wrong",
-                         printable(arena, lesson->wrong));
+        return json_pack(
+                "{so so so so so sb so so so}", "version", printable(arena, lesson->version),
+                "settings", settings_to_json(arena, lesson->gathered), "problems",
+                problems_to_json(lesson->gathered ? &lesson->gathered->problems : &none), "byRule",
+                figures_to_json(&lesson->by_rule), "sizes", figures_to_json(&lesson->figures),
+                "exact", lesson->is_exact, "next", figures_to_json(&next), "unasked",
+                printable(arena, lesson->unasked), "wrong", printable(arena, lesson->wrong));
 }
 
 static json_t *explain_to_json(Arena *arena, const PlanInstance *planned, const Lesson *lesson,
-                               const GeneratedFiles *files) {
+                               const Seen *now, const GeneratedFiles *files) {
         const DemandInstance *demand = planned->demand;
         ThpPolicy preference = thp_preference_of(demand->config);
 
@@ -84,7 +98,7 @@ static json_t *explain_to_json(Arena *arena, const PlanInstance *planned, const 
         json_t *generated = VEC_TO_JSON(
                 file, files, json_pack("{ss ss}", "name", file->name, "text", file->text));
 
-        return json_pack("{ss ss ss so so ss? ss? ss? so so so}", "name", demand->config->name,
+        return json_pack("{ss ss ss so so ss? ss? ss? so so so so}", "name", demand->config->name,
                          "engine", demand->config->engine->name, "file", demand->config->file,
                          "inputs", inputs, "sizes", sizes, "transparentHugePages",
                          preference == THP_AUTO ? NULL : thp_policy_name(preference), "reason",
@@ -92,6 +106,10 @@ static json_t *explain_to_json(Arena *arena, const PlanInstance *planned, const 
                          lesson ? lesson_to_json(arena, lesson) : json_null(), "learned",
                          lesson && lesson->instance->learned.pages.n > 0
                                  ? learned_to_json(arena, lesson)
+                                 : json_null(),
+                         "seen",
+                         lesson && (demand->config->learned.seen.pages.n > 0 || now->pages.n > 0)
+                                 ? seen_to_json(arena, demand->config, now)
                                  : json_null(),
                          "generated", generated);
 }
@@ -126,12 +144,14 @@ int verb_explain(Command *command) {
         bool is_automatic = !config->refusal && config->memory_kind == MEMORY_AUTO;
         Lesson lesson = is_automatic ? learn_find(command, config, look->topology) : (Lesson){};
         const Lesson *found = is_automatic ? &lesson : NULL;
+        const Seen now = is_automatic ? look_at_unit(command, config, look->topology, NULL)
+                                      : (Seen){};
         const GeneratedFiles files = generated_for(command, look, config);
 
         if (command->json != JSON_OFF)
-                print_json(command, explain_to_json(command->arena, planned, found, &files));
+                print_json(command, explain_to_json(command->arena, planned, found, &now, &files));
         else
-                fputs(render_explain(command->arena, planned, look->topology, found, &files,
+                fputs(render_explain(command->arena, planned, look->topology, found, &now, &files,
                                      &command->render),
                       stdout);
         return config->refusal ? EXIT_FAILED : EXIT_DONE;

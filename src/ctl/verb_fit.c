@@ -6,6 +6,7 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "ctl/verbs.h"
+#include "demand/learned.h"
 #include "inspect/gather.h"
 #include "model/exit_code.h"
 #include "runtime/log.h"
@@ -82,6 +83,24 @@ static void print_rooms(Command *command, const Engine *engine, uint64_t page_si
         fputs(text.string, stdout);
 }
 
+/* Whose figures they are. */
+static void say_how_exact(Command *command, const InstanceConfig *config, uint64_t page_size_bytes,
+                          const Room *rooms, size_t n) {
+        enum { PART = 1 << 20 };
+        const Room *room = ARRAY_FIND(each, rooms, n, !each->wrong);
+        uint64_t part = learned_by_rule(config, page_size_bytes, PART);
+        const Sizing *sizing = &room->fit.sizing;
+
+        if (!sizing->is_exact && sizing->caveat)
+                log_line(LOG_NOTICE, "by the rule: %s", sizing->caveat);
+        if (part < PART)
+                log_line(
+                        LOG_NOTICE,
+                        "%s was found to take %s for each 100 pages of the rule, which is allowed for",
+                        config->name,
+                        format_count(command->arena, div_round_up((uint64_t) PART * 100, part)));
+}
+
 int verb_fit(Command *command) {
         const char *name = command->arguments[0], *why_not;
         const Look *look = local_load(command);
@@ -116,9 +135,10 @@ int verb_fit(Command *command) {
         size_t n_fitting = 0;
 
         ARRAY_FOREACH(room, rooms, ARRAY_LEN(rooms)) {
-                room->wrong = fit_setting(command->arena, config->engine,
-                                          engine_formula(config->engine), &settings,
-                                          page_size_bytes, room->pages, &room->fit);
+                room->wrong = fit_setting(
+                        command->arena, config->engine, engine_formula(config->engine), &settings,
+                        page_size_bytes, learned_by_rule(config, page_size_bytes, room->pages),
+                        &room->fit);
                 n_fitting += !room->wrong;
         }
         if (command->json != JSON_OFF || n_fitting > 0)
@@ -127,5 +147,7 @@ int verb_fit(Command *command) {
                 log_line(LOG_ERR, "%s: %s", name, rooms[ARRAY_LEN(rooms) - 1].wrong);
         else if (why_not)
                 log_line(LOG_NOTICE, "all other settings are taken at their defaults: %s", why_not);
+        if (n_fitting > 0)
+                say_how_exact(command, config, page_size_bytes, rooms, ARRAY_LEN(rooms));
         return n_fitting > 0 ? EXIT_DONE : EXIT_FAILED;
 }

@@ -8,6 +8,7 @@
  * or be replaced, it does so only to let the database start. */
 #include "base/text.h"
 #include "ctl/gate_memory.h"
+#include "ctl/gate_size.h"
 #include "ctl/verbs.h"
 #include "host/probe.h"
 #include "host/unit_cgroup.h"
@@ -36,6 +37,7 @@ static const uint64_t resets_borne_usec = 2500 * USEC_PER_MSEC;
 static int tell(Command *command, const StatusInstance *instance) {
         const char *line = render_verdict(command->arena, instance);
 
+        gate_warn_of_size(command, instance);
         if (command->json != JSON_OFF)
                 print_json(command, status_instance_to_json(instance));
         else if (instance->verdict == VERDICT_READY)

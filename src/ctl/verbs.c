@@ -31,6 +31,7 @@ const Verb verbs[] = {
         /* For our own units. */
         {"ask", "NAME", 1, 1, verb_ask, NULL},
         {"listen", "NAME", 1, 1, verb_listen, NULL},
+        {"look", "NAME [last]", 1, 2, verb_look, NULL},
         {"pam-limits", "", 0, 0, verb_pam_limits, NULL},
         {"boot-guard", "begin|good", 1, 1, verb_boot_guard, NULL},
         {"cat-config", "", 0, 0, verb_cat_config, "Print the configuration files that count",

@@ -4,6 +4,7 @@
 #include "base/index.h"
 #include "base/size.h"
 #include "base/text.h"
+#include "demand/seen.h"
 #include "demand/unit_policy.h"
 
 typedef struct Context {
@@ -52,15 +53,51 @@ static void take_pages(DemandOption *option, uint64_t pages) {
         option->sizing.pages = pages;
         option->sizing.bytes = mul_saturated(pages, option->page_size_bytes);
         option->sizing.is_exact = true;
+        option->sizing.source = SIZING_GIVEN;
 }
 
 /* ---- Memory=auto ---- */
 
+static Reason refuse_unknown(Arena *arena, const InstanceConfig *config, const Figure *figure) {
+        if (config->engine->has_auto_by_looking)
+                return refuse(
+                        REASON_SIZE_UNKNOWN,
+                        "its size is not known before it has run once: nothing is reserved for this "
+                        "start, and nothing waits",
+                        arena_printf(
+                                arena,
+                                "start %s: what it maps is looked at then, of small pages too where these are shared memory; a program that does not start without its huge pages wants Memory= or Pages= the first time",
+                                config->unit ? config->unit : "it by a unit, named in Unit="));
+        return refuse(
+                REASON_SIZE_UNKNOWN,
+                arena_printf(arena, "its size is not known yet: %s",
+                             figure ? figure->wrong : "nothing was learned at an earlier start"),
+                figure && figure->remedy
+                        ? figure->remedy
+                        : arena_printf(
+                                  arena,
+                                  "start %s, before which %s is asked (the log of hugeplan-learn@%s.service tells what came of it); or give Memory= or Pages=",
+                                  config->unit ? config->unit : "the database",
+                                  config->engine->title, config->name));
+}
+
+/* What was learned at the last start; false: nothing. */
+static bool take_learned(const InstanceConfig *config, DemandOption *option) {
+        uint64_t pages = page_counts_find(&config->learned.pages, option->page_size_bytes);
+
+        if (pages == 0)
+                return false;
+        take_pages(option, pages);
+        option->sizing.is_exact = config->learned.is_exact;
+        option->sizing.source = SIZING_LEARNED;
+        option->sizing.caveat = "Learned at the last start; found out anew before each start.";
+        return true;
+}
+
 static Reason fill_automatic(const Context *context, const InstanceConfig *config,
                              DemandOption *option) {
-        Arena *arena = context->arena;
-        uint64_t pages = page_counts_find(&config->learned.pages, option->page_size_bytes);
         const Figure *figure = NULL;
+        const char *version = config->learned.version;
 
         INDEX_FOREACH(entry, context->figures, config->name) {
                 const Figure *known = entry->value;
@@ -69,27 +106,20 @@ static Reason fill_automatic(const Context *context, const InstanceConfig *confi
                     (known->wrong || known->sizing.page_size_bytes == option->page_size_bytes))
                         figure = known;
         }
-        if (figure && !figure->wrong) {
+        bool is_found = figure && !figure->wrong;
+
+        if (is_found) {
                 option->sizing = figure->sizing;
-                option->pages = figure->sizing.pages;
-                return (Reason){};
+                version = figure->gathered ? figure->gathered->version : version;
         }
-        if (pages == 0)
-                return refuse(
-                        REASON_SIZE_UNKNOWN,
-                        arena_printf(arena, "its size is not known yet: %s",
-                                     figure ? figure->wrong
-                                            : "nothing was learned at an earlier start"),
-                        figure && figure->remedy
-                                ? figure->remedy
-                                : arena_printf(
-                                          arena,
-                                          "start %s, before which %s is asked (the log of hugeplan-learn@%s.service tells what came of it); or give Memory= or Pages=",
-                                          config->unit ? config->unit : "the database",
-                                          config->engine->title, config->name));
-        take_pages(option, pages);
-        option->sizing.is_exact = config->learned.is_exact;
-        option->sizing.caveat = "Learned at the last start; found out anew before each start.";
+        bool is_known = is_found || take_learned(config, option);
+
+        /* In what its gate has told (SIZING_LEARNED) that counts already. */
+        if (!(is_found && figure->sizing.source == SIZING_LEARNED))
+                is_known = seen_apply(context->arena, config, version, &option->sizing) || is_known;
+        if (!is_known)
+                return refuse_unknown(context->arena, config, figure);
+        option->pages = option->sizing.pages;
         return (Reason){};
 }
 

@@ -72,7 +72,8 @@ Figures figures_derive(Arena *arena, const Config *config, const Topology *topol
                 const uint64_t *sizes;
                 Figures derived = {};
 
-                if (instance->refusal || instance->memory_kind != MEMORY_AUTO)
+                if (instance->refusal || instance->memory_kind != MEMORY_AUTO ||
+                    !instance->engine->has_auto)
                         continue;
                 size_t n = figures_page_sizes(arena, instance, topology, &sizes);
 

@@ -4,6 +4,8 @@
 #include "base/size.h"
 #include "base/table.h"
 #include "base/text.h"
+#include "demand/page_counts.h"
+#include "demand/seen.h"
 #include "model/names.h"
 
 enum {
@@ -68,39 +70,65 @@ LessonUse lesson_use(const Lesson *lesson) {
                        : LESSON_LEARN;
 }
 
-PageCounts lesson_pages(Arena *arena, const Lesson *lesson) {
+/* Of the last start. */
+static void add_learned(Arena *arena, const Learned *learned, Figures *figures) {
+        VEC_FOREACH(count, &learned->pages)
+                *vec_push(arena, figures) = (Figure){
+                        .sizing = {.page_size_bytes = count->page_size_bytes,
+                                   .pages = count->pages,
+                                   .bytes = mul_saturated(count->pages, count->page_size_bytes),
+                                   .is_exact = learned->is_exact,
+                                   .source = SIZING_LEARNED}};
+}
+
+Figures lesson_figures(Arena *arena, const Lesson *lesson) {
+        const InstanceConfig *instance = lesson->instance;
+        const Learned *learned = &instance->learned;
         LessonUse use = lesson_use(lesson);
+        Figures figures = {};
 
         if (use == LESSON_SAME || use == LESSON_LEARN)
-                return figures_pages(arena, &lesson->figures);
-        return use == LESSON_KEEP ? lesson->instance->learned.pages : (PageCounts){};
+                vec_push_all(arena, &figures, &lesson->figures);
+        else if (use == LESSON_KEEP)
+                add_learned(arena, learned, &figures);
+        if (instance->memory_kind != MEMORY_AUTO)
+                return figures;
+        VEC_FOREACH(figure, &figures)
+                seen_apply(arena, instance,
+                           use == LESSON_KEEP ? learned->version : version_of(arena, lesson),
+                           &figure->sizing);
+        VEC_FOREACH(count, &learned->seen.pages) {
+                Figure figure = {.sizing = {.page_size_bytes = count->page_size_bytes}};
+
+                if (!VEC_ANY(known, &figures,
+                             known->sizing.page_size_bytes == count->page_size_bytes) &&
+                    seen_apply(arena, instance, NULL, &figure.sizing))
+                        *vec_push(arena, &figures) = figure;
+        }
+        return figures;
+}
+
+PageCounts lesson_pages(Arena *arena, const Lesson *lesson) {
+        const Figures figures = lesson_figures(arena, lesson);
+
+        return figures_pages(arena, &figures);
+}
+
+uint64_t learned_by_rule(const InstanceConfig *instance, uint64_t page_size_bytes, uint64_t pages) {
+        const Learned *learned = &instance->learned;
+        uint64_t by_rule = page_counts_find(&learned->by_rule, page_size_bytes);
+        uint64_t base = page_counts_find(&learned->pages, page_size_bytes);
+        uint64_t taken = learned->is_exact ? base : 0;
+
+        if (seen_is_known(instance) &&
+            base == page_counts_find(&learned->seen.base, page_size_bytes))
+                taken = MAX(taken, page_counts_find(&learned->seen.pages, page_size_bytes));
+        if (by_rule == 0 || taken <= by_rule)
+                return pages;
+        return mul_div(pages, by_rule, taken);
 }
 
 /* ---- as text ---- */
-
-char *page_counts_format(Arena *arena, const PageCounts *counts) {
-        Text text = text_in(arena);
-
-        VEC_FOREACH(count, counts) {
-                text_printf(&text, "%s%s %s", text.length > 0 ? ", " : "",
-                            format_count(arena, count->pages),
-                            count->pages == 1 ? "page" : "pages");
-                if (count->page_size_bytes > 0)
-                        text_printf(&text, " of %s",
-                                    format_page_size(arena, count->page_size_bytes));
-        }
-        return arena_strdup(arena, text_string(&text));
-}
-
-/* "2M:1081 1G:3": with its size each, for PageSize= may be changed. */
-static char *format_value(Arena *arena, const PageCounts *counts) {
-        Text text = text_in(arena);
-
-        VEC_FOREACH(count, counts)
-                text_printf(&text, "%s%s:%" PRIu64, text.length > 0 ? " " : "",
-                            format_page_size(arena, count->page_size_bytes), count->pages);
-        return text.string;
-}
 
 char *learned_path(Arena *arena, const InstanceConfig *instance) {
         return arena_printf(arena, PATH_CONFIG_ETC "/%s.d/" NAME_LEARNED,
@@ -118,13 +146,12 @@ static void add_headline(Text *text, const Lesson *lesson) {
         if (pages.n == 0)
                 text_printf(text, "# %s is %s.\n", instance->name, server);
         else
-                text_printf(text, "# %s takes %s: %s.\n", instance->name,
-                            page_counts_format(arena, &pages),
-                            arena_printf(arena,
-                                         lesson->is_mapped  ? "exact, a running %s has mapped them"
-                                         : lesson->is_exact ? "exact, %s says so"
-                                                            : "an estimate for %s",
-                                         server));
+                text_printf(
+                        text, "# %s takes %s: %s.\n", instance->name,
+                        page_counts_format(arena, &pages),
+                        arena_printf(arena,
+                                     lesson->is_exact ? "exact, %s says so" : "an estimate for %s",
+                                     server));
 }
 
 /* Where it came from, last word per setting. */
@@ -156,7 +183,7 @@ static void add_assignments(Text *text, const Lesson *lesson) {
 
         text_add(text, "\n[Instance]\n");
         if (pages.n > 0)
-                text_printf(text, "Pages=%s\n", format_value(arena, &pages));
+                text_printf(text, "Pages=%s\n", page_counts_value(arena, &pages));
         if (thp != THP_AUTO)
                 text_printf(text, "TransparentHugePages=%s\n", thp_policy_name(thp));
         if (lesson->version)
@@ -164,7 +191,7 @@ static void add_assignments(Text *text, const Lesson *lesson) {
         if (pages.n > 0)
                 text_printf(text, "X-Exact=%s\n", lesson->is_exact ? "yes" : "no");
         if (by_rule.n > 0)
-                text_printf(text, "X-Rule=%s\n", format_value(arena, &by_rule));
+                text_printf(text, "X-Rule=%s\n", page_counts_value(arena, &by_rule));
 }
 
 char *learned_format(Arena *arena, const Lesson *lesson, const char *when) {

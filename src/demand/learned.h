@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #pragma once
 
-/* What is learned about an instance with Memory=auto: found out before each start of its database,
- * and kept in NAME.conf.d/90-learned.conf, an ordinary drop-in on the root file system, so that the
+/* What is learned about an instance with Memory=auto, or whose server can be asked: found out before each start of
+ * its database, and kept in NAME.conf.d/90-learned.conf, an ordinary drop-in on the root file system, so that the
  * next boot can reserve the size before the database's own files are there. */
 
 #include "demand/demand.h"
+#include "demand/page_counts.h"
 
 /* What was found out just now. */
 typedef struct Lesson {
@@ -17,7 +18,6 @@ typedef struct Lesson {
         Figures by_rule;          /* by the rule in any case */
         const Gathered *gathered; /* what they were made from; NULL: there was nothing to read */
         bool is_exact;
-        bool is_mapped;      /* exact, for the running server has mapped as much */
         const char *unasked; /* why the server's own word, which is to be had, is missing; or NULL */
         const char *version; /* NULL: not known */
 } Lesson;
@@ -36,11 +36,16 @@ LessonUse lesson_use(const Lesson *lesson);
 /* The pages of all page sizes. */
 PageCounts figures_pages(Arena *arena, const Figures *figures);
 
-/* The pages that count after that. */
+/* The figures that count after that, with what was seen of it while it ran (demand/seen.h). Each tells whose it is;
+ * none where nothing is known. */
+Figures lesson_figures(Arena *arena, const Lesson *lesson);
+
+/* Their pages. */
 PageCounts lesson_pages(Arena *arena, const Lesson *lesson);
 
-/* "1,081 pages of 2M"; several sizes with commas between. */
-char *page_counts_format(Arena *arena, const PageCounts *counts);
+/* As many pages by the rule as PAGES are in truth: fewer, where INSTANCE was found to take more than its rule says, by
+ * its server's word or by what was seen of it. */
+uint64_t learned_by_rule(const InstanceConfig *instance, uint64_t page_size_bytes, uint64_t pages);
 
 /* Where it is kept: always below /etc, wherever the instance's own file is. */
 char *learned_path(Arena *arena, const InstanceConfig *instance);

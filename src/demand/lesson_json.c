@@ -20,13 +20,11 @@ json_t *lesson_to_json(Arena *arena, const Lesson *lesson) {
         VEC_FOREACH(figure, &bare)
                 figure->gathered = nothing;
         return json_pack(
-                "{so so so sb so so}", "wrong", figure_string_to_json(arena, lesson->wrong),
-                "unasked", figure_string_to_json(arena, lesson->wrong ? NULL : lesson->unasked),
-                "version",
+                "{so so so so so}", "wrong", figure_string_to_json(arena, lesson->wrong), "unasked",
+                figure_string_to_json(arena, lesson->wrong ? NULL : lesson->unasked), "version",
                 figure_string_to_json(arena, lesson->wrong || has_figures ? NULL : lesson->version),
-                "mapped", has_figures && lesson->is_mapped, "byRule",
-                has_figures ? figures_to_json(arena, &lesson->by_rule) : json_null(), "figures",
-                has_figures ? figures_to_json(arena, &bare) : json_null());
+                "byRule", has_figures ? figures_to_json(arena, &lesson->by_rule) : json_null(),
+                "figures", has_figures ? figures_to_json(arena, &bare) : json_null());
 }
 
 /* ---- in: each returns 0 or -EINVAL ---- */
@@ -47,19 +45,17 @@ int lesson_from_json(Arena *arena, const json_t *json, const InstanceConfig *ins
                      const uint64_t *page_sizes, size_t n_page_sizes, Lesson *ret) {
         const json_t *wrong, *unasked, *version, *by_rule, *figures;
         Lesson lesson = {.instance = instance};
-        int is_mapped;
 
-        if (json_unpack((json_t *) json, "{s:o, s:o, s:o, s:b, s:o, s:o !}", "wrong", &wrong,
-                        "unasked", &unasked, "version", &version, "mapped", &is_mapped, "byRule",
-                        &by_rule, "figures", &figures) < 0 ||
+        if (json_unpack((json_t *) json, "{s:o, s:o, s:o, s:o, s:o !}", "wrong", &wrong, "unasked",
+                        &unasked, "version", &version, "byRule", &by_rule, "figures",
+                        &figures) < 0 ||
             figure_string_from_json(arena, wrong, &lesson.wrong) < 0 ||
             figure_string_from_json(arena, unasked, &lesson.unasked) < 0 ||
             figure_string_from_json(arena, version, &lesson.version) < 0)
                 return -EINVAL;
-        bool has_figures = !lesson.wrong && instance->memory_kind == MEMORY_AUTO;
+        bool has_figures = !lesson.wrong && instance->engine->reserves;
 
-        lesson.is_mapped = is_mapped;
-        if (!has_figures && (is_mapped || !json_is_null(by_rule) || !json_is_null(figures)))
+        if (!has_figures && (!json_is_null(by_rule) || !json_is_null(figures)))
                 return -EINVAL;
         if (has_figures &&
             (lesson.version ||
@@ -81,6 +77,11 @@ int lesson_from_json(Arena *arena, const json_t *json, const InstanceConfig *ins
                 lesson.version = lesson.gathered->version;
                 lesson.is_exact = true;
                 VEC_FOREACH(figure, &lesson.figures) {
+                        /* What the rule does not say exactly, the server has. */
+                        figure->sizing.source = figure->sizing.is_exact &&
+                                                                instance->engine->can_be_asked
+                                                        ? SIZING_WORD
+                                                        : SIZING_RULE;
                         lesson.is_exact = lesson.is_exact && figure->sizing.is_exact;
                         figure->gathered = lesson.gathered;
                 }

@@ -25,6 +25,12 @@ typedef struct Engine {
         bool reserves;            /* false: it has a THP preference only */
         bool uses_default_size;   /* it maps pages of the host's default size only */
         bool has_auto;            /* Memory=auto: its own files tell how much it needs */
+        /* Memory=auto: nothing tells beforehand, what it has mapped does. */
+        bool has_auto_by_looking;
+        bool can_be_asked; /* its server says itself how much it needs, before it starts */
+        /* All that it will ever take is mapped once it has started, as shared memory: what is seen is exact also where
+         * it is less than the rule says, and what it takes of small pages instead can be seen. */
+        bool maps_all_at_start;
         /* The setting that Memory= stands for; NULL: plain bytes ("memory"). */
         const char *memory_setting;
         /* What stands behind a whole number of MiB in the product's configuration: "MB", "M". */

@@ -69,6 +69,15 @@ void settings_add_cpus(Arena *arena, Settings *settings, unsigned n) {
 
 /* ---- sizing ---- */
 
+const char *sizing_source_name(SizingSource source) {
+        static const char *const names[] = {
+                [SIZING_RULE] = "rule",       [SIZING_WORD] = "word",   [SIZING_SEEN] = "seen",
+                [SIZING_LEARNED] = "learned", [SIZING_GIVEN] = "given",
+        };
+
+        return names[source];
+}
+
 void sizing_add(Arena *arena, Sizing *sizing, const char *what, const char *formula,
                 uint64_t bytes) {
         *vec_push(arena, &sizing->steps) = (SizingStep){what, formula, bytes};

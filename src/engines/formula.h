@@ -24,12 +24,25 @@ typedef struct SizingStep {
         uint64_t bytes;      /* what the step adds */
 } SizingStep;
 
+/* Whose figure it is. */
+typedef enum SizingSource {
+        SIZING_RULE,    /* the engine's formula's */
+        SIZING_WORD,    /* the server's own word */
+        SIZING_SEEN,    /* what its processes had mapped */
+        SIZING_LEARNED, /* of one of these, at the last start */
+        SIZING_GIVEN,   /* the administrator's */
+} SizingSource;
+
+/* "rule", "word", "seen", "learned", "given". */
+const char *sizing_source_name(SizingSource source);
+
 typedef struct Sizing {
         uint64_t page_size_bytes;
         uint64_t pages;
         uint64_t bytes; /* pages x page_size_bytes, UINT64_MAX where that overflows */
         bool is_exact;  /* false: an upper bound or estimate; `caveat` says which */
         const char *caveat;
+        SizingSource source;
         VEC(SizingStep) steps;
 } Sizing;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* hugeplan-generator: makes each database unit wait for its own reservation, and mounts of huge pages
- * for those that take them so; and says as whom our unit asks a database how much it needs.
+ * for those that take them so; and says as whom our units ask a database how much it needs, and which one they look at.
  *
  * systemd.generator(7): runs before any unit is loaded, beside the other generators, with nothing
  * but the root file system. systemd does not act on its exit code, and since 254 a crash takes the other
@@ -111,7 +111,7 @@ static int write_mount(Arena *arena, const Root *root, const Root *output, const
 typedef struct Wanted {
         const Config *config;
         Dropins dropins;
-        Dropins askers;
+        Dropins askers, lookers;
         MountUnits mounts;
         Diags obstacles; /* to other mounts */
         ReadFault fault; /* of what was read for it; error 0: none */
@@ -126,6 +126,7 @@ static Wanted find_once(Arena *arena, const Root *root) {
 
         wanted.dropins = dropins_make(arena, &input);
         wanted.askers = askers_make(arena, wanted.config, &sources.sources);
+        wanted.lookers = lookers_make(arena, wanted.config);
         MountUnits units = {};
 
         if (mount_is_wanted(wanted.config))
@@ -182,6 +183,8 @@ static int generate(const Root *root, const Root *output) {
                 is_done = write_dropin(arena, root, output, dropin) == 0 && is_done;
         VEC_FOREACH(asker, &wanted.askers)
                 is_done = write_dropin(arena, root, output, asker) == 0 && is_done;
+        VEC_FOREACH(looker, &wanted.lookers)
+                is_done = write_dropin(arena, root, output, looker) == 0 && is_done;
         /* What is in the place of a mount is not known where something could not be read. */
         if (wanted.fault.error == 0)
                 VEC_FOREACH(unit, &wanted.mounts)

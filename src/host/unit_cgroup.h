@@ -24,6 +24,12 @@ Index *unit_cgroup_all(const Root *root, Arena *arena);
  * be found out. */
 bool unit_cgroup_is_populated(const Root *root, const char *unit);
 
+typedef VEC(uint64_t) ProcessIds;
+
+/* The processes of the system service UNIT and of the groups below it, by number, allocated in ARENA; none where
+ * nothing can be found out. */
+ProcessIds unit_cgroup_processes(const Root *root, Arena *arena, const char *unit);
+
 /* The control group of UNIT in the unified hierarchy, when this very process runs in it or below, as
  * ExecStartPre= does: "/sys/fs/cgroup/system.slice/mariadb.service", the unit's own also where its
  * processes are in subgroups (Delegate=). UNIT may be an alias. NULL where it runs elsewhere. */

@@ -336,6 +336,7 @@ static void set_found(Keeper *keeper, const char *instance, const PageCount *cou
                                 .page_size_bytes = count->page_size_bytes,
                                 .pages = count->pages,
                                 .bytes = mul_saturated(count->pages, count->page_size_bytes),
+                                .source = SIZING_LEARNED,
                                 .caveat = "As its gate found out before the last start.",
                         },
         };

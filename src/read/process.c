@@ -248,18 +248,107 @@ void process_add_maps(Arena *arena, const char *text, HugeMappings *mappings) {
         }
 }
 
-bool process_maps_may_be_huge(Arena *arena, const char *text, const Devices *devices) {
+static bool may_be_huge(const MapsLine *maps, const Devices *devices) {
         static const char *const names[] = {"/anon_hugepage", "/SYSV", "/memfd:"};
+
+        return ARRAY_FIND(name, names, ARRAY_LEN(names), text_starts_with(maps->path, *name)) ||
+               VEC_FIND(device, devices, maps->device == *device);
+}
+
+/* In memory, without a file that it is a part of: what MAP_SHARED|MAP_ANONYMOUS, shmget(2) and memfd_create(2)
+ * give. */
+static bool is_shared_memory(const MapsLine *maps) {
+        static const char *const names[] = {"/dev/zero (deleted)", "/SYSV", "/memfd:"};
+
+        return !maps->is_private &&
+               ARRAY_FIND(name, names, ARRAY_LEN(names), text_starts_with(maps->path, *name));
+}
+
+bool process_maps_may_be_huge(Arena *arena, const char *text, const Devices *devices) {
+        MapsLine maps;
+        char *line;
+
+        while ((line = text_next_word(arena, &text, "\n")))
+                if (parse_maps_line(arena, line, &maps) && may_be_huge(&maps, devices))
+                        return true;
+        return false;
+}
+
+bool process_maps_have_new(Arena *arena, const char *text, const Devices *devices,
+                           const HugeMappings *known) {
         MapsLine maps;
         char *line;
 
         while ((line = text_next_word(arena, &text, "\n")))
                 if (parse_maps_line(arena, line, &maps) &&
-                    (ARRAY_FIND(name, names, ARRAY_LEN(names),
-                                text_starts_with(maps.path, *name)) ||
-                     VEC_FIND(device, devices, maps.device == *device)))
+                    (may_be_huge(&maps, devices) || is_shared_memory(&maps)) &&
+                    !VEC_ANY(each, known, each->device == maps.device && each->inode == maps.inode))
                         return true;
         return false;
+}
+
+/* ---- smaps ---- */
+
+/* One mapping, as far as its lines were read. */
+typedef struct SmapsEntry {
+        MapsLine maps;
+        bool is_huge, is_unreserved;
+        uint64_t page_size_bytes, touched_bytes;
+} SmapsEntry;
+
+static void add_smaps_field(Arena *arena, const char *line, SmapsEntry *entry) {
+        const char *value;
+        uint64_t bytes;
+
+        if ((value = field_of(arena, line, "KernelPageSize")))
+                parse_kib(arena, value, &entry->page_size_bytes);
+        else if ((value = field_of(arena, line, "Shared_Hugetlb")) ||
+                 (value = field_of(arena, line, "Private_Hugetlb"))) {
+                if (parse_kib(arena, value, &bytes) == 0)
+                        entry->touched_bytes = add_saturated(entry->touched_bytes, bytes);
+        } else if ((value = field_of(arena, line, "VmFlags"))) {
+                entry->is_huge = text_has_word(value, "ht");
+                entry->is_unreserved = text_has_word(value, "nr");
+        }
+}
+
+static void take_smaps_entry(Arena *arena, const SmapsEntry *entry, HugeMappings *mappings) {
+        const MapsLine *maps = &entry->maps;
+        uint64_t length_bytes = entry->is_huge && entry->is_unreserved ? entry->touched_bytes
+                                                                       : maps->end - maps->start;
+
+        if (length_bytes > 0 &&
+            (entry->is_huge ? entry->page_size_bytes > 0 : is_shared_memory(maps)))
+                *vec_push(arena, mappings) = (HugeMapping){
+                        .address = maps->start,
+                        .page_size_bytes = entry->page_size_bytes,
+                        .device = maps->device,
+                        .inode = maps->inode,
+                        .offset_bytes = maps->offset,
+                        .length_bytes = length_bytes,
+                        .is_private = maps->is_private,
+                        .is_small = !entry->is_huge,
+                };
+}
+
+HugeMappings process_parse_smaps(Arena *arena, const char *text) {
+        HugeMappings mappings = {};
+        SmapsEntry entry = {};
+        char *line;
+
+        while ((line = text_next_word(arena, &text, "\n"))) {
+                SmapsEntry next = {};
+
+                /* A field's name holds no "-", and a mapping's line begins with two addresses. */
+                if (!parse_maps_line(arena, line, &next.maps)) {
+                        add_smaps_field(arena, line, &entry);
+                        continue;
+                }
+                take_smaps_entry(arena, &entry, &mappings);
+                entry = next;
+        }
+        take_smaps_entry(arena, &entry, &mappings);
+        return mappings;
 }
 
 /* "29 1 0:25 / /dev/hugepages rw,relatime shared:9 - hugetlbfs hugetlbfs rw,pagesize=2M". */

@@ -4,6 +4,7 @@
 #include "base/size.h"
 #include "base/table.h"
 #include "base/text.h"
+#include "demand/seen.h"
 #include "plan/thp_plan.h"
 
 enum { VALUE_COLUMNS_MAX = 60 };
@@ -122,19 +123,37 @@ static void add_word(Text *text, const Lesson *lesson, const RenderOptions *opti
         if (lesson->unasked)
                 text_add_wrapped(text, "\nIts own word is not to be had: ", "  ", lesson->unasked,
                                  render_width(options));
-        else if (lesson->is_mapped)
-                text_printf(text, "\nThe running %s has mapped %s: exact\n", title,
-                            page_counts_format(text->arena, &pages));
-        else if (lesson->is_exact && engine_reader(lesson->instance->engine)->ask)
+        else if (lesson->is_exact && lesson->instance->engine->can_be_asked)
                 text_printf(text, "\n%s itself says %s: exact\n", title,
                             page_counts_format(text->arena, &pages));
+}
+
+/* What it has mapped when it ran, and now. */
+static void add_seen(Text *text, const InstanceConfig *instance, const Seen *now) {
+        const Seen *seen = &instance->learned.seen;
+        Arena *arena = text->arena;
+
+        if (now->pages.n > 0)
+                text_printf(text, "\nThe running %s has mapped %s%s\n", instance->engine->title,
+                            page_counts_format(arena, &now->pages),
+                            now->is_exact ? "" : ", some of it of small pages");
+        if (seen_is_known(instance))
+                text_printf(text, "\nSeen: %s%s (%s)\n", page_counts_format(arena, &seen->pages),
+                            seen->is_exact ? "" : ", an estimate", seen_path(arena, instance));
+        else if (seen->pages.n > 0)
+                text_printf(text, "\nSeen: %s, of %s, which is not its unit any more (%s)\n",
+                            page_counts_format(arena, &seen->pages),
+                            seen->unit ? text_printable(arena, seen->unit) : "no unit",
+                            seen_path(arena, instance));
+        else if (instance->unit)
+                text_add(text, "\nNothing was seen of it yet: that takes a start of its unit\n");
 }
 
 static void add_learned(Text *text, const Lesson *lesson) {
         const InstanceConfig *instance = lesson->instance;
         const Learned *learned = &instance->learned;
         Arena *arena = text->arena;
-        PageCounts next = lesson_pages(arena, lesson);
+        PageCounts next = figures_pages(arena, &lesson->figures);
 
         if (learned->pages.n > 0)
                 text_printf(text, "\nLearned: %s%s (%s)\n",
@@ -150,10 +169,38 @@ static void add_learned(Text *text, const Lesson *lesson) {
                             lesson->is_exact ? ", exact" : ", an estimate");
 }
 
-static void add_lesson(Text *text, const Lesson *lesson, const RenderOptions *options) {
+/* The figure that counts for the next start, whose it is, and how far it may be off. */
+static void add_figures(Text *text, const Lesson *lesson, const RenderOptions *options) {
+        static const char *const whose[] = {
+                [SIZING_RULE] = "the rule's", [SIZING_WORD] = "the server's own word",
+                [SIZING_SEEN] = "seen",       [SIZING_LEARNED] = "learned at the last start",
+                [SIZING_GIVEN] = "as given",
+        };
+        const Figures figures = lesson_figures(text->arena, lesson);
+
+        VEC_FOREACH(figure, &figures) {
+                const Sizing *sizing = &figure->sizing;
+                const PageCounts counts = {
+                        .items = &(PageCount){sizing->page_size_bytes, sizing->pages}, .n = 1};
+                const char *off = sizing->is_exact ? "exact"
+                                  : sizing->caveat ? sizing->caveat
+                                                   : "an estimate";
+
+                text_add_wrapped(text, "\nWhat counts: ", "  ",
+                                 arena_printf(text->arena, "%s, %s: %s",
+                                              page_counts_format(text->arena, &counts),
+                                              whose[sizing->source], off),
+                                 render_width(options));
+        }
+}
+
+static void add_lesson(Text *text, const Lesson *lesson, const Seen *now,
+                       const RenderOptions *options) {
         if (lesson->gathered)
                 add_settings(text, lesson, options);
-        if (lesson->wrong) {
+        if (lesson->instance->engine->has_auto_by_looking) {
+                text_add(text, "\nNothing tells its size before it runs\n");
+        } else if (lesson->wrong) {
                 text_add_wrapped(text, "\nIts size is not to be had: ", "  ", lesson->wrong,
                                  render_width(options));
         } else {
@@ -161,7 +208,10 @@ static void add_lesson(Text *text, const Lesson *lesson, const RenderOptions *op
                         add_sizing(text, "\nSize by the rule,", &figure->sizing, options);
                 add_word(text, lesson, options);
         }
-        add_learned(text, lesson);
+        if (lesson->instance->engine->has_auto)
+                add_learned(text, lesson);
+        add_seen(text, lesson->instance, now);
+        add_figures(text, lesson, options);
 }
 
 /* ---- an instance ---- */
@@ -177,7 +227,7 @@ static void add_generated(Text *text, const GeneratedFile *file) {
 }
 
 char *render_explain(Arena *arena, const PlanInstance *planned, const Topology *topology,
-                     const Lesson *lesson, const GeneratedFiles *files,
+                     const Lesson *lesson, const Seen *now, const GeneratedFiles *files,
                      const RenderOptions *options) {
         const DemandInstance *demand = planned->demand;
         const InstanceConfig *config = demand->config;
@@ -195,7 +245,7 @@ char *render_explain(Arena *arena, const PlanInstance *planned, const Topology *
         if (table_rows(origins) > 0)
                 table_print(origins, &text, "  ", false);
         if (lesson)
-                add_lesson(&text, lesson, options);
+                add_lesson(&text, lesson, now, options);
         else
                 ARRAY_FOREACH(option, demand->options, demand->n_options)
                         add_sizing(&text, "\nSize", &option->sizing, options);

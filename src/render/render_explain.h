@@ -15,9 +15,9 @@ typedef struct GeneratedFile {
 typedef VEC(GeneratedFile) GeneratedFiles;
 
 /* How the size of an instance came about, where its pages go, and what its units are told. LESSON is
- * what its database says now, of an instance with Memory=auto; else NULL. */
+ * what its database says now, of an instance with Memory=auto, and NOW what that has mapped; else NULL. */
 char *render_explain(Arena *arena, const PlanInstance *planned, const Topology *topology,
-                     const Lesson *lesson, const GeneratedFiles *files,
+                     const Lesson *lesson, const Seen *now, const GeneratedFiles *files,
                      const RenderOptions *options);
 
 /* A derivation alone, as `size` prints it. */

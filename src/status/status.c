@@ -39,6 +39,10 @@ Verdict plan_verdict(const PlanInstance *planned) {
                 return VERDICT_READY;
         if (planned->no_hugetlb_limit.kind != REASON_NONE)
                 return VERDICT_REFUSED;
+        /* Only a start tells how large it is. */
+        if (plan_reason(planned)->kind == REASON_SIZE_UNKNOWN &&
+            config->engine->has_auto_by_looking)
+                return VERDICT_DEGRADED;
         return config->shortage == SHORTAGE_DEGRADE ? VERDICT_DEGRADED : VERDICT_REFUSED;
 }
 

@@ -9,6 +9,10 @@
 #include "read/accounts.h"
 #include "units/dropin.h"
 
-/* One for each instance with Memory=auto of which it is known whose the database is: by User= of the instance,
- * else of its unit, else the engine's usual user, if there is such an account. */
+/* One for each instance that is asked before its start and of which it is known whose the database is: by User= of
+ * the instance, else of its unit, else the engine's usual user, if there is such an account. */
 Dropins askers_make(Arena *arena, const Config *config, const Sources *sources);
+
+/* With which database hugeplan-look@NAME.service goes, which looks at what that has mapped: after its start, and
+ * stopped before it. One for each instance that is looked at. */
+Dropins lookers_make(Arena *arena, const Config *config);

@@ -101,6 +101,13 @@ static char *make_text(Arena *arena, const Served *served, const DropinInput *in
 
                         text_printf(&text, "Wants=%s\nAfter=%s\n", unit, unit);
                 }
+        /* Looks at what it has mapped, once it has started. */
+        ARRAY_FOREACH(instance, served->instances, served->n)
+                if (instance_is_looked_at(*instance)) {
+                        const char *unit = arena_printf(arena, NAME_LOOK_UNIT, (*instance)->name);
+
+                        text_printf(&text, "Wants=%s\nBefore=%s\n", unit, unit);
+                }
         /* The mount is then there before the database, or neither is: it would fill a disk instead. */
         ARRAY_FOREACH(instance, served->instances, served->n)
                 if ((*instance)->mount && !(*instance)->refusal)

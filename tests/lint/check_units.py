@@ -26,6 +26,8 @@ VALUES = {
 
 # Tenths, as `systemd-analyze security` rates them, of 100.
 EXPOSURE_MAX = 8
+# What each costs that is there for a reason: CAP_SYS_PTRACE.
+EXPOSED_MORE = {"hugeplan-look@.service": 3}
 
 
 def write_units(source: pathlib.Path, directory: pathlib.Path) -> list[str]:
@@ -72,12 +74,13 @@ def check_exposure(program: str, unit: str) -> list[str]:
     name = pathlib.Path(unit).name
     if not name.endswith(".service"):
         return []
+    most = EXPOSURE_MAX + EXPOSED_MORE.get(name, 0)
     # It exits with 1 above the threshold, and says what costs most.
-    done = subprocess.run([program, "security", "--no-pager", "--offline=yes", f"--threshold={EXPOSURE_MAX}", unit],
+    done = subprocess.run([program, "security", "--no-pager", "--offline=yes", f"--threshold={most}", unit],
                           check=False, capture_output=True, text=True)
     if done.returncode == 0:
         return []
-    return [f"{name}: more exposed than {EXPOSURE_MAX / 10}:", done.stdout.strip(), done.stderr.strip()]
+    return [f"{name}: more exposed than {most / 10}:", done.stdout.strip(), done.stderr.strip()]
 
 
 def self_test() -> None:

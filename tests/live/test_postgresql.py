@@ -6,7 +6,8 @@ usage: HUGEPLAN_LIVE=1 test_postgresql.py HUGEPLANCTL
 
 For each of some settings, wherever they stand (postgresql.conf, an included directory, what ALTER
 SYSTEM writes, the command line): what `hugeplanctl explain` has from the server's own program is what
-the started server reserves, and with one page less it does not start; the formula is never below.
+the started server reserves, and with one page less it does not start; the formula is never below. And what is
+seen of the running server is that number as well, of huge pages and of small ones.
 Needs what test_live.py needs, and PostgreSQL 15 or later as Debian packages it; makes a data
 directory of its own. Else it says so and skips (77).
 """
@@ -19,6 +20,7 @@ import json
 import os
 import pathlib
 import pwd
+import re
 import shutil
 import signal
 import subprocess
@@ -202,6 +204,62 @@ def check_case(hugeplanctl: str, server: Server, settings: str, place: str) -> s
     return f"{pages} pages, formula {formula}"
 
 
+UNIT = "hugeplan-live.service"
+SEEN = CONFIG / "20-pg.conf.d/91-seen.conf"
+
+
+@contextlib.contextmanager
+def control_group(server: Server) -> Iterator[None]:
+    """The server starts as if it were UNIT's."""
+    root = pathlib.Path("/sys/fs/cgroup")
+    group = next(path for path in (root, root / "unified") if (path / "cgroup.procs").exists()) / UNIT
+    group.mkdir()
+    postmaster = server.start()
+    (group / "cgroup.procs").write_text(f"{postmaster.pid}\n")
+    try:
+        test_live.wait_until("the server is there", server.is_there, PATIENCE)
+        yield
+    finally:
+        server.stop(postmaster)
+        test_live.wait_until("nobody is left", lambda: not (group / "cgroup.procs").read_text(), PATIENCE)
+        group.rmdir()
+
+
+def seen(hugeplanctl: str) -> tuple[int, bool]:
+    SEEN.unlink(missing_ok=True)
+    done = subprocess.run([hugeplanctl, "look", "pg", "last"], check=False, text=True, capture_output=True,
+                          timeout=PATIENCE)
+    check(done.returncode == 0 and SEEN.exists(), f"look: {done.returncode}\n{done.stderr}")
+    text = SEEN.read_text()
+    found = re.search(r"^X-Seen=2M:(\d+)$", text, re.MULTILINE)
+    check(found is not None, text)
+    return int(found[1]), "X-SeenExact=yes" in text
+
+
+def check_seen(hugeplanctl: str, server: Server) -> None:
+    """As of a version that cannot be asked: the rule's figure is known before the start."""
+    server.configure(["shared_buffers=256MB", "max_connections=300"], PLACES[0])
+    set_pool(2000)
+    server.reserves()  # with no options of an earlier start
+    found = explain(hugeplanctl)
+    rule, pages = found["byRule"][0]["pages"], found["sizes"][0]["pages"]
+    (CONFIG / "20-pg.conf").write_text((CONFIG / "20-pg.conf").read_text() + f"Unit={UNIT}\n")
+    SEEN.parent.mkdir()
+    (SEEN.parent / "90-learned.conf").write_text(
+        f"[Instance]\nPages=2M:{rule}\nX-Version={found['version']}\nX-Rule=2M:{rule}\n")
+    set_pool(rule)
+    with control_group(server):
+        check((now := seen(hugeplanctl)) == (pages, True), f"it says {pages}, seen is {now}")
+        figure = explain(hugeplanctl)["next"][0]
+        check((figure["pages"], figure["exact"], figure["source"]) == (pages, True, "seen"),
+              f"{pages} of {rule} pages count: {figure}")
+    set_pool(0)
+    with (server.data / "postgresql.conf").open("a") as file:
+        file.write("huge_pages = try\n")
+    with control_group(server):
+        check((now := seen(hugeplanctl)) == (pages, False), f"of small pages, {pages}: seen is {now}")
+
+
 def run_cases(hugeplanctl: str, server: Server) -> int:
     n_failed = 0
     server.create()
@@ -218,6 +276,14 @@ def run_cases(hugeplanctl: str, server: Server) -> int:
             traceback.print_exc(file=sys.stdout)
         else:
             print(f"ok   {settings} ({place}): {figures} ({time.monotonic() - start:.2f} s)")
+    try:
+        check_seen(hugeplanctl, server)
+    except (Failure, subprocess.TimeoutExpired, OSError, ValueError, KeyError):
+        n_failed += 1
+        print("FAIL what is seen")
+        traceback.print_exc(file=sys.stdout)
+    else:
+        print("ok   what is seen")
     return n_failed
 
 
@@ -232,7 +298,7 @@ def main() -> int:
         shutil.chown(name, OWNER)
         n_failed = run_cases(str(pathlib.Path(sys.argv[1]).resolve()),
                              Server(programs, pathlib.Path(name)))
-    print(f"PostgreSQL {programs.parent.name}: {len(CASES)} cases, {n_failed} failed")
+    print(f"PostgreSQL {programs.parent.name}: {len(CASES) + 1} cases, {n_failed} failed")
     return 1 if n_failed else 0
 
 

@@ -39,6 +39,7 @@ FILES = {
     "/usr/lib/systemd/system-generators/hugeplan-generator",
     "/usr/lib/systemd/system/hugeplan-ask@.service",
     "/usr/lib/systemd/system/hugeplan-learn@.service",
+    "/usr/lib/systemd/system/hugeplan-look@.service",
     "/usr/lib/systemd/system/hugeplan-wait@.service",
     "/usr/lib/sysusers.d/hugeplan.conf",
     "/usr/share/bash-completion/completions/hugeplanctl",

@@ -531,8 +531,10 @@ static bool is_gate(Arena *arena, const char *line, const char *ctl) {
         return text_starts_with(line, start) && !name_check_instance(line + strlen(start));
 }
 
-static bool is_ask(Arena *arena, const char *line) {
-        static const char *const keys[] = {"Wants=hugeplan-ask@", "After=hugeplan-ask@"};
+/* What is ordered before it, and after. */
+static bool is_ask_or_look(Arena *arena, const char *line) {
+        static const char *const keys[] = {"Wants=hugeplan-ask@", "After=hugeplan-ask@",
+                                           "Wants=hugeplan-look@", "Before=hugeplan-look@"};
         size_t length = strlen(line);
 
         for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
@@ -584,7 +586,7 @@ const char *dropin_odd_line(Arena *arena, const char *text, const char *ctl) {
                 size_t length = strcspn(text, "\n");
                 const char *line = arena_strndup(arena, text, length);
                 bool is_known = *line == '#' || is_mount_path(line, "RequiresMountsFor=") ||
-                                is_gate(arena, line, ctl) || is_ask(arena, line) ||
+                                is_gate(arena, line, ctl) || is_ask_or_look(arena, line) ||
                                 is_node_list(line) || is_memory_lock(line);
 
                 for (size_t i = 0; i < ARRAY_LEN(known); i++)

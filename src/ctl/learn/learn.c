@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "ctl/daemon_call.h"
+#include "ctl/learn/look.h"
 #include "demand/figures.h"
 #include "demand/lesson_json.h"
 #include "host/host_sources.h"
@@ -12,7 +13,6 @@
 #include "inspect/ask.h"
 #include "inspect/gather.h"
 #include "inspect/owner.h"
-#include "inspect/page_users.h"
 #include "inspect/reader.h"
 #include "ipc/manager_interface.h"
 #include "plan/thp_plan.h"
@@ -28,15 +28,16 @@
 /* On top of what asking takes, before systemd has to hear that a reload goes on. */
 static const uint64_t answer_margin_usec = 10 * USEC_PER_SEC;
 
-static bool is_automatic(const InstanceConfig *instance) {
-        return !instance->refusal && instance->memory_kind == MEMORY_AUTO;
+/* Else it is but its version that is asked for. */
+static bool has_size(const InstanceConfig *instance) {
+        return instance->engine->reserves;
 }
 
 /* As root; or below another root, where rights are those of files, and there are no programs. */
 static bool may_learn(const Command *command, const InstanceConfig *instance) {
-        if (!root_is_host(command->root))
-                return is_automatic(instance);
-        return geteuid() == 0 && instance_is_learning(instance);
+        return instance_is_learning(instance) &&
+               (root_is_host(command->root) ? geteuid() == 0
+                                            : instance->memory_kind == MEMORY_AUTO);
 }
 
 static bool is_running(const Command *command, const InstanceConfig *instance) {
@@ -77,8 +78,10 @@ static bool ask_size(const Asking *asking, Figure *figure, const char **ret_why)
         if (!*ret_why)
                 *ret_why =
                         reader->answer(arena, figure->gathered, output, page_size_bytes, &answered);
-        if (!*ret_why)
+        if (!*ret_why) {
                 figure->sizing = answered;
+                figure->sizing.source = SIZING_WORD;
+        }
         return true;
 }
 
@@ -101,67 +104,16 @@ static void ask_sizes(const Asking *asking, Lesson *lesson) {
         lesson->figures = asked;
 }
 
-/* ---- what a running server has mapped ---- */
-
-/* It was started with the settings of then. Where the rule is far from it they were changed since,
- * and the next start takes something else; the rule leaves out what libraries take, too. */
-static bool is_of_these_settings(const Sizing *sizing, uint64_t mapped_pages) {
-        uint64_t mapped_bytes = mul_saturated(mapped_pages, sizing->page_size_bytes);
-        uint64_t tolerance_bytes = add_saturated(mapped_bytes / 4, 32 * MIB);
-
-        return mapped_pages > 0 && sizing->bytes <= add_saturated(mapped_bytes, tolerance_bytes) &&
-               mapped_bytes <= add_saturated(sizing->bytes, tolerance_bytes);
-}
-
-static bool take_mapped(const PageUsers *page_users, const InstanceConfig *instance,
-                        Figure *figure) {
-        VEC_FOREACH(user, &page_users->list) {
-                Sizing *sizing = &figure->sizing;
-
-                if (!text_equals(user->unit, instance->unit) ||
-                    user->page_size_bytes != sizing->page_size_bytes ||
-                    !is_of_these_settings(sizing, user->mapped_pages))
-                        continue;
-                *sizing = (Sizing){
-                        .page_size_bytes = sizing->page_size_bytes,
-                        .pages = user->mapped_pages,
-                        .bytes = mul_saturated(user->mapped_pages, sizing->page_size_bytes),
-                        .is_exact = true,
-                };
-                return true;
-        }
-        return false;
-}
-
-static void look_at_mappings(Command *command, const Topology *topology, Lesson *lesson) {
-        const InstanceConfig *instance = lesson->instance;
-
-        /* Others may have got less than they wanted, and run all the same. */
-        if (!engine_reader(instance->engine)->ask)
-                return;
-        lesson->unasked = "a running server cannot be asked";
-        const Config *config = read_config(command);
-
-        /* Two databases on one unit cannot be told apart. */
-        if (ARRAY_SUM(each, config->instances, config->n_instances,
-                      text_equals(each->unit, instance->unit)) != 1)
-                return;
-        const PageUsers *page_users = page_users_find(command->root, command->arena, topology);
-
-        /* It takes one of the sizes; the rule has to do for the others. */
-        VEC_FOREACH(figure, &lesson->figures)
-                if (take_mapped(page_users, instance, figure) && lesson->figures.n == 1) {
-                        lesson->is_mapped = true;
-                        lesson->unasked = NULL;
-                }
-}
-
 /* ---- lesson out ---- */
 
 /* By the rule, from the database's own files. */
 static void find_sizes(Command *command, const Topology *topology, Lesson *lesson) {
         OwnerGatherer owner = gather_as_owner(command->root);
 
+        if (!lesson->instance->engine->has_auto) {
+                lesson->wrong = "nothing tells it before it runs";
+                return;
+        }
         figures_add(command->arena, lesson->instance, topology, &owner.gatherer, &lesson->figures);
         VEC_FOREACH(figure, &lesson->figures) {
                 lesson->gathered = figure->gathered;
@@ -180,7 +132,7 @@ Lesson learn_find(Command *command, const InstanceConfig *instance, const Topolo
         const Asking asking = {command, instance, deadline_in(ASK_TIMEOUT_USEC)};
         Lesson lesson = {.instance = instance};
 
-        if (!is_automatic(instance)) {
+        if (!has_size(instance)) {
                 const EngineReader *reader = engine_reader(instance->engine);
                 const EngineTarget target = figures_target(instance, topology);
                 Question question = {};
@@ -194,9 +146,11 @@ Lesson learn_find(Command *command, const InstanceConfig *instance, const Topolo
                 return lesson;
         }
         find_sizes(command, topology, &lesson);
-        if (!lesson.wrong && is_running(command, instance))
-                look_at_mappings(command, topology, &lesson);
-        else if (!lesson.wrong)
+        bool can_be_asked = !lesson.wrong && instance->engine->can_be_asked;
+
+        if (can_be_asked && is_running(command, instance))
+                lesson.unasked = "a running server cannot be asked";
+        else if (can_be_asked)
                 ask_sizes(&asking, &lesson);
         lesson.is_exact = !lesson.wrong && lesson.figures.n > 0 &&
                           !VEC_ANY(figure, &lesson.figures, !figure->sizing.is_exact);
@@ -205,7 +159,7 @@ Lesson learn_find(Command *command, const InstanceConfig *instance, const Topolo
 
 /* ---- keeping it ---- */
 
-static const char *time_now(Arena *arena) {
+const char *learn_time(Arena *arena) {
         time_t now = time(NULL);
         char text[32] = "";
         struct tm parts;
@@ -234,8 +188,8 @@ static void say_learned(Arena *arena, const Lesson *lesson, const char *path) {
 static void keep(Command *command, const Lesson *lesson) {
         Arena *arena = command->arena;
         const char *path = learned_path(arena, lesson->instance);
-        int r = root_store_file(command->root, path, learned_format(arena, lesson, time_now(arena)),
-                                0644);
+        int r = root_store_file(command->root, path,
+                                learned_format(arena, lesson, learn_time(arena)), 0644);
 
         if (r < 0)
                 log_line(
@@ -246,24 +200,45 @@ static void keep(Command *command, const Lesson *lesson) {
         say_learned(arena, lesson, r < 0 ? "not kept" : root_path(arena, command->root, path));
 }
 
+/* Of one whose size is given: it is but asked whether that will do. */
+static void say_unknown_beside(const Lesson *lesson, const char *why) {
+        log_line(LOG_NOTICE, "%s: whether its size as given will do is not known: %s",
+                 lesson->instance->name, why);
+}
+
+/* What there was to be found out before its start was not, WHY. */
+static void say_not_learned(Arena *arena, const Lesson *lesson, const char *why) {
+        const InstanceConfig *instance = lesson->instance;
+        const Learned *last = &instance->learned;
+        const PageCounts pages = lesson_pages(arena, lesson);
+
+        if (has_size(instance) && instance->memory_kind != MEMORY_AUTO)
+                say_unknown_beside(lesson, why);
+        else if (lesson_use(lesson) == LESSON_KEEP && last->pages.n == 0)
+                log_line(LOG_WARNING, "%s is taken for version %s as before: %s", instance->name,
+                         last->version, why);
+        else if (lesson_use(lesson) == LESSON_KEEP)
+                log_line(LOG_WARNING, "%s keeps its last figure, %s: %s", instance->name,
+                         page_counts_format(arena, &pages), why);
+        else if (pages.n > 0)
+                log_line(instance->engine->has_auto ? LOG_WARNING : LOG_INFO,
+                         "%s takes what was seen of it, %s: %s", instance->name,
+                         page_counts_format(arena, &pages), why);
+        else
+                log_line(instance->engine->has_auto_by_looking ? LOG_NOTICE : LOG_WARNING,
+                         "%s: its %s is not known: %s", instance->name,
+                         has_size(instance) ? "size" : "version", why);
+}
+
 /* Says what was made of it, and keeps it where it is new. */
 static void conclude(Command *command, const Lesson *lesson) {
-        const char *name = lesson->instance->name;
         const char *why = lesson->wrong ? lesson->wrong : lesson->unasked;
-        const Learned *last = &lesson->instance->learned;
         LessonUse use = lesson_use(lesson);
 
-        if (use == LESSON_KEEP && last->pages.n > 0)
-                log_line(LOG_WARNING, "%s keeps its last figure, %s: %s", name,
-                         page_counts_format(command->arena, &last->pages), why);
-        else if (use == LESSON_KEEP)
-                log_line(LOG_WARNING, "%s is taken for version %s as before: %s", name,
-                         last->version, why);
-        else if (use == LESSON_UNKNOWN)
-                log_line(LOG_WARNING, "%s: its %s is not known: %s", name,
-                         is_automatic(lesson->instance) ? "size" : "version", why);
+        if (use == LESSON_KEEP || use == LESSON_UNKNOWN)
+                say_not_learned(command->arena, lesson, why);
         else if (why)
-                log_line(LOG_WARNING, "%s: an estimate has to do: %s", name, why);
+                log_line(LOG_WARNING, "%s: an estimate has to do: %s", lesson->instance->name, why);
         if (use == LESSON_LEARN)
                 keep(command, lesson);
 }
@@ -334,7 +309,9 @@ static void make_use(Command *command, const Lesson *lesson, const Topology *top
         const PageCounts counts = lesson_pages(command->arena, lesson);
 
         conclude(command, lesson);
-        grow(command, lesson->instance, topology, &counts, deadline_left_usec(deadline_usec));
+        if (lesson->instance->memory_kind == MEMORY_AUTO)
+                grow(command, lesson->instance, topology, &counts,
+                     deadline_left_usec(deadline_usec));
         adopt_preference(command, lesson, deadline_left_usec(deadline_usec));
 }
 
@@ -349,16 +326,25 @@ bool learn_is_due(const Command *command, const InstanceConfig *instance) {
         return !is_running(command, instance) || instance->learned.pages.n == 0;
 }
 
+/* Beside what is learned by now: with that it holds. */
+static void look_while_it_runs(Command *command, const char *name) {
+        const InstanceConfig *instance = config_find(read_config(command), name);
+
+        if (instance && instance_is_looked_at(instance) && is_running(command, instance))
+                look_and_keep(command, instance, false);
+}
+
 void learn_now(Command *command, const char *name, uint64_t timeout_usec) {
         uint64_t deadline_usec = deadline_in(timeout_usec);
         const InstanceConfig *instance = find_learning(command, name);
 
-        if (!instance || !learn_is_due(command, instance))
-                return;
-        const Topology *topology = probe_topology(command->root, command->arena);
-        const Lesson lesson = learn_find(command, instance, topology);
+        if (instance && learn_is_due(command, instance)) {
+                const Topology *topology = probe_topology(command->root, command->arena);
+                const Lesson lesson = learn_find(command, instance, topology);
 
-        make_use(command, &lesson, topology, deadline_usec);
+                make_use(command, &lesson, topology, deadline_usec);
+        }
+        look_while_it_runs(command, name);
 }
 
 /* ---- before a start: as the owner, and what he has said ---- */
@@ -369,7 +355,7 @@ static const char *why_not_ours(Command *command, const InstanceConfig *instance
         const EngineTarget target = figures_target(instance, NULL);
 
         *ret_is_guess = false;
-        if (!root_is_host(command->root) || !is_automatic(instance))
+        if (!root_is_host(command->root) || !has_size(instance) || !instance->engine->has_auto)
                 return NULL;
         return owner_why_not_us(command->root, command->arena, instance->engine, &target,
                                 ret_is_guess);
@@ -426,11 +412,15 @@ void learn_for_reload(Command *command) {
         const Topology *topology = probe_topology(command->root, command->arena);
 
         ARRAY_FOREACH(instance, config->instances, config->n_instances) {
-                if (!may_learn(command, instance) || instance->learned.pages.n > 0)
+                if (!may_learn(command, instance) || instance->learned.pages.n > 0 ||
+                    instance->engine->has_auto_by_looking)
                         continue;
                 notify_extend_timeout(ASK_TIMEOUT_USEC + answer_margin_usec);
                 const Lesson lesson = learn_find(command, instance, topology);
 
                 conclude(command, &lesson);
         }
+        ARRAY_FOREACH(instance, config->instances, config->n_instances)
+                if (instance->memory_kind == MEMORY_AUTO && instance->learned.seen.pages.n == 0)
+                        look_while_it_runs(command, instance->name);
 }

@@ -6,4 +6,5 @@ const Engine engine_generic = {
         .title = "a program of your own",
         .thp_preference = THP_AUTO,
         .reserves = true,
+        .has_auto_by_looking = true,
 };

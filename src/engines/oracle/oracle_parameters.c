@@ -297,7 +297,8 @@ static const char *include(Reader *reader, const Scanner *scanner, const OracleP
                         reader, parameter->origin,
                         "the parameters are in ASM, which Oracle alone can read; have SQL*Plus "
                         "CREATE PFILE='/etc/oracle/initSID.ora' FROM SPFILE and name that file "
-                        "by ConfigFile=, or give the size by Memory=");
+                        "by ConfigFile=, give the size by Memory=, or let it start once with "
+                        "Shortage=degrade: what it then maps is seen");
         if (!path)
                 return refuse(
                         reader, parameter->origin,

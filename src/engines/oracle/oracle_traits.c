@@ -14,6 +14,7 @@ const Engine engine_oracle = {
         .memory_setting = "sga_max_size",
         .mebibyte_suffix = "M",
         .has_auto = true,
+        .maps_all_at_start = true,
         .programs = "dbstart* dbora* *oracle* srvctl* ohasd* sqlplus* oratab* gcstartup*",
         .supervisors = "dbstart",
         .units = "*ora*.service *db*.service",

@@ -12,6 +12,8 @@ const Engine engine_postgresql = {
         .memory_setting = "shared_buffers",
         .mebibyte_suffix = "MB",
         .has_auto = true,
+        .can_be_asked = true,
+        .maps_all_at_start = true,
         .programs =
                 "*postgres* postmaster *pg_ctl* *pgsql* *patroni* pg_autoctl stolon-keeper repmgr* "
                 "!*export* !*pgbouncer* !pg_*dump*",

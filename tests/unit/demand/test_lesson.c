@@ -56,7 +56,7 @@ static void test_figures(void **state) {
         assert_int_equal(send(*state, &lesson, &told), 0);
         assert_null(told.wrong);
         assert_null(told.unasked);
-        assert_true(told.is_exact && !told.is_mapped);
+        assert_true(told.is_exact);
         assert_text(told.version, "15.18");
         assert_int_equal(told.by_rule.items[0].sizing.pages, 1113);
         assert_int_equal(told.figures.items[0].sizing.pages, 1081);
@@ -126,7 +126,7 @@ static int take(Arena *arena, const char *text, size_t n_page_sizes) {
         return r;
 }
 
-#define REST "\"unasked\":null,\"version\":null,\"mapped\":false,\"byRule\":null,\"figures\":null"
+#define REST "\"unasked\":null,\"version\":null,\"byRule\":null,\"figures\":null"
 
 static void test_refusals(void **state) {
         Arena *arena = *state;
@@ -136,9 +136,7 @@ static void test_refusals(void **state) {
                 "{\"wrong\":1," REST "}",
                 "{\"wrong\":\"no\",\"more\":1," REST "}",
                 "{\"wrong\":null," REST "}",
-                "{\"wrong\":\"no\",\"unasked\":\"no\",\"version\":null,\"mapped\":false,"
-                "\"byRule\":null,\"figures\":null}",
-                "{\"wrong\":\"no\",\"unasked\":null,\"version\":null,\"mapped\":true,"
+                "{\"wrong\":\"no\",\"unasked\":\"no\",\"version\":null,"
                 "\"byRule\":null,\"figures\":null}",
         };
 

@@ -57,6 +57,22 @@ static void test_who_is_asked(void **state) {
         assert_null(user_of(*state, unit, "Engine=mysql\nMemory=1G\n"));
         assert_null(user_of(*state, unit, "Engine=mysql\nPages=nonsense\n"));
         assert_null(user_of(*state, unit, "Engine=mongodb\n")); /* for its version anybody does */
+        /* One that can be asked is, however its size is given. */
+        assert_text(user_of(*state, unit, "Engine=postgresql\nMemory=1G\n"), "db\n");
+}
+
+/* Who looks goes with the unit, and is stopped before it. */
+static void test_who_is_looked_at(void **state) {
+        const Config *config = config_make(
+                *state, "a.conf", "[Instance]\nPages=1\nUnit=db@15\\x2dmain.service\n", "b.conf",
+                "[Instance]\nPages=1\n", "c.conf", "[Instance]\nPages=0\nUnit=c.service\n",
+                "d.conf", "[Instance]\nEngine=mongodb\nUnit=d.service\n", NULL);
+        const Dropins dropins = lookers_make(*state, config);
+
+        assert_int_equal(dropins.n, 1);
+        assert_text(dropins.items[0].unit, "hugeplan-look@a.service");
+        assert_contains(dropins.items[0].text, "\n[Unit]\nBindsTo=db@15\\x2dmain.service\n"
+                                               "After=db@15\\x2dmain.service\n");
 }
 
 TEST_FILE(asker) {
@@ -64,6 +80,7 @@ TEST_FILE(asker) {
                 TEST(test_order),
                 TEST(test_never_root),
                 TEST(test_who_is_asked),
+                TEST(test_who_is_looked_at),
         };
 
         return RUN_TESTS(tests);

@@ -33,6 +33,8 @@ static void test_text(void **state) {
                     "[Unit]\n"
                     "Wants=hugeplan.service\n"
                     "After=hugeplan.service\n"
+                    "Wants=hugeplan-look@pg.service\n"
+                    "Before=hugeplan-look@pg.service\n"
                     "\n"
                     "[Service]\n"
                     "ExecStartPre=/usr/bin/hugeplanctl wait pg\n");
@@ -45,9 +47,14 @@ static void test_learning(void **state) {
                 config_make(*state, "a.conf", "[Instance]\nEngine=mariadb\nUnit=a.service\n",
                             "b.conf", "[Instance]\nEngine=mariadb\nMemory=1G\nUnit=b.service\n",
                             "c.conf", "[Instance]\nEngine=mongodb\nUnit=c.service\n", "d.conf",
-                            "[Instance]\nEngine=mssql\nUnit=d.service\n", NULL));
+                            "[Instance]\nEngine=mssql\nUnit=d.service\n", "e.conf",
+                            "[Instance]\nEngine=postgresql\nMemory=1G\nUnit=e.service\n", NULL));
 
-        assert_int_equal(dropins.n, 4);
+        assert_int_equal(dropins.n, 5);
+        /* Looked at is what reserves huge pages, however its size is given. */
+        for (size_t i = 0; i < dropins.n; i++)
+                assert_int_equal(strstr(dropins.items[i].text, "\nBefore=hugeplan-look@") != NULL,
+                                 i != 2 && i != 3);
         assert_contains(dropins.items[0].text, "\nExecStartPre=/usr/bin/hugeplanctl wait a\n");
         assert_contains(dropins.items[1].text, "\nExecStartPre=/usr/bin/hugeplanctl wait b\n");
         assert_contains(dropins.items[2].text, "\nExecStartPre=/usr/bin/hugeplanctl wait c\n");
@@ -100,6 +107,10 @@ static void test_mounts(void **state) {
         assert_contains(dropins.items[0].text, "[Unit]\n"
                                                "Wants=hugeplan.service\n"
                                                "After=hugeplan.service\n"
+                                               "Wants=hugeplan-look@a.service\n"
+                                               "Before=hugeplan-look@a.service\n"
+                                               "Wants=hugeplan-look@b.service\n"
+                                               "Before=hugeplan-look@b.service\n"
                                                "RequiresMountsFor=/mnt/a\n"
                                                "RequiresMountsFor=/mnt/b\n"
                                                "\n"

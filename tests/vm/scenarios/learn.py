@@ -27,6 +27,7 @@ from memory import CONFIG, configure, pools_witness, witnessed
 from scenario import Boot, Node, Scenario
 
 LEARNED = CONFIG / "20-pg-main.conf.d/90-learned.conf"
+SEEN = CONFIG / "20-pg-main.conf.d/91-seen.conf"
 FIRST, RAISED = 192, 384  # MiB of shared_buffers
 
 FILES = {
@@ -114,6 +115,7 @@ def learns() -> None:
     grows(exact)
     says_what_he_likes()
     learns_while_it_runs()
+    asked_though_given()
     keeps_its_last_figure()
     another_version_has_another_preference()
 
@@ -170,14 +172,41 @@ def says_what_he_likes() -> None:
 
 def learns_while_it_runs() -> None:
     pages = learned()
+    check(wait_for(lambda: f"X-Seen=2M:{pages}" in (SEEN.read_text() if SEEN.exists() else "")),
+          "running: it is seen to have mapped what it said")
     LEARNED.unlink()
+    SEEN.unlink()
     done = sh("systemctl reload hugeplan.service")
     check(done.returncode == 0, "running: it can be reloaded", said(done))
-    check_equal(learned(), pages, "running: its mapping tells the number")
-    check("X-Exact=yes" in LEARNED.read_text(), "running: which is exact", LEARNED.read_text())
+    check(learned() > pages and "X-Exact=no" in LEARNED.read_text(), "running: its rule says more",
+          LEARNED.read_text())
+    # As of PostgreSQL up to 14, which cannot be asked.
+    check(f"X-Seen=2M:{pages}" in SEEN.read_text(), "running: its mapping tells the number", said(done))
+    check("X-SeenExact=yes" in SEEN.read_text(), "running: which is exact", SEEN.read_text())
     counters_agree(pages, "running")
     shown = output("hugeplanctl explain pg-main")
-    check(f"Learned: {pages} pages of 2M, exact" in shown, "running: explain tells", shown)
+    check(f"What counts: {pages} pages of 2M, seen: exact" in shown, "running: explain tells", shown)
+    systemctl("restart", "asked again: it starts")
+    check_equal(learned(), pages, "asked again: its own word")
+    counters_agree(pages, "asked again")
+
+
+def asked_though_given() -> None:
+    pages = learned()
+    described = (CONFIG / "20-pg-main.conf").read_text()
+    configure("20-pg-main", f"{described}Memory={FIRST}M\n")
+    output("systemctl daemon-reload")
+    done = sh("hugeplanctl reload")
+    check(done.returncode == 0, "given: it can be reloaded", said(done))
+    sh(f"systemctl restart {postgresql()}", timeout_sec=120)
+    lines = [str(entry.get("MESSAGE")) for entry in journal("-u", postgresql())]
+    check(any("too little: PostgreSQL itself says that it takes" in line and f"Pages=2M:{pages}" in line
+              for line in lines), "given: the gate says that it is too little, and what would do", lines[-10:])
+    configure("20-pg-main", described)
+    output("systemctl daemon-reload && hugeplanctl reload")
+    sh(f"systemctl reset-failed {postgresql()}")
+    systemctl("restart", "not given: it starts")
+    counters_agree(pages, "not given")
 
 
 def keeps_its_last_figure() -> None:

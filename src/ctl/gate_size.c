@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "ctl/gate_size.h"
+
+#include "demand/seen.h"
+#include "runtime/log.h"
+
+static void warn(Command *command, const StatusInstance *instance, const char *who,
+                 uint64_t pages) {
+        Arena *arena = command->arena;
+        const char *page_size = format_page_size(arena, instance->page_size_bytes);
+
+        log_line(
+                LOG_WARNING,
+                "%s: too little: %s %s pages of %s, and its size as given makes %s; it does not start with them, or does without any; write Memory=auto, or Pages=%s:%" PRIu64,
+                instance->name, who, format_count(arena, pages), page_size,
+                format_count(arena, instance->pages_wanted), page_size, pages);
+}
+
+void gate_warn_of_size(Command *command, const StatusInstance *instance) {
+        const InstanceConfig *config = config_find(read_config(command), instance->name);
+
+        if (!config || config->refusal || config->memory_kind == MEMORY_AUTO ||
+            instance->pages_wanted == 0)
+                return;
+        const Learned *learned = &config->learned;
+        uint64_t asked = learned->is_exact
+                                 ? page_counts_find(&learned->pages, instance->page_size_bytes)
+                                 : 0;
+        uint64_t seen = seen_is_known(config)
+                                ? page_counts_find(&learned->seen.pages, instance->page_size_bytes)
+                                : 0;
+
+        if (asked > instance->pages_wanted)
+                warn(command, instance,
+                     arena_printf(command->arena, "%s itself says that it takes",
+                                  config->engine->title),
+                     asked);
+        /* With other settings it may take less now; the server's word tells. */
+        else if (seen > instance->pages_wanted && asked == 0)
+                warn(command, instance, "it was seen to have mapped", seen);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* What a unit was seen to have mapped while it ran, kept in NAME.conf.d/91-seen.conf beside what was found out
+ * before its start; and what that makes of the next start's figure.
+ *
+ * What it takes does not follow from what is seen of it alone: a server may map more later on, and one that was
+ * refused huge pages has mapped small ones. So less than the rule says is believed only of engines that map
+ * everything at their start and as shared memory (Engine.maps_all_at_start), and never less than what was
+ * seen is reserved for the same settings. */
+
+#include "config/config.h"
+#include "engines/formula.h"
+
+/* Whether something was seen of INSTANCE: of the unit that it has now. */
+bool seen_is_known(const InstanceConfig *instance);
+
+/* Corrects *SIZING, the figure for the next start, for pages of its size: the server's own word
+ * (is_exact) or the rule's, of VERSION; of 0 pages where nothing tells. As long as that is what it was when the
+ * unit was looked at, what was seen counts: in place of a rule, and beside the server's word where it is more. Otherwise
+ * what was seen is scaled by what has changed, and counts where that is more. Whether it did. */
+bool seen_apply(Arena *arena, const InstanceConfig *instance, const char *version, Sizing *sizing);
+
+/* What is to be kept of NOW beside what was seen before (INSTANCE's): for the same unit, command, version and
+ * settings the most; else NOW. IS_LAST: it is about to stop, and took what it takes, so that less than an
+ * estimate is more than that. */
+Seen seen_merge(const InstanceConfig *instance, const Seen *now, bool is_last);
+
+/* Whether that is what stands in the file already. */
+bool seen_is_same(const Seen *a, const Seen *b);
+
+/* Where it is kept: always below /etc, wherever the instance's own file is. */
+char *seen_path(Arena *arena, const InstanceConfig *instance);
+
+/* The text of that file. WHEN is the time as people write it. */
+char *seen_format(Arena *arena, const InstanceConfig *instance, const Seen *seen, const char *when);

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "inspect/mappings/unit_mappings.h"
+
+#include "base/size.h"
+#include "base/text.h"
+#include "host/unit_cgroup.h"
+#include "model/names.h"
+
+#include <string.h>
+
+enum {
+        MAPS_BYTES_MAX = 8 << 20,   /* some 80,000 mappings */
+        SMAPS_BYTES_MAX = 64 << 20, /* as many, in full */
+        SMAPS_MAX = 64, /* processes that have something that others of the unit have not */
+        ARGUMENTS_BYTES_MAX = 128 * 1024,
+        PROGRAM_BYTES_MAX = 120,
+};
+
+typedef struct Search {
+        const Root *root;
+        Arena *arena;
+        Devices devices; /* of hugetlbfs */
+        HugeMappings found;
+        uint64_t leader, leader_bytes; /* who has the most, and how much */
+        size_t n_smaps;
+        bool is_complete;
+} Search;
+
+/* ---- one process ---- */
+
+/* NULL where it has gone or may not be read; the latter leaves the search incomplete. */
+static char *read_file(Search *search, Arena *arena, uint64_t pid, const char *name, size_t max,
+                       size_t *ret_size) {
+        const char *path = arena_printf(arena, PATH_PROC "/%" PRIu64 "/%s", pid, name);
+        char *text = NULL;
+        int r = root_read_kernel_file(search->root, arena, path, max, &text, ret_size);
+
+        if (r < 0 && r != -ENOENT && r != -ESRCH)
+                search->is_complete = false;
+        return r < 0 ? NULL : text;
+}
+
+static void read_process(Search *search, uint64_t pid) {
+        CLEANUP(arena_freep) Arena *scratch = arena_new();
+        char *text = read_file(search, scratch, pid, "maps", MAPS_BYTES_MAX, NULL);
+        uint64_t bytes = 0;
+
+        if (!text || !process_maps_have_new(scratch, text, &search->devices, &search->found))
+                return;
+        if (search->n_smaps++ == SMAPS_MAX) {
+                search->is_complete = false;
+                return;
+        }
+        text = read_file(search, scratch, pid, "smaps", SMAPS_BYTES_MAX, NULL);
+        if (!text)
+                return;
+        HugeMappings mappings = process_parse_smaps(scratch, text);
+
+        VEC_FOREACH(mapping, &mappings) {
+                *vec_push(search->arena, &search->found) = *mapping;
+                bytes = add_saturated(bytes, mapping->length_bytes);
+        }
+        if (bytes > search->leader_bytes) {
+                search->leader = pid;
+                search->leader_bytes = bytes;
+        }
+}
+
+/* FNV-1a: to tell one command from another, not against forgery. */
+static uint64_t fingerprint(const char *bytes, size_t size) {
+        uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+        for (size_t i = 0; i < size; i++)
+                hash = (hash ^ (unsigned char) bytes[i]) * UINT64_C(0x100000001b3);
+        return hash;
+}
+
+static const char *read_command(Search *search) {
+        CLEANUP(arena_freep) Arena *scratch = arena_new();
+        size_t size = 0;
+        char *text =
+                read_file(search, scratch, search->leader, "cmdline", ARGUMENTS_BYTES_MAX, &size);
+
+        if (!text || size == 0)
+                return NULL;
+        return arena_printf(search->arena, "%s %016" PRIx64,
+                            text_excerpt(scratch, text, PROGRAM_BYTES_MAX),
+                            fingerprint(text, size));
+}
+
+/* ---- segments ---- */
+
+static int compare_parts(const void *a, const void *b) {
+        const HugeMapping *first = a, *second = b;
+        const uint64_t keys[][2] = {
+                {first->device, second->device},
+                {first->inode, second->inode},
+                {first->offset_bytes, second->offset_bytes},
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+                if (keys[i][0] != keys[i][1])
+                        return keys[i][0] < keys[i][1] ? -1 : 1;
+        return 0;
+}
+
+/* What several map, or one does twice, counts once. */
+static HugeMappings join_parts(Arena *arena, HugeMappings *found) {
+        HugeMappings joined = {};
+
+        vec_sort(found, compare_parts);
+        VEC_FOREACH(part, found) {
+                HugeMapping *last = joined.n > 0 ? &joined.items[joined.n - 1] : NULL;
+                uint64_t end = add_saturated(part->offset_bytes, part->length_bytes);
+
+                if (last && last->device == part->device && last->inode == part->inode &&
+                    part->offset_bytes <= last->offset_bytes + last->length_bytes)
+                        last->length_bytes = MAX(last->length_bytes, end - last->offset_bytes);
+                else
+                        *vec_push(arena, &joined) = *part;
+        }
+        return joined;
+}
+
+UnitMappings unit_mappings_read(const Root *root, Arena *arena, const char *unit) {
+        CLEANUP(arena_freep) Arena *scratch = arena_new();
+        Search search = {.root = root, .arena = arena, .is_complete = true};
+        const ProcessIds ids = unit_cgroup_processes(root, scratch, unit);
+        /* Its own mounts: what is in a container is not among ours. */
+        char *text = ids.n > 0 ? read_file(&search, scratch, ids.items[0], "mountinfo",
+                                           MAPS_BYTES_MAX, NULL)
+                               : NULL;
+
+        if (text)
+                search.devices = process_parse_hugetlbfs(scratch, text);
+        VEC_FOREACH(pid, &ids)
+                read_process(&search, *pid);
+        return (UnitMappings){
+                .segments = join_parts(arena, &search.found),
+                .command = search.leader > 0 ? read_command(&search) : NULL,
+                .n_processes = ids.n,
+                .is_complete = search.is_complete,
+        };
+}
+
+PageCounts unit_mappings_huge(Arena *arena, const UnitMappings *mappings) {
+        PageCounts counts = {};
+
+        VEC_FOREACH(segment, &mappings->segments) {
+                if (segment->is_small)
+                        continue;
+                PageCount *count = VEC_FIND(known, &counts,
+                                            known->page_size_bytes == segment->page_size_bytes);
+
+                if (!count) {
+                        count = vec_push(arena, &counts);
+                        *count = (PageCount){segment->page_size_bytes, 0};
+                }
+                count->pages += div_round_up(segment->length_bytes, segment->page_size_bytes);
+        }
+        return counts;
+}
+
+uint64_t unit_mappings_small(const UnitMappings *mappings, uint64_t page_size_bytes) {
+        return VEC_SUM(segment, &mappings->segments,
+                       segment->is_small && segment->length_bytes >= page_size_bytes
+                               ? div_round_up(segment->length_bytes, page_size_bytes)
+                               : 0);
+}

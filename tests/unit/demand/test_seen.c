@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What was seen of a unit while it ran: what that makes of the next start, what is kept of it, and that what is
+ * written is read back. */
+
+#include "demand/learned.h"
+#include "demand/seen.h"
+#include "support/testing.h"
+
+static const uint64_t page_bytes = 2 * MIB;
+
+static const InstanceConfig *instance_of(Arena *arena, const char *engine, const char *seen) {
+        const char *text = arena_printf(
+                arena, "[Instance]\nEngine=%s\nMemory=auto\nUnit=db.service\n", engine);
+        const Config *config = config_make(arena, "20-db.conf", text, "20-db.conf.d/91-seen.conf",
+                                           arena_printf(arena, "[Instance]\n%s", seen), NULL);
+
+        assert_text(problems_text(arena, &config->problems), "");
+        return config_find(config, "db");
+}
+
+#define SEEN(pages, base)                                                                       \
+        "X-Seen=2M:" pages "\nX-SeenExact=yes\nX-SeenBase=2M:" base "\nX-SeenUnit=db.service\n" \
+        "X-SeenVersion=14.5\n"
+
+/* The figure of BASE pages (by the server's word where IS_WORD) becomes this, "word" where it is exact. */
+static const char *applied(Arena *arena, const char *engine, const char *seen, uint64_t base,
+                           bool is_word, const char *version) {
+        Sizing sizing = {.page_size_bytes = page_bytes,
+                         .pages = base,
+                         .bytes = base * page_bytes,
+                         .is_exact = is_word,
+                         .source = is_word ? SIZING_WORD : SIZING_RULE};
+        bool is_changed = seen_apply(arena, instance_of(arena, engine, seen), version, &sizing);
+
+        assert_int_equal(is_changed, sizing.source == SIZING_SEEN);
+        assert_true(sizing.bytes == sizing.pages * page_bytes);
+        return arena_printf(arena, "%" PRIu64 " %s%s", sizing.pages,
+                            sizing_source_name(sizing.source), sizing.is_exact ? " exact" : "");
+}
+
+static void test_same_settings(void **state) {
+        Arena *arena = *state;
+
+        /* In place of the rule, where less is all that it takes. */
+        assert_text(applied(arena, "postgresql", SEEN("540", "600"), 600, false, "14.5"),
+                    "540 seen exact");
+        assert_text(applied(arena, "postgresql", SEEN("610", "600"), 600, false, "14.5"),
+                    "610 seen exact");
+        /* Beside the server's word only where it is more. */
+        assert_text(applied(arena, "postgresql", SEEN("540", "600"), 600, true, "14.5"),
+                    "600 word exact");
+        assert_text(applied(arena, "postgresql", SEEN("610", "600"), 600, true, "14.5"),
+                    "610 seen exact");
+        /* Others may map more as they run: never less than the rule, and never exact. */
+        assert_text(applied(arena, "jvm", SEEN("540", "600"), 600, false, "14.5"), "600 rule");
+        assert_text(applied(arena, "jvm", SEEN("600", "600"), 600, false, "14.5"), "600 rule");
+        assert_text(applied(arena, "jvm", SEEN("610", "600"), 600, false, "14.5"), "610 seen");
+}
+
+/* Of another version, or by other settings: the larger of what was seen, scaled, and the figure. */
+static void test_other_settings(void **state) {
+        Arena *arena = *state;
+
+        assert_text(applied(arena, "postgresql", SEEN("540", "600"), 1200, false, "14.5"),
+                    "1200 rule");
+        assert_text(applied(arena, "postgresql", SEEN("540", "600"), 300, false, "14.5"),
+                    "300 rule");
+        assert_text(applied(arena, "postgresql", SEEN("660", "600"), 1200, false, "14.5"),
+                    "1320 seen");
+        assert_text(applied(arena, "postgresql", SEEN("660", "600"), 300, true, "14.5"),
+                    "330 seen");
+        assert_text(applied(arena, "postgresql", SEEN("540", "600"), 600, false, "15.1"),
+                    "600 rule");
+        assert_text(applied(arena, "postgresql", SEEN("660", "600"), 600, false, NULL), "660 seen");
+        /* No figure now: never below what was seen. */
+        assert_text(applied(arena, "oracle", SEEN("660", "600"), 0, false, NULL), "660 seen");
+}
+
+/* A program that nothing tells of beforehand. */
+static void test_nothing_beforehand(void **state) {
+        static const char seen[] = "X-Seen=2M:540\nX-SeenUnit=db.service\n";
+        Arena *arena = *state;
+
+        assert_text(applied(arena, "generic", seen, 0, false, NULL), "540 seen");
+        assert_text(applied(arena, "generic",
+                            "X-Seen=2M:540\nX-SeenExact=yes\nX-SeenUnit=db.service\n", 0, false,
+                            NULL),
+                    "540 seen exact");
+        /* Of another size of pages, of another unit, of nothing. */
+        assert_text(
+                applied(arena, "generic", "X-Seen=1G:2\nX-SeenUnit=db.service\n", 0, false, NULL),
+                "0 rule");
+        assert_text(applied(arena, "generic", "X-Seen=2M:540\nX-SeenUnit=other.service\n", 0, false,
+                            NULL),
+                    "0 rule");
+        assert_text(applied(arena, "generic", "X-Seen=2M:nonsense\nX-SeenUnit=db.service\n", 0,
+                            false, NULL),
+                    "0 rule");
+        assert_text(applied(arena, "generic", "", 0, false, NULL), "0 rule");
+}
+
+static Seen seen_of(Arena *arena, uint64_t pages, bool is_exact, const char *command) {
+        Seen seen = {.unit = "db.service", .command = command, .is_exact = is_exact};
+
+        *vec_push(arena, &seen.pages) = (PageCount){page_bytes, pages};
+        return seen;
+}
+
+/* "PAGES exact" of what is kept of NOW. */
+static const char *kept(Arena *arena, bool was_exact, uint64_t now, bool is_exact,
+                        const char *command, bool is_last) {
+        const InstanceConfig *instance =
+                instance_of(arena, "generic",
+                            arena_printf(arena,
+                                         "X-Seen=2M:500\nX-SeenExact=%s\nX-SeenUnit=db.service\n"
+                                         "X-SeenCommand=/opt/a 01\n",
+                                         was_exact ? "yes" : "no"));
+        const Seen seen = seen_of(arena, now, is_exact, command);
+        const Seen merged = seen_merge(instance, &seen, is_last);
+
+        return arena_printf(arena, "%" PRIu64 "%s", merged.pages.items[0].pages,
+                            merged.is_exact ? " exact" : "");
+}
+
+static void test_kept(void **state) {
+        static const char same[] = "/opt/a 01";
+        Arena *arena = *state;
+
+        assert_text(kept(arena, true, 600, true, same, false), "600 exact");
+        assert_text(kept(arena, true, 600, false, same, false), "600");
+        assert_text(kept(arena, true, 400, true, same, false), "500 exact");
+        assert_text(kept(arena, true, 400, true, same, true), "500 exact");
+        assert_text(kept(arena, true, 500, false, same, true), "500 exact");
+        assert_text(kept(arena, false, 500, true, same, false), "500 exact");
+        /* An estimate gives way to what it really took, when that is all. */
+        assert_text(kept(arena, false, 400, true, same, false), "500");
+        assert_text(kept(arena, false, 400, true, same, true), "400 exact");
+        /* It was started with others: what was seen before holds for nothing. */
+        assert_text(kept(arena, true, 400, true, "/opt/a 02", false), "400 exact");
+}
+
+static void test_read_back(void **state) {
+        static const char *const hostile[] = {"a\nPages=1G:9999", "a\r[Host]", "\033[2J", "\xFF",
+                                              ""};
+        const InstanceConfig *instance = instance_of(*state, "generic", "");
+
+        assert_text(seen_path(*state, instance), "/etc/hugeplan.d/20-db.conf.d/91-seen.conf");
+        for (size_t i = 0; i < ARRAY_LEN(hostile); i++) {
+                const Seen seen = seen_of(*state, 540, true, hostile[i]);
+                const char *text = seen_format(*state, instance, &seen, "a day");
+                const Config *config = config_make(*state, "20-db.conf",
+                                                   "[Instance]\nMemory=auto\nUnit=db.service\n",
+                                                   "20-db.conf.d/91-seen.conf", text, NULL);
+                const InstanceConfig *again = config_find(config, "db");
+
+                assert_text(problems_text(*state, &config->problems), "");
+                assert_int_equal(page_counts_find(&again->learned.seen.pages, page_bytes), 540);
+                assert_int_equal(page_counts_find(&again->learned.seen.pages, GIB), 0);
+                assert_true(again->learned.seen.is_exact && seen_is_known(again));
+        }
+}
+
+/* Each of our files is refused for itself. */
+static void test_broken(void **state) {
+        const Config *config = config_make(
+                *state, "20-db.conf", "[Instance]\nEngine=mariadb\nUnit=db.service\n",
+                "20-db.conf.d/90-learned.conf", "[Instance]\nPages=2M:100\n",
+                "20-db.conf.d/91-seen.conf", "[Instance]\nX-Seen=2M:200\nnonsense\n", NULL);
+        const InstanceConfig *db = config_find(config, "db");
+
+        assert_null(db->refusal);
+        assert_int_equal(db->learned.pages.n, 1);
+        assert_int_equal(db->learned.seen.pages.n, 0);
+        config = config_make(*state, "20-db.conf", "[Instance]\nEngine=mariadb\nUnit=db.service\n",
+                             "20-db.conf.d/90-learned.conf", "[Instance]\nPages=nonsense\n",
+                             "20-db.conf.d/91-seen.conf", "[Instance]\nX-Seen=2M:200\n", NULL);
+        db = config_find(config, "db");
+        assert_int_equal(db->learned.pages.n, 0);
+        assert_int_equal(db->learned.seen.pages.n, 1);
+}
+
+/* What a lesson comes to, with what was seen. */
+static void test_lesson(void **state) {
+        Lesson lesson = {.instance = instance_of(*state, "oracle", SEEN("540", "600")),
+                         .wrong = "the parameters are in ASM"};
+        const Figures figures = lesson_figures(*state, &lesson);
+
+        assert_int_equal(lesson_use(&lesson), LESSON_UNKNOWN);
+        assert_int_equal(figures.n, 1);
+        assert_int_equal(figures.items[0].sizing.pages, 540);
+        assert_int_equal(figures.items[0].sizing.source, SIZING_SEEN);
+        /* A size that is given is given. */
+        InstanceConfig given = *lesson.instance;
+
+        given.memory_kind = MEMORY_BYTES;
+        lesson.instance = &given;
+        assert_int_equal(lesson_pages(*state, &lesson).n, 0);
+}
+
+/* As many by the rule as so many in truth. */
+static void test_by_rule(void **state) {
+        InstanceConfig instance = *instance_of(*state, "postgresql", SEEN("660", "600"));
+
+        assert_int_equal(learned_by_rule(&instance, page_bytes, 1000), 1000);
+        *vec_push(*state, &instance.learned.pages) = (PageCount){page_bytes, 600};
+        *vec_push(*state, &instance.learned.by_rule) = (PageCount){page_bytes, 600};
+        assert_int_equal(learned_by_rule(&instance, page_bytes, 1100), 1000);
+        instance.learned.by_rule.items[0].pages = 700;
+        assert_int_equal(learned_by_rule(&instance, page_bytes, 1100), 1100);
+}
+
+TEST_FILE(seen) {
+        const struct CMUnitTest tests[] = {
+                TEST(test_same_settings), TEST(test_other_settings), TEST(test_nothing_beforehand),
+                TEST(test_kept),          TEST(test_read_back),      TEST(test_broken),
+                TEST(test_lesson),        TEST(test_by_rule),
+        };
+
+        return RUN_TESTS(tests);
+}

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""A program of one's own with Memory=auto: nothing tells beforehand how much it takes, so that its first start is let
+go on with nothing, in small pages; what it had mapped is seen, and the next one has exactly that, and so has the next
+boot. With a size that is too small the gate says so."""
+
+import re
+from pathlib import Path
+
+from guestlib import MIB, check, check_equal, instance, journal, meminfo, output, pools, said, sh, unit, wait_for
+from memory import CONFIG, configure
+from scenario import Boot, Node, Scenario
+
+SEEN = CONFIG / "20-own.conf.d/91-seen.conf"
+PROGRAM = "/usr/local/bin/own-program"
+FIRST, RAISED = 150, 210  # MiB
+
+FILES = {
+    # Shared memory of huge pages where they are to be had, else of small ones, as databases have it. It takes as much
+    # as its argument says, and once more in a child that has the same segment; 7 MiB more are nobody's business.
+    PROGRAM: """\
+#!/usr/bin/python3
+import mmap, os, socket, sys, time
+size = int(sys.argv[1]) << 20
+rounded = -(-size // (2 << 20)) * (2 << 20)
+try:
+    held = mmap.mmap(-1, rounded, flags=mmap.MAP_SHARED | mmap.MAP_ANONYMOUS | 0x40000)
+except OSError:
+    held = mmap.mmap(-1, size, flags=mmap.MAP_SHARED | mmap.MAP_ANONYMOUS)
+own = mmap.mmap(-1, 7 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+if os.fork() > 0:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as told:
+        told.connect(os.environ["NOTIFY_SOCKET"])
+        told.send(b"READY=1")
+held[0] = 1
+time.sleep(10000)
+""",
+    "/etc/systemd/system/own.service": f"""\
+[Service]
+Type=notify
+User=daemon
+EnvironmentFile=/etc/own
+ExecStart={PROGRAM} $SIZE
+""",
+    "/etc/own": f"SIZE={FIRST}\n",
+}
+
+
+def pages(mib: int) -> int:
+    return -(-mib * MIB // (2 * MIB))
+
+
+def seen() -> tuple[int, bool]:
+    """What stands in the file: the pages, and whether that is exact."""
+    text = SEEN.read_text() if SEEN.exists() else ""
+    found = re.search(r"^X-Seen=2M:(\d+)$", text, re.MULTILINE)
+    return int(found[1]) if found else 0, "X-SeenExact=yes" in text
+
+
+def log(name: str) -> list[str]:
+    return [str(entry.get("MESSAGE")) for entry in journal("-u", name)]
+
+
+def systemctl(verb: str, what: str) -> None:
+    done = sh(f"systemctl {verb} own.service", timeout_sec=120)
+    check(done.returncode == 0, what, said(done) + "\n".join(log("own.service")[-10:]))
+
+
+def taken() -> int:
+    host = meminfo()
+    return host["HugePages_Total"] - host["HugePages_Free"] + host["HugePages_Rsvd"]
+
+
+def learns() -> None:
+    configure("20-own", "[Instance]\nMemory=auto\nUnit=own.service\n")
+    output("chmod 755 " + PROGRAM)
+    output("systemctl daemon-reload && systemctl restart hugeplan.service")
+    first_start()
+    second_start()
+    raised()
+    too_little()
+    crashes()
+    exact_again()
+
+
+def first_start() -> None:
+    known = instance("own")
+    check_equal(known["verdict"], "degraded", "before its first start: what is known is said")
+    check("has run once" in known["reason"], "before its first start: and why", known)
+    systemctl("start", "first start: it is let start with nothing")
+    check(any("has run once" in line for line in log("own.service")), "first start: its log says so", log("own.service"))
+    check_equal(taken(), 0, "first start: it runs in small pages")
+    check(wait_for(lambda: seen()[0] > 0), "first start: it is looked at", log("hugeplan-look@own.service"))
+    check_equal(seen(), (pages(FIRST), False), "first start: as much as its shared memory, once, an estimate")
+    check_equal(unit("hugeplan-look@own.service"), "active", "who looks goes with it")
+
+
+def second_start() -> None:
+    systemctl("restart", "second start: it starts")
+    check_equal(instance("own")["verdict"], "ready", "second start: it has its pages")
+    check_equal((sum(pools().values()), taken()), (pages(FIRST),) * 2, "second start: exactly as many")
+    check(wait_for(lambda: seen()[1]), "second start: which is exact", log("hugeplan-look@own.service"))
+    check_equal(seen()[0], pages(FIRST), "second start: and as many")
+    shown = output("hugeplanctl explain own")
+    check(f"What counts: {pages(FIRST)} pages of 2M, seen: exact" in shown, "explain says whose figure it is", shown)
+    check(f"has mapped {pages(FIRST)} pages of 2M" in shown, "explain says what it has now", shown)
+
+
+def raised() -> None:
+    """Started with more, it gets small pages once more, which is seen at the last look too."""
+    Path("/etc/own").write_text(f"SIZE={RAISED}\n")
+    systemctl("restart", "raised: it starts")
+    check(wait_for(lambda: seen()[0] == pages(RAISED)), "raised: it is seen to want more", SEEN.read_text())
+    systemctl("restart", "raised: it starts again")
+    check_equal(taken(), pages(RAISED), "raised: and has it")
+    check(wait_for(lambda: seen() == (pages(RAISED), True)), "raised: exact", SEEN.read_text())
+
+
+def too_little() -> None:
+    configure("20-own", f"[Instance]\nPages={pages(RAISED) - 1}\nUnit=own.service\n")
+    output("systemctl daemon-reload && hugeplanctl reload")
+    systemctl("restart", "too little: it starts, with a page less than it takes")
+    check(any("too little" in line and f"{pages(RAISED)} pages" in line for line in log("own.service")),
+          "too little: its log says so, with the number", log("own.service")[-10:])
+    configure("20-own", "[Instance]\nMemory=auto\nUnit=own.service\n")
+    output("systemctl daemon-reload && hugeplanctl reload")
+
+
+def crashes() -> None:
+    """Who has gone has nothing, and what was seen before stays."""
+    output("systemctl kill --signal=KILL own.service")
+    check(wait_for(lambda: unit("hugeplan-look@own.service") != "active"), "killed: who looks goes with it")
+    check_equal(seen()[0], pages(RAISED), "killed: what was seen stays")
+    output("systemctl reset-failed own.service")
+    # A file of ours that cannot be read is no mistake of the administrator's.
+    kept = SEEN.read_text()
+    SEEN.write_text("[Instance]\nX-Seen=2M:99999\nnonsense\n")
+    check_equal(instance("own")["verdict"], "ready", "a broken file: nothing changes meanwhile")
+    done = sh("hugeplanctl check")
+    check("nonsense" in said(done) or done.returncode != 0, "a broken file: it is told", said(done))
+    SEEN.write_text(kept)
+
+
+def exact_again() -> None:
+    Path("/etc/own").write_text(f"SIZE={RAISED}\n")
+    systemctl("start", "it starts once more")
+    check_equal((sum(pools().values()), taken()), (pages(RAISED),) * 2, "with exactly what it takes")
+    output("systemctl enable own.service 2>/dev/null || true")
+    stamp = wait_for(lambda: seen()[1]) and SEEN.stat().st_mtime_ns
+    systemctl("stop", "it stops")
+    check_equal(SEEN.stat().st_mtime_ns, stamp, "nothing new is seen, and nothing written")
+
+
+def remembers() -> None:
+    check_equal(sum(pools().values()), pages(RAISED), "next boot: as many stand there before it starts")
+    systemctl("start", "next boot: it starts")
+    check_equal(taken(), pages(RAISED), "next boot: with all of them")
+    check_equal(instance("own")["verdict"], "ready", "next boot: ready")
+
+
+SCENARIO = Scenario(
+    nodes=(Node("1G"),),
+    more_suites=("trixie",),
+    files=FILES,
+    boots=(Boot(learns, limit_sec=600), Boot(remembers)),
+)
