@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static Status *find_status(Command *command, const Config **ret_config) {
+Status *status_now(Command *command, const Config **ret_config) {
         const char *why = NULL;
         bool is_off = is_switched_off(command);
         Status *status = is_off ? NULL : ask_status(command, &why);
@@ -117,7 +117,7 @@ int verb_status(Command *command) {
 
         if (command->is_watching)
                 return watch_status(command);
-        Status *status = find_status(command, &config);
+        Status *status = status_now(command, &config);
 
         status->page_users = page_users_find(command->root, command->arena,
                                              probe_topology(command->root, command->arena));

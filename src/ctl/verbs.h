@@ -36,7 +36,12 @@ int verb_reload(Command *command);
 int verb_size(Command *command);
 int verb_status(Command *command);
 int verb_suggest(Command *command);
+int verb_verify(Command *command);
 int verb_wait(Command *command);
 
 /* What the kernel command line should say, and what is wrong with it. */
 KernelAdvice *cmdline_advise(Command *command, const Look *look);
+
+/* The status as the daemon has it, or, where it cannot be reached, as the files say; *RET_CONFIG is NULL then
+ * unless these were read. */
+Status *status_now(Command *command, const Config **ret_config);

@@ -452,3 +452,20 @@ SourceNames unit_file_names(Arena *arena, const Sources *sources, const char *pa
         VEC_KEEP(name, &names, !text_equals(*name, before) && (before = *name));
         return names;
 }
+
+bool unit_file_is_wanted(Arena *arena, const Sources *sources, const char *name) {
+        ARRAY_FOREACH(directory, directories, ARRAY_LEN(directories)) {
+                const SourceNames found = source_list(sources, arena, *directory);
+
+                VEC_FOREACH(list, &found) {
+                        if (!text_ends_with(*list, ".wants") && !text_ends_with(*list, ".requires"))
+                                continue;
+                        const SourceNames wanted = source_list(
+                                sources, arena, arena_printf(arena, "%s/%s", *directory, *list));
+
+                        if (source_names_have(&wanted, name))
+                                return true;
+                }
+        }
+        return false;
+}

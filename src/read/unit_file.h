@@ -68,3 +68,6 @@ const char *unit_word_take(Arena *arena, const char **string, bool *ret_is_bare)
 /* The names of units in the search path that PATTERN ("postgresql*.service") fits, sorted, each
  * once. Not templates, but those of their instances that some .wants or .requires directory names. */
 SourceNames unit_file_names(Arena *arena, const Sources *sources, const char *pattern);
+
+/* Whether another unit wants or requires NAME, by its own name: it is enabled, or a generator has it started. */
+bool unit_file_is_wanted(Arena *arena, const Sources *sources, const char *name);
