@@ -80,6 +80,7 @@ static int watch_next(const Command *command, DaemonCall *call) {
         if (!status)
                 return r < 0 ? r : -EPROTO;
         find_pending(&now, status, read_config(&now), &status->problems);
+        add_outcomes(&now, status);
         print_status(&now, status, NULL);
         if (command->json == JSON_OFF)
                 putchar('\n');
@@ -121,5 +122,6 @@ int verb_status(Command *command) {
 
         status->page_users = page_users_find(command->root, command->arena,
                                              probe_topology(command->root, command->arena));
+        add_outcomes(command, status);
         return print_status(command, status, config);
 }

@@ -45,3 +45,6 @@ KernelAdvice *cmdline_advise(Command *command, const Look *look);
 /* The status as the daemon has it, or, where it cannot be reached, as the files say; *RET_CONFIG is NULL then
  * unless these were read. */
 Status *status_now(Command *command, const Config **ret_config);
+
+/* Adds to each instance whose unit has, or could have, pages of its own what it makes of them, at a glance. */
+void add_outcomes(const Command *command, Status *status);

@@ -63,7 +63,7 @@ MemoryMap memory_map_parse(Arena *arena, const char *maps, const char *numa_maps
                                VEC_ANY(device, hugetlbfs, *device == line.device);
 
                 map.n_mappings++;
-                if (numa_maps ? is_listed(&huge, line.start) : is_huge)
+                if (is_huge || is_listed(&huge, line.start))
                         map.huge_bytes = add_saturated(map.huge_bytes, line.end - line.start);
                 else if (!numa_maps && is_doubtful)
                         map.doubtful_bytes =

@@ -90,9 +90,13 @@ static const PageUser *pages_of(const ServerLook *look, uint64_t page_size_bytes
         return VEC_FIND(user, &look->pages, user->page_size_bytes == page_size_bytes);
 }
 
-/* Whether more cannot be mapped than was seen. */
-static bool is_all_seen(const ServerLook *look) {
-        return look->is_counted || (look->has_map && look->map.doubtful_bytes == 0);
+/* Whether more cannot be mapped than was seen. Without the mappings themselves the controller's word counts
+ * where it has counted since the start. */
+static bool is_all_seen(const Proof *proof) {
+        const ServerLook *look = proof->look;
+
+        return look->has_map ? look->is_all_mapped
+                             : look->is_counted && proof->instance->is_counted;
 }
 
 static void take_figures(Proof *proof) {
@@ -101,7 +105,7 @@ static void take_figures(Proof *proof) {
         const PageUser *pages = pages_of(proof->look, bytes);
 
         proof->page_size_bytes = bytes;
-        proof->is_mapped_known = is_all_seen(proof->look);
+        proof->is_mapped_known = is_all_seen(proof);
         proof->wanted_pages = hold ? hold->pages : proof->instance->pages_wanted;
         if (pages) {
                 proof->mapped_pages = page_user_kept_pages(pages);

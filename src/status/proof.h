@@ -23,8 +23,7 @@ typedef enum Outcome {
         OUTCOME_FELL_BACK, /* to small pages, with all or with a part */
 } Outcome;
 
-/* What was seen of the processes of a unit. A glance (is_glance) reads its control group and its first process
- * only: no page tables, no mappings. */
+/* What was seen of the processes of a unit; at a glance, of the first of them. */
 typedef struct ServerLook {
         bool is_running;
         bool is_glance;
@@ -35,6 +34,7 @@ typedef struct ServerLook {
         VEC(PageUser) pages; /* one for each page size that it has any of */
         bool is_counted; /* the hugetlb controller has counted all that it maps: the figures are exact */
         bool has_map;
+        bool is_all_mapped;        /* by it `pages` are all that is mapped */
         MemoryMap map;             /* of the server */
         uint64_t page_table_bytes; /* VmPTE of all its processes; 0: not known */
         /* What is in force for the server; NULL or 0: not known. */

@@ -212,12 +212,14 @@ class Verify(unittest.TestCase):
             self.assertEqual(pages, total - free)
         self.assertEqual(sum(on_nodes.values()) * PAGE, proof["touchedBytes"])
 
-    def assert_fell_back(self, proof: dict, why: str, small: int) -> None:
+    def assert_fell_back(self, proof: dict, why: str, small: int, at_a_glance: bool = True) -> None:
         self.assertEqual((proof["outcome"], proof["fellBack"], proof["asPlanned"]), ("fell-back", True, False))
         self.assertIn(why, proof["why"])
         self.assertIsNotNone(proof["remedy"])
         self.assertGreaterEqual(proof["smallBytes"], small)
         self.assertIn("× fell back  shop", self.run_ctl("verify", "shop").stdout)
+        if proof["pagesWanted"] > 0 and at_a_glance:
+            self.assertRegex(self.run_ctl("status").stdout, r"(?m) shop .* fell back +hugeplan-test")
 
     @contextlib.contextmanager
     def later(self, seconds: int) -> Iterator[None]:
@@ -271,6 +273,7 @@ class Verify(unittest.TestCase):
                 self.assertEqual(proof["worstPageTableBytes"], max(proof["mappedBytes"],
                                                                    proof["pagesWanted"] * PAGE) // 512 * 50)
                 self.assertRegex(self.run_ctl("verify").stdout, r"(?m)^in use +shop ")
+                self.assertRegex(self.run_ctl("status").stdout, r"(?m) shop .* in use +hugeplan-test")
 
     def test_postgresql_fell_back(self) -> None:
         set_pool(40)
@@ -397,7 +400,8 @@ class Verify(unittest.TestCase):
                     self.assertEqual((proof["touchedBytes"], used()), (30 * PAGE, 30))
                     self.assertEqual(proof["touchedLowerBound"], not counted)
                 with self.child(self.sysv(0)):
-                    self.assert_fell_back(self.verify(), "without SHM_HUGETLB", 100 * PAGE)
+                    self.assert_fell_back(self.verify(), "without SHM_HUGETLB", 100 * PAGE,
+                                          at_a_glance=False)
 
     # ---- what is hard to look at ----
 
@@ -410,8 +414,9 @@ class Verify(unittest.TestCase):
         self.instance("Engine=generic\nPages=50")
         with self.child(work):
             proof = self.verify(user=NOBODY)
+            # Who is no root has the controller's word, but nobody tells him since when it has counted.
             self.assertEqual((proof["outcome"], proof["mappedBytes"], proof["touchedBytes"]),
-                             ("in-use", 50 * PAGE, 20 * PAGE))
+                             ("in-use", None, 20 * PAGE))
             self.assertTrue(any("only root" in missing for missing in proof["server"]["missing"]), proof)
         self.doCleanups()
         self.setUp()
@@ -466,24 +471,22 @@ class Verify(unittest.TestCase):
         helper = subprocess.Popen([sys.executable, "-c", COMES_AND_GOES, str(self.group / "cgroup.procs")])
         seen = set()
         try:
-            end = time.monotonic() + 8
-            while time.monotonic() < end:
+            while helper.poll() is None:
                 proof = self.verify()
                 seen.add(proof["outcome"])
-                self.assertIn(proof["mappedBytes"], (None, 0, 50 * PAGE))
+                self.assertIn(proof["mappedBytes"], (None, 0, 50 * PAGE), proof)
                 self.assertLessEqual(proof["touchedBytes"] or 0, 20 * PAGE)
                 self.assertNotEqual(proof["outcome"], "fell-back")
         finally:
-            helper.kill()
             helper.wait(PATIENCE)
-            wait_until("all have ended", lambda: [os.kill(pid, signal.SIGKILL) for pid in self.pids()] == [])
         self.assertGreaterEqual(len(seen), 2, seen)
 
 
 # Servers that live for a few milliseconds.
 COMES_AND_GOES = """
 import mmap, os, sys, time
-while True:
+end = time.monotonic() + 8
+while time.monotonic() < end:
     pid = os.fork()
     if pid == 0:
         with open(sys.argv[1], "w") as file:

@@ -130,6 +130,22 @@ static void print(const Verification *verification) {
                       stdout);
 }
 
+void add_outcomes(const Command *command, Status *status) {
+        const Topology *topology = probe_page_sizes(command->root, command->arena);
+
+        ARRAY_FOREACH(instance, status->instances, status->n_instances) {
+                if (!instance->unit || instance->pages_wanted == 0)
+                        continue;
+                ServerLook look =
+                        server_glance(command->root, command->arena, topology, instance->unit);
+                const ProofInput input = {.instance = instance, .look = &look};
+                const Proof proof = proof_judge(command->arena, &input);
+
+                instance->outcome = outcome_name(proof.outcome);
+                instance->outcome_word = proof_word(command->arena, &proof);
+        }
+}
+
 int verb_verify(Command *command) {
         const char *name = command->n_arguments == 1 ? command->arguments[0] : NULL;
         const Config *config;

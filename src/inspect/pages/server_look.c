@@ -17,6 +17,7 @@ enum {
         GLANCE_PROCESSES_MAX = 16,
         DETAILS_MAX = 16,             /* processes whose pages are walked */
         LISTING_BYTES_MAX = 64 << 20, /* of maps and numa_maps: some 500,000 mappings */
+        GLANCE_BYTES_MAX = 1 << 20,
 };
 
 /* All of one unit; what is not done by then is left out. */
@@ -38,6 +39,7 @@ typedef struct Looker {
         const Topology *topology;
         const char *unit;
         uint64_t deadline_usec;
+        size_t bytes_max; /* of one file */
         VEC(uint64_t) pids;
         VEC(Member) members;
         VEC(PageUserCharge) charges;
@@ -48,9 +50,9 @@ typedef struct Looker {
 
 static int read_file(const Looker *looker, Arena *scratch, uint64_t pid, const char *name,
                      char **ret) {
-        return root_read_kernel_file(looker->root, scratch,
-                                     arena_printf(scratch, PATH_PROC "/%" PRIu64 "/%s", pid, name),
-                                     LISTING_BYTES_MAX, ret, NULL);
+        const char *path = arena_printf(scratch, PATH_PROC "/%" PRIu64 "/%s", pid, name);
+
+        return root_read_kernel_file(looker->root, scratch, path, looker->bytes_max, ret, NULL);
 }
 
 PRINTF_LIKE(2, 3)
@@ -131,20 +133,22 @@ static void read_members(Looker *looker, size_t n_max) {
         }
         looker->look.is_running = looker->members.n > 0;
         looker->look.n_processes = looker->members.n;
+        if (looker->look.is_glance)
+                return;
         if (n_seen == looker->pids.n)
                 looker->look.page_table_bytes = sum_bytes;
-        else if (n_max == PROCESSES_MAX)
+        else
                 leave_out(looker, "page tables: there was time for %zu of %zu processes only",
                           n_seen, looker->pids.n);
 }
 
-static const Member *member_of(const Looker *looker, uint64_t pid) {
+static Member *member_of(const Looker *looker, uint64_t pid) {
         return VEC_FIND(member, &looker->members, member->process.pid == pid);
 }
 
 /* Who has the database's memory mapped, and is the parent of the others who have: not a supervisor above it. */
-static const Member *find_server(const Looker *looker) {
-        const Member *largest = NULL;
+static Member *find_server(const Looker *looker) {
+        Member *largest = NULL;
 
         VEC_FOREACH(member, &looker->members)
                 if (!largest || member->process.huge_bytes > largest->process.huge_bytes ||
@@ -152,7 +156,7 @@ static const Member *find_server(const Looker *looker) {
                      member->size_bytes > largest->size_bytes))
                         largest = member;
         for (unsigned depth = 0; depth < GROUP_DEPTH_MAX; depth++) {
-                const Member *parent = member_of(looker, largest->process.parent_pid);
+                Member *parent = member_of(looker, largest->process.parent_pid);
 
                 if (!parent || parent->size_bytes < largest->size_bytes / 2)
                         break;
@@ -219,7 +223,8 @@ static void read_charges(Looker *looker) {
 
 /* The controller counts from the moment that it was turned on: not where processes show more. */
 static void judge_charges(Looker *looker) {
-        uint64_t counted_bytes = 0, seen_bytes = looker->look.map.huge_bytes;
+        uint64_t counted_bytes = 0, seen_bytes = add_saturated(looker->look.map.huge_bytes,
+                                                               looker->look.map.doubtful_bytes);
 
         VEC_FOREACH(charge, &looker->charges)
                 counted_bytes = add_saturated(
@@ -231,6 +236,16 @@ static void judge_charges(Looker *looker) {
 }
 
 /* ---- its mappings ---- */
+
+/* The listings of a process that ends are cut short, which nothing shows: not so as long as it has any memory
+ * after they were read. */
+static bool is_alive(const Looker *looker, uint64_t pid) {
+        CLEANUP(arena_freep) Arena *scratch = arena_new();
+        char *text;
+
+        return read_file(looker, scratch, pid, "status", &text) >= 0 &&
+               probe_meminfo(scratch, text, "VmSize") > 0;
+}
 
 static Devices read_hugetlbfs(const Looker *looker, Arena *scratch) {
         char *text;
@@ -246,6 +261,8 @@ static int walk_pages(Looker *looker, Arena *scratch, Member *member, const char
                       char **ret_numa_maps) {
         int r = read_file(looker, scratch, member->process.pid, "numa_maps", ret_numa_maps);
 
+        if (r >= 0 && !is_alive(looker, member->process.pid))
+                r = -ESRCH;
         if (r < 0)
                 return r;
         HugeMappings mappings = process_parse_numa_maps(scratch, *ret_numa_maps);
@@ -262,6 +279,11 @@ static int walk_pages(Looker *looker, Arena *scratch, Member *member, const char
         return 0;
 }
 
+/* Whether only a walk tells what is mapped. */
+static bool needs_walk(const ServerLook *look) {
+        return !look->is_counted && (look->map.huge_bytes > 0 || look->map.doubtful_bytes > 0);
+}
+
 static void read_map(Looker *looker, Member *server) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
         const Devices devices = read_hugetlbfs(looker, scratch);
@@ -269,28 +291,28 @@ static void read_map(Looker *looker, Member *server) {
         char *maps, *numa_maps;
         int r = read_file(looker, scratch, look->pid, "maps", &maps);
 
-        if (r < 0) {
+        if (r >= 0 && !is_alive(looker, look->pid))
+                r = -ESRCH;
+        if (r < 0)
                 leave_out_file(looker, "mappings", r);
-                judge_charges(looker);
-                return;
+        else {
+                look->has_map = true;
+                look->map = memory_map_parse(looker->arena, maps, NULL, &devices);
         }
-        look->has_map = true;
-        look->map = memory_map_parse(looker->arena, maps, NULL, &devices);
         judge_charges(looker);
-        if (look->is_counted ? look->map.doubtful_bytes == 0
-                             : look->map.huge_bytes == 0 && look->map.doubtful_bytes == 0)
+        look->is_all_mapped = r >= 0 && !needs_walk(look);
+        if (r < 0 || look->is_glance || look->is_all_mapped)
                 return;
-        if (server->resident_bytes > walk_bytes_max) {
+        if (server->resident_bytes > walk_bytes_max)
                 leave_out(looker, "pages by node: %s of small pages would have to be walked",
                           format_size(looker->arena, server->resident_bytes));
-                return;
-        }
-        if ((r = walk_pages(looker, scratch, server, maps, &numa_maps)) < 0) {
+        else if ((r = walk_pages(looker, scratch, server, maps, &numa_maps)) < 0)
                 leave_out_file(looker, "pages by node", r);
-                return;
+        else {
+                look->map = memory_map_parse(looker->arena, maps, numa_maps, &devices);
+                judge_charges(looker);
+                look->is_all_mapped = true;
         }
-        look->map = memory_map_parse(looker->arena, maps, numa_maps, &devices);
-        judge_charges(looker);
 }
 
 static int compare_use(const void *a, const void *b) {
@@ -339,58 +361,43 @@ static void count_pages(Looker *looker) {
                 *vec_push(looker->arena, &looker->look.pages) = *user;
 }
 
-static Looker begin(const Root *root, Arena *arena, const Topology *topology, const char *unit,
-                    size_t n_max) {
+static ServerLook look_at(const Root *root, Arena *arena, const Topology *topology,
+                          const char *unit, bool is_glance) {
         Looker looker = {.root = root,
                          .arena = arena,
                          .topology = topology,
                          .unit = unit,
-                         .deadline_usec = deadline_in(look_usec_max)};
+                         .deadline_usec = deadline_in(look_usec_max),
+                         .bytes_max = is_glance ? GLANCE_BYTES_MAX : LISTING_BYTES_MAX,
+                         .look = {.is_glance = is_glance}};
         const char *group = unit ? unit_cgroup_find(root, arena, unit) : NULL;
 
         if (group)
                 list_group(&looker, group, 0);
-        read_members(&looker, n_max);
-        if (looker.look.is_running)
-                read_charges(&looker);
-        return looker;
-}
+        read_members(&looker, is_glance ? GLANCE_PROCESSES_MAX : PROCESSES_MAX);
+        if (!looker.look.is_running)
+                return looker.look;
+        Member *server = find_server(&looker);
 
-static Member *set_server(Looker *looker) {
-        Member *server = (Member *) find_server(looker);
-
-        looker->look.pid = server->process.pid;
-        looker->look.command = server->process.command;
-        read_age(looker);
-        return server;
+        looker.look.pid = server->process.pid;
+        looker.look.command = server->process.command;
+        read_age(&looker);
+        read_charges(&looker);
+        read_map(&looker, server);
+        if (!is_glance) {
+                read_limits(&looker);
+                if (!looker.look.is_counted)
+                        walk_others(&looker);
+        }
+        count_pages(&looker);
+        return looker.look;
 }
 
 ServerLook server_look(const Root *root, Arena *arena, const Topology *topology, const char *unit) {
-        Looker looker = begin(root, arena, topology, unit, PROCESSES_MAX);
-
-        if (!looker.look.is_running)
-                return looker.look;
-        Member *server = set_server(&looker);
-
-        read_limits(&looker);
-        read_map(&looker, server);
-        if (!looker.look.is_counted)
-                walk_others(&looker);
-        count_pages(&looker);
-        return looker.look;
+        return look_at(root, arena, topology, unit, false);
 }
 
 ServerLook server_glance(const Root *root, Arena *arena, const Topology *topology,
                          const char *unit) {
-        Looker looker = begin(root, arena, topology, unit, GLANCE_PROCESSES_MAX);
-
-        looker.look.is_glance = true;
-        looker.look.page_table_bytes = 0;
-        looker.look.n_processes = looker.pids.n;
-        if (!looker.look.is_running)
-                return looker.look;
-        set_server(&looker);
-        judge_charges(&looker);
-        count_pages(&looker);
-        return looker.look;
+        return look_at(root, arena, topology, unit, true);
 }

@@ -14,6 +14,7 @@
  * left out, with a sentence in `missing`. */
 ServerLook server_look(const Root *root, Arena *arena, const Topology *topology, const char *unit);
 
-/* The same at a glance, for everyone: whether it runs, since when, and what its control group has. */
+/* The same at a glance, as for each status: whether it runs, since when, what its control group has, and how its
+ * server has mapped its memory where that may be read; no walks, no page tables. */
 ServerLook server_glance(const Root *root, Arena *arena, const Topology *topology,
                          const char *unit);
