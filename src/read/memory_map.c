@@ -5,6 +5,9 @@
 
 #include <stdlib.h>
 
+/* No kernel has smaller huge pages, of which mappings are a multiple. */
+static const uint64_t huge_bytes_min = 64 * KIB;
+
 /* Smaller mappings are libraries' and threads' own. */
 static const uint64_t main_bytes_min = 16 * MIB;
 
@@ -58,7 +61,8 @@ MemoryMap memory_map_parse(Arena *arena, const char *maps, const char *numa_maps
                 if (!process_parse_maps_line(arena, text, &line))
                         continue;
                 bool is_sysv = text_starts_with(line.path, "/SYSV");
-                bool is_doubtful = is_sysv || text_starts_with(line.path, "/memfd:");
+                bool is_doubtful = (is_sysv || text_starts_with(line.path, "/memfd:")) &&
+                                   (line.start | line.end) % huge_bytes_min == 0;
                 bool is_huge = text_starts_with(line.path, "/anon_hugepage") ||
                                VEC_ANY(device, hugetlbfs, *device == line.device);
 

@@ -60,7 +60,9 @@ static void add_instances(Text *text, const Proofs *proofs, const RenderOptions 
                 table_add(table, look->is_running && proof->is_mapped_known
                                          ? format_count(arena, proof->mapped_pages)
                                          : NULL);
-                table_add(table, look->is_running ? touched_pages(arena, proof) : NULL);
+                table_add(table, look->is_running && proof->outcome != OUTCOME_UNKNOWN
+                                         ? touched_pages(arena, proof)
+                                         : NULL);
                 table_add(table, proof->page_size_bytes > 0
                                          ? format_page_size(arena, proof->page_size_bytes)
                                          : NULL);

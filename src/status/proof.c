@@ -8,6 +8,12 @@ static const uint64_t settled_usec = 60 * USEC_PER_SEC;
 
 static const uint64_t day_usec = 24 * 60 * 60 * USEC_PER_SEC;
 
+/* What is of huge pages; by the server's mappings alone where nothing else counts them. */
+static uint64_t huge_bytes(const Proof *proof) {
+        return proof->is_mapped_known ? mul_saturated(proof->mapped_pages, proof->page_size_bytes)
+                                      : proof->look->map.huge_bytes;
+}
+
 /* ---- why ---- */
 
 /* What an engine's own setting makes of it. The first row that fits counts. */
@@ -56,16 +62,18 @@ static const Cause *find_cause(const ProofInput *input) {
 }
 
 /* Why the database takes no huge pages, as its files are now. What is wrong with something else is no reason. */
-static const char *find_refusal(const ProofInput *input) {
+static const char *find_refusal(const ProofInput *input, const Proof *proof) {
         const Cause *cause = find_cause(input);
 
+        if (huge_bytes(proof) > 0) /* it was started otherwise */
+                return NULL;
         if (cause && cause->setting && input->wrong && strstr(input->wrong, cause->setting))
                 return input->wrong;
         return cause && cause->is_refusal ? cause->why : NULL;
 }
 
 static void explain(Arena *arena, const ProofInput *input, Proof *proof) {
-        const char *refusal = find_refusal(input);
+        const char *refusal = find_refusal(input, proof);
         const Cause *cause = find_cause(input);
         bool is_sysv = proof->look->map.sysv_bytes > 0;
 
@@ -119,12 +127,14 @@ static void take_figures(Proof *proof) {
 /* Engines' upper bounds are some percent too high, of small databases more. Shared memory in small pages is
  * what should have been in huge ones; private memory may be another thing, so that more has to be missing. */
 static bool is_partly_small(const Proof *proof) {
-        uint64_t missing = sub_floored(proof->wanted_pages, proof->mapped_pages);
-        uint64_t half_bytes = mul_saturated(missing, proof->page_size_bytes) / 2;
+        uint64_t wanted_bytes = mul_saturated(proof->wanted_pages, proof->page_size_bytes);
+        uint64_t missing = sub_floored(wanted_bytes, huge_bytes(proof));
+        uint64_t rounding = mul_saturated(proof->page_size_bytes, 8);
 
-        return (missing > proof->wanted_pages / 16 + 8 &&
-                proof->look->map.shared_bytes >= half_bytes) ||
-               (missing > proof->wanted_pages / 4 + 8 && proof->small_bytes >= half_bytes);
+        return (missing > add_saturated(wanted_bytes / 16, rounding) &&
+                proof->look->map.shared_bytes >= missing / 2) ||
+               (missing > add_saturated(wanted_bytes / 4, rounding) &&
+                proof->small_bytes >= missing / 2);
 }
 
 static bool is_idle(const Proof *proof) {
@@ -138,13 +148,14 @@ static Outcome judge_outcome(const ProofInput *input, const Proof *proof) {
 
         if (!look->is_running)
                 return OUTCOME_NOT_STARTED;
-        if (!proof->is_mapped_known)
+        if (!proof->is_mapped_known && (!look->has_map || look->map.doubtful_bytes > 0))
                 return any > 0 ? OUTCOME_IN_USE : OUTCOME_UNKNOWN;
         if (is_partly_small(proof))
                 return OUTCOME_FELL_BACK;
-        if (any == 0)
-                return look->age_usec >= settled_usec || find_refusal(input) ? OUTCOME_FELL_BACK
-                                                                             : OUTCOME_STARTING;
+        if (any == 0 && huge_bytes(proof) == 0)
+                return look->age_usec >= settled_usec || find_refusal(input, proof)
+                               ? OUTCOME_FELL_BACK
+                               : OUTCOME_STARTING;
         return is_idle(proof) ? OUTCOME_IDLE : OUTCOME_IN_USE;
 }
 
@@ -251,7 +262,7 @@ const char *outcome_name(Outcome outcome) {
 
 char *proof_word(Arena *arena, const Proof *proof) {
         static const char *const words[] = {
-                [OUTCOME_UNKNOWN] = "-",         [OUTCOME_NOT_STARTED] = "not started",
+                [OUTCOME_UNKNOWN] = "not known", [OUTCOME_NOT_STARTED] = "not started",
                 [OUTCOME_STARTING] = "starting", [OUTCOME_IN_USE] = "in use",
                 [OUTCOME_IDLE] = "idle",         [OUTCOME_FELL_BACK] = "fell back",
         };

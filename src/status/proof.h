@@ -74,7 +74,7 @@ typedef struct Proof {
 
 Proof proof_judge(Arena *arena, const ProofInput *input);
 
-/* "in use", "fell back", "not started", "starting", "idle 3 d", "-" where it is not known. */
+/* "in use", "fell back", "not started", "starting", "idle 3 d", "not known". */
 char *proof_word(Arena *arena, const Proof *proof);
 
 /* "in-use", "fell-back", ..., "unknown": for programs. */

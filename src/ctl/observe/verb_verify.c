@@ -142,7 +142,8 @@ void add_outcomes(const Command *command, Status *status) {
                 const Proof proof = proof_judge(command->arena, &input);
 
                 instance->outcome = outcome_name(proof.outcome);
-                instance->outcome_word = proof_word(command->arena, &proof);
+                if (proof.outcome != OUTCOME_UNKNOWN)
+                        instance->outcome_word = proof_word(command->arena, &proof);
         }
 }
 

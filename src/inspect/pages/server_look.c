@@ -131,13 +131,15 @@ static void read_members(Looker *looker, size_t n_max) {
                 if (read_member(looker, *pid, &tables_bytes))
                         sum_bytes = add_saturated(sum_bytes, tables_bytes);
         }
-        looker->look.is_running = looker->members.n > 0;
+        looker->look.is_running =
+                looker->members.n > 0 ||
+                (looker->pids.n > 0 && unit_cgroup_is_populated(looker->root, looker->unit));
         looker->look.n_processes = looker->members.n;
         if (looker->look.is_glance)
                 return;
-        if (n_seen == looker->pids.n)
+        if (n_seen == looker->pids.n && looker->members.n > 0)
                 looker->look.page_table_bytes = sum_bytes;
-        else
+        else if (n_seen < looker->pids.n)
                 leave_out(looker, "page tables: there was time for %zu of %zu processes only",
                           n_seen, looker->pids.n);
 }
@@ -361,6 +363,20 @@ static void count_pages(Looker *looker) {
                 *vec_push(looker->arena, &looker->look.pages) = *user;
 }
 
+static void look_at_server(Looker *looker) {
+        Member *server = find_server(looker);
+
+        looker->look.pid = server->process.pid;
+        looker->look.command = server->process.command;
+        read_age(looker);
+        read_map(looker, server);
+        if (looker->look.is_glance)
+                return;
+        read_limits(looker);
+        if (!looker->look.is_counted)
+                walk_others(looker);
+}
+
 static ServerLook look_at(const Root *root, Arena *arena, const Topology *topology,
                           const char *unit, bool is_glance) {
         Looker looker = {.root = root,
@@ -377,17 +393,14 @@ static ServerLook look_at(const Root *root, Arena *arena, const Topology *topolo
         read_members(&looker, is_glance ? GLANCE_PROCESSES_MAX : PROCESSES_MAX);
         if (!looker.look.is_running)
                 return looker.look;
-        Member *server = find_server(&looker);
-
-        looker.look.pid = server->process.pid;
-        looker.look.command = server->process.command;
-        read_age(&looker);
         read_charges(&looker);
-        read_map(&looker, server);
-        if (!is_glance) {
-                read_limits(&looker);
-                if (!looker.look.is_counted)
-                        walk_others(&looker);
+        if (looker.members.n > 0)
+                look_at_server(&looker);
+        else {
+                leave_out(&looker,
+                          "its processes cannot be seen: they come and go, or /proc hides them "
+                          "(hidepid=)");
+                judge_charges(&looker);
         }
         count_pages(&looker);
         return looker.look;
