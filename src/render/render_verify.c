@@ -331,9 +331,9 @@ json_t *proof_to_json(const Proof *proof) {
 json_t *proofs_to_json(const Proofs *proofs) {
         json_t *waste = VEC_TO_JSON(
                 row, &proofs->waste,
-                json_pack("{ss ss? so so so ss ss}", "id", row->id, "instance", row->instance,
-                          "pageSizeBytes", count_to_json(row->page_size_bytes), "pages",
-                          count_to_json(row->pages), "sinceSec",
+                json_pack("{ss ss? so so so ss ss}", "kind", waste_kind_name(row->kind), "instance",
+                          row->instance, "pageSizeBytes", count_to_json(row->page_size_bytes),
+                          "pages", count_to_json(row->pages), "sinceSec",
                           known_count(row->age_usec > 0, row->age_usec / USEC_PER_SEC), "text",
                           row->what, "remedy", row->command));
 

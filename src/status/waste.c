@@ -6,6 +6,17 @@
 /* A database fills its caches as it goes along: not before this is said that it does not. */
 static const uint64_t warm_usec = 60 * 60 * USEC_PER_SEC;
 
+const char *waste_kind_name(WasteKind kind) {
+        static const char *const names[] = {
+                [WASTE_UNTOUCHED] = "untouched", [WASTE_BEYOND] = "beyond",
+                [WASTE_FELL_BACK] = "fell-back", [WASTE_DISABLED] = "disabled",
+                [WASTE_NO_UNIT] = "no-unit",     [WASTE_IDLE] = "idle",
+                [WASTE_SEGMENT] = "segment",
+        };
+
+        return names[kind];
+}
+
 static void add(Arena *arena, WasteList *list, Waste waste) {
         if (mul_saturated(waste.pages, waste.page_size_bytes) >= WASTE_BYTES_MIN)
                 *vec_push(arena, list) = waste;
@@ -20,7 +31,7 @@ static void add_untouched(Arena *arena, const Proof *proof, const InstanceConfig
 
         if (proof->is_lower_bound || proof->look->age_usec < warm_usec)
                 return;
-        waste.id = "untouched";
+        waste.kind = WASTE_UNTOUCHED;
         waste.pages = sub_floored(proof->mapped_pages, proof->touched_pages);
         waste.age_usec = proof->look->age_usec;
         waste.what = "reserved by it at its start, and never touched";
@@ -34,7 +45,7 @@ static void add_beyond(Arena *arena, const Proof *proof, const InstanceConfig *i
                        Waste waste, WasteList *list) {
         if (proof->instance->until_restart || !proof->is_mapped_known)
                 return;
-        waste.id = "beyond";
+        waste.kind = WASTE_BEYOND;
         waste.pages = sub_floored(proof->instance->pages_granted, proof->mapped_pages);
         waste.age_usec = proof->look->age_usec;
         waste.what = "granted to it, and more than it has taken at its start";
@@ -48,7 +59,7 @@ static void add_beyond(Arena *arena, const Proof *proof, const InstanceConfig *i
 }
 
 static void add_fallen(Arena *arena, const Proof *proof, Waste waste, WasteList *list) {
-        waste.id = "fell-back";
+        waste.kind = WASTE_FELL_BACK;
         waste.pages = sub_floored(proof->instance->pages_granted, proof->mapped_pages);
         waste.age_usec = proof->look->age_usec;
         waste.what = "granted to it, and it runs with small pages in their place";
@@ -62,7 +73,7 @@ static void add_absent(Arena *arena, const Proof *proof, UnitStart start, Waste 
                        WasteList *list) {
         if (start == UNIT_START_WANTED)
                 return;
-        waste.id = start == UNIT_START_GONE ? "no-unit" : "disabled";
+        waste.kind = start == UNIT_START_GONE ? WASTE_NO_UNIT : WASTE_DISABLED;
         waste.pages = proof->instance->pages_granted;
         waste.what =
                 arena_printf(arena,
@@ -108,7 +119,7 @@ void waste_add_segments(Arena *arena, const PageUsers *page_users, WasteList *li
 
                 if (page_user_segment(arena, user, &id))
                         add(arena, list,
-                            (Waste){.id = "segment",
+                            (Waste){.kind = WASTE_SEGMENT,
                                     .page_size_bytes = user->page_size_bytes,
                                     .pages = page_user_kept_pages(user),
                                     .what = arena_printf(arena,

@@ -10,9 +10,18 @@
 
 #define WASTE_BYTES_MIN (32 * MIB)
 
+typedef enum WasteKind {
+        WASTE_UNTOUCHED, /* reserved at the start of its server, and never touched */
+        WASTE_BEYOND,    /* granted, and not taken */
+        WASTE_FELL_BACK, /* granted to who runs with small pages */
+        WASTE_DISABLED,  /* granted to a unit that nothing starts */
+        WASTE_NO_UNIT,   /* granted to one that does not exist */
+        WASTE_IDLE,      /* wanted by nobody */
+        WASTE_SEGMENT,   /* a System V segment that was left behind */
+} WasteKind;
+
 typedef struct Waste {
-        const char *
-                id; /* "untouched", "beyond", "fell-back", "no-unit", "disabled", "idle", "segment" */
+        WasteKind kind;
         const char *instance; /* whose they were; NULL: nobody's */
         uint64_t page_size_bytes;
         uint64_t pages;
@@ -22,6 +31,9 @@ typedef struct Waste {
 } Waste;
 
 typedef VEC(Waste) WasteList;
+
+/* "untouched", "fell-back", ... */
+const char *waste_kind_name(WasteKind kind);
 
 /* What is known of the unit of an instance that does not run. */
 typedef enum UnitStart {

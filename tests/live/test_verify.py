@@ -190,7 +190,7 @@ class Verify(unittest.TestCase):
         return proof
 
     def waste(self) -> dict[str, dict]:
-        return {row["id"]: row for row in json.loads(self.run_ctl("--json=short", "verify").stdout)["waste"]}
+        return {row["kind"]: row for row in json.loads(self.run_ctl("--json=short", "verify").stdout)["waste"]}
 
     def assert_as_kernel(self, proof: dict, exact: bool = True) -> None:
         """Its figures are those of the pool, which only this unit uses, and of its processes."""

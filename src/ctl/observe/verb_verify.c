@@ -101,7 +101,7 @@ static void find_ownerless(Verification *verification) {
 
                 if (idle.pages > 0)
                         *vec_push(arena, &verification->proofs.waste) = (Waste){
-                                .id = "idle",
+                                .kind = WASTE_IDLE,
                                 .page_size_bytes = size->bytes,
                                 .pages = idle.pages,
                                 .what = arena_printf(

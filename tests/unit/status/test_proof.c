@@ -246,7 +246,7 @@ static void test_waste(void **state) {
         WasteList list = waste_of(*state, c, &config, UNIT_START_WANTED);
 
         assert_int_equal(list.n, 1);
-        assert_text(list.items[0].id, "untouched");
+        assert_text(waste_kind_name(list.items[0].kind), "untouched");
         assert_int_equal(list.items[0].pages, 39);
         assert_text(list.items[0].command,
                     "lower shared_buffers, then: systemctl restart pg.service");
@@ -270,10 +270,11 @@ static void test_waste_of_absent(void **state) {
 
         c->look.is_running = false;
         assert_int_equal(waste_of(*state, c, NULL, UNIT_START_WANTED).n, 0);
-        assert_text(waste_of(*state, c, NULL, UNIT_START_DISABLED).items[0].id, "disabled");
+        assert_text(waste_kind_name(waste_of(*state, c, NULL, UNIT_START_DISABLED).items[0].kind),
+                    "disabled");
         const Waste gone = waste_of(*state, c, NULL, UNIT_START_GONE).items[0];
 
-        assert_text(gone.id, "no-unit");
+        assert_text(waste_kind_name(gone.kind), "no-unit");
         assert_int_equal(gone.pages, 139);
         assert_text(gone.command,
                     "hugeplanctl release pg; for good: remove /etc/hugeplan.d/pg.conf");
