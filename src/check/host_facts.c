@@ -6,6 +6,7 @@
 #include "check/group_traps.h"
 #include "model/names.h"
 #include "read/accounts.h"
+#include "read/process.h"
 #include "units/hugetlb_limit.h"
 
 #include <string.h>
@@ -14,8 +15,6 @@
 #define PATH_LIMITS_DIR  "/etc/security/limits.d"
 #define PATH_LOGIND      "/etc/systemd/logind.conf"
 #define NAME_LOGIND_DIR  "systemd/logind.conf.d"
-#define USER_TICKS       100 /* sysconf(_SC_CLK_TCK), on every architecture that systemd runs on */
-#define STAT_START_FIELD 20  /* "starttime", counted from behind the command: proc_pid_stat(5) */
 #define CONFIG_LINES_MAX 4096
 #define CGROUP_DEPTH_MAX 16
 
@@ -124,18 +123,11 @@ static uint64_t find_age_usec(const Facts *facts, uint64_t pid) {
         const char *stat =
                 read_line(facts, arena_printf(facts->arena, PATH_PROC "/%" PRIu64 "/stat", pid));
         const char *up = read_line(facts, PATH_UPTIME);
-        const char *rest = stat ? strrchr(stat, ')') : NULL, *field = NULL;
-        uint64_t ticks, seconds;
+        uint64_t age_usec = 0;
 
-        if (!rest || !up)
-                return 0;
-        rest++;
-        for (size_t i = 0; i < STAT_START_FIELD; i++)
-                field = text_next_word(facts->arena, &rest, " ");
-        if (!field || parse_u64(field, &ticks) < 0 ||
-            parse_u64(arena_strndup(facts->arena, up, strcspn(up, ".")), &seconds) < 0)
-                return 0;
-        return mul_saturated(sub_floored(seconds, ticks / USER_TICKS), USEC_PER_SEC);
+        if (stat && up)
+                process_parse_age(facts->arena, stat, up, &age_usec);
+        return age_usec;
 }
 
 /* The group of the unit, and those above it. */

@@ -4,7 +4,7 @@
  * Sources: Documentation/admin-guide/mm/hugetlbpage.rst, mm/hugetlb.c set_max_huge_pages(). */
 
 #include "base/text.h"
-#include "check/kernel_args.h"
+#include "check/idle_pages.h"
 #include "check/rule_run.h"
 #include "model/names.h"
 
@@ -19,114 +19,26 @@ uint64_t rule_wanted_pages(const RuleRun *run, uint64_t page_size_bytes) {
 
 /* ---- pages that lie idle ---- */
 
-/* Less is not worth a word. */
-static const uint64_t idle_bytes_min = 32 * MIB;
-
-/* Pages of a size that nobody will need once the plan is applied. */
-typedef struct Idle {
-        uint64_t pages;
-        const char *where;           /* "919 on node 0, 12 on node 1" */
-        const char *command;         /* gives them back */
-        const SettingSource *source; /* who has set one of the pools; NULL: nobody is known to */
-} Idle;
-
 static bool is_of_instance(const RuleRun *run, const PageUser *user) {
         return user->unit && ARRAY_ANY(instance, run->instances, run->n_instances,
                                        text_equals(instance->config->unit, user->unit));
 }
 
-/* Of what is in use on a node, what surely is instances' own. */
-static uint64_t own_used_pages(const RuleRun *run, unsigned node, uint64_t page_size_bytes) {
-        uint64_t pages = 0;
+static IdlePages find_idle(const RuleRun *run, uint64_t page_size_bytes) {
+        const IdleInput input = {
+                .config = run->input->config,
+                .topology = run->input->topology,
+                .plan = run->input->plan,
+                .page_users = run->input->page_users,
+                .setting_sources = run->input->setting_sources,
+        };
 
-        if (run->input->page_users)
-                VEC_FOREACH(user, &run->input->page_users->list) {
-                        if (user->page_size_bytes != page_size_bytes || !is_of_instance(run, user))
-                                continue;
-                        pages += ARRAY_SUM(each, user->nodes, user->n_nodes,
-                                           each->node == node ? each->pages : 0);
-                        if (user->n_nodes == 0 && run->input->topology->n_nodes == 1)
-                                pages += user->pages;
-                }
-        return pages;
-}
-
-/* On one node: a lower bound, for what is not known counts as somebody's. */
-static uint64_t idle_on(const RuleRun *run, const PlanPool *planned) {
-        const Topology *topology = run->input->topology;
-        uint64_t bytes = planned->page_size_bytes;
-        const Pool *now = topology_pool(topology, planned->node, bytes);
-
-        if (!now)
-                return 0;
-        uint64_t used = pool_used_pages(now),
-                 own = MIN(used, own_used_pages(run, planned->node, bytes));
-        uint64_t promised =
-                topology->page_sizes[topology_page_size_index(topology, bytes)].reserved_pages;
-
-        /* Promised to anybody who may be no instance; on which node, nobody knows. */
-        if (run->input->page_users)
-                VEC_FOREACH(user, &run->input->page_users->list)
-                        if (user->page_size_bytes == bytes && is_of_instance(run, user))
-                                promised = sub_floored(
-                                        promised, sub_floored(user->mapped_pages, user->pages));
-        uint64_t needed = add_saturated(MAX(planned->granted_pages, own),
-                                        add_saturated(used - own, promised));
-
-        return MIN(sub_floored(planned->to_pages, needed), now->free_pages);
-}
-
-static const char *pool_file(const RuleRun *run, const PlanPool *planned) {
-        const char *directory =
-                run->input->topology->is_numa
-                        ? arena_printf(run->arena, PATH_NODES "/node%u/hugepages", planned->node)
-                        : PATH_HUGEPAGES;
-
-        return arena_printf(run->arena, "%s/" NAME_HUGEPAGES_DIR "%" PRIu64 "kB/nr_hugepages",
-                            directory, planned->page_size_bytes / KIB);
-}
-
-static Idle find_idle(const RuleRun *run, uint64_t page_size_bytes) {
-        Text where = text_in(run->arena), command = text_in(run->arena);
-        /* The pools as they were before hugeplan added to them. */
-        Topology *found = kernel_args_boot_topology(run->arena, run->input->topology);
-        const Plan *plan = run->input->plan;
-        Idle idle = {};
-
-        ARRAY_FOREACH(pool, plan->pools, plan->n_pools) {
-                int k = topology_page_size_index(found, pool->page_size_bytes);
-                size_t n = topology_node_index(found, pool->node);
-
-                if (k >= 0 && n < found->n_nodes)
-                        found->nodes[n].pools[k].total_pages = pool->found_pages;
-        }
-        ARRAY_FOREACH(planned, plan->pools, plan->n_pools) {
-                uint64_t pages = planned->page_size_bytes == page_size_bytes ? idle_on(run, planned)
-                                                                             : 0;
-
-                if (pages == 0)
-                        continue;
-                idle.pages += pages;
-                text_add_item(&where, arena_printf(run->arena, "%s on node %u",
-                                                   format_count(run->arena, pages), planned->node));
-                text_printf(&command, "%secho %" PRIu64 " > %s", command.length > 0 ? "; " : "",
-                            planned->to_pages - pages, pool_file(run, planned));
-                if (run->input->setting_sources && !idle.source)
-                        idle.source = setting_source_for_pool(run->input->setting_sources, found,
-                                                              planned->node, page_size_bytes);
-        }
-        idle.where = text_string(&where);
-        idle.command = text_string(&command);
-        return mul_saturated(idle.pages, page_size_bytes) < idle_bytes_min ? (Idle){} : idle;
-}
-
-/* With ExistingPages=keep, pages that were there are somebody's by declaration. */
-static bool may_be_idle(const RuleRun *run) {
-        return run->n_instances > 0 && run->input->config->host.existing_pages == EXISTING_USE;
+        return run->n_instances > 0 ? idle_pages_find(run->arena, &input, page_size_bytes)
+                                    : (IdlePages){};
 }
 
 static void add_idle(RuleRun *run, uint64_t page_size_bytes) {
-        Idle idle = find_idle(run, page_size_bytes);
+        IdlePages idle = find_idle(run, page_size_bytes);
         const SettingSource *source = idle.source;
         Diag diag = {};
 
@@ -155,7 +67,7 @@ static void add_surplus(RuleRun *run, const PlanPool *planned) {
         const Pool *now =
                 topology_pool(run->input->topology, planned->node, planned->page_size_bytes);
 
-        if (!now || mul_saturated(now->surplus_pages, now->page_size_bytes) < idle_bytes_min)
+        if (!now || mul_saturated(now->surplus_pages, now->page_size_bytes) < IDLE_BYTES_MIN)
                 return;
         rule_add_as(
                 run, SEVERITY_NOTICE,
@@ -174,7 +86,7 @@ static void find_idle_pages(RuleRun *run) {
         const Topology *topology = run->input->topology;
         const Plan *plan = run->input->plan;
 
-        if (!may_be_idle(run))
+        if (run->n_instances == 0 || run->input->config->host.existing_pages != EXISTING_USE)
                 return;
         ARRAY_FOREACH(size, topology->page_sizes, topology->n_page_sizes)
                 add_idle(run, size->bytes);
@@ -189,7 +101,7 @@ static void find_boot_pages(RuleRun *run) {
                 return;
         VEC_FOREACH(boot, &run->input->boot_line->pages) {
                 uint64_t wanted = rule_wanted_pages(run, boot->page_size_bytes);
-                Idle idle = may_be_idle(run) ? find_idle(run, boot->page_size_bytes) : (Idle){};
+                IdlePages idle = find_idle(run, boot->page_size_bytes);
 
                 /* Where they lie idle already, another rule has said where they come from. */
                 if (wanted == 0 || (!is_kept && boot->pages <= wanted) ||
@@ -256,10 +168,6 @@ static void find_unused(RuleRun *run, const RuleInstance *instance) {
                   rule_planned_pages(run->arena, instance), instance->config->name);
 }
 
-static bool is_left_segment(const PageUser *user) {
-        return !user->unit && user->pid == 0 && text_starts_with(user->command, PAGE_USER_SEGMENT);
-}
-
 /* As it will be once the plan is applied. */
 static uint64_t planned_pool_pages(const RuleRun *run, uint64_t page_size_bytes) {
         const Plan *plan = run->input->plan;
@@ -269,7 +177,9 @@ static uint64_t planned_pool_pages(const RuleRun *run, uint64_t page_size_bytes)
 
 bool rule_is_other_program(const RuleRun *run, const PageUser *user) {
         /* Where an instance has no Unit=, there is no telling whose pages they are. */
-        return !is_of_instance(run, user) && !is_left_segment(user) &&
+        uint64_t segment;
+
+        return !is_of_instance(run, user) && !page_user_segment(run->arena, user, &segment) &&
                !ARRAY_ANY(instance, run->instances, run->n_instances,
                           instance->planned->page_size_bytes == user->page_size_bytes &&
                                   !instance->config->unit);
@@ -305,10 +215,8 @@ static void find_left_segments(RuleRun *run) {
                 return;
         VEC_FOREACH(user, &run->input->page_users->list) {
                 uint64_t id;
-                const char *rest = is_left_segment(user) ? user->command + strlen(PAGE_USER_SEGMENT)
-                                                         : NULL;
 
-                if (!rest || parse_u64(text_next_word(run->arena, &rest, " ,"), &id) < 0)
+                if (!page_user_segment(run->arena, user, &id))
                         continue;
                 rule_tell(
                         run, (Diag){.file = PATH_SYSV_SHM},

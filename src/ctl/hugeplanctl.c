@@ -43,8 +43,8 @@ static int print_help(Command *command, const char *value) {
              "  --no-pager               accepted; nothing is ever paged\n"
              "  --help, --version\n"
              "\n"
-             "Exit codes: 0 done; 1 failed or refused; 2 wrong usage; 3 not (all) ready, the plan\n"
-             "differs from the host, or the reload is refused; 4 no such instance; 75 timed out.\n"
+             "Exit codes: 0 done; 1 failed or refused; 2 wrong usage; 3 not (all) ready or as planned, the\n"
+             "plan differs from the host, or the reload is refused; 4 no such instance; 75 timed out.\n"
              "See hugeplanctl(1), hugeplan.d(5), hugepland(8).");
         return 1;
 }

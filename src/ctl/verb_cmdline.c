@@ -4,7 +4,7 @@
 #include "base/json.h"
 #include "base/table.h"
 #include "base/text.h"
-#include "check/boot_steps.h"
+#include "check/boot/boot_steps.h"
 #include "ctl/verbs.h"
 #include "inspect/boot_loader.h"
 #include "model/exit_code.h"

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static Status *find_status(Command *command, const Config **ret_config) {
+Status *status_now(Command *command, const Config **ret_config) {
         const char *why = NULL;
         bool is_off = is_switched_off(command);
         Status *status = is_off ? NULL : ask_status(command, &why);
@@ -80,6 +80,7 @@ static int watch_next(const Command *command, DaemonCall *call) {
         if (!status)
                 return r < 0 ? r : -EPROTO;
         find_pending(&now, status, read_config(&now), &status->problems);
+        add_outcomes(&now, status);
         print_status(&now, status, NULL);
         if (command->json == JSON_OFF)
                 putchar('\n');
@@ -136,8 +137,9 @@ int verb_status(Command *command) {
                 log_line(LOG_ERR, "status takes the name of an instance, or --all");
                 return EXIT_USAGE;
         }
-        Status *status = find_status(command, &config);
+        Status *status = status_now(command, &config);
 
         find_page_users(command, status);
+        add_outcomes(command, status);
         return print_status(command, status, config);
 }

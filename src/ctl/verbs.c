@@ -5,6 +5,8 @@ const Verb verbs[] = {
         {"status", "[NAME|--all]", 0, 1, verb_status,
          "What is reserved, for whom, and what is wrong (--watch: on every change)"},
         {"plan", "", 0, 0, verb_plan, "What would be written; writes nothing", .takes_draft = true},
+        {"verify", "[NAME]", 0, 1, verb_verify,
+         "Whether the databases that run use their huge pages, why not, and what is wasted"},
         {"check", "[FILE...]", 0, SIZE_MAX, verb_check,
          "Look for what will hurt on this host, or for mistakes in files", .takes_draft = true},
         {"cmdline", "", 0, 0, verb_cmdline,

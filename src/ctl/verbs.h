@@ -3,7 +3,7 @@
 
 /* The verbs of hugeplanctl: one row and one function each. */
 
-#include "check/kernel_args.h"
+#include "check/boot/kernel_args.h"
 #include "ctl/command.h"
 #include "ctl/daemon_call.h"
 
@@ -37,7 +37,15 @@ int verb_reload(Command *command);
 int verb_size(Command *command);
 int verb_status(Command *command);
 int verb_suggest(Command *command);
+int verb_verify(Command *command);
 int verb_wait(Command *command);
 
 /* What the kernel command line should say, and what is wrong with it. */
 KernelAdvice *cmdline_advise(Command *command, const Look *look);
+
+/* The status as the daemon has it, or, where it cannot be reached, as the files say; *RET_CONFIG is NULL then
+ * unless these were read. */
+Status *status_now(Command *command, const Config **ret_config);
+
+/* Adds to each instance whose unit has, or could have, pages of its own what it makes of them, at a glance. */
+void add_outcomes(const Command *command, Status *status);

@@ -3,7 +3,7 @@
 
 /* Finds the boot loader of a host by the files that are there. Only reads, never the firmware. */
 
-#include "check/boot_steps.h"
+#include "check/boot/boot_steps.h"
 #include "host/root.h"
 
 /* Never fails; what cannot be read (often for want of rights) is not known. TOPOLOGY gives the

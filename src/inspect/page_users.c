@@ -4,8 +4,8 @@
 #include "base/size.h"
 #include "base/text.h"
 #include "host/unit_cgroup.h"
+#include "inspect/pages/page_charge.h"
 #include "model/names.h"
-#include "units/hugetlb_limit.h"
 
 #include <string.h>
 
@@ -164,49 +164,11 @@ static void look_into_touchers(Search *search) {
 
 /* ---- control groups ---- */
 
-/* Unified hierarchy only: its root has no such file. */
-static bool is_limited(Search *search, const char *group, uint64_t page_size_bytes) {
-        CLEANUP(arena_freep) Arena *scratch = arena_new();
-        char *above = arena_strdup(scratch, group), *slash;
-        uint64_t bytes;
-
-        while ((slash = strrchr(above, '/')) && slash != above) {
-                if (root_read_u64(search->root, hugetlb_limit_path(scratch, above, page_size_bytes),
-                                  &bytes) == 0 &&
-                    hugetlb_limit_is_limit(bytes))
-                        return true;
-                *slash = '\0';
-        }
-        return false;
-}
-
-static bool read_charge(Search *search, const char *group, uint64_t page_size_bytes,
-                        PageUserCharge *ret) {
-        CLEANUP(arena_freep) Arena *scratch = arena_new();
-        const char *prefix = arena_printf(scratch, "%s/hugetlb.%s.", group,
-                                          hugetlb_limit_size_name(scratch, page_size_bytes));
-        PageUserCharge charge = {.page_size_bytes = page_size_bytes};
-        uint64_t reserved_bytes;
-        char *text;
-
-        if (root_read_attribute(search->root, scratch, arena_printf(scratch, "%snuma_stat", prefix),
-                                &text) < 0 ||
-            process_parse_numa_stat(search->arena, text, page_size_bytes, &charge.pages,
-                                    &charge.nodes, &charge.n_nodes) < 0)
-                return false;
-        if (root_read_u64(search->root, arena_printf(scratch, "%srsvd.current", prefix),
-                          &reserved_bytes) == 0)
-                charge.reserved_pages = reserved_bytes / page_size_bytes;
-        charge.is_limited = is_limited(search, group, page_size_bytes);
-        *ret = charge;
-        return true;
-}
-
 static void read_group_charges(Search *search, const char *group, const char *unit) {
         PageUserCharge charge;
 
         ARRAY_FOREACH(size, search->topology->page_sizes, search->topology->n_page_sizes)
-                if (read_charge(search, group, size->bytes, &charge)) {
+                if (page_charge_read(search->root, search->arena, group, size->bytes, &charge)) {
                         charge.unit = unit;
                         *vec_push(search->arena, &search->charges) = charge;
                 }

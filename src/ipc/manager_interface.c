@@ -141,6 +141,8 @@ const char manager_interface_description[] =
         "        shortage: Shortage,\n"
         "        # Its unit was let start and has not stopped\n"
         "        running: bool,\n"
+        "        # The hugetlb controller has counted for its unit since that start.\n"
+        "        counted: bool,\n"
         "        # What the unit runs with, where it has other pages from its next start on; else null\n"
         "        untilRestart: ?Hold,\n"
         "        # Why it is not ready, for people\n"

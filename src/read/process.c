@@ -27,6 +27,39 @@ static int parse_kib(Arena *arena, const char *value, uint64_t *ret_bytes) {
         return 0;
 }
 
+char *process_find_field(Arena *arena, const char *text, const char *key) {
+        size_t length = strlen(key);
+
+        for (const char *line = text; line; line = strchr(line, '\n')) {
+                line += *line == '\n';
+                if (text_starts_with(line, key) && line[length] == ':') {
+                        const char *value = line + length + 1;
+
+                        return text_strip(arena, arena_strndup(arena, value, strcspn(value, "\n")));
+                }
+        }
+        return NULL;
+}
+
+/* proc_pid_stat(5): "812 (a name (of any kind)) S 1 ..."; the start is in ticks since the boot, of which the
+ * kernel shows user space 100 a second on every architecture of today. */
+int process_parse_age(Arena *arena, const char *stat, const char *uptime, uint64_t *ret_usec) {
+        enum { START_FIELD = 20, TICKS = 100 }; /* behind the name */
+        const char *rest = strrchr(stat, ')'), *field = NULL;
+        uint64_t ticks, seconds;
+
+        if (!rest)
+                return -EINVAL;
+        rest++;
+        for (size_t i = 0; i < START_FIELD; i++)
+                field = text_next_word(arena, &rest, " ");
+        if (!field || parse_u64(field, &ticks) < 0 ||
+            parse_u64(arena_strndup(arena, uptime, strcspn(uptime, ".")), &seconds) < 0)
+                return -EINVAL;
+        *ret_usec = mul_saturated(sub_floored(seconds, ticks / TICKS), USEC_PER_SEC);
+        return 0;
+}
+
 int process_compare_units(const Process *a, const Process *b) {
         if (!a->unit || !b->unit)
                 return (a->unit != NULL) - (b->unit != NULL);
@@ -188,12 +221,6 @@ HugeMappings process_parse_numa_maps(Arena *arena, const char *text) {
 
 /* ---- maps ---- */
 
-typedef struct MapsLine {
-        uint64_t start, end, offset, device, inode;
-        bool is_private;
-        const char *path;
-} MapsLine;
-
 /* "00:11", in hexadecimal in maps and in decimal in mountinfo. */
 static int parse_device(Arena *arena, const char *word, int (*parse)(const char *, uint64_t *),
                         uint64_t *ret) {
@@ -208,7 +235,7 @@ static int parse_device(Arena *arena, const char *word, int (*parse)(const char 
 }
 
 /* "7f6957600000-7f6958600000 rw-s 00000000 00:11 454962     /anon_hugepage (deleted)". */
-static bool parse_maps_line(Arena *arena, const char *line, MapsLine *ret) {
+bool process_parse_maps_line(Arena *arena, const char *line, MapsLine *ret) {
         const char *start = text_next_word(arena, &line, "-"), *end, *rights, *offset, *device,
                    *inode;
 
@@ -223,6 +250,7 @@ static bool parse_maps_line(Arena *arena, const char *line, MapsLine *ret) {
             parse_u64(inode, &ret->inode) < 0 || ret->end <= ret->start)
                 return false;
         ret->is_private = text_ends_with(rights, "p");
+        ret->is_writable = strchr(rights, 'w') != NULL;
         ret->path = line + strspn(line, " ");
         return true;
 }
@@ -234,7 +262,7 @@ void process_add_maps(Arena *arena, const char *text, HugeMappings *mappings) {
 
         /* Both lists are in the order of addresses. */
         while (i < mappings->n && (line = text_next_word(arena, &text, "\n"))) {
-                if (!parse_maps_line(arena, line, &maps))
+                if (!process_parse_maps_line(arena, line, &maps))
                         continue;
                 while (i < mappings->n && mappings->items[i].address < maps.start)
                         i++;
@@ -269,7 +297,7 @@ bool process_maps_may_be_huge(Arena *arena, const char *text, const Devices *dev
         char *line;
 
         while ((line = text_next_word(arena, &text, "\n")))
-                if (parse_maps_line(arena, line, &maps) && may_be_huge(&maps, devices))
+                if (process_parse_maps_line(arena, line, &maps) && may_be_huge(&maps, devices))
                         return true;
         return false;
 }
@@ -280,7 +308,7 @@ bool process_maps_have_new(Arena *arena, const char *text, const Devices *device
         char *line;
 
         while ((line = text_next_word(arena, &text, "\n")))
-                if (parse_maps_line(arena, line, &maps) &&
+                if (process_parse_maps_line(arena, line, &maps) &&
                     (may_be_huge(&maps, devices) || is_shared_memory(&maps)) &&
                     !VEC_ANY(each, known, each->device == maps.device && each->inode == maps.inode))
                         return true;
@@ -340,7 +368,7 @@ HugeMappings process_parse_smaps(Arena *arena, const char *text) {
                 SmapsEntry next = {};
 
                 /* A field's name holds no "-", and a mapping's line begins with two addresses. */
-                if (!parse_maps_line(arena, line, &next.maps)) {
+                if (!process_parse_maps_line(arena, line, &next.maps)) {
                         add_smaps_field(arena, line, &entry);
                         continue;
                 }

@@ -48,6 +48,13 @@ typedef struct Process {
 /* By unit; processes without one come first. */
 int process_compare_units(const Process *a, const Process *b);
 
+/* The value of the line "KEY:  VALUE" of TEXT, such as /proc/PID/status, without whitespace around it; NULL:
+ * it has none. */
+char *process_find_field(Arena *arena, const char *text, const char *key);
+
+/* How long a process has run, by its stat and the host's uptime, to the second; -EINVAL. */
+int process_parse_age(Arena *arena, const char *stat, const char *uptime, uint64_t *ret_usec);
+
 /* /proc/PID/status into command, parent and bytes; -EINVAL for what is none. */
 int process_parse_status(Arena *arena, const char *text, Process *ret);
 
@@ -64,6 +71,16 @@ const char *process_container(Arena *arena, const char *text);
 
 /* The mappings of huge pages in /proc/PID/numa_maps. */
 HugeMappings process_parse_numa_maps(Arena *arena, const char *text);
+
+/* One line of /proc/PID/maps. */
+typedef struct MapsLine {
+        uint64_t start, end, offset, device, inode;
+        bool is_private, is_writable;
+        const char *path; /* "" for none */
+} MapsLine;
+
+/* False for a line that is none. */
+bool process_parse_maps_line(Arena *arena, const char *line, MapsLine *ret);
 
 /* Adds what /proc/PID/maps knows about them: segment, offset and length. */
 void process_add_maps(Arena *arena, const char *text, HugeMappings *mappings);

@@ -472,3 +472,20 @@ void unit_file_templates(Arena *arena, const Sources *sources, const char *patte
         sort_names(templates);
         sort_names(instances);
 }
+
+bool unit_file_is_wanted(Arena *arena, const Sources *sources, const char *name) {
+        ARRAY_FOREACH(directory, directories, ARRAY_LEN(directories)) {
+                const SourceNames found = source_list(sources, arena, *directory);
+
+                VEC_FOREACH(list, &found) {
+                        if (!text_ends_with(*list, ".wants") && !text_ends_with(*list, ".requires"))
+                                continue;
+                        const SourceNames wanted = source_list(
+                                sources, arena, arena_printf(arena, "%s/%s", *directory, *list));
+
+                        if (source_names_have(&wanted, name))
+                                return true;
+                }
+        }
+        return false;
+}

@@ -73,3 +73,6 @@ SourceNames unit_file_names(Arena *arena, const Sources *sources, const char *pa
  * both are sorted, each once. */
 void unit_file_templates(Arena *arena, const Sources *sources, const char *pattern,
                          SourceNames *templates, SourceNames *instances);
+
+/* Whether another unit wants or requires NAME, by its own name: it is enabled, or a generator has it started. */
+bool unit_file_is_wanted(Arena *arena, const Sources *sources, const char *name);

@@ -24,7 +24,13 @@ static void add_headline(Text *text, const Status *status, const RenderOptions *
 
 static void add_instances(Text *text, const Status *status, const RenderOptions *options) {
         Arena *arena = text->arena;
-        Table *table = table_new(arena, "VERDICT|INSTANCE|>SIZE|>PAGES|>OF|NODES|UNIT");
+        /* What became of the pages, where any database could have made something of them. */
+        bool has_outcomes =
+                ARRAY_ANY(each, status->instances, status->n_instances,
+                          each->outcome_word && !text_equals(each->outcome_word, "not started"));
+        Table *table = table_new(
+                arena, has_outcomes ? "VERDICT|INSTANCE|>SIZE|>PAGES|>OF|NODES|OUTCOME|UNIT"
+                                    : "VERDICT|INSTANCE|>SIZE|>PAGES|>OF|NODES|UNIT");
 
         ARRAY_FOREACH(instance, status->instances, status->n_instances) {
                 render_add_instance(table, arena, instance->verdict, instance->name,
@@ -34,6 +40,8 @@ static void add_instances(Text *text, const Status *status, const RenderOptions 
                           arena_printf(arena, "%s%s",
                                        render_nodes(arena, instance->nodes, instance->n_nodes),
                                        instance->until_restart ? " (from its next start on)" : ""));
+                if (has_outcomes)
+                        table_add(table, instance->outcome_word);
                 table_add(table, instance->unit);
         }
         if (table_rows(table) == 0)
@@ -207,6 +215,8 @@ char *render_status_instance(Arena *arena, const Status *status, const StatusIns
                       format_count(arena, hold->pages),
                       format_page_size(arena, hold->page_size_bytes),
                       render_nodes(arena, hold->nodes, hold->n_nodes), hold->unit);
+        if (instance->outcome_word)
+                field(&text, "Outcome", "%s", instance->outcome_word);
         add_held(&text, status, instance);
         field(&text, "Priority", "%u, Shortage=%s", instance->priority,
               shortage_name(instance->shortage));

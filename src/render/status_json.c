@@ -26,7 +26,7 @@ static json_t *ids_to_json(const IdSet *ids) {
 json_t *status_instance_to_json(const StatusInstance *instance) {
         const Reason *reason = &instance->reason;
         return json_pack(
-                "{ss ss? ss? ss? ss so so so so si ss sb so ss? ss? ss? ss*}", "name",
+                "{ss ss? ss? ss? ss so so so so si ss sb sb so ss? ss? ss? ss* ss*}", "name",
                 instance->name, "engine", instance->engine, "unit", instance->unit, "file",
                 instance->file, "verdict", verdict_name(instance->verdict), "pageSizeBytes",
                 instance->page_size_bytes ? count_to_json(instance->page_size_bytes) : json_null(),
@@ -34,11 +34,12 @@ json_t *status_instance_to_json(const StatusInstance *instance) {
                 count_to_json(instance->pages_granted), "nodes",
                 node_pages_to_json(instance->nodes, instance->n_nodes), "priority",
                 (int) instance->priority, "shortage", shortage_name(instance->shortage), "running",
-                instance->is_running, "untilRestart",
+                instance->is_running, "counted", instance->is_counted, "untilRestart",
                 instance->until_restart ? hold_to_json(instance->until_restart) : json_null(),
                 "reason", reason->text, "reasonId",
                 reason->kind == REASON_NONE ? NULL : reason_id(reason->kind), "remedy",
-                reason->remedy, "configuration", instance->fingerprint);
+                reason->remedy, "configuration", instance->fingerprint, "outcome",
+                instance->outcome);
 }
 
 json_t *problem_to_json(const Diag *problem) {
@@ -111,6 +112,7 @@ static json_t *planned_to_json(const PlanInstance *planned) {
                 .priority = config->priority,
                 .shortage = config->shortage,
                 .is_running = planned->hold && !planned->hold->is_tentative,
+                .is_counted = planned->hold && planned->hold->is_counted,
                 .reason = *plan_reason(planned),
         };
 
@@ -215,6 +217,7 @@ int status_instance_from_json(Arena *arena, const json_t *json, StatusInstance *
                 return -EPROTO;
         reason_from_id(text_from_json(arena, json, "reasonId"), &instance.reason.kind);
         instance.is_running = json_is_true(json_object_get(json, "running"));
+        instance.is_counted = json_is_true(json_object_get(json, "counted"));
         StatusHold until;
 
         if (hold_from_json(arena, json_object_get(json, "untilRestart"), &until))

@@ -464,6 +464,15 @@ static void add_unseen(Maker *maker) {
         }
 }
 
+bool page_user_segment(Arena *arena, const PageUser *user, uint64_t *ret_id) {
+        if (user->unit || user->pid > 0 || !text_starts_with(user->command, PAGE_USER_SEGMENT))
+                return false;
+        const char *rest = user->command + strlen(PAGE_USER_SEGMENT);
+        const char *number = text_next_word(arena, &rest, " ,");
+
+        return number && parse_u64(number, ret_id) == 0;
+}
+
 /* ---- all ---- */
 
 static int compare_page_users(const void *a, const void *b) {

@@ -79,6 +79,9 @@ PageUsers *page_users_make(Arena *arena, const PageUsersInput *input);
 uint64_t page_users_unseen_pages(const PageUsers *page_users, const Topology *topology,
                                  uint64_t page_size_bytes);
 
+/* Whether a row is a System V segment that nobody is attached to, and its number. */
+bool page_user_segment(Arena *arena, const PageUser *page_user, uint64_t *ret_id);
+
 /* What a row keeps from others: pages in use, and those that are promised to it. */
 static inline uint64_t page_user_kept_pages(const PageUser *page_user) {
         return MAX(page_user->pages, page_user->mapped_pages);

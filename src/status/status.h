@@ -65,10 +65,14 @@ typedef struct StatusInstance {
         unsigned priority;
         Shortage shortage;
         bool is_running; /* its unit was let start, and has not stopped */
+        bool is_counted; /* and the hugetlb controller has counted for it since its start */
         /* It runs with other pages than these: it has these from its next start on. */
         const StatusHold *until_restart;
         Reason reason;
         const char *fingerprint; /* of its configuration; NULL: not known */
+        /* Whether it uses its pages, as a word for programs and one for people (status/proof.h); NULL: nobody has
+         * looked. */
+        const char *outcome, *outcome_word;
 } StatusInstance;
 
 typedef struct Status {

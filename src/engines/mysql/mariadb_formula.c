@@ -23,7 +23,6 @@ enum {
         KEY_CACHE_BLOCK_SIZE,
         ARIA_PAGECACHE_BUFFER_SIZE,
         ARIA_BLOCK_SIZE,
-        INNODB_SORT_BUFFER_SIZE,
         LARGE_PAGES,
         SIZED_PARAMETERS,
 };
@@ -74,8 +73,6 @@ static const Parameter parameters[] = {
                              .initial = 8 * KIB, .minimum = KIB},
         [ARIA_PAGECACHE_BUFFER_SIZE] = {"aria_pagecache_buffer_size", parse_lettered_bytes,
                                         expects_size, .initial = 128 * MIB},
-        [INNODB_SORT_BUFFER_SIZE] = {"innodb_sort_buffer_size", parse_lettered_bytes, expects_size,
-                                     .initial = MIB},
         [LARGE_PAGES] = {"large_pages", parse_switch, "write ON", .initial = 1},
         {.name = "innodb_buffer_pool_size_max",
          .takes_nothing = "large_pages sets it to innodb_buffer_pool_size"},

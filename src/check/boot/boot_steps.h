@@ -8,7 +8,7 @@
  * systemd-stub(7), u-boot-update(8). Pure: values in, texts out. What the boot entries say is left
  * to the boot loader. */
 
-#include "check/kernel_args.h"
+#include "check/boot/kernel_args.h"
 
 typedef enum BootLoaderKind {
         BOOT_LOADER_UNKNOWN,

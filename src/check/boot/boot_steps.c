@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "check/boot_steps.h"
+#include "check/boot/boot_steps.h"
 
 #include "base/text.h"
 

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* `verify`: whether the databases that run use their huge pages, and what is wasted. */
+#include "base/text.h"
+#include "check/idle_pages.h"
+#include "ctl/verbs.h"
+#include "host/host_sources.h"
+#include "host/probe.h"
+#include "inspect/gather.h"
+#include "inspect/page_users.h"
+#include "inspect/pages/server_look.h"
+#include "inspect/setting_sources.h"
+#include "model/exit_code.h"
+#include "model/names.h"
+#include "read/unit_file.h"
+#include "render/render_verify.h"
+#include "runtime/log.h"
+
+#include <stdio.h>
+
+typedef struct Verification {
+        Command *command;
+        Arena *arena;
+        const Config *config;
+        const Topology *topology;
+        Proofs proofs;
+} Verification;
+
+/* The database's own settings, which explain a fall back and bound its sessions; and why it takes no huge
+ * pages by them. */
+static void read_settings(const Verification *verification, const InstanceConfig *config,
+                          ProofInput *input) {
+        OwnerGatherer owner = gather_as_owner(verification->command->root);
+        EngineTarget target;
+        Figures figures = {};
+
+        if (!config || config->refusal || !config->engine->has_auto)
+                return;
+        target = figures_target(config, verification->topology);
+        owner.gatherer.gather(&owner.gatherer, verification->arena, config->engine, &target, NULL,
+                              0, &figures);
+        if (figures.n == 0)
+                return;
+        input->settings = &figures.items[0].gathered->settings;
+        input->wrong = figures.items[0].wrong;
+}
+
+static UnitStart find_start(const Verification *verification, const char *unit) {
+        HostSources sources = host_sources(verification->command->root);
+        const UnitFile *file = unit_file_read(verification->arena, &sources.sources, unit);
+
+        if (!file->fragment_path || file->is_masked)
+                return UNIT_START_GONE;
+        return unit_file_is_wanted(verification->arena, &sources.sources, unit)
+                       ? UNIT_START_WANTED
+                       : UNIT_START_DISABLED;
+}
+
+/* Also where nothing is known of what it wants: its file may be broken, or its size unknown. */
+static bool is_reserving(const StatusInstance *instance) {
+        const Engine *engine = instance->engine ? engine_find(instance->engine) : NULL;
+
+        return !engine || engine->reserves;
+}
+
+static void verify_instance(Verification *verification, const StatusInstance *instance) {
+        Arena *arena = verification->arena;
+        const InstanceConfig *config = config_find(verification->config, instance->name);
+        ServerLook *look = ARENA_NEW(arena, ServerLook);
+        ProofInput input = {.instance = instance, .look = look};
+        UnitStart start = UNIT_START_WANTED;
+
+        *look = server_look(verification->command->root, arena, verification->topology,
+                            instance->unit);
+        if (look->is_running)
+                read_settings(verification, config, &input);
+        else if (instance->unit)
+                start = find_start(verification, instance->unit);
+        Proof *proof = vec_push(arena, &verification->proofs.list);
+
+        *proof = proof_judge(arena, &input);
+        waste_add_instance(arena, proof, config, start, &verification->proofs.waste);
+}
+
+/* Of nobody: what takes a look at the whole host. */
+static void find_ownerless(Verification *verification) {
+        Arena *arena = verification->arena;
+        const Look *look = local_load(verification->command);
+        const PageUsers *page_users =
+                page_users_find(verification->command->root, arena, look->topology);
+        const IdleInput input = {
+                .config = look->config,
+                .topology = look->topology,
+                .plan = look->plan,
+                .page_users = page_users,
+                .setting_sources =
+                        setting_sources_find(verification->command->root, arena, look->topology),
+        };
+
+        ARRAY_FOREACH(size, look->topology->page_sizes, look->topology->n_page_sizes) {
+                const IdlePages idle = idle_pages_find(arena, &input, size->bytes);
+
+                if (idle.pages > 0)
+                        *vec_push(arena, &verification->proofs.waste) = (Waste){
+                                .kind = WASTE_IDLE,
+                                .page_size_bytes = size->bytes,
+                                .pages = idle.pages,
+                                .what = arena_printf(
+                                        arena, "wanted by no instance and used by nobody (%s)%s%s",
+                                        idle.where, idle.source ? "; they come from " : "",
+                                        idle.source ? setting_source_format(arena, idle.source)
+                                                    : ""),
+                                .command = idle.command,
+                        };
+        }
+        waste_add_segments(arena, page_users, &verification->proofs.waste);
+}
+
+static void print(const Verification *verification) {
+        const Command *command = verification->command;
+        const Proofs *proofs = &verification->proofs;
+        bool is_one = command->n_arguments == 1;
+
+        if (command->json != JSON_OFF)
+                print_json(command,
+                           is_one ? proof_to_json(&proofs->list.items[0]) : proofs_to_json(proofs));
+        else
+                fputs(is_one ? render_proof(verification->arena, &proofs->list.items[0],
+                                            &proofs->waste, &command->render)
+                             : render_proofs(verification->arena, proofs, &command->render),
+                      stdout);
+}
+
+void add_outcomes(const Command *command, Status *status) {
+        const Topology *topology = probe_page_sizes(command->root, command->arena);
+
+        ARRAY_FOREACH(instance, status->instances, status->n_instances) {
+                if (!instance->unit || instance->pages_wanted == 0)
+                        continue;
+                ServerLook look =
+                        server_glance(command->root, command->arena, topology, instance->unit);
+                const ProofInput input = {.instance = instance, .look = &look};
+                const Proof proof = proof_judge(command->arena, &input);
+
+                instance->outcome = outcome_name(proof.outcome);
+                if (proof.outcome != OUTCOME_UNKNOWN)
+                        instance->outcome_word = proof_word(command->arena, &proof);
+        }
+}
+
+int verb_verify(Command *command) {
+        const char *name = command->n_arguments == 1 ? command->arguments[0] : NULL;
+        const Config *config;
+        const Status *status = status_now(command, &config);
+        Verification verification = {
+                .command = command,
+                .arena = command->arena,
+                .config = config ? config : read_config(command),
+                .topology = probe_topology(command->root, command->arena),
+        };
+
+        if (name && !status_find(status, name))
+                return fail_no_instance(command, name, verification.config);
+        ARRAY_FOREACH(instance, status->instances, status->n_instances)
+                if (name ? text_equals(instance->name, name) : is_reserving(instance))
+                        verify_instance(&verification, instance);
+        if (!name)
+                find_ownerless(&verification);
+        print(&verification);
+        return VEC_ANY(proof, &verification.proofs.list, !proof->is_as_planned) ? EXIT_NOT_READY
+                                                                                : EXIT_DONE;
+}

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "inspect/pages/server_look.h"
+
+#include "base/text.h"
+#include "host/probe.h"
+#include "host/unit_cgroup.h"
+#include "inspect/pages/page_charge.h"
+#include "model/names.h"
+#include "runtime/deadline.h"
+#include "units/hugetlb_limit.h"
+
+#include <string.h>
+
+enum {
+        GROUP_DEPTH_MAX = 8,
+        PROCESSES_MAX = 65536,
+        GLANCE_PROCESSES_MAX = 16,
+        DETAILS_MAX = 16,             /* processes whose pages are walked */
+        LISTING_BYTES_MAX = 64 << 20, /* of maps and numa_maps: some 500,000 mappings */
+        GLANCE_BYTES_MAX = 1 << 20,
+};
+
+/* All of one unit; what is not done by then is left out. */
+static const uint64_t look_usec_max = 10 * USEC_PER_SEC;
+
+/* A walk over more small pages than these takes a second and more, with the address space locked. */
+static const uint64_t walk_bytes_max = 16 * GIB;
+
+/* What the status of a process tells beside what Process has. */
+typedef struct Member {
+        Process process;
+        uint64_t size_bytes;     /* VmSize */
+        uint64_t resident_bytes; /* VmRSS: small pages only */
+} Member;
+
+typedef struct Looker {
+        const Root *root;
+        Arena *arena; /* the caller's, for what stays */
+        const Topology *topology;
+        const char *unit;
+        uint64_t deadline_usec;
+        size_t bytes_max; /* of one file */
+        VEC(uint64_t) pids;
+        VEC(Member) members;
+        VEC(PageUserCharge) charges;
+        ServerLook look;
+} Looker;
+
+/* ---- files of a process ---- */
+
+static int read_file(const Looker *looker, Arena *scratch, uint64_t pid, const char *name,
+                     char **ret) {
+        const char *path = arena_printf(scratch, PATH_PROC "/%" PRIu64 "/%s", pid, name);
+
+        return root_read_kernel_file(looker->root, scratch, path, looker->bytes_max, ret, NULL);
+}
+
+PRINTF_LIKE(2, 3)
+static void leave_out(Looker *looker, const char *format, ...) {
+        va_list arguments;
+
+        va_start(arguments, format);
+        *vec_push(looker->arena, &looker->look.missing) =
+                arena_vprintf(looker->arena, format, arguments);
+        va_end(arguments);
+}
+
+/* Why a file of the server could not be read. */
+static void leave_out_file(Looker *looker, const char *what, int error) {
+        const ServerLook *look = &looker->look;
+
+        if (error == -EACCES || error == -EPERM)
+                leave_out(looker, "%s: only root may see that of process %" PRIu64, what,
+                          look->pid);
+        else if (error == -ENOENT || error == -ESRCH)
+                leave_out(looker, "%s: process %" PRIu64 " has ended meanwhile", what, look->pid);
+        else
+                leave_out(looker, "%s: that of process %" PRIu64 " cannot be read: %s", what,
+                          look->pid, strerror(-error));
+}
+
+/* ---- the processes of the unit ---- */
+
+/* Databases may have groups of their own below the unit's (Delegate=); ".control" is systemd's. */
+static void list_group(Looker *looker, const char *group, unsigned depth) {
+        CLEANUP(arena_freep) Arena *scratch = arena_new();
+        const char *path = arena_printf(scratch, "%s/cgroup.procs", group), *word;
+        Names names = {};
+        char *text = NULL;
+        uint64_t pid;
+
+        if (root_read_kernel_file(looker->root, scratch, path, LISTING_BYTES_MAX, &text, NULL) >= 0)
+                for (const char *rest = text; (word = text_next_word(scratch, &rest, "\n"));)
+                        if (parse_u64(word, &pid) == 0 && pid > 0 && looker->pids.n < PROCESSES_MAX)
+                                *vec_push(looker->arena, &looker->pids) = pid;
+        if (depth == GROUP_DEPTH_MAX)
+                return;
+        root_list(looker->root, scratch, group, &names);
+        VEC_FOREACH(name, &names) {
+                const char *below = arena_printf(scratch, "%s/%s", group, *name);
+
+                if (**name != '.' && root_is_directory(looker->root, below))
+                        list_group(looker, below, depth + 1);
+        }
+}
+
+static bool read_member(Looker *looker, uint64_t pid, uint64_t *ret_tables_bytes) {
+        CLEANUP(arena_freep) Arena *scratch = arena_new();
+        Member member = {.process = {.pid = pid, .unit = looker->unit}};
+        char *text;
+
+        if (read_file(looker, scratch, pid, "status", &text) < 0 ||
+            process_parse_status(scratch, text, &member.process) < 0)
+                return false;
+        member.process.command = arena_strdup(looker->arena, member.process.command);
+        member.size_bytes = probe_meminfo(scratch, text, "VmSize");
+        member.resident_bytes = probe_meminfo(scratch, text, "VmRSS");
+        *ret_tables_bytes = probe_meminfo(scratch, text, "VmPTE");
+        *vec_push(looker->arena, &looker->members) = member;
+        return true;
+}
+
+static void read_members(Looker *looker, size_t n_max) {
+        uint64_t tables_bytes = 0, sum_bytes = 0;
+        size_t n_seen = 0;
+
+        VEC_FOREACH(pid, &looker->pids) {
+                if (n_seen == n_max || deadline_left_usec(looker->deadline_usec) == 0)
+                        break;
+                n_seen++;
+                if (read_member(looker, *pid, &tables_bytes))
+                        sum_bytes = add_saturated(sum_bytes, tables_bytes);
+        }
+        looker->look.is_running =
+                looker->members.n > 0 ||
+                (looker->pids.n > 0 && unit_cgroup_is_populated(looker->root, looker->unit));
+        looker->look.n_processes = looker->members.n;
+        if (looker->look.is_glance)
+                return;
+        if (n_seen == looker->pids.n && looker->members.n > 0)
+                looker->look.page_table_bytes = sum_bytes;
+        else if (n_seen < looker->pids.n)
+                leave_out(looker, "page tables: there was time for %zu of %zu processes only",
+                          n_seen, looker->pids.n);
+}
+
+static Member *member_of(const Looker *looker, uint64_t pid) {
+        return VEC_FIND(member, &looker->members, member->process.pid == pid);
+}
+
+/* Who has the database's memory mapped, and is the parent of the others who have: not a supervisor above it. */
+static Member *find_server(const Looker *looker) {
+        Member *largest = NULL;
+
+        VEC_FOREACH(member, &looker->members)
+                if (!largest || member->process.huge_bytes > largest->process.huge_bytes ||
+                    (member->process.huge_bytes == largest->process.huge_bytes &&
+                     member->size_bytes > largest->size_bytes))
+                        largest = member;
+        for (unsigned depth = 0; depth < GROUP_DEPTH_MAX; depth++) {
+                Member *parent = member_of(looker, largest->process.parent_pid);
+
+                if (!parent || parent->size_bytes < largest->size_bytes / 2)
+                        break;
+                largest = parent;
+        }
+        return largest;
+}
+
+/* ---- what is in force ---- */
+
+static void read_age(Looker *looker) {
+        CLEANUP(arena_freep) Arena *scratch = arena_new();
+        char *stat, *uptime;
+
+        if (read_file(looker, scratch, looker->look.pid, "stat", &stat) >= 0 &&
+            root_read_attribute(looker->root, scratch, PATH_UPTIME, &uptime) >= 0)
+                process_parse_age(scratch, stat, uptime, &looker->look.age_usec);
+}
+
+/* "Max locked memory         8388608              8388608              bytes" */
+static void read_limits(Looker *looker) {
+        static const char key[] = "Max locked memory";
+        CLEANUP(arena_freep) Arena *scratch = arena_new();
+        ServerLook *look = &looker->look;
+        const char *line, *value;
+        char *text;
+
+        if (read_file(looker, scratch, look->pid, "limits", &text) >= 0 &&
+            (line = strstr(text, key))) {
+                line += strlen(key);
+                look->memory_lock =
+                        arena_strdup(looker->arena, text_next_word(scratch, &line, " \n"));
+        }
+        if (read_file(looker, scratch, look->pid, "status", &text) < 0)
+                return;
+        if ((value = process_find_field(scratch, text, "Mems_allowed_list")))
+                look->memory_nodes = text_printable(looker->arena, value);
+        if (text_equals(process_find_field(scratch, text, "THP_enabled"), "0"))
+                look->thp = "off";
+}
+
+/* ---- its control group ---- */
+
+static void read_charges(Looker *looker) {
+        const char *group = unit_cgroup_running(looker->root, looker->arena, looker->unit);
+        uint64_t bytes;
+
+        ARRAY_FOREACH(size, looker->topology->page_sizes, looker->topology->n_page_sizes) {
+                PageUserCharge charge;
+
+                if (!group ||
+                    !page_charge_read(looker->root, looker->arena, group, size->bytes, &charge))
+                        continue;
+                charge.unit = looker->unit;
+                *vec_push(looker->arena, &looker->charges) = charge;
+                if (root_read_u64(looker->root,
+                                  hugetlb_limit_path(looker->arena, group, size->bytes),
+                                  &bytes) == 0 &&
+                    hugetlb_limit_is_limit(bytes))
+                        *vec_push(looker->arena, &looker->look.limits) =
+                                (PageCount){size->bytes, bytes / size->bytes};
+        }
+}
+
+/* The controller counts from the moment that it was turned on: not where processes show more. */
+static void judge_charges(Looker *looker) {
+        uint64_t counted_bytes = 0, seen_bytes = add_saturated(looker->look.map.huge_bytes,
+                                                               looker->look.map.doubtful_bytes);
+
+        VEC_FOREACH(charge, &looker->charges)
+                counted_bytes = add_saturated(
+                        counted_bytes, mul_saturated(MAX(charge->reserved_pages, charge->pages),
+                                                     charge->page_size_bytes));
+        VEC_FOREACH(member, &looker->members)
+                seen_bytes = MAX(seen_bytes, member->process.huge_bytes);
+        looker->look.is_counted = looker->charges.n > 0 && counted_bytes >= seen_bytes;
+}
+
+/* ---- its mappings ---- */
+
+/* The listings of a process that ends are cut short, which nothing shows: not so as long as it has any memory
+ * after they were read. */
+static bool is_alive(const Looker *looker, uint64_t pid) {
+        CLEANUP(arena_freep) Arena *scratch = arena_new();
+        char *text;
+
+        return read_file(looker, scratch, pid, "status", &text) >= 0 &&
+               probe_meminfo(scratch, text, "VmSize") > 0;
+}
+
+static Devices read_hugetlbfs(const Looker *looker, Arena *scratch) {
+        char *text;
+
+        return root_read_kernel_file(looker->root, scratch, PATH_SELF_MOUNTINFO, LISTING_BYTES_MAX,
+                                     &text, NULL) >= 0
+                       ? process_parse_hugetlbfs(scratch, text)
+                       : (Devices){};
+}
+
+/* Walks over the pages of a process: its mappings of huge pages, with what it has touched of each. */
+static int walk_pages(Looker *looker, Arena *scratch, Member *member, const char *maps,
+                      char **ret_numa_maps) {
+        int r = read_file(looker, scratch, member->process.pid, "numa_maps", ret_numa_maps);
+
+        if (r >= 0 && !is_alive(looker, member->process.pid))
+                r = -ESRCH;
+        if (r < 0)
+                return r;
+        HugeMappings mappings = process_parse_numa_maps(scratch, *ret_numa_maps);
+
+        process_add_maps(scratch, maps, &mappings);
+        VEC_FOREACH(mapping, &mappings) {
+                HugeMapping *kept = vec_push(looker->arena, &member->process.mappings);
+
+                *kept = *mapping;
+                kept->nodes = arena_memdup(looker->arena, mapping->nodes,
+                                           mapping->n_nodes * sizeof(NodePages));
+        }
+        member->process.is_detailed = true;
+        return 0;
+}
+
+/* Whether only a walk tells what is mapped. */
+static bool needs_walk(const ServerLook *look) {
+        return !look->is_counted && (look->map.huge_bytes > 0 || look->map.doubtful_bytes > 0);
+}
+
+static void read_map(Looker *looker, Member *server) {
+        CLEANUP(arena_freep) Arena *scratch = arena_new();
+        const Devices devices = read_hugetlbfs(looker, scratch);
+        ServerLook *look = &looker->look;
+        char *maps, *numa_maps;
+        int r = read_file(looker, scratch, look->pid, "maps", &maps);
+
+        if (r >= 0 && !is_alive(looker, look->pid))
+                r = -ESRCH;
+        if (r < 0)
+                leave_out_file(looker, "mappings", r);
+        else {
+                look->has_map = true;
+                look->map = memory_map_parse(looker->arena, maps, NULL, &devices);
+        }
+        judge_charges(looker);
+        look->is_all_mapped = r >= 0 && !needs_walk(look);
+        if (r < 0 || look->is_glance || look->is_all_mapped)
+                return;
+        if (server->resident_bytes > walk_bytes_max)
+                leave_out(looker, "pages by node: %s of small pages would have to be walked",
+                          format_size(looker->arena, server->resident_bytes));
+        else if ((r = walk_pages(looker, scratch, server, maps, &numa_maps)) < 0)
+                leave_out_file(looker, "pages by node", r);
+        else {
+                look->map = memory_map_parse(looker->arena, maps, numa_maps, &devices);
+                judge_charges(looker);
+                look->is_all_mapped = true;
+        }
+}
+
+static int compare_use(const void *a, const void *b) {
+        const Member *first = a, *second = b;
+
+        return first->process.huge_bytes > second->process.huge_bytes   ? -1
+               : first->process.huge_bytes < second->process.huge_bytes ? 1
+                                                                        : 0;
+}
+
+/* Where nothing counts for the unit: those who have touched most. What others touched stays unknown. */
+static void walk_others(Looker *looker) {
+        size_t n = 1;
+
+        vec_sort(&looker->members, compare_use);
+        VEC_FOREACH(member, &looker->members) {
+                CLEANUP(arena_freep) Arena *scratch = arena_new();
+                char *maps, *numa_maps;
+
+                if (member->process.huge_bytes == 0 || n == DETAILS_MAX ||
+                    deadline_left_usec(looker->deadline_usec) == 0)
+                        break;
+                if (member->process.is_detailed || member->resident_bytes > walk_bytes_max ||
+                    read_file(looker, scratch, member->process.pid, "maps", &maps) < 0)
+                        continue;
+                n++;
+                walk_pages(looker, scratch, member, maps, &numa_maps);
+        }
+}
+
+/* ---- all ---- */
+
+static void count_pages(Looker *looker) {
+        Process *processes = ARENA_ARRAY(looker->arena, Process, looker->members.n);
+        const PageUsersInput input = {
+                .topology = looker->topology,
+                .processes = processes,
+                .n_processes = looker->members.n,
+                .charges = looker->charges.items,
+                .n_charges = looker->charges.n,
+        };
+
+        for (size_t i = 0; i < looker->members.n; i++)
+                processes[i] = looker->members.items[i].process;
+        VEC_FOREACH(user, &page_users_make(looker->arena, &input)->list)
+                *vec_push(looker->arena, &looker->look.pages) = *user;
+}
+
+static void look_at_server(Looker *looker) {
+        Member *server = find_server(looker);
+
+        looker->look.pid = server->process.pid;
+        looker->look.command = server->process.command;
+        read_age(looker);
+        read_map(looker, server);
+        if (looker->look.is_glance)
+                return;
+        read_limits(looker);
+        if (!looker->look.is_counted)
+                walk_others(looker);
+}
+
+static ServerLook look_at(const Root *root, Arena *arena, const Topology *topology,
+                          const char *unit, bool is_glance) {
+        Looker looker = {.root = root,
+                         .arena = arena,
+                         .topology = topology,
+                         .unit = unit,
+                         .deadline_usec = deadline_in(look_usec_max),
+                         .bytes_max = is_glance ? GLANCE_BYTES_MAX : LISTING_BYTES_MAX,
+                         .look = {.is_glance = is_glance}};
+        const char *group = unit ? unit_cgroup_find(root, arena, unit) : NULL;
+
+        if (group)
+                list_group(&looker, group, 0);
+        read_members(&looker, is_glance ? GLANCE_PROCESSES_MAX : PROCESSES_MAX);
+        if (!looker.look.is_running)
+                return looker.look;
+        read_charges(&looker);
+        if (looker.members.n > 0)
+                look_at_server(&looker);
+        else {
+                leave_out(&looker,
+                          "its processes cannot be seen: they come and go, or /proc hides them "
+                          "(hidepid=)");
+                judge_charges(&looker);
+        }
+        count_pages(&looker);
+        return looker.look;
+}
+
+ServerLook server_look(const Root *root, Arena *arena, const Topology *topology, const char *unit) {
+        return look_at(root, arena, topology, unit, false);
+}
+
+ServerLook server_glance(const Root *root, Arena *arena, const Topology *topology,
+                         const char *unit) {
+        return look_at(root, arena, topology, unit, true);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* Looks at the processes of one unit, for status/proof.h. Only reads, and only what is of that unit: its
+ * control group's counts first, which cost microseconds whatever the database holds; then the status of each of
+ * its processes, for their page tables; the mappings of its server; and walks over pages (numa_maps) only where
+ * nothing counts for the unit, or a mapping's kind is in doubt, for few processes, and not where there are
+ * gigabytes of small pages to be walked: a database stands still for as long as that takes. */
+
+#include "host/root.h"
+#include "status/proof.h"
+
+/* UNIT may be NULL: nothing runs. Never fails and never waits: what cannot be read, or ends meanwhile, is
+ * left out, with a sentence in `missing`. */
+ServerLook server_look(const Root *root, Arena *arena, const Topology *topology, const char *unit);
+
+/* The same at a glance, as for each status: whether it runs, since when, what its control group has, and how its
+ * server has mapped its memory where that may be read; no walks, no page tables. */
+ServerLook server_glance(const Root *root, Arena *arena, const Topology *topology,
+                         const char *unit);

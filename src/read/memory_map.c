@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "read/memory_map.h"
+
+#include "base/text.h"
+
+#include <stdlib.h>
+
+/* No kernel has smaller huge pages, of which mappings are a multiple. */
+static const uint64_t huge_bytes_min = 64 * KIB;
+
+/* Smaller mappings are libraries' and threads' own. */
+static const uint64_t main_bytes_min = 16 * MIB;
+
+static int compare_address(const void *key, const void *mapping) {
+        uint64_t address = *(const uint64_t *) key,
+                 other = ((const HugeMapping *) mapping)->address;
+
+        return address < other ? -1 : address > other;
+}
+
+/* numa_maps lists by address. */
+static bool is_listed(const HugeMappings *huge, uint64_t address) {
+        return huge->n > 0 &&
+               bsearch(&address, huge->items, huge->n, sizeof(*huge->items), compare_address);
+}
+
+/* "7f6957600000 bind:1 file=... huge ...": the word behind the first address that is of huge pages. */
+static const char *find_policy(Arena *arena, const char *numa_maps) {
+        const char *line = numa_maps ? strstr(numa_maps, " huge") : NULL, *word;
+
+        while (line && line > numa_maps && line[-1] != '\n')
+                line--;
+        if (!line || !text_next_word(arena, &line, " "))
+                return NULL;
+        word = text_next_word(arena, &line, " \n");
+        return word ? text_printable(arena, word) : NULL;
+}
+
+/* What a mapping of small pages could be in place of. */
+static void add_small(MemoryMap *map, const MapsLine *line, bool is_sysv) {
+        uint64_t bytes = line->end - line->start;
+
+        if (bytes < main_bytes_min || !line->is_writable)
+                return;
+        if (!line->is_private) {
+                map->shared_bytes = add_saturated(map->shared_bytes, bytes);
+                map->sysv_bytes = add_saturated(map->sysv_bytes, is_sysv ? bytes : 0);
+        } else if (line->inode == 0) /* no file: heap, or an anonymous mapping */
+                map->private_bytes = add_saturated(map->private_bytes, bytes);
+}
+
+MemoryMap memory_map_parse(Arena *arena, const char *maps, const char *numa_maps,
+                           const Devices *hugetlbfs) {
+        HugeMappings huge = numa_maps ? process_parse_numa_maps(arena, numa_maps)
+                                      : (HugeMappings){};
+        MemoryMap map = {.policy = find_policy(arena, numa_maps)};
+        MapsLine line;
+        char *text;
+
+        while ((text = text_next_word(arena, &maps, "\n"))) {
+                if (!process_parse_maps_line(arena, text, &line))
+                        continue;
+                bool is_sysv = text_starts_with(line.path, "/SYSV");
+                bool is_doubtful = (is_sysv || text_starts_with(line.path, "/memfd:")) &&
+                                   (line.start | line.end) % huge_bytes_min == 0;
+                bool is_huge = text_starts_with(line.path, "/anon_hugepage") ||
+                               VEC_ANY(device, hugetlbfs, *device == line.device);
+
+                map.n_mappings++;
+                if (is_huge || is_listed(&huge, line.start))
+                        map.huge_bytes = add_saturated(map.huge_bytes, line.end - line.start);
+                else if (!numa_maps && is_doubtful)
+                        map.doubtful_bytes =
+                                add_saturated(map.doubtful_bytes, line.end - line.start);
+                else
+                        add_small(&map, &line, is_sysv);
+        }
+        return map;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* The address space of a server, by kind of pages: what is of huge pages, and what lies in small ones that
+ * could have been of huge ones.
+ *
+ * /proc/PID/maps is a walk over mappings, cheap whatever they hold, but it does not tell the pages of a
+ * System V segment or a memfd. numa_maps does, for a walk over all pages of the process: it is asked only
+ * where that is in doubt. Sources: Documentation/filesystems/proc.rst, fs/proc/task_mmu.c. */
+
+#include "read/process.h"
+
+typedef struct MemoryMap {
+        size_t n_mappings;
+        uint64_t huge_bytes;     /* surely of huge pages */
+        uint64_t doubtful_bytes; /* of huge pages or not: nothing but maps was read */
+        /* Of small pages, in mappings large enough to be a database's main memory: shared with its other
+         * processes (and of that, in System V segments), or private and writable. */
+        uint64_t shared_bytes, sysv_bytes;
+        uint64_t private_bytes;
+        const char *
+                policy; /* of its first mapping of huge pages: "default", "bind:1"; NULL: not known */
+} MemoryMap;
+
+/* MAPS is /proc/PID/maps, NUMA_MAPS may be NULL; HUGETLBFS are the devices of its mounts. */
+MemoryMap memory_map_parse(Arena *arena, const char *maps, const char *numa_maps,
+                           const Devices *hugetlbfs);
+
+/* Small pages that stand in the place of huge ones, at most. */
+static inline uint64_t memory_map_small_bytes(const MemoryMap *map) {
+        return add_saturated(map->shared_bytes, map->private_bytes);
+}

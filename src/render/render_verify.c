@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "render/render_verify.h"
+
+#include "status/json_value.h"
+
+/* ---- text ---- */
+
+static const char *outcome_color(const Proof *proof) {
+        return proof->is_as_planned                ? NULL
+               : proof->outcome == OUTCOME_UNKNOWN ? RENDER_YELLOW
+                                                   : RENDER_RED;
+}
+
+static void add_headline(Text *text, const Proofs *proofs, const RenderOptions *options) {
+        size_t n_running = 0, n_used = 0, n_wrong = 0;
+
+        VEC_FOREACH(proof, &proofs->list) {
+                n_running += proof->look->is_running;
+                n_used += proof->outcome == OUTCOME_IN_USE || proof->outcome == OUTCOME_IDLE;
+                n_wrong += !proof->is_as_planned;
+        }
+        render_colored(text, options, n_wrong == 0 ? RENDER_GREEN : RENDER_RED,
+                       n_wrong == 0 ? "● as planned" : "× not as planned");
+        if (n_running == 0)
+                text_add(text, "  no database with huge pages of its own runs");
+        else
+                text_printf(text, "  %zu of %zu running %s huge pages", n_used, n_running,
+                            n_running == 1 ? "database uses its" : "databases use their");
+        text_add(text, "\n");
+}
+
+static const PageUser *own_pages(const Proof *proof) {
+        return VEC_FIND(user, &proof->look->pages, user->page_size_bytes == proof->page_size_bytes);
+}
+
+static char *touched_nodes(Arena *arena, const Proof *proof) {
+        const PageUser *own = own_pages(proof);
+
+        return render_nodes(arena, own ? own->nodes : NULL, own ? own->n_nodes : 0);
+}
+
+static char *touched_pages(Arena *arena, const Proof *proof) {
+        return arena_printf(arena, "%s%s", format_count(arena, proof->touched_pages),
+                            proof->is_lower_bound ? "+" : "");
+}
+
+static void add_instances(Text *text, const Proofs *proofs, const RenderOptions *options) {
+        Arena *arena = text->arena;
+        Table *table = table_new(
+                arena,
+                "OUTCOME|INSTANCE|>WANTED|>MAPPED|>TOUCHED|>OF|NODES|>TABLES|>PID|>RUNS FOR");
+
+        VEC_FOREACH(proof, &proofs->list) {
+                const ServerLook *look = proof->look;
+
+                table_add_colored(table, proof_word(arena, proof), outcome_color(proof));
+                table_add(table, proof->instance->name);
+                table_add(table, proof->wanted_pages > 0 ? format_count(arena, proof->wanted_pages)
+                                                         : NULL);
+                table_add(table, look->is_running && proof->is_mapped_known
+                                         ? format_count(arena, proof->mapped_pages)
+                                         : NULL);
+                table_add(table, look->is_running && proof->outcome != OUTCOME_UNKNOWN
+                                         ? touched_pages(arena, proof)
+                                         : NULL);
+                table_add(table, proof->page_size_bytes > 0
+                                         ? format_page_size(arena, proof->page_size_bytes)
+                                         : NULL);
+                table_add(table, touched_nodes(arena, proof));
+                table_add(table, look->page_table_bytes > 0
+                                         ? format_size(arena, look->page_table_bytes)
+                                         : NULL);
+                table_add(table, look->pid > 0 ? arena_printf(arena, "%" PRIu64, look->pid) : NULL);
+                table_add(table,
+                          look->age_usec > 0 ? proof_format_age(arena, look->age_usec) : NULL);
+        }
+        if (table_rows(table) == 0)
+                return;
+        text_add(text, "\n");
+        table_print(table, text, "", options->is_colored);
+}
+
+/* "fell back: 128 of 643 pages of 2M are mapped; 1.1G of its memory is in small pages". */
+static char *describe_outcome(Arena *arena, const Proof *proof) {
+        Text text = text_in(arena);
+
+        text_printf(&text, "%s", proof_word(arena, proof));
+        if (proof->outcome != OUTCOME_FELL_BACK)
+                return text.string;
+        text_printf(&text, ": %s%s huge pages are mapped", format_count(arena, proof->mapped_pages),
+                    proof->wanted_pages > 0 ? arena_printf(arena, " of %s",
+                                                           format_count(arena, proof->wanted_pages))
+                                            : "");
+        if (proof->small_bytes > 0)
+                text_printf(&text, ", and %s of its memory is in small pages",
+                            format_size(arena, proof->small_bytes));
+        return text.string;
+}
+
+/* What is not as it should be, or not known, of one instance, as problems look. */
+static void add_complaints(Text *text, const Proof *proof, const RenderOptions *options) {
+        Arena *arena = text->arena;
+        const Diag diag = {.severity = proof->outcome == OUTCOME_UNKNOWN ? SEVERITY_WARNING
+                                                                         : SEVERITY_ERROR,
+                           .remedy = proof->remedy};
+
+        if (proof->why) {
+                Diag why = diag;
+
+                why.text = arena_printf(arena, "%s %s: %s", proof->instance->name,
+                                        proof->outcome == OUTCOME_UNKNOWN
+                                                ? "cannot be judged"
+                                                : describe_outcome(arena, proof),
+                                        proof->why);
+                render_problem(text, &why, ": ", options);
+        }
+        VEC_FOREACH(deviation, &proof->deviations) {
+                Diag other = {.severity = SEVERITY_WARNING};
+
+                other.text = arena_printf(arena, "%s: %s", proof->instance->name, *deviation);
+                render_problem(text, &other, ": ", options);
+        }
+}
+
+static void add_waste(Text *text, const WasteList *waste, const RenderOptions *options) {
+        Arena *arena = text->arena;
+        uint64_t bytes = VEC_SUM(row, waste, mul_saturated(row->pages, row->page_size_bytes));
+
+        if (waste->n == 0)
+                return;
+        text_printf(text, "\nWasted: %s of huge pages serve nobody.\n", format_size(arena, bytes));
+        VEC_FOREACH(row, waste) {
+                const char *since = row->age_usec > 0
+                                            ? arena_printf(arena, ", for %s",
+                                                           proof_format_age(arena, row->age_usec))
+                                            : "";
+                const char *pages =
+                        format_page_count_and_size(arena, row->pages, row->page_size_bytes);
+
+                text_add_wrapped(text, "  ", "    ",
+                                 arena_printf(arena, "%s%s%s: %s%s",
+                                              row->instance ? row->instance : "",
+                                              row->instance ? ": " : "", pages, row->what, since),
+                                 render_width(options));
+                text_add_wrapped(text, "    give them back: ", "      ", row->command,
+                                 render_width(options));
+        }
+}
+
+char *render_proofs(Arena *arena, const Proofs *proofs, const RenderOptions *options) {
+        Text text = text_in(arena);
+
+        add_headline(&text, proofs, options);
+        add_instances(&text, proofs, options);
+        if (VEC_ANY(proof, &proofs->list, proof->why || proof->deviations.n > 0))
+                text_add(&text, "\n");
+        VEC_FOREACH(proof, &proofs->list)
+                add_complaints(&text, proof, options);
+        add_waste(&text, &proofs->waste, options);
+        return text.string;
+}
+
+/* ---- one instance ---- */
+
+PRINTF_LIKE(4, 5)
+static void field(Text *text, const RenderOptions *options, const char *label, const char *format,
+                  ...) {
+        Arena *arena = text->arena;
+        va_list arguments;
+
+        va_start(arguments, format);
+        text_add_wrapped(text, arena_printf(arena, "%10s: ", label), "            ",
+                         arena_vprintf(arena, format, arguments), render_width(options));
+        va_end(arguments);
+}
+
+static void add_pages(Text *text, const Proof *proof, const RenderOptions *options) {
+        Arena *arena = text->arena;
+
+        field(text, options, "Wanted", "%s, on nodes %s",
+              format_page_count_and_size(arena, proof->wanted_pages, proof->page_size_bytes),
+              render_nodes(arena, proof->instance->nodes, proof->instance->n_nodes));
+        VEC_FOREACH(user, &proof->look->pages)
+                field(text, options, "Mapped", "%s", page_user_format_use(arena, user));
+        if (proof->look->is_running && proof->look->pages.n == 0 &&
+            proof->outcome != OUTCOME_UNKNOWN)
+                field(text, options, "Mapped", "none");
+        if (proof->outcome == OUTCOME_FELL_BACK && proof->small_bytes > 0)
+                field(text, options, "Small", "%s in small pages, in their place",
+                      format_size(arena, proof->small_bytes));
+}
+
+static void add_tables(Text *text, const Proof *proof, const RenderOptions *options) {
+        Arena *arena = text->arena;
+        const ServerLook *look = proof->look;
+
+        if (look->page_table_bytes > 0)
+                field(text, options, "Tables",
+                      "%s of page tables for %zu %s; with pages of 4K up to %s",
+                      format_size(arena, look->page_table_bytes), look->n_processes,
+                      look->n_processes == 1 ? "process" : "processes",
+                      format_size(arena, proof->small_tables_bytes));
+        if (proof->n_sessions_max > 0)
+                field(text, options, "At most", "%s with %s sessions and pages of 4K",
+                      format_size(arena, proof->worst_tables_bytes),
+                      format_count(arena, proof->n_sessions_max));
+}
+
+static void add_limits(Text *text, const Proof *proof, const RenderOptions *options) {
+        Arena *arena = text->arena;
+        const ServerLook *look = proof->look;
+        Text line = text_in(arena);
+
+        VEC_FOREACH(limit, &look->limits)
+                text_add_item(&line, arena_printf(arena, "at most %s",
+                                                  format_page_count(arena, limit->pages,
+                                                                    limit->page_size_bytes)));
+        if (look->memory_nodes)
+                text_add_item(&line, arena_printf(arena, "memory of nodes %s", look->memory_nodes));
+        if (look->map.policy)
+                text_add_item(&line, arena_printf(arena, "policy %s", look->map.policy));
+        if (look->memory_lock)
+                text_add_item(&line, arena_printf(arena, "memlock %s", look->memory_lock));
+        if (look->thp)
+                text_add_item(&line, arena_printf(arena, "transparent huge pages %s", look->thp));
+        if (line.length > 0)
+                field(text, options, "In force", "%s", line.string);
+}
+
+char *render_proof(Arena *arena, const Proof *proof, const WasteList *waste,
+                   const RenderOptions *options) {
+        const ServerLook *look = proof->look;
+        Text text = text_in(arena);
+
+        render_colored(&text, options, proof->is_as_planned ? RENDER_GREEN : RENDER_RED,
+                       arena_printf(arena, "%s %s", proof->is_as_planned ? "●" : "×",
+                                    proof_word(arena, proof)));
+        text_add(&text, "  ");
+        render_colored(&text, options, RENDER_BOLD, proof->instance->name);
+        text_add(&text, "\n");
+        field(&text, options, "Unit", "%s", proof->instance->unit ? proof->instance->unit : "none");
+        if (look->pid > 0)
+                field(&text, options, "Server", "pid %" PRIu64 ", %s%s%s", look->pid, look->command,
+                      look->age_usec > 0 ? ", started " : "",
+                      look->age_usec > 0 ? arena_printf(arena, "%s ago",
+                                                        proof_format_age(arena, look->age_usec))
+                                         : "");
+        if (proof->page_size_bytes > 0)
+                add_pages(&text, proof, options);
+        add_tables(&text, proof, options);
+        add_limits(&text, proof, options);
+        VEC_FOREACH(missing, &look->missing)
+                field(&text, options, "Left out", "%s", *missing);
+        VEC_FOREACH(deviation, &proof->deviations)
+                field(&text, options, "But", "%s", *deviation);
+        if (proof->why && proof->outcome == OUTCOME_FELL_BACK)
+                field(&text, options, "Why", "%s", proof->why);
+        if (proof->remedy)
+                field(&text, options, "What to do", "%s", proof->remedy);
+        add_waste(&text, waste, options);
+        return text.string;
+}
+
+/* ---- JSON ---- */
+
+static json_t *known_count(bool is_known, uint64_t n) {
+        return is_known ? count_to_json(n) : json_null();
+}
+
+static json_t *page_counts_to_json(const PageCounts *counts) {
+        return VEC_TO_JSON(count, counts,
+                           json_pack("{so so}", "pageSizeBytes",
+                                     count_to_json(count->page_size_bytes), "pages",
+                                     count_to_json(count->pages)));
+}
+
+static json_t *texts_to_json(const char *const *texts, size_t n) {
+        return ARRAY_TO_JSON(text, texts, n, json_string(*text));
+}
+
+static json_t *look_to_json(const ServerLook *look) {
+        json_t *pages = VEC_TO_JSON(
+                user, &look->pages,
+                json_pack("{so so so sb so}", "pageSizeBytes", count_to_json(user->page_size_bytes),
+                          "mappedPages", count_to_json(page_user_kept_pages(user)), "touchedPages",
+                          count_to_json(user->pages), "lowerBound", user->is_lower_bound, "nodes",
+                          node_pages_to_json(user->nodes, user->n_nodes)));
+
+        return json_pack(
+                "{so ss? so so so so so ss? ss? ss? ss? so so}", "pid",
+                known_count(look->pid > 0, look->pid), "command", look->command, "runsForSec",
+                known_count(look->age_usec > 0, look->age_usec / USEC_PER_SEC), "processes",
+                count_to_json(look->n_processes), "counted", json_boolean(look->is_counted),
+                "pages", pages, "pageTableBytes",
+                known_count(look->page_table_bytes > 0, look->page_table_bytes), "memoryNodes",
+                look->memory_nodes, "policy", look->map.policy, "memlock", look->memory_lock,
+                "transparentHugePages", look->thp, "limits", page_counts_to_json(&look->limits),
+                "missing", texts_to_json(look->missing.items, look->missing.n));
+}
+
+json_t *proof_to_json(const Proof *proof) {
+        const ServerLook *look = proof->look;
+        bool is_seen = proof->outcome != OUTCOME_UNKNOWN && look->is_running;
+
+        return json_pack(
+                "{ss ss? ss? ss sb so so so so so so so so ss? ss? so so so so so}", "name",
+                proof->instance->name, "engine", proof->instance->engine, "unit",
+                proof->instance->unit, "outcome", outcome_name(proof->outcome), "asPlanned",
+                proof->is_as_planned, "fellBack",
+                proof->outcome == OUTCOME_UNKNOWN
+                        ? json_null()
+                        : json_boolean(proof->outcome == OUTCOME_FELL_BACK),
+                "pageSizeBytes", known_count(proof->page_size_bytes > 0, proof->page_size_bytes),
+                "pagesWanted", count_to_json(proof->wanted_pages), "mappedBytes",
+                known_count(is_seen && proof->is_mapped_known,
+                            mul_saturated(proof->mapped_pages, proof->page_size_bytes)),
+                "touchedBytes",
+                known_count(is_seen, mul_saturated(proof->touched_pages, proof->page_size_bytes)),
+                "touchedLowerBound", json_boolean(proof->is_lower_bound), "smallBytes",
+                known_count(look->has_map, proof->small_bytes), "pageTableBytes",
+                known_count(look->page_table_bytes > 0, look->page_table_bytes), "why", proof->why,
+                "remedy", proof->remedy, "deviations",
+                texts_to_json(proof->deviations.items, proof->deviations.n), "smallPageTableBytes",
+                known_count(look->is_running, proof->small_tables_bytes), "sessionsMax",
+                known_count(proof->n_sessions_max > 0, proof->n_sessions_max),
+                "worstPageTableBytes",
+                known_count(proof->n_sessions_max > 0, proof->worst_tables_bytes), "server",
+                look->is_running ? look_to_json(look) : json_null());
+}
+
+json_t *proofs_to_json(const Proofs *proofs) {
+        json_t *waste = VEC_TO_JSON(
+                row, &proofs->waste,
+                json_pack("{ss ss? so so so ss ss}", "kind", waste_kind_name(row->kind), "instance",
+                          row->instance, "pageSizeBytes", count_to_json(row->page_size_bytes),
+                          "pages", count_to_json(row->pages), "sinceSec",
+                          known_count(row->age_usec > 0, row->age_usec / USEC_PER_SEC), "text",
+                          row->what, "remedy", row->command));
+
+        return json_pack("{so so}", "instances",
+                         VEC_TO_JSON(proof, &proofs->list, proof_to_json(proof)), "waste", waste);
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* Proof: whether a database that was given huge pages really runs with them.
+ *
+ * What was seen of its unit's processes (inspect/server_look.h) against what the status has for the instance.
+ * Pure. What could not be seen is left out with its reason, and then the outcome is not known: neither good
+ * nor bad. A server fell back where the figures show it: it maps clearly fewer huge pages than it wants, and
+ * has at least half of what is missing in small ones; or it maps none, long after its start, or by its own
+ * settings.
+ * Sources of the reasons: what the engines do is measured, for each in src/engines/. */
+
+#include "engines/formula.h"
+#include "read/memory_map.h"
+#include "status/status.h"
+
+typedef enum Outcome {
+        OUTCOME_UNKNOWN,     /* it runs, and what it maps cannot be seen */
+        OUTCOME_NOT_STARTED, /* no process is in its unit */
+        OUTCOME_STARTING,    /* it has only just been started, and maps nothing yet */
+        OUTCOME_IN_USE,
+        OUTCOME_IDLE,      /* it has reserved them, and touched few in a day and more */
+        OUTCOME_FELL_BACK, /* to small pages, with all or with a part */
+} Outcome;
+
+/* What was seen of the processes of a unit; at a glance, of the first of them. */
+typedef struct ServerLook {
+        bool is_running;
+        bool is_glance;
+        uint64_t pid; /* of the server: the process that the others come from; 0: not known */
+        const char *command;
+        uint64_t age_usec; /* 0: not known */
+        size_t n_processes;
+        VEC(PageUser) pages; /* one for each page size that it has any of */
+        bool is_counted; /* the hugetlb controller has counted all that it maps: the figures are exact */
+        bool has_map;
+        bool is_all_mapped;        /* by it `pages` are all that is mapped */
+        MemoryMap map;             /* of the server */
+        uint64_t page_table_bytes; /* VmPTE of all its processes; 0: not known */
+        /* What is in force for the server; NULL or 0: not known. */
+        const char *memory_nodes;  /* Mems_allowed_list: its cpuset */
+        const char *thp;           /* "off" where its own flag turns transparent huge pages off */
+        const char *memory_lock;   /* the soft limit: bytes, or "unlimited" */
+        PageCounts limits;         /* hugetlb limits of its control group */
+        VEC(const char *) missing; /* figures that are left out: sentences */
+} ServerLook;
+
+typedef struct ProofInput {
+        const StatusInstance *instance;
+        const ServerLook *look;
+        const Settings *settings; /* the database's own, by its files; NULL: they are not known */
+        const char *wrong;        /* what is wrong with its files, as a sentence; NULL: nothing */
+} ProofInput;
+
+typedef struct Proof {
+        const StatusInstance *instance;
+        const ServerLook *look;
+        Outcome outcome;
+        bool is_as_planned; /* false: what DEVIATIONS say, or it fell back, or that is not known */
+        uint64_t page_size_bytes;
+        uint64_t wanted_pages; /* by what it was let start with, where it runs with that */
+        uint64_t mapped_pages, touched_pages; /* of that size */
+        bool is_mapped_known;                 /* false: mapped_pages is what is surely in use */
+        bool is_lower_bound;                  /* there may be more touched */
+        uint64_t small_bytes;                 /* small pages in the place of huge ones */
+        const char *why, *remedy;             /* of a fall back; or why it is not known */
+        VEC(const char *) deviations; /* pages of another size, on other nodes, more than planned */
+        /* What page tables would come to with pages of 4K, if all processes touched all of it: as many as
+         * now, and as many as the database allows (0: not known). */
+        uint64_t small_tables_bytes;
+        uint64_t n_sessions_max;
+        uint64_t worst_tables_bytes;
+} Proof;
+
+Proof proof_judge(Arena *arena, const ProofInput *input);
+
+/* "in use", "fell back", "not started", "starting", "idle 3 d", "not known". */
+char *proof_word(Arena *arena, const Proof *proof);
+
+/* "in-use", "fell-back", ..., "unknown": for programs. */
+const char *outcome_name(Outcome outcome);
+
+/* How long ago, in whole units as people say it: "3 d", "5 h", "12 min". */
+char *proof_format_age(Arena *arena, uint64_t age_usec);

@@ -1,0 +1,519 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""`hugeplanctl verify` beside the kernel's own figures, with real servers on real huge pages of 2M:
+PostgreSQL, MariaDB, Java and a program with System V segments; with their pages, fallen back on purpose, and
+idle on purpose; counted by the hugetlb controller, and not.
+
+    HUGEPLAN_LIVE=1 test_verify.py HUGEPLANCTL [TEST...]
+
+Needs root, a pool of 2M pages of which nothing is in use, and whatever of the servers there is: PostgreSQL 15
+or later as Debian packages it, mariadbd, Java. A test whose server is missing is skipped; it is an error
+where CI=true. Everything is put back. Skips (exit 77) with a reason.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import mmap
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from collections.abc import Callable, Iterator
+
+import test_live
+import test_postgresql
+from public import public_copy
+from test_live import PAGE, SKIP, count, set_pool
+
+UNIT = "hugeplan-test-verify.service"
+MIB = 1 << 20
+PAGES = 420
+SHM_HUGETLB, IPC_CREAT, IPC_RMID = 0o4000, 0o1000, 0
+NOBODY = 65534
+PATIENCE = 60.0
+DAY = 24 * 60 * 60
+HIERARCHIES = ("/sys/fs/cgroup/unified", "/sys/fs/cgroup", "/sys/fs/cgroup/systemd")
+MAX_MAP_COUNT = pathlib.Path("/proc/sys/vm/max_map_count")
+
+hugeplanctl = ""
+libc = ctypes.CDLL(None, use_errno=True)
+libc.shmat.restype = ctypes.c_void_p
+libc.shmat.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_int]
+
+
+def need(program: str | pathlib.Path | None, what: str) -> str:
+    if not program and os.environ.get("CI") == "true":
+        raise AssertionError(f"there is no {what}")
+    if not program:
+        raise unittest.SkipTest(f"there is no {what}")
+    return str(program)
+
+
+def used() -> int:
+    return count("nr_hugepages") - count("free_hugepages")
+
+
+def mapped() -> int:
+    return used() + count("resv_hugepages")
+
+
+def status_kib(pid: int, key: str) -> int:
+    for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith(key + ":"):
+            return int(line.split()[1])
+    return 0
+
+
+def map_pages(n: int) -> mmap.mmap:
+    return mmap.mmap(-1, n * PAGE, flags=mmap.MAP_SHARED | mmap.MAP_ANONYMOUS | test_live.MAP_HUGETLB)
+
+
+def touch(memory: mmap.mmap, n: int, step: int = PAGE) -> None:
+    for at in range(0, n * step, step):
+        memory[at] = 1
+
+
+def wait_until(what: str, is_so: Callable[[], bool]) -> None:
+    test_live.wait_until(what, is_so, PATIENCE)
+
+
+class Verify(unittest.TestCase):
+    """A captured root that shows this kernel, with a configuration and a control group of our own."""
+
+    root: pathlib.Path
+    group: pathlib.Path
+
+    def setUp(self) -> None:
+        self.root = pathlib.Path(tempfile.mkdtemp(prefix="hugeplan-verify-"))
+        self.addCleanup(subprocess.run, ["rm", "-rf", "--one-file-system", str(self.root)], check=True)
+        self.root.chmod(0o755)
+        for name in ("proc", "sys"):
+            (self.root / name).mkdir()
+            subprocess.run(["mount", "--rbind", "--make-rslave", f"/{name}", str(self.root / name)], check=True)
+            self.addCleanup(subprocess.run, ["umount", "-lR", str(self.root / name)], check=True)
+        (self.root / "etc/hugeplan.d").mkdir(parents=True)
+        before = count("nr_hugepages")
+        self.addCleanup(set_pool, before)
+        set_pool(PAGES)
+        self.assertEqual(count("nr_hugepages"), PAGES, "the kernel has no such pool")
+
+    # ---- the unit ----
+
+    def make_unit(self, counted: bool) -> None:
+        hierarchy = pathlib.Path(next(path for path in HIERARCHIES if os.path.exists(path + "/cgroup.procs")))
+        self.group = hierarchy / "system.slice" / UNIT
+        made_slice = not self.group.parent.exists()
+        self.group.mkdir(parents=True)
+        if made_slice:
+            self.addCleanup(self.group.parent.rmdir)
+        self.addCleanup(self.group.rmdir)
+        if not counted:
+            return
+        for directory in (hierarchy, self.group.parent):
+            controllers = directory / "cgroup.subtree_control"
+            if "hugetlb" not in (directory / "cgroup.controllers").read_text():
+                self.skipTest("the unified hierarchy has no hugetlb controller")
+            if "hugetlb" not in controllers.read_text():
+                controllers.write_text("+hugetlb")
+                self.addCleanup(controllers.write_text, "-hugetlb")
+
+    def instance(self, text: str, counted: bool = True) -> None:
+        self.make_unit(counted)
+        (self.root / "etc/hugeplan.d/shop.conf").write_text(f"[Instance]\nUnit={UNIT}\nPageSize=2M\n{text}\n")
+
+    def pids(self) -> list[int]:
+        return [int(pid) for pid in (self.group / "cgroup.procs").read_text().split()]
+
+    def enter(self) -> None:
+        (self.group / "cgroup.procs").write_text(str(os.getpid()))
+
+    def end(self, process: subprocess.Popen[bytes], number: int = signal.SIGKILL) -> None:
+        if process.poll() is None:
+            process.send_signal(number)
+        process.wait(PATIENCE)
+        wait_until("all have ended", lambda: not self.pids())
+        wait_until("all pages are given back", lambda: mapped() == 0)
+
+    def start(self, *command: str, user: str | None = None, **options: object) -> subprocess.Popen[bytes]:
+        wrapper = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"] if user else []
+        process = subprocess.Popen([*wrapper, *command], preexec_fn=self.enter, cwd="/", **options)
+        self.addCleanup(self.end, process)
+        return process
+
+    @contextlib.contextmanager
+    def child(self, work: Callable[[], object]) -> Iterator[int]:
+        """A process of the unit that has done WORK, and waits."""
+        ready, done = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            try:
+                self.enter()
+                kept = work()  # lives as long as it is referred to
+                os.write(done, b"x")
+                while kept is not Verify:
+                    signal.pause()
+            finally:
+                os._exit(1)
+        os.close(done)
+        try:
+            self.assertEqual(os.read(ready, 1), b"x", "the child could not do its work")
+            yield pid
+        finally:
+            os.close(ready)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            for other in self.pids():
+                os.kill(other, signal.SIGKILL)
+            wait_until("all have ended", lambda: not self.pids())
+
+    # ---- verify ----
+
+    def run_ctl(self, *arguments: str, user: int | None = None) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run([hugeplanctl, f"--root={self.root}", *arguments], capture_output=True, text=True,
+                              user=user, group=user, extra_groups=[] if user else None, timeout=PATIENCE, check=False)
+        self.assertNotIn("Sanitizer", done.stderr)
+        return done
+
+    def verify(self, user: int | None = None) -> dict:
+        done = self.run_ctl("--json=short", "verify", "shop", user=user)
+        proof = json.loads(done.stdout)
+        self.assertEqual(done.returncode, 0 if proof["asPlanned"] else 3, done.stderr)
+        return proof
+
+    def waste(self) -> dict[str, dict]:
+        return {row["kind"]: row for row in json.loads(self.run_ctl("--json=short", "verify").stdout)["waste"]}
+
+    def assert_as_kernel(self, proof: dict, exact: bool = True) -> None:
+        """Its figures are those of the pool, which only this unit uses, and of its processes."""
+        pids = self.pids()
+        server = proof["server"]
+        self.assertEqual(server["processes"], len(pids))
+        self.assertEqual(proof["pageTableBytes"], sum(status_kib(pid, "VmPTE") for pid in pids) * 1024)
+        self.assertEqual(proof["mappedBytes"], mapped() * PAGE)
+        if exact:
+            self.assertFalse(proof["touchedLowerBound"])
+            self.assertEqual(proof["touchedBytes"], used() * PAGE)
+        else:
+            self.assertLessEqual(proof["touchedBytes"], used() * PAGE)
+        on_nodes = {node["node"]: node["pages"] for row in server["pages"] for node in row["nodes"]}
+        for node, pages in on_nodes.items() if exact else ():
+            directory = f"/sys/devices/system/node/node{node}/hugepages/hugepages-2048kB"
+            total, free = (int(pathlib.Path(directory, name).read_text())
+                           for name in ("nr_hugepages", "free_hugepages"))
+            self.assertEqual(pages, total - free)
+        self.assertEqual(sum(on_nodes.values()) * PAGE, proof["touchedBytes"])
+
+    def assert_fell_back(self, proof: dict, why: str, small: int, at_a_glance: bool = True) -> None:
+        self.assertEqual((proof["outcome"], proof["fellBack"], proof["asPlanned"]), ("fell-back", True, False))
+        self.assertIn(why, proof["why"])
+        self.assertIsNotNone(proof["remedy"])
+        self.assertGreaterEqual(proof["smallBytes"], small)
+        self.assertIn("× fell back  shop", self.run_ctl("verify", "shop").stdout)
+        if proof["pagesWanted"] > 0 and at_a_glance:
+            self.assertRegex(self.run_ctl("status").stdout, r"(?m) shop .* fell back +hugeplan-test")
+
+    @contextlib.contextmanager
+    def later(self, seconds: int) -> Iterator[None]:
+        """As if the host had run so much longer."""
+        up = float(pathlib.Path("/proc/uptime").read_text().split()[0])
+        faked = self.root / "uptime"
+        faked.write_text(f"{up + seconds:.2f} 0.00\n")
+        subprocess.run(["mount", "--bind", str(faked), str(self.root / "proc/uptime")], check=True)
+        try:
+            yield
+        finally:
+            subprocess.run(["umount", str(self.root / "proc/uptime")], check=True)
+
+    # ---- PostgreSQL ----
+
+    def postgresql(self, huge_pages: str, counted: bool = True) -> test_postgresql.Server:
+        programs = need(test_postgresql.newest_server(), "PostgreSQL 15 or later")
+        directory = self.root / "pg"
+        directory.mkdir()
+        shutil.chown(directory, test_postgresql.OWNER, test_postgresql.OWNER)
+        server = test_postgresql.Server(pathlib.Path(programs), directory)
+        (self.root / "log").touch()
+        server.log = self.root / "log"
+        server.create()
+        server.configure(["shared_buffers=256MB", "max_connections=50"], test_postgresql.PLACES[0])
+        with (server.data / "postgresql.conf").open("a") as file:
+            file.write(f"huge_pages = {huge_pages}\nunix_socket_directories = '{server.data}'\n")
+        for path in server.data.rglob("*"):
+            shutil.chown(path, test_postgresql.OWNER, test_postgresql.OWNER)
+        self.instance("Engine=postgresql\nMemory=auto\nConfigFile=/pg/data/postgresql.conf\nDataDirectory=/pg/data",
+                      counted)
+        with server.log.open("wb") as log:
+            self.start(str(server.programs / "postgres"), "-D", str(server.data), user=test_postgresql.OWNER,
+                       stdout=log, stderr=log, stdin=subprocess.DEVNULL, env={"LC_ALL": "C"})
+        wait_until("PostgreSQL is ready", lambda: "ready to accept" in server.log.read_text())
+        return server
+
+    def test_postgresql(self) -> None:
+        for counted in (True, False):
+            with self.subTest(counted=counted):
+                self.doCleanups()
+                self.setUp()
+                server = self.postgresql("on", counted)
+                proof = self.verify()
+                self.assertEqual(proof["outcome"], "in-use", proof)
+                self.assertEqual(proof["server"]["counted"], counted)
+                self.assert_as_kernel(proof, exact=counted)
+                postmaster = int((server.data / "postmaster.pid").read_text().split()[0])
+                self.assertEqual(proof["server"]["pid"], postmaster)
+                self.assertEqual(proof["sessionsMax"], 50)
+                self.assertEqual(proof["worstPageTableBytes"], max(proof["mappedBytes"],
+                                                                   proof["pagesWanted"] * PAGE) // 512 * 50)
+                self.assertRegex(self.run_ctl("verify").stdout, r"(?m)^in use +shop ")
+                self.assertRegex(self.run_ctl("status").stdout, r"(?m) shop .* in use +hugeplan-test")
+
+    def test_postgresql_fell_back(self) -> None:
+        set_pool(40)
+        server = self.postgresql("try")
+        proof = self.verify()
+        self.assertEqual(proof["mappedBytes"], 0)
+        self.assert_fell_back(proof, "huge_pages=try", 256 * MIB)
+        self.assertNotIn("WARNING", server.log.read_text())  # that is why verify has to say it
+
+    def test_postgresql_off(self) -> None:
+        self.postgresql("off", counted=False)
+        self.assert_fell_back(self.verify(), "huge_pages is off", 256 * MIB)
+
+    def test_postgresql_idle(self) -> None:
+        self.postgresql("on")
+        with self.later(3 * DAY + 60):
+            proof = self.verify()
+            self.assertEqual(proof["outcome"], "idle", proof)
+            self.assert_as_kernel(proof)
+            self.assertIn("idle 3 d  shop", self.run_ctl("verify", "shop").stdout)
+            row = self.waste()["untouched"]
+            self.assertEqual((row["pages"], row["instance"]), (count("resv_hugepages"), "shop"))
+            self.assertIn("shared_buffers", row["remedy"])
+        self.assertEqual(self.verify()["outcome"], "in-use")
+        self.assertNotIn("untouched", self.waste())
+
+    # ---- MariaDB ----
+
+    def mariadb(self, large_pages: str) -> None:
+        server = need(shutil.which("mariadbd"), "mariadbd")
+        directory = self.root / "my"
+        (directory / "data").mkdir(parents=True)
+        (directory / "my.cnf").write_text(
+            f"[mysqld]\nuser=root\ndatadir={directory}/data\nsocket={directory}/socket\npid-file={directory}/pid\n"
+            f"skip-networking\nskip-grant-tables\ninnodb_log_file_size=4M\ninnodb_buffer_pool_size=256M\n"
+            f"key_buffer_size=16M\naria_pagecache_buffer_size=16M\n{large_pages}\n")
+        self.instance("Engine=mariadb\nMemory=auto\nConfigFile=/my/my.cnf")
+        log = directory / "log"
+        with log.open("wb") as file:
+            self.start(server, f"--defaults-file={directory}/my.cnf", stdout=file, stderr=file,
+                       stdin=subprocess.DEVNULL)
+        wait_until("mariadbd is ready", lambda: "ready for connections" in log.read_text(errors="replace"))
+
+    def test_mariadb(self) -> None:
+        self.mariadb("large-pages")
+        proof = self.verify()
+        self.assertEqual(proof["outcome"], "in-use", proof)
+        self.assert_as_kernel(proof)
+
+    def test_mariadb_fell_back_in_part(self) -> None:
+        set_pool(100)
+        self.mariadb("large-pages")
+        proof = self.verify()
+        self.assertGreater(proof["mappedBytes"], 0)
+        self.assert_as_kernel(proof)
+        self.assert_fell_back(proof, "falls back silently", 256 * MIB)
+
+    def test_mariadb_without(self) -> None:
+        self.mariadb("")
+        proof = self.verify()
+        self.assertEqual(proof["mappedBytes"], 0)
+        self.assert_fell_back(proof, "large_pages is not set", 256 * MIB)
+
+    # ---- Java ----
+
+    def java(self, *options: str) -> None:
+        """A virtual machine that waits for what it could read."""
+        program = need(shutil.which("java"), "Java")
+        command = [os.path.realpath(program), *options, "-Xms256m", "-Xmx256m", "-XX:+AlwaysPreTouch",
+                   "-XX:ReservedCodeCacheSize=64m", "-XX:+UseG1GC", "-m",
+                   "java.base/sun.security.tools.keytool.Main", "-printcert"]
+        unit = self.root / "etc/systemd/system" / UNIT
+        unit.parent.mkdir(parents=True)
+        unit.write_text(f"[Service]\nExecStart={' '.join(command)}\n")
+        self.instance("Engine=jvm\nMemory=auto")
+        process = self.start(*command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                             stderr=subprocess.DEVNULL)
+        assert process.stdin
+        self.addCleanup(process.stdin.close)
+        wait_until("the heap is there", lambda: status_kib(process.pid, "VmRSS")
+                   + status_kib(process.pid, "HugetlbPages") >= 260 << 10)
+        before = -1
+        while before != used():  # it goes on for a while with its code cache
+            before = used()
+            time.sleep(1)
+
+    def test_java(self) -> None:
+        self.java("-XX:+UseLargePages")
+        proof = self.verify()
+        self.assertEqual(proof["outcome"], "in-use", proof)
+        self.assert_as_kernel(proof)
+
+    def test_java_fell_back(self) -> None:
+        set_pool(10)
+        self.java("-XX:+UseLargePages")
+        self.assert_fell_back(self.verify(), "Failed to reserve and commit memory", 256 * MIB)
+
+    def test_java_without(self) -> None:
+        self.java()
+        self.assert_fell_back(self.verify(), "UseLargePages", 256 * MIB)
+
+    # ---- System V segments ----
+
+    def sysv(self, flags: int) -> Callable[[], object]:
+        def work() -> object:
+            segment = libc.shmget(0, ctypes.c_size_t(100 * PAGE), flags | IPC_CREAT | 0o600)
+            assert segment >= 0, os.strerror(ctypes.get_errno())
+            address = libc.shmat(segment, None, 0)
+            libc.shmctl(segment, IPC_RMID, None)
+            for page in range(30):
+                ctypes.memset(address + page * PAGE, 1, 1)
+            return address
+        return work
+
+    def test_sysv(self) -> None:
+        for counted in (True, False):
+            with self.subTest(counted=counted):
+                self.doCleanups()
+                self.setUp()
+                self.instance("Engine=generic\nPages=100\nSharedMemory=sysv", counted)
+                with self.child(self.sysv(SHM_HUGETLB)):
+                    proof = self.verify()
+                    self.assertEqual((proof["outcome"], proof["mappedBytes"]), ("in-use", 100 * PAGE))
+                    self.assertEqual((proof["touchedBytes"], used()), (30 * PAGE, 30))
+                    self.assertEqual(proof["touchedLowerBound"], not counted)
+                with self.child(self.sysv(0)):
+                    self.assert_fell_back(self.verify(), "without SHM_HUGETLB", 100 * PAGE,
+                                          at_a_glance=False)
+
+    # ---- what is hard to look at ----
+
+    def test_without_rights(self) -> None:
+        def work() -> object:
+            memory = map_pages(50)
+            touch(memory, 20)
+            return memory
+
+        self.instance("Engine=generic\nPages=50")
+        with self.child(work):
+            proof = self.verify(user=NOBODY)
+            # Who is no root has the controller's word, but nobody tells him since when it has counted.
+            self.assertEqual((proof["outcome"], proof["mappedBytes"], proof["touchedBytes"]),
+                             ("in-use", None, 20 * PAGE))
+            self.assertTrue(any("only root" in missing for missing in proof["server"]["missing"]), proof)
+        self.doCleanups()
+        self.setUp()
+        self.instance("Engine=generic\nPages=50", counted=False)
+        with self.child(lambda: map_pages(50)):  # nothing that everyone may read shows these
+            proof = self.verify(user=NOBODY)
+            self.assertEqual((proof["outcome"], proof["mappedBytes"], proof["fellBack"]), ("unknown", None, None))
+
+    def test_not_started(self) -> None:
+        self.instance("Engine=generic\nPages=50")
+        proof = self.verify()
+        self.assertEqual((proof["outcome"], proof["asPlanned"], proof["server"]), ("not-started", True, None))
+        self.assertEqual(self.waste()["no-unit"]["pages"], 50)
+
+    def test_more_than_planned(self) -> None:
+        self.instance("Engine=generic\nPages=50")
+        with self.child(lambda: map_pages(60)):
+            proof = self.verify()
+            self.assertFalse(proof["asPlanned"])
+            self.assertIn("10 pages of 2M more than it was given", " ".join(proof["deviations"]))
+
+    def test_many_mappings(self) -> None:
+        def work() -> object:
+            memory = map_pages(50)
+            touch(memory, 20)
+            small = mmap.mmap(-1, 100_000 * 2 * mmap.PAGESIZE)
+            address = ctypes.addressof(ctypes.c_char.from_buffer(small))
+            for page in range(0, 200_000, 2):
+                libc.mprotect(ctypes.c_void_p(address + page * mmap.PAGESIZE), mmap.PAGESIZE, mmap.PROT_READ)
+            return memory, small
+
+        before = MAX_MAP_COUNT.read_text()
+        self.addCleanup(MAX_MAP_COUNT.write_text, before)
+        MAX_MAP_COUNT.write_text("1000000")
+        self.instance("Engine=generic\nPages=50", counted=False)
+        with self.child(work) as pid:
+            self.assertGreater(pathlib.Path(f"/proc/{pid}/maps").read_text().count("\n"), 100_000)
+            start = time.monotonic()
+            proof = self.verify()
+            print(f"a process with 200,000 mappings: {time.monotonic() - start:.1f} s")
+            self.assertEqual((proof["outcome"], proof["mappedBytes"], proof["touchedBytes"]),
+                             ("in-use", 50 * PAGE, 20 * PAGE))
+
+    def test_server_that_comes_and_goes(self) -> None:
+        """Whatever is seen of it: never more than there is, never a fall back, never a failure."""
+        def work() -> object:
+            memory = map_pages(50)
+            touch(memory, 20)
+            return memory
+
+        self.instance("Engine=generic\nPages=50", counted=False)
+        helper = subprocess.Popen([sys.executable, "-c", COMES_AND_GOES, str(self.group / "cgroup.procs")])
+        seen = set()
+        try:
+            while helper.poll() is None:
+                proof = self.verify()
+                seen.add(proof["outcome"])
+                self.assertIn(proof["mappedBytes"], (None, 0, 50 * PAGE), proof)
+                self.assertLessEqual(proof["touchedBytes"] or 0, 20 * PAGE)
+                self.assertNotEqual(proof["outcome"], "fell-back")
+        finally:
+            helper.wait(PATIENCE)
+        self.assertGreaterEqual(len(seen), 2, seen)
+
+
+# Servers that live for a few milliseconds.
+COMES_AND_GOES = """
+import mmap, os, sys, time
+end = time.monotonic() + 8
+while time.monotonic() < end:
+    pid = os.fork()
+    if pid == 0:
+        with open(sys.argv[1], "w") as file:
+            file.write(str(os.getpid()))
+        memory = mmap.mmap(-1, 50 << 21, flags=mmap.MAP_SHARED | mmap.MAP_ANONYMOUS | 0x40000)
+        for page in range(20):
+            memory[page << 21] = 1
+        time.sleep(0.02)
+        os._exit(0)
+    os.waitpid(pid, 0)
+    time.sleep(0.005)
+"""
+
+
+def main() -> None:
+    global hugeplanctl
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    hugeplanctl = os.path.abspath(sys.argv.pop(1))
+    reason = test_live.why_not()
+    if reason:
+        print(f"skipped: {reason}")
+        sys.exit(SKIP)
+    with public_copy(hugeplanctl) as hugeplanctl, test_postgresql.pools_locked(), test_postgresql.no_surplus():
+        result = unittest.main(verbosity=2, exit=False).result
+    sys.exit(not result.wasSuccessful())
+
+
+if __name__ == "__main__":
+    main()

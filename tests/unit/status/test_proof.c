@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What is made of what was seen: each outcome with the evidence that it needs, and without it. */
+
+#include "engines/engine.h"
+#include "status/waste.h"
+#include "support/testing.h"
+
+#define HOUR (3600 * USEC_PER_SEC)
+#define DAY  (24 * HOUR)
+
+static NodePages node0 = {0, 139};
+
+/* PostgreSQL with 139 pages on node 0, counted, with mappings as they should be. */
+typedef struct Case {
+        StatusInstance instance;
+        ServerLook look;
+        PageUser user;
+        ProofInput input;
+} Case;
+
+static Case *make(Arena *arena, uint64_t mapped, uint64_t touched) {
+        Case *c = ARENA_NEW(arena, Case);
+
+        c->instance = (StatusInstance){.name = "pg",
+                                       .engine = "postgresql",
+                                       .unit = "pg.service",
+                                       .file = "/etc/hugeplan.d/pg.conf",
+                                       .page_size_bytes = 2 * MIB,
+                                       .pages_wanted = 139,
+                                       .pages_granted = 139,
+                                       .nodes = &node0,
+                                       .n_nodes = 1};
+        c->look = (ServerLook){.is_running = true,
+                               .pid = 812,
+                               .command = "postgres",
+                               .age_usec = HOUR,
+                               .n_processes = 10,
+                               .is_counted = true,
+                               .has_map = true,
+                               .is_all_mapped = true,
+                               .map = {.huge_bytes = mapped * 2 * MIB}};
+        if (mapped > 0)
+                *vec_push(arena, &c->look.pages) = (PageUser){.page_size_bytes = 2 * MIB,
+                                                              .pages = touched,
+                                                              .mapped_pages = mapped,
+                                                              .nodes = &node0,
+                                                              .n_nodes = 1};
+        c->input = (ProofInput){.instance = &c->instance, .look = &c->look};
+        return c;
+}
+
+static Proof judge(Arena *arena, Case *c) {
+        return proof_judge(arena, &c->input);
+}
+
+static void assert_outcome(Arena *arena, Case *c, Outcome outcome, bool is_as_planned) {
+        const Proof proof = judge(arena, c);
+
+        assert_text(outcome_name(proof.outcome), outcome_name(outcome));
+        assert_int_equal(proof.is_as_planned, is_as_planned);
+}
+
+static void test_in_use(void **state) {
+        Case *c = make(*state, 139, 100);
+
+        assert_outcome(*state, c, OUTCOME_IN_USE, true);
+        /* Too large a figure is no fall back, however large. */
+        c->instance.pages_wanted = 600;
+        assert_outcome(*state, c, OUTCOME_IN_USE, true);
+        /* Nor is private memory that could be anything, as long as little is missing. */
+        c->instance.pages_wanted = 160;
+        c->look.map.private_bytes = GIB;
+        assert_outcome(*state, c, OUTCOME_IN_USE, true);
+}
+
+static void test_fell_back(void **state) {
+        Case *c = make(*state, 0, 0);
+
+        c->look.map.shared_bytes = 278 * MIB;
+        c->look.age_usec = 0;
+        assert_outcome(*state, c, OUTCOME_FELL_BACK, false);
+        assert_contains(judge(*state, c).why, "huge_pages=try");
+        /* In part: chunks of shared memory, or a pool beside huge caches. */
+        c = make(*state, 100, 100);
+        c->look.map.shared_bytes = 64 * MIB;
+        assert_outcome(*state, c, OUTCOME_FELL_BACK, false);
+        c = make(*state, 60, 60);
+        c->look.map.private_bytes = 128 * MIB;
+        assert_outcome(*state, c, OUTCOME_FELL_BACK, false);
+}
+
+/* None at all, without anything else to be seen: only after a while. */
+static void test_starting(void **state) {
+        Case *c = make(*state, 0, 0);
+
+        c->look.age_usec = 59 * USEC_PER_SEC;
+        assert_outcome(*state, c, OUTCOME_STARTING, true);
+        c->look.age_usec = 60 * USEC_PER_SEC;
+        assert_outcome(*state, c, OUTCOME_FELL_BACK, false);
+        c->look.is_running = false;
+        assert_outcome(*state, c, OUTCOME_NOT_STARTED, true);
+}
+
+static void set(Arena *arena, Settings *settings, const char *name, const char *value) {
+        settings_add(arena, settings, name, value, "/etc/x.conf:3");
+}
+
+static void test_why(void **state) {
+        Settings settings = {};
+        Case *c = make(*state, 0, 0);
+
+        c->look.map.shared_bytes = 278 * MIB;
+        c->input.settings = &settings;
+        set(*state, &settings, "huge_pages", "off");
+        assert_text(judge(*state, c).why, "its huge_pages is off");
+        set(*state, &settings, "huge_pages", "on");
+        assert_contains(judge(*state, c).why, "it was started with something else");
+        /* What is wrong with another setting is no reason; with this one it is. */
+        c->input.wrong = "/etc/x.conf cannot be read: Permission denied";
+        assert_contains(judge(*state, c).why, "it was started with something else");
+        c->instance.engine = "mariadb";
+        assert_contains(judge(*state, c).why, "silently");
+        c->input.wrong = "large_pages is not set, so that MariaDB takes no huge pages";
+        assert_text(judge(*state, c).why, c->input.wrong);
+        c->instance.engine = "generic";
+        assert_contains(judge(*state, c).why, "has not asked for them");
+        c->look.map.sysv_bytes = 278 * MIB;
+        assert_contains(judge(*state, c).why, "without SHM_HUGETLB");
+}
+
+/* By its own settings it takes none, so that nobody has to wait a minute; but who has some was started with
+ * others. */
+static void test_refusal(void **state) {
+        Case *c = make(*state, 0, 0);
+
+        c->look.age_usec = 1;
+        c->instance.engine = "jvm";
+        c->instance.pages_wanted = 0;
+        c->input.wrong = "x.service: there is no -XX:+UseLargePages";
+        assert_outcome(*state, c, OUTCOME_FELL_BACK, false);
+        c = make(*state, 139, 100);
+        c->instance.engine = "jvm";
+        c->input.wrong = "x.service: there is no -XX:+UseLargePages";
+        assert_outcome(*state, c, OUTCOME_IN_USE, true);
+}
+
+static void test_idle(void **state) {
+        Case *c = make(*state, 139, 69);
+
+        c->look.age_usec = 3 * DAY + HOUR;
+        c->look.pages.items[0].pages = 69;
+        assert_outcome(*state, c, OUTCOME_IN_USE, true);
+        c->look.pages.items[0].pages = 68;
+        const Proof proof = judge(*state, c);
+
+        assert_text(proof_word(*state, &proof), "idle 3 d");
+        c->look.age_usec = DAY - 1;
+        assert_outcome(*state, c, OUTCOME_IN_USE, true);
+        /* Others may have touched more than was seen. */
+        c->look.age_usec = 3 * DAY;
+        c->look.pages.items[0].is_lower_bound = true;
+        assert_outcome(*state, c, OUTCOME_IN_USE, true);
+}
+
+/* Without the mappings: nothing is a fall back that is not counted from the start on. */
+static void test_unknown(void **state) {
+        Case *c = make(*state, 0, 0);
+
+        c->look.has_map = c->look.is_all_mapped = false;
+        *vec_push((Arena *) *state, &c->look.missing) =
+                "mappings: only root may see that of process 812";
+        assert_outcome(*state, c, OUTCOME_UNKNOWN, false);
+        assert_text(judge(*state, c).why, "mappings: only root may see that of process 812");
+        c->instance.is_counted = true;
+        assert_outcome(*state, c, OUTCOME_FELL_BACK, false);
+        c = make(*state, 20, 20);
+        c->look.has_map = c->look.is_all_mapped = c->look.is_counted = false;
+        assert_outcome(*state, c, OUTCOME_IN_USE, true);
+        assert_false(judge(*state, c).is_mapped_known);
+        /* Which pages a segment is of was not found out. */
+        c = make(*state, 0, 0);
+        c->look.is_all_mapped = c->look.is_counted = false;
+        c->look.map.doubtful_bytes = GIB;
+        assert_outcome(*state, c, OUTCOME_UNKNOWN, false);
+}
+
+static void test_deviations(void **state) {
+        NodePages others[] = {{0, 100}, {1, 45}};
+        Case *c = make(*state, 145, 145);
+
+        c->look.pages.items[0].nodes = others;
+        c->look.pages.items[0].n_nodes = 2;
+        *vec_push((Arena *) *state, &c->look.pages) =
+                (PageUser){.page_size_bytes = GIB, .pages = 1, .mapped_pages = 2};
+        const Proof proof = judge(*state, c);
+
+        assert_int_equal(proof.deviations.n, 3);
+        assert_text(proof.deviations.items[0], "it has taken 6 pages of 2M more than it was given");
+        assert_text(proof.deviations.items[1],
+                    "45 pages of 2M are on node 1, where it was given none");
+        assert_text(proof.deviations.items[2],
+                    "it has taken 2 pages of 1G (2G), a size that it was not given");
+        assert_false(proof.is_as_planned);
+}
+
+/* What it runs with counts, not what it has from its next start on. */
+static void test_until_restart(void **state) {
+        const StatusHold hold = {
+                .page_size_bytes = 2 * MIB, .pages = 139, .nodes = &node0, .n_nodes = 1};
+        Case *c = make(*state, 139, 139);
+
+        c->instance.pages_wanted = 20;
+        c->instance.until_restart = &hold;
+        assert_outcome(*state, c, OUTCOME_IN_USE, true);
+        assert_int_equal(judge(*state, c).wanted_pages, 139);
+}
+
+static void test_tables(void **state) {
+        Settings settings = {};
+        Case *c = make(*state, 139, 139);
+
+        c->input.settings = &settings;
+        assert_int_equal(judge(*state, c).n_sessions_max, 100);
+        set(*state, &settings, "max_connections", "400");
+        const Proof proof = judge(*state, c);
+
+        assert_int_equal(proof.small_tables_bytes, 278 * MIB / 512 * 10);
+        assert_int_equal(proof.worst_tables_bytes, 278 * MIB / 512 * 400);
+        c->input.settings = NULL;
+        assert_int_equal(judge(*state, c).n_sessions_max, 0);
+}
+
+static WasteList waste_of(Arena *arena, Case *c, const InstanceConfig *config, UnitStart start) {
+        const Proof proof = judge(arena, c);
+        Proof *kept = arena_memdup(arena, &proof, sizeof(proof));
+        WasteList list = {};
+
+        waste_add_instance(arena, kept, config, start, &list);
+        return list;
+}
+
+static void test_waste(void **state) {
+        InstanceConfig config = {.engine = engine_find("postgresql"), .memory_kind = MEMORY_AUTO};
+        Case *c = make(*state, 139, 100);
+        WasteList list = waste_of(*state, c, &config, UNIT_START_WANTED);
+
+        assert_int_equal(list.n, 1);
+        assert_text(waste_kind_name(list.items[0].kind), "untouched");
+        assert_int_equal(list.items[0].pages, 39);
+        assert_text(list.items[0].command,
+                    "lower shared_buffers, then: systemctl restart pg.service");
+        c->look.age_usec = HOUR - 1; /* it may yet */
+        assert_int_equal(waste_of(*state, c, &config, UNIT_START_WANTED).n, 0);
+        /* An upper bound. */
+        c->instance.pages_wanted = c->instance.pages_granted = 160;
+        list = waste_of(*state, c, &config, UNIT_START_WANTED);
+        assert_text(list.items[0].command, "hugeplanctl learn pg");
+        config.memory_kind = MEMORY_BYTES;
+        list = waste_of(*state, c, &config, UNIT_START_WANTED);
+        assert_text(list.items[0].command,
+                    "write Pages=139 into /etc/hugeplan.d/pg.conf, then: hugeplanctl reload");
+        assert_int_equal(list.items[0].pages, 21);
+        c->look.is_all_mapped = false; /* more may be mapped than was seen */
+        assert_int_equal(waste_of(*state, c, &config, UNIT_START_WANTED).n, 0);
+}
+
+static void test_waste_of_absent(void **state) {
+        Case *c = make(*state, 0, 0);
+
+        c->look.is_running = false;
+        assert_int_equal(waste_of(*state, c, NULL, UNIT_START_WANTED).n, 0);
+        assert_text(waste_kind_name(waste_of(*state, c, NULL, UNIT_START_DISABLED).items[0].kind),
+                    "disabled");
+        const Waste gone = waste_of(*state, c, NULL, UNIT_START_GONE).items[0];
+
+        assert_text(waste_kind_name(gone.kind), "no-unit");
+        assert_int_equal(gone.pages, 139);
+        assert_text(gone.command,
+                    "hugeplanctl release pg; for good: remove /etc/hugeplan.d/pg.conf");
+        c->instance.pages_granted = 15; /* not worth a word */
+        assert_int_equal(waste_of(*state, c, NULL, UNIT_START_GONE).n, 0);
+}
+
+static void test_waste_of_segments(void **state) {
+        PageUsers users = {};
+        WasteList list = {};
+
+        *vec_push((Arena *) *state, &users.list) =
+                (PageUser){.command = PAGE_USER_SEGMENT "17, nobody attached",
+                           .page_size_bytes = 2 * MIB,
+                           .pages = 64};
+        *vec_push((Arena *) *state, &users.list) =
+                (PageUser){.command = PAGE_USER_SEGMENT, .page_size_bytes = 2 * MIB, .pages = 64};
+        *vec_push((Arena *) *state, &users.list) = (PageUser){
+                .command = "no process: a file", .page_size_bytes = 2 * MIB, .pages = 64};
+        waste_add_segments(*state, &users, &list);
+        assert_int_equal(list.n, 1);
+        assert_contains(list.items[0].command, "ipcrm -m 17");
+}
+
+static void test_ages(void **state) {
+        assert_text(proof_format_age(*state, 59 * USEC_PER_SEC), "59 s");
+        assert_text(proof_format_age(*state, HOUR - 1), "59 min");
+        assert_text(proof_format_age(*state, DAY - 1), "23 h");
+        assert_text(proof_format_age(*state, 45 * DAY), "45 d");
+}
+
+TEST_FILE(proof) {
+        const struct CMUnitTest tests[] = {
+                TEST(test_in_use),
+                TEST(test_fell_back),
+                TEST(test_starting),
+                TEST(test_why),
+                TEST(test_refusal),
+                TEST(test_idle),
+                TEST(test_unknown),
+                TEST(test_deviations),
+                TEST(test_until_restart),
+                TEST(test_tables),
+                TEST(test_waste),
+                TEST(test_waste_of_absent),
+                TEST(test_waste_of_segments),
+                TEST(test_ages),
+        };
+
+        return RUN_TESTS(tests);
+}

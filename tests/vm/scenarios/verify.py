@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""`hugeplanctl verify` beside the kernel's own figures: PostgreSQL and MariaDB on two nodes, with their pages, fallen
+back on purpose (whole, and in part), idle on purpose, and stopped."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from databases import charged, installed_postgresql, postgresql_unit, psql
+from guestlib import (
+    DEFAULT_PAGE_BYTES,
+    check,
+    check_equal,
+    hugeplan,
+    hugetlb_mappings,
+    instance,
+    output,
+    said,
+    sh,
+    unit,
+    wait_for,
+)
+from memory import configure
+from scenario import Boot, Node, Scenario
+
+MARIADB = "mariadb.service"
+MARIADB_CONF = Path("/etc/mysql/mariadb.conf.d/90-verify.cnf")
+DAY = 24 * 60 * 60
+
+
+def postgresql() -> str:
+    return postgresql_unit(installed_postgresql())
+
+
+def set_huge_pages(value: str) -> None:
+    conf = Path(f"/etc/postgresql/{installed_postgresql()}/main/conf.d/hugeplan-vm.conf")
+    conf.write_text(f"huge_pages = {value}\nshared_buffers = 256MB\nmax_connections = 40\nfsync = off\n")
+
+
+def systemctl(verb: str, name: str) -> None:
+    done = sh(f"systemctl {verb} '{name}'", timeout_sec=120)
+    check(done.returncode == 0, f"{verb} {name}", said(done))
+
+
+def allow_only(name: str, pages: int | None) -> None:
+    """The unit gets no more huge pages than these, whatever its gate says."""
+    directory = Path(f"/etc/systemd/system/{name}.d")
+    limit = directory / "99-limit.conf"
+    if pages is None:
+        limit.unlink()
+    else:
+        directory.mkdir(exist_ok=True)
+        own = "/sys/fs/cgroup$(sed -n s/^0:://p /proc/self/cgroup)/hugetlb.2MB.rsvd.max"
+        limit.write_text(f"[Service]\nExecStartPre=+/bin/sh -c 'echo {pages * DEFAULT_PAGE_BYTES} >\"{own}\"'\n")
+    output("systemctl daemon-reload")
+
+
+def proof(name: str, prefix: str = "") -> dict[str, Any]:
+    done = sh(f"{prefix} hugeplanctl verify {name} --json=short")
+    found: dict[str, Any] = json.loads(done.stdout)
+    check_equal(done.returncode, 0 if found["asPlanned"] else 3, f"{name}: the exit status says as much")
+    return found
+
+
+def page_tables(name: str) -> int:
+    """In bytes, of all processes of the unit."""
+    group = Path("/sys/fs/cgroup" + unit(name, "ControlGroup"))
+    texts = [Path(f"/proc/{pid}/status").read_text() for pid in (group / "cgroup.procs").read_text().split()]
+    return sum(int(line.split()[1]) * 1024 for text in texts for line in text.splitlines()
+               if line.startswith("VmPTE:"))
+
+
+def as_the_kernel_has_it(name: str, database: str) -> None:
+    """Others come and go while this is asked: once, it is the same before and after."""
+    kernel, found = None, {}
+    for _ in range(20):
+        before = (charged(database), page_tables(database))
+        found = proof(name)
+        kernel = (charged(database), page_tables(database))
+        if kernel == before:
+            break
+    assert kernel
+    use, tables = kernel
+    check_equal(found["outcome"], "in-use", f"{name} uses its pages")
+    check_equal(found["server"]["pid"], int(unit(database, "MainPID")), f"{name}: its server")
+    check_equal(found["touchedBytes"], sum(use.used.values()) * DEFAULT_PAGE_BYTES, f"{name}: pages touched")
+    check_equal(found["mappedBytes"], found["touchedBytes"] + use.promised * DEFAULT_PAGE_BYTES,
+                f"{name}: pages mapped")
+    mapped = sum(one.sizes["Size"] for one in hugetlb_mappings(unit(database, "MainPID")))
+    check_equal(found["mappedBytes"], mapped, f"{name}: as smaps has them")
+    (row,) = found["server"]["pages"]
+    check_equal({node["node"]: node["pages"] for node in row["nodes"]}, use.used, f"{name}: by node")
+    check_equal(found["pageTableBytes"], tables, f"{name}: its page tables")
+    check_equal(instance(name)["outcome"], "in-use", f"{name}: status says so, too")
+
+
+def others_see(name: str, outcome: str) -> None:
+    seen = proof(name, "runuser -u nobody --")
+    check_equal(seen["outcome"], outcome, f"{name}: everyone may see that it is {outcome}")
+    mine = proof(name)
+    check_equal((seen["mappedBytes"], seen["touchedBytes"]), (mine["mappedBytes"], mine["touchedBytes"]),
+                f"{name}: with the same figures")
+
+
+def in_use() -> None:
+    set_huge_pages("on")
+    MARIADB_CONF.write_text("[mariadbd]\nlarge-pages\ninnodb_buffer_pool_size = 200M\nkey_buffer_size = 16M\n"
+                            "aria_pagecache_buffer_size = 16M\n")
+    configure("20-pg", f"[Instance]\nEngine=postgresql\nUnit={postgresql()}\n")
+    configure("30-maria", f"[Instance]\nEngine=mariadb\nUnit={MARIADB}\n")
+    output("systemctl daemon-reload && systemctl restart hugeplan.service")
+    check_equal(proof("pg")["outcome"], "not-started", "PostgreSQL does not run yet")
+    for name in (postgresql(), MARIADB):
+        systemctl("restart", name)
+    wait_for(lambda: sh(psql("SELECT 1")).stdout.strip() == "1")
+    as_the_kernel_has_it("pg", postgresql())
+    as_the_kernel_has_it("maria", MARIADB)
+    others_see("pg", "in-use")
+    check_equal(sh("hugeplanctl verify").returncode, 0, "all is as planned")
+
+
+def idle() -> None:
+    up = float(Path("/proc/uptime").read_text().split()[0])
+    Path("/run/uptime").write_text(f"{up + 3 * DAY + 60:.2f} 0.00\n")
+    later = "unshare --mount sh -c 'mount --bind /run/uptime /proc/uptime; exec \"$@\"' later"
+    found = proof("pg", later)
+    check_equal(found["outcome"], "idle", "three days later it has touched few of them")
+    text = output(f"{later} hugeplanctl verify")
+    check("\nidle 3 d  " in text, "and says since when", text)
+    rows = [row for row in json.loads(output(f"{later} hugeplanctl verify --json=short"))["waste"]
+            if (row["kind"], row["instance"]) == ("untouched", "pg")]
+    check_equal([row["pages"] for row in rows], [charged(postgresql()).promised], "what it never touched is waste")
+
+
+def fell_back() -> None:
+    set_huge_pages("try")
+    allow_only(postgresql(), 0)
+    allow_only(MARIADB, 60)
+    for name in (postgresql(), MARIADB):
+        systemctl("restart", name)
+    pg, maria = proof("pg"), proof("maria")
+    check_equal((pg["outcome"], pg["mappedBytes"]), ("fell-back", 0), "PostgreSQL fell back whole")
+    check("huge_pages=try" in pg["why"], "because of huge_pages=try", pg)
+    check(pg["smallBytes"] >= 256 << 20, "its segment is in small pages", pg)
+    check_equal(maria["outcome"], "fell-back", "MariaDB fell back")
+    check(0 < maria["mappedBytes"] <= 60 * DEFAULT_PAGE_BYTES, "in part", maria)
+    check(maria["smallBytes"] >= 200 << 20, "its buffer pool is in small pages", maria)
+    check("silently" in maria["why"], "silently", maria)
+    for name in ("pg", "maria"):
+        check_equal(instance(name)["outcome"], "fell-back", f"{name}: status says so, too")
+        check_equal(instance(name)["verdict"], "ready", f"{name}: though its pages were there")
+    waste = {row["instance"]: row["pages"] for row in hugeplan("verify")["waste"] if row["kind"] == "fell-back"}
+    check_equal(waste.get("pg"), instance("pg")["pagesGranted"], "PostgreSQL's pages are wasted")
+    seen = proof("pg", "runuser -u nobody --")
+    check_equal(seen["outcome"], "starting", "others are told by the controller, when it had time to map them")
+    set_huge_pages("off")
+    systemctl("restart", postgresql())
+    check_equal(proof("pg")["why"], "its huge_pages is off", "and why, where it is told not to")
+
+
+def mended() -> None:
+    set_huge_pages("on")
+    for name in (postgresql(), MARIADB):
+        allow_only(name, None)
+        systemctl("restart", name)
+    as_the_kernel_has_it("pg", postgresql())
+    systemctl("stop", postgresql())
+    check_equal(proof("pg")["outcome"], "not-started", "stopped, it is not started")
+    waste = {row["instance"]: row["kind"] for row in hugeplan("verify")["waste"]}
+    check_equal(waste.get("pg"), "disabled", "and nothing starts it")
+
+
+def verified() -> None:
+    in_use()
+    idle()
+    fell_back()
+    mended()
+
+
+SCENARIO = Scenario(
+    nodes=(Node("1536M"), Node("1G")),
+    more_suites=("trixie",),
+    boots=(Boot(verified, limit_sec=600),),
+)
