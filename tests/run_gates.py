@@ -18,8 +18,10 @@ import select
 import signal
 import socket
 import struct
+import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 
 from run_daemon import MIB, PATIENCE, SOCKET, STATE, Host, check, main, replace, unlimited, wait_until
@@ -416,6 +418,30 @@ def test_many_gates_of_one_user(host: Host, fixture: str = "one-node") -> None:
     os.waitpid(pid, 0)
     os.close(reading)
     check(answer == b"400", f"{answer.decode()} of 400 gates are answered")
+    host.stop(daemon)
+
+
+def test_gates_wait_during_a_reservation(host: Host, fixture: str = "one-node") -> None:
+    """A hundred `hugeplanctl wait` of one user: none decides alone, and all start when the pages stand."""
+    if os.geteuid() != 0:
+        return  # nobody else to be
+    host.config("20-pg.conf", PG)
+    host.stop(host.start())
+    host.config("30-large.conf", "[Instance]\nPages=500\n")
+    os.chmod(host.root.parent, 0o755)
+    assert host.kernel
+    with host.kernel.shared():  # no write returns meanwhile
+        daemon = host.spawn("prlimit", "--nofile=4096")
+        wait_until("the daemon", lambda: host.path(SOCKET).exists())
+        gates = [subprocess.Popen([*host.hugeplanctl, f"--root={host.root}", "wait", "large"], user=60001,
+                                  group=60001, extra_groups=[], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                  text=True) for _ in range(100)]
+        time.sleep(4)  # longer than a daemon may hang up on every call
+        check(not [gate for gate in gates if gate.poll() is not None], "they wait")
+    told = [gate.communicate(timeout=60) for gate in gates]
+    failed = [text for gate, text in zip(gates, told) if gate.returncode != 0]
+    check(not failed, f"{len(failed)} of 100 gates do not start: {failed[:2]}")
+    check(not [text for _, text in told if text], f"none decides alone: {[text for _, text in told if text][:2]}")
     host.stop(daemon)
 
 

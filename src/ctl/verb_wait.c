@@ -215,16 +215,35 @@ static int tell_late(const char *name, const char *reason) {
         return EXIT_TIMED_OUT;
 }
 
+/* So long for an answer until anything else is asked. */
+static const uint64_t at_once_usec = 100 * USEC_PER_MSEC;
+
+/* Who has no place is cut off after a second and more (ipc/varlink_lobby.h). */
+static const uint64_t waited_usec = 900 * USEC_PER_MSEC;
+
 /* The gate at work. */
 typedef struct Gate {
         Command *command;
         const char *name;
-        uint64_t deadline_usec;
-        bool names_timeout;  /* the daemon would else take the instance's own */
-        bool was_silent;     /* that is said once */
-        uint64_t reset_usec; /* since when it hangs up; 0: it does not */
+        uint64_t begun_usec;
+        uint64_t deadline_usec; /* 0: nobody has asked for it yet, see deadline_of() */
+        bool names_timeout;     /* the daemon would else take the instance's own */
+        bool was_silent;        /* that is said once */
+        uint64_t reset_usec;    /* since when it hangs up; 0: it does not */
         uint64_t pause_usec;
 } Gate;
+
+/* --timeout=, else the instance's WaitTimeout= as far as it can be read. The daemon knows that, and answers at
+ * once where the pages stand: the files are read for it only where it does not. */
+static uint64_t deadline_of(Gate *gate) {
+        if (gate->deadline_usec > 0)
+                return gate->deadline_usec;
+        const InstanceConfig *config = config_find(read_config(gate->command), gate->name);
+
+        gate->deadline_usec = add_saturated(gate->begun_usec, config ? config->wait_timeout_usec
+                                                                     : CONFIG_WAIT_TIMEOUT_USEC);
+        return gate->deadline_usec;
+}
 
 /* True, with the exit code, where the files suffice; what else there is to do about it is said once. */
 static bool bear_silence(Gate *gate, int *ret_code) {
@@ -264,25 +283,29 @@ static int tell_answer(Command *command, const char *name, const char *error_nam
  * where there is no daemon, or it has hung up (-ECONNRESET). */
 static int ask_verdict(Gate *gate, int *ret_code) {
         CLEANUP(daemon_endp) DaemonCall *call = NULL;
-        uint64_t limit_usec = add_saturated(gate->deadline_usec, grace_usec);
+        uint64_t limit_usec = add_saturated(gate->begun_usec, at_once_usec);
         json_t *reply = NULL;
         char *error_name = NULL;
         json_t *parameters = json_pack("{ss}", "instance", gate->name);
-        uint64_t left_usec = deadline_left_usec(gate->deadline_usec);
 
-        if (gate->names_timeout && gate->deadline_usec != UINT64_MAX)
-                json_object_set_new(parameters, "timeoutUSec",
-                                    json_integer((json_int_t) left_usec));
+        if (gate->names_timeout && deadline_of(gate) != UINT64_MAX)
+                json_object_set_new(
+                        parameters, "timeoutUSec",
+                        json_integer((json_int_t) deadline_left_usec(deadline_of(gate))));
         int r = daemon_begin(gate->command, MANAGER_WAIT, parameters, false, &call);
 
         if (r < 0)
                 return r;
-        while ((r = daemon_await(call, limit_usec, &reply, &error_name)) == -EAGAIN) {
-                if (bear_silence(gate, ret_code))
-                        return 0;
-                if (clock_now_usec() >= gate->deadline_usec)
-                        return -ETIMEDOUT;
-        }
+        if (gate->deadline_usec == 0)
+                r = daemon_await(call, limit_usec, &reply, &error_name);
+        if (gate->deadline_usec > 0 || r == -ETIMEDOUT || r == -EAGAIN)
+                while ((r = daemon_await(call, add_saturated(deadline_of(gate), grace_usec), &reply,
+                                         &error_name)) == -EAGAIN) {
+                        if (bear_silence(gate, ret_code))
+                                return 0;
+                        if (clock_now_usec() >= gate->deadline_usec)
+                                return -ETIMEDOUT;
+                }
         if (r == 0)
                 *ret_code = tell_answer(gate->command, gate->name, error_name, reply);
         free(error_name);
@@ -291,26 +314,23 @@ static int ask_verdict(Gate *gate, int *ret_code) {
 }
 
 static int wait_for(Command *command, const char *name) {
-        /* --timeout=, else the instance's WaitTimeout= as far as it can be read. */
-        const InstanceConfig *config =
-                command->has_timeout ? NULL : config_find(read_config(command), name);
-        uint64_t usec = command->has_timeout ? command->timeout_usec
-                        : config             ? config->wait_timeout_usec
-                                             : CONFIG_WAIT_TIMEOUT_USEC;
         Gate gate = {
                 .command = command,
                 .name = name,
-                .deadline_usec = deadline_in(usec),
+                .begun_usec = clock_now_usec(),
+                .deadline_usec = command->has_timeout ? deadline_in(command->timeout_usec) : 0,
                 .names_timeout = command->has_timeout,
         };
+        uint64_t called_usec;
         int code, r;
 
-        while ((r = ask_verdict(&gate, &code)) < 0) {
+        while (called_usec = clock_now_usec(), (r = ask_verdict(&gate, &code)) < 0) {
                 /* It takes no connections, or hangs up: it ends, or serves too many, and then it is called again. One
-                 * that hangs up on every call is as good as silent. */
-                if (r == -ECONNRESET && gate.reset_usec == 0)
+                 * that hangs up on every call is as good as silent; one that has let it wait for a place lives. */
+                if (r == -ECONNRESET &&
+                    (gate.reset_usec == 0 || clock_now_usec() - called_usec >= waited_usec))
                         gate.reset_usec = clock_now_usec();
-                if ((r != -ECONNRESET && r != -ETIMEDOUT) || clock_now_usec() >= gate.deadline_usec)
+                if ((r != -ECONNRESET && r != -ETIMEDOUT) || clock_now_usec() >= deadline_of(&gate))
                         break;
                 bool is_reset = gate.reset_usec > 0 &&
                                 clock_now_usec() - gate.reset_usec >= resets_borne_usec;
@@ -318,7 +338,7 @@ static int wait_for(Command *command, const char *name) {
                 if ((r == -ETIMEDOUT || is_reset) && bear_silence(&gate, &code))
                         return code;
                 gate.names_timeout = true;
-                daemon_pause(&gate.pause_usec, gate.deadline_usec);
+                daemon_pause(&gate.pause_usec, deadline_of(&gate));
         }
         if (r == -ETIMEDOUT && !command->is_daemon_silent)
                 return tell_late(name, NULL);
