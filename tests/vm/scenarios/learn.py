@@ -263,5 +263,5 @@ SCENARIO = Scenario(
     more_suites=("trixie",),
     files=FILES,
     enable=("witness.service",),
-    boots=(Boot(learns, limit_sec=600), Boot(remembers)),
+    boots=(Boot(learns, limit_sec=900), Boot(remembers)),
 )

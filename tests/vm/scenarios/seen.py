@@ -161,5 +161,5 @@ SCENARIO = Scenario(
     nodes=(Node("1G"),),
     more_suites=("trixie",),
     files=FILES,
-    boots=(Boot(learns, limit_sec=600), Boot(remembers)),
+    boots=(Boot(learns, limit_sec=900), Boot(remembers)),
 )
