@@ -30,6 +30,7 @@ int verb_learn(Command *command);
 int verb_ask(Command *command);
 int verb_listen(Command *command);
 int verb_look(Command *command);
+int verb_metrics(Command *command);
 int verb_pam_limits(Command *command);
 int verb_plan(Command *command);
 int verb_release(Command *command);

@@ -202,6 +202,8 @@ static void add_deviations(Arena *arena, Proof *proof) {
         const NodePages *planned = hold ? hold->nodes : proof->instance->nodes;
         size_t n = hold ? hold->n_nodes : proof->instance->n_nodes;
 
+        if (proof->page_size_bytes == 0) /* what it wants is not known */
+                return;
         VEC_FOREACH(user, &proof->look->pages) {
                 uint64_t pages = page_user_kept_pages(user);
 

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "fuzz/fuzz.h"
+#include "read/memory_map.h"
 #include "status/page_users.h"
 
 enum { TEXTS_MAX = 5 * 16 };
@@ -30,6 +31,13 @@ static Process read_process(Arena *arena, uint64_t pid, char *const *texts) {
         VEC_FOREACH(mapping, &seen)
                 require(mapping->length_bytes > 0 &&
                         (mapping->is_small || mapping->page_size_bytes > 0));
+        const MemoryMap map = memory_map_parse(arena, texts[3], texts[2], &devices);
+
+        require(map.doubtful_bytes == 0 && map.sysv_bytes <= map.shared_bytes);
+        if (map.policy)
+                require_printable(map.policy);
+        process_parse_age(arena, texts[0], texts[4], &bytes);
+        process_find_field(arena, texts[0], "Mems_allowed_list");
         if (process_parse_smaps_rollup(arena, texts[4], &bytes) == 0)
                 process.huge_bytes = MAX(process.huge_bytes, bytes);
         process.is_detailed = process.mappings.n > 0;

@@ -2,6 +2,7 @@
 /* `verify`: whether the databases that run use their huge pages, and what is wasted. */
 #include "base/text.h"
 #include "check/idle_pages.h"
+#include "ctl/observe/observe.h"
 #include "ctl/verbs.h"
 #include "host/host_sources.h"
 #include "host/probe.h"
@@ -115,18 +116,14 @@ static void find_ownerless(Verification *verification) {
         waste_add_segments(arena, page_users, &verification->proofs.waste);
 }
 
-static void print(const Verification *verification) {
-        const Command *command = verification->command;
-        const Proofs *proofs = &verification->proofs;
-        bool is_one = command->n_arguments == 1;
+static void print(const Command *command, const Proofs *proofs) {
+        const Proof *only = command->n_arguments == 1 ? &proofs->list.items[0] : NULL;
 
         if (command->json != JSON_OFF)
-                print_json(command,
-                           is_one ? proof_to_json(&proofs->list.items[0]) : proofs_to_json(proofs));
+                print_json(command, only ? proof_to_json(only) : proofs_to_json(proofs));
         else
-                fputs(is_one ? render_proof(verification->arena, &proofs->list.items[0],
-                                            &proofs->waste, &command->render)
-                             : render_proofs(verification->arena, proofs, &command->render),
+                fputs(only ? render_proof(command->arena, only, &proofs->waste, &command->render)
+                           : render_proofs(command->arena, proofs, &command->render),
                       stdout);
 }
 
@@ -147,25 +144,33 @@ void add_outcomes(const Command *command, Status *status) {
         }
 }
 
-int verb_verify(Command *command) {
-        const char *name = command->n_arguments == 1 ? command->arguments[0] : NULL;
-        const Config *config;
-        const Status *status = status_now(command, &config);
+Proofs observe(Command *command, const Status *status, const Config *config, const char *name) {
         Verification verification = {
                 .command = command,
                 .arena = command->arena,
-                .config = config ? config : read_config(command),
+                .config = config,
                 .topology = probe_topology(command->root, command->arena),
         };
 
-        if (name && !status_find(status, name))
-                return fail_no_instance(command, name, verification.config);
         ARRAY_FOREACH(instance, status->instances, status->n_instances)
                 if (name ? text_equals(instance->name, name) : is_reserving(instance))
                         verify_instance(&verification, instance);
         if (!name)
                 find_ownerless(&verification);
-        print(&verification);
-        return VEC_ANY(proof, &verification.proofs.list, !proof->is_as_planned) ? EXIT_NOT_READY
-                                                                                : EXIT_DONE;
+        return verification.proofs;
+}
+
+int verb_verify(Command *command) {
+        const char *name = command->n_arguments == 1 ? command->arguments[0] : NULL;
+        const Config *config;
+        const Status *status = status_now(command, &config);
+
+        if (!config)
+                config = read_config(command);
+        if (name && !status_find(status, name))
+                return fail_no_instance(command, name, config);
+        const Proofs proofs = observe(command, status, config, name);
+
+        print(command, &proofs);
+        return VEC_ANY(proof, &proofs.list, !proof->is_as_planned) ? EXIT_NOT_READY : EXIT_DONE;
 }

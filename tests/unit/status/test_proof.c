@@ -202,6 +202,9 @@ static void test_deviations(void **state) {
         assert_text(proof.deviations.items[2],
                     "it has taken 2 pages of 1G (2G), a size that it was not given");
         assert_false(proof.is_as_planned);
+        /* What it wants is not known. */
+        c->instance.page_size_bytes = c->instance.pages_wanted = 0;
+        assert_int_equal(judge(*state, c).deviations.n, 0);
 }
 
 /* What it runs with counts, not what it has from its next start on. */

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Metrics: what the format asks for, whatever units are called. tests/cases/verify has all of it. */
+
+#include "render/render_metrics.h"
+#include "support/testing.h"
+
+/* Each sample stands behind its family, each set of labels is there once, and the end is the end. */
+static void assert_well_formed(Arena *arena, const char *text) {
+        const char *rest = text, *family = "";
+        SourceNames seen = {};
+        char *line;
+
+        while ((line = text_next_word(arena, &rest, "\n"))) {
+                const char *words = line, *name;
+
+                if (text_starts_with(line, "# TYPE ")) {
+                        words += strlen("# TYPE ");
+                        family = text_next_word(arena, &words, " ");
+                        assert_text(words, " gauge");
+                } else if (*line != '#') {
+                        name = arena_strndup(arena, line, strcspn(line, "{ "));
+                        assert_text(name, family);
+                        line[(size_t) (strrchr(line, ' ') - line)] = '\0';
+                        assert_false(source_names_have(&seen, line));
+                        *vec_push(arena, &seen) = line;
+                }
+        }
+        assert_true(text_ends_with(text, "\n# EOF\n"));
+}
+
+static void test_labels(void **state) {
+        Status status = {};
+        Proofs proofs = {};
+        const StatusReserved reserved = {
+                .unit = "pg\\x2dmain.service \"x\"\n", .page_size_bytes = 2 * MIB, .pages = 3};
+
+        for (size_t i = 0; i < 2; i++) {
+                *vec_push((Arena *) *state, &status.reserved) = reserved;
+                *vec_push((Arena *) *state, &proofs.waste) =
+                        (Waste){.kind = WASTE_SEGMENT, .page_size_bytes = 2 * MIB, .pages = 16};
+        }
+        char *text = render_metrics(*state, &status, &proofs, true);
+
+        assert_well_formed(*state, text);
+        assert_contains(text, "\nhugeplan_daemon_reached 1\n");
+        assert_contains(
+                text,
+                "\nhugeplan_reserved_bytes{unit=\"pg\\\\x2dmain.service \\\"x\\\"\\n\",database=\"\","
+                "nodes=\"any\",page_size=\"2M\"} 12582912\n");
+        assert_contains(text,
+                        "\nhugeplan_wasted_bytes{database=\"\",kind=\"segment\",page_size=\"2M\"} "
+                        "67108864\n");
+}
+
+/* What is not known is left out; zero would be a figure. */
+static void test_unknown(void **state) {
+        StatusInstance instance = {.name = "pg", .verdict = VERDICT_REFUSED};
+        Status status = {.instances = &instance, .n_instances = 1};
+        const ServerLook look = {.is_running = true};
+        Proofs proofs = {};
+
+        *vec_push((Arena *) *state, &proofs.list) =
+                (Proof){.instance = &instance, .look = &look, .outcome = OUTCOME_UNKNOWN};
+        char *text = render_metrics(*state, &status, &proofs, false);
+
+        assert_well_formed(*state, text);
+        assert_contains(text, "hugeplan_database_verdict{database=\"pg\",verdict=\"refused\"} 1\n");
+        assert_contains(text, "hugeplan_database_verdict{database=\"pg\",verdict=\"ready\"} 0\n");
+        assert_contains(text, "hugeplan_database_outcome{database=\"pg\",outcome=\"unknown\"} 1\n");
+        assert_null(strstr(text, "_wanted_bytes{"));
+        assert_null(strstr(text, "_mapped_bytes{"));
+        assert_null(strstr(text, "_page_table_bytes{"));
+}
+
+TEST_FILE(metrics) {
+        const struct CMUnitTest tests[] = {TEST(test_labels), TEST(test_unknown)};
+
+        return RUN_TESTS(tests);
+}
