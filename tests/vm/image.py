@@ -185,6 +185,8 @@ def _bootstrap(suite: str, tree: Path, work: Path) -> None:
     )
     options = [f"--dpkgopt=path-exclude={path}" for path in UNWANTED_PATHS]
     options.append(f"--customize-hook={fetch_kernel}")
+    # Java's packages link their manuals into it, excluded or not.
+    options.append('--essential-hook=mkdir -p "$1/usr/share/man/man1"')
     packages = (*GUEST_PACKAGES, *SUITE_PACKAGES.get(suite, ()))
     debian_tree.bootstrap(suite, packages, tree, options)
 
