@@ -98,7 +98,7 @@ MASKED_UNITS = (
 KEPT_GENERATORS = ("postgresql-generator", "systemd-fstab-generator")
 
 # Installed for the scenarios that ask for them; no boot starts them by itself.
-DISABLED_UNITS = ("mariadb.service", "mariadb.socket", "tuned.service")
+DISABLED_UNITS = ("mariadb.service", "mariadb.socket", "tomcat10.service", "tuned.service")
 
 # Loaded for devices and processor features, and nothing here uses them.
 BLACKLISTED_MODULES = (
@@ -185,6 +185,8 @@ def _bootstrap(suite: str, tree: Path, work: Path) -> None:
     )
     options = [f"--dpkgopt=path-exclude={path}" for path in UNWANTED_PATHS]
     options.append(f"--customize-hook={fetch_kernel}")
+    # Java's packages link their manuals into it, excluded or not.
+    options.append('--essential-hook=mkdir -p "$1/usr/share/man/man1"')
     packages = (*GUEST_PACKAGES, *SUITE_PACKAGES.get(suite, ()))
     debian_tree.bootstrap(suite, packages, tree, options)
 
@@ -213,7 +215,8 @@ def _configure(tree: Path) -> None:
     for generator in (tree / "usr/lib/systemd/system-generators").iterdir():
         if generator.name not in KEPT_GENERATORS:
             (generators / generator.name).symlink_to("/dev/null")
-    run(["chroot", str(tree), "systemctl", "--quiet", "disable", *DISABLED_UNITS])
+    there = [unit for unit in DISABLED_UNITS if (tree / "usr/lib/systemd/system" / unit).exists()]
+    run(["chroot", str(tree), "systemctl", "--quiet", "disable", *there])
     # The cluster that the package created: there for scenarios, started by none of its own.
     for start in tree.glob("etc/postgresql/*/main/start.conf"):
         start.write_text("manual\n")
