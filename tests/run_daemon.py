@@ -1199,6 +1199,12 @@ def test_seen(host: Host, fixture: str = "one-node") -> None:
     runs(host, 0, False)
     check(host.ctl("look", "own", "last").returncode == 0 and seen(host) == (150, True),
           f"{seen(host)}")
+    # One that has its pages free, and takes small ones, does not want them.
+    runs(host, 100 * 1024, False)
+    host.path("sys/devices/system/node/node0/hugepages/hugepages-2048kB/free_hugepages").write_text("150\n")
+    done = host.ctl("look", "own", "last")
+    check("it does not ask for them" in done.stderr and seen(host) == (150, True), done.stderr)
+    runs(host, 0, False)
     # The next boot reserves them before it starts.
     host.stop(daemon)
     host.path("run/hugeplan/state.json").unlink()

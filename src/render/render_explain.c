@@ -136,7 +136,7 @@ static void add_seen(Text *text, const InstanceConfig *instance, const Seen *now
         if (now->pages.n > 0)
                 text_printf(text, "\nThe running %s has mapped %s%s\n", instance->engine->title,
                             page_counts_format(arena, &now->pages),
-                            now->is_exact ? "" : ", some of it of small pages");
+                            now->is_exact ? "" : ", an estimate");
         if (seen_is_known(instance))
                 text_printf(text, "\nSeen: %s%s (%s)\n", page_counts_format(arena, &seen->pages),
                             seen->is_exact ? "" : ", an estimate", seen_path(arena, instance));

@@ -106,6 +106,9 @@ Seen look_at_unit(Command *command, const InstanceConfig *instance, const Topolo
         uint64_t refused = refused_pages(command, &view);
 
         seen.is_exact = mappings.is_complete && refused == 0 && seen.pages.n == 1;
+        if (seen.pages.n == 0 && refused == 0 && view.small_pages > 0)
+                *ret_why = "its huge pages are there, and it takes small ones: it does not ask for "
+                           "them; see its manual";
         if (seen.pages.n == 0 && refused > 0)
                 *vec_push(arena, &seen.pages) = (PageCount){view.page_size_bytes, 0};
         if (seen.pages.n > 0)
@@ -134,8 +137,7 @@ static void keep(Command *command, const InstanceConfig *instance, const Seen *s
                         "%s: what was seen cannot be written to %s: %s; the next start will not know it",
                         instance->name, root_path(arena, command->root, path), strerror(-r));
         log_line(LOG_NOTICE, "%s: seen that it has mapped %s%s (%s)", instance->name,
-                 page_counts_format(arena, &seen->pages),
-                 seen->is_exact ? "" : ", an estimate: some of it of small pages",
+                 page_counts_format(arena, &seen->pages), seen->is_exact ? "" : ", an estimate",
                  r < 0 ? "not kept" : root_path(arena, command->root, path));
 }
 
