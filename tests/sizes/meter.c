@@ -4,9 +4,10 @@
  * that thousands of settings can be measured without a pool and without root.
  *
  * Each request becomes a line of the file that SIZE_METER_FILE names: "shared BYTES" for an anonymous shared
- * mapping of more than a MiB (PostgreSQL 18 tries io_uring with one), "huge BYTES" for one of huge pages, "segment BYTES" for a System V segment of them,
- * and "held BYTES" whenever the program has more pages of 2M than ever before: those of its mappings, less what it
- * unmaps or maps anew, and those of a file of huge pages that it mapped or allocated.
+ * mapping of more than a MiB (with one of a MiB PostgreSQL 18 tries io_uring), "huge BYTES" for one of huge pages,
+ * "segment BYTES" for a System V segment of them, and "held BYTES" whenever the program has more pages of 2M than
+ * ever before: those of its mappings, less what it unmaps or maps anew, and those of a file of huge pages that it
+ * mapped or allocated.
  * SIZE_METER says what happens then:
  *   stop    the first "shared" ends the program: what it would do with the memory does not matter
  *   refuse  huge pages are refused, as by a kernel that has none

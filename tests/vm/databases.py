@@ -15,6 +15,7 @@ from guestlib import (
     check,
     check_equal,
     hugetlb_mappings,
+    instance,
     mappings,
     output,
     said,
@@ -81,6 +82,19 @@ def charged(name: str) -> Charged:
     nodes = re.findall(r"N(\d+)=(\d+)", (group / "hugetlb.2MB.numa_stat").read_text().split("\n")[0])
     used = {int(node): int(size) // DEFAULT_PAGE_BYTES for node, size in nodes if int(size)}
     return Charged(used, reserved - current)
+
+
+def mapped_pages(name: str) -> int:
+    """Huge ones of the unit's main process."""
+    return sum(one.sizes["Size"] for one in hugetlb_mappings(unit(name, "MainPID"))) // (
+        DEFAULT_PAGE_BYTES
+    )
+
+
+def figure(name: str) -> int:
+    """The pages that stand for the instance, which its gate has found out just now."""
+    found = instance(name)
+    return found["pagesGranted"] if found["verdict"] == "ready" else 0
 
 
 def large(pid: str) -> list[Mapping]:

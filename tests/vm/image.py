@@ -19,7 +19,8 @@ from pathlib import Path
 import debian_tree
 from debian_tree import DebianError, run
 
-SUITES = ("bookworm", "trixie")
+# The last one moves on: only for what the others do not have.
+SUITES = ("bookworm", "trixie", "forky")
 
 # What the host needs, for scripts/run-tests.
 APT_PACKAGES = (
@@ -174,14 +175,14 @@ def _build(suite: str, work: Path) -> Path:
 
 
 def _bootstrap(suite: str, tree: Path, work: Path) -> None:
-    """Debian's packages into `tree`, and the kernel's package file into `work`/kernel."""
+    """Debian's packages into `tree`, and the kernel's package files into `work`/kernel."""
     (work / "kernel").mkdir()
-    # The metapackage's first dependency is the kernel it stands for.
+    # The metapackage's first dependency is the kernel it stands for, which is in parts since Debian 14.
     fetch_kernel = (
         "export APT_CONFIG=$MMDEBSTRAP_APT_CONFIG; "
-        f"name=$(apt-cache depends {KERNEL_PACKAGE} | "
-        "sed -n 's/^ *Depends: \\(linux-image-[0-9]\\)/\\1/p'); "
-        f"cd '{work}/kernel' && apt-get download $name"
+        "parts() { apt-cache depends $1 | sed -n \"s/^ *Depends: \\\\(linux-$2-[0-9]\\\\)/\\\\1/p\"; }; "
+        f"name=$(parts {KERNEL_PACKAGE} image); "
+        f"cd '{work}/kernel' && apt-get download $name $(parts $name '[a-z]*')"
     )
     options = [f"--dpkgopt=path-exclude={path}" for path in UNWANTED_PATHS]
     options.append(f"--customize-hook={fetch_kernel}")
@@ -192,15 +193,15 @@ def _bootstrap(suite: str, tree: Path, work: Path) -> None:
 
 
 def _install_kernel(tree: Path, work: Path, kernel: Path) -> None:
-    (package,) = (work / "kernel").glob("linux-image-*.deb")
     unpacked = work / "kernel" / "unpacked"
-    run(["dpkg-deb", "-x", str(package), str(unpacked)])
-    (image,) = unpacked.glob("boot/vmlinuz-*")
-    shutil.copyfile(image, kernel)
-    (config,) = unpacked.glob("boot/config-*")
-    shutil.copyfile(config, tree / "boot" / config.name)
+    for package in (work / "kernel").glob("*.deb"):
+        run(["dpkg-deb", "-x", str(package), str(unpacked)])
     # /lib/modules or /usr/lib/modules, as the suite has it; one place in a merged tree.
     (modules,) = (*unpacked.glob("lib/modules/*"), *unpacked.glob("usr/lib/modules/*"))
+    (image,) = (*unpacked.glob("boot/vmlinuz-*"), *modules.glob("vmlinuz"))
+    shutil.copyfile(image, kernel)
+    (config,) = (*unpacked.glob("boot/config-*"), *modules.glob("config"))
+    shutil.copyfile(config, tree / "boot" / f"config-{modules.name}")
     shutil.copytree(modules, tree / "usr/lib/modules" / modules.name, symlinks=True)
     run(["chroot", str(tree), "depmod", modules.name])
 

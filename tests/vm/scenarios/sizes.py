@@ -6,14 +6,12 @@ same with Debian 12's servers."""
 
 from pathlib import Path
 
-from databases import postgresql_files, postgresql_unit
+from databases import figure, mapped_pages, postgresql_files, postgresql_unit
 from guestlib import (
-    DEFAULT_PAGE_BYTES,
     MIB,
     check,
     hugeplan,
     hugetlb_mappings,
-    instance,
     said,
     sh,
     unit,
@@ -57,18 +55,6 @@ MARIADB_SETTINGS = (
     (72, "loose-innodb-log-buffer-size = 32M"),
     (250, "innodb_log_buffer_size = 5000000\nkey_buffer_size = 10000001"),
 )
-
-
-def mapped_pages(name: str) -> int:
-    return sum(one.sizes["Size"] for one in hugetlb_mappings(unit(name, "MainPID"))) // (
-        DEFAULT_PAGE_BYTES
-    )
-
-
-def figure(name: str) -> int:
-    """The pages that stand for the instance, which its gate has found out just now."""
-    found = instance(name)
-    return found["pagesGranted"] if found["verdict"] == "ready" else 0
 
 
 def restarts(name: str, settings: str) -> bool:
