@@ -13,8 +13,7 @@
 static json_t *describe(Manager *manager) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
 
-        units_refresh(&manager->units);
-        return status_to_json(manager_judge(manager, arena));
+        return status_to_json(manager_describe(manager, arena));
 }
 
 static void on_drained(VarlinkCall *call, void *userdata) {
