@@ -92,6 +92,7 @@ static const struct {
         {"engine-version", required_argument, .text = offsetof(Command, engine_version)},
         {"timeout", required_argument, .take = take_timeout},
         {"all", no_argument, offsetof(Command, is_all)},
+        {"restart", no_argument, offsetof(Command, is_restart)},
         {"watch", no_argument, offsetof(Command, is_watching)},
         {"write", no_argument, offsetof(Command, is_writing)},
         {"force", no_argument, offsetof(Command, is_forced)},

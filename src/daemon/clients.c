@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "daemon/relearn.h"
 #include "host/unit_cgroup.h"
 #include "ipc/manager_interface.h"
 #include "model/names.h"
@@ -59,6 +60,7 @@ void clients_drop(Manager *manager) {
                 varlink_call_set_closed_handler(client->call, NULL, NULL);
                 client_end(client);
         }
+        relearn_drop(manager);
 }
 
 void client_end_gone(Client *client) {

@@ -2,6 +2,7 @@
 /* Gates: the method Wait. Who starts is asked of systemd; what is answered the keeper decides. */
 #include "base/text.h"
 #include "daemon/clients_inside.h"
+#include "daemon/relearn.h"
 #include "host/unit_cgroup.h"
 #include "ipc/manager_interface.h"
 #include "model/reason.h"
@@ -32,7 +33,8 @@ bool gate_try(Client *client, GateView *view) {
         Reason reason;
         bool is_starting;
 
-        if (client->query || client->is_queued) /* systemd is being asked */
+        if (client->query || client->is_queued || /* systemd is being asked, or the database */
+            (client->gate.is_restarting && relearn_is_under_way(manager, client->instance)))
                 return false;
         if (!view->status) {
                 gate_view_done(view);
@@ -41,7 +43,7 @@ bool gate_try(Client *client, GateView *view) {
         switch (keeper_try_gate(manager->keeper, view, &client->gate, client->may_try, &instance,
                                 &reason)) {
         case GATE_PASS:
-                is_starting = client->gate.is_starting;
+                is_starting = client->gate.is_starting || client->gate.is_restarting;
                 if (is_starting)
                         watch_unit_anew(&manager->watch, instance.unit);
                 client_end(client);
@@ -101,6 +103,15 @@ static void believe(Client *client) {
                           !keeper_was_refused(client->manager->keeper, gate->instance, gate->run);
 }
 
+/* Its unit runs, and may go on to start what it has started before. */
+static void begin_restart(Client *client) {
+        Manager *manager = client->manager;
+
+        client->gate.is_restarting = true;
+        if (relearn_begin(manager, config_find(keeper_config(manager->keeper), client->instance)))
+                client->may_try = true;
+}
+
 static void take_run(Client *client, const LoadedUnit *unit) {
         const char *hierarchy = unit_cgroup_hierarchy(client->manager->root);
         Gate *gate = &client->gate;
@@ -111,6 +122,9 @@ static void take_run(Client *client, const LoadedUnit *unit) {
                 gate->group = arena_printf(client->arena, "%s%s", hierarchy, unit->control_group);
         if (loaded_unit_starts_by(unit, (uint64_t) varlink_call_peer_pid(client->call)))
                 believe(client);
+        else if (client->is_restart &&
+                 TEXT_IS_ANY(unit->active_state, "active", "reloading", "activating"))
+                begin_restart(client);
 }
 
 static void begin_query(Client *client);
@@ -235,6 +249,7 @@ void gate_wait(VarlinkCall *call, json_t *parameters, void *userdata) {
 
         client->kind = CLIENT_GATE;
         client->gate = (Gate){.instance = client->instance, .run = ""};
+        client->is_restart = json_is_true(json_object_get(parameters, "restart"));
         /* What a round cannot change, or was tried just now, is answered without one. */
         client->may_try = !keeper_is_held_back(manager->keeper) &&
                           (keeper_is_working(manager->keeper) ||
