@@ -69,23 +69,28 @@ def connections() -> str:
     return sh(psql("SHOW max_connections")).stdout.strip()
 
 
+def programs() -> str:
+    return f"/usr/lib/postgresql/{installed_postgresql()}/bin"
+
+
 def lay_wrapper() -> None:
-    """As the manual has it: links to the server's programs, and the wrapper in place of one."""
-    programs = f"/usr/lib/postgresql/{installed_postgresql()}/bin"
-    output(f"mkdir -p {PROGRAMS} && ln -s {programs}/* {PROGRAMS} && rm {PROGRAMS}/postgres")
+    """As the manual has it: in place of one of the links."""
     wrapper = Path("/usr/share/doc/hugeplan/examples/postgres").read_text()
-    (PROGRAMS / "postgres").write_text(re.sub(r"(?m)^server=.*", f"server={programs}/postgres",
+    (PROGRAMS / "postgres").unlink()
+    (PROGRAMS / "postgres").write_text(re.sub(r"(?m)^server=.*", f"server={programs()}/postgres",
                                               wrapper))
     (PROGRAMS / "postgres").chmod(0o755)
 
 
-def begins() -> None:
+def begins() -> bool:
     """A cluster that Patroni has made itself, without huge pages; then it is described."""
     Path("/etc/patroni/config.yml").write_text(SETTINGS)
     output(f"chown postgres: /etc/patroni/config.yml && install -d -o postgres -m 0700 {DATA}")
+    output(f"mkdir -p {PROGRAMS} && ln -s {programs()}/* {PROGRAMS}")
     output("systemctl start etcd.service patroni.service", timeout_sec=120)
-    if not check(wait_for(postmaster, 240), "Patroni makes a cluster"):
-        return
+    if not check(wait_for(postmaster, 240), "Patroni makes a cluster",
+                 said_by_patroni()[-20:]):
+        return False
     wait_for(lambda: connections() == str(FEW), 60)
     lay_wrapper()
     configure("20-pg-main", "[Instance]\nEngine=postgresql\nIsolate=yes\n"
@@ -95,7 +100,7 @@ def begins() -> None:
     patronictl("edit-config --force -q -p huge_pages=on")
     done = sh(f"systemctl restart {PATRONI}", timeout_sec=180)
     check(done.returncode == 0, "Patroni starts behind its gate", said(done))
-    check(wait_for(postmaster, 200), "and PostgreSQL on huge pages")
+    return check(wait_for(postmaster, 200), "and PostgreSQL on huge pages", said_by_patroni()[-20:])
 
 
 def learned() -> int:
@@ -172,7 +177,8 @@ def asks_too_much() -> None:
 
 
 def supervised() -> None:
-    begins()
+    if not begins():
+        return
     before = check_pages("at first")
     raises(before)
     patroni_starts_again()
