@@ -56,7 +56,7 @@ def variant(kind: str, value: object) -> bytes:
 
 
 def message(kind: int, fields: dict[int, tuple[str, object]], *values: tuple[str, object]) -> bytes:
-    """A reply (2) or a signal (4), with VALUES for a body."""
+    """A reply (2), an error (3) or a signal (4), with VALUES for a body."""
     body, header = b"", b""
     for signature, value in values:
         body = align(body, 4) + marshal(signature, value)
@@ -113,7 +113,8 @@ class Systemd(threading.Thread):
         self.is_mute = False
         self.n_asked = 0
         self.started: list[str] = []
-        self.on_start: Callable[[], object] = bool  # what a unit does that is started
+        self.on_start: Callable[[], object] = bool  # what a unit does that is started,
+        self.result = "done"  # and how that ends; "": it cannot be started
         path = host.path("run/systemd/private")
         path.parent.mkdir(parents=True, exist_ok=True)
         self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -172,13 +173,17 @@ class Systemd(threading.Thread):
 
     def start_unit(self, client: socket.socket, serial: int, unit: str) -> None:
         job = "/org/freedesktop/systemd1/job/7"
+        if not self.result:
+            error = {4: ("s", "org.freedesktop.systemd1.NoSuchUnit"), 5: ("u", serial)}
+            client.sendall(message(3, error, ("s", "there is none")))
+            return
         client.sendall(message(2, {5: ("u", serial)}, ("o", job)))
         self.started.append(unit)
         self.on_start()
         client.sendall(message(4, {1: ("o", "/org/freedesktop/systemd1"),
                                    2: ("s", "org.freedesktop.systemd1.Manager"),
                                    3: ("s", "JobRemoved")},
-                               ("u", 7), ("o", job), ("s", unit), ("s", "done")))
+                               ("u", 7), ("o", job), ("s", unit), ("s", self.result)))
 
     def reply(self, header: bytes, serial: int, name: str) -> bytes:
         found = re.search(rb"/org/freedesktop/systemd1/unit/(\w+)", header)
@@ -438,6 +443,24 @@ def test_restart_refused(host: Host, fixture: str = "one-node") -> None:
         check(host.verdicts()["other"] == "ready", str(host.verdicts()))
         ask_now(host, 100)
         check("error" not in restart(host), "with what it had it may start")
+
+
+def test_restart_is_not_heard_of(host: Host, fixture: str = "one-node") -> None:
+    """Whatever keeps hugeplan-ask@.service from asking, what was known before counts, and nobody waits."""
+    with supervised(host, 100) as (systemd, mapped, found):
+        mapped.use(0, 0)
+        systemd.on_start, systemd.result = bool, "failed"
+        check("error" not in restart(host), "it has failed")
+        check(systemd.started == ["hugeplan-ask@pg.service"], str(systemd.started))
+        check((host.pool(0), limit(host, "pg.service")) == (100, 100), "nothing has changed")
+
+
+def test_restart_cannot_ask(host: Host, fixture: str = "one-node") -> None:
+    with supervised(host, 100) as (systemd, mapped, found):
+        mapped.use(0, 0)
+        systemd.result = ""
+        check("error" not in restart(host) and not systemd.started, "there is no such unit")
+        check(not host.path("run/hugeplan/restarting/pg").exists(), "and nothing says that there was")
 
 
 def test_ended_and_taken(host: Host, fixture: str = "one-node") -> None:
