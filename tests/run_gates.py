@@ -455,6 +455,20 @@ def test_restart_is_not_heard_of(host: Host, fixture: str = "one-node") -> None:
         check((host.pool(0), limit(host, "pg.service")) == (100, 100), "nothing has changed")
 
 
+def test_restart_takes_long(host: Host, fixture: str = "one-node") -> None:
+    """Who gives up is told why; it goes on, and who comes again has what was found."""
+    with supervised(host, 100) as (systemd, mapped, found):
+        answer, ask = threading.Event(), systemd.on_start
+        systemd.on_start = lambda: answer.wait(PATIENCE) and ask()
+        found.append(130)
+        mapped.use(0, 0)
+        reply = restart(host, timeoutUSec=200000)
+        check(reply["error"].endswith("TimedOut") and "asked" in reply["parameters"]["reason"], str(reply))
+        answer.set()
+        check("error" not in restart(host) and limit(host, "pg.service") == 130, "it has gone on")
+        check(len(systemd.started) == 1, str(systemd.started))
+
+
 def test_restart_cannot_ask(host: Host, fixture: str = "one-node") -> None:
     with supervised(host, 100) as (systemd, mapped, found):
         mapped.use(0, 0)

@@ -82,8 +82,11 @@ static int on_gate_timeout(sd_event_source *source UNUSED, uint64_t usec UNUSED,
         const Status *status = manager_judge(client->manager, arena);
         const StatusInstance *instance = status_find(status, client->instance);
         VarlinkCall *call = client->call;
-        json_t *parameters = json_pack("{ss ss?}", "instance", client->instance, "reason",
-                                       instance ? instance->reason.text : NULL);
+        const char *why = relearn_is_under_way(client->manager, client->instance)
+                                  ? "its database is still being asked for its size"
+                          : instance ? instance->reason.text
+                                     : NULL;
+        json_t *parameters = json_pack("{ss ss?}", "instance", client->instance, "reason", why);
 
         client_end(client);
         varlink_call_error(call, MANAGER_ERROR_TIMED_OUT, parameters);
