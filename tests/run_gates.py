@@ -372,7 +372,7 @@ def supervised(host: Host, pages: int, *others: str) -> Iterator[tuple[Systemd, 
     found = [pages]
 
     def ask() -> None:
-        check(host.path("run/hugeplan/restarting/pg").exists(), "it is told that it starts again")
+        check(host.path("run/hugeplan/restarting-pg").exists(), "it is told that it starts again")
         reply = host.call("Grow", {"instance": "pg", "pages": [{"pageSizeBytes": 2 * MIB,
                                                                 "pages": found[-1]}]})
         check("error" not in reply, str(reply))
@@ -389,10 +389,11 @@ def supervised(host: Host, pages: int, *others: str) -> Iterator[tuple[Systemd, 
         check("error" not in wait_for(host) and limit(host, "pg.service") == pages, "it starts")
         unit.set("active", "running", main_pid=1)
         mapped.use(pages, pages)
+        check("error" not in restart(host) and not systemd.started, "its unit has just had it asked")
         systemd.on_start = ask
         yield systemd, mapped, found
         host.stop(daemon)
-    check(not host.path("run/hugeplan/restarting/pg").exists(), "nothing is left of it")
+    check(not host.path("run/hugeplan/restarting-pg").exists(), "nothing is left of it")
 
 
 def ask_now(host: Host, pages: int) -> None:
@@ -400,7 +401,7 @@ def ask_now(host: Host, pages: int) -> None:
 
 
 def test_restart_is_asked_anew(host: Host, fixture: str = "one-node") -> None:
-    """Its size is found out before, once a minute; it gets its pages once, and a limit that fits."""
+    """Its size is found out before, now and then; it gets its pages once, and a limit that fits."""
     with supervised(host, 100) as (systemd, mapped, found):
         found.append(130)
         mapped.use(0, 0)
@@ -415,7 +416,7 @@ def test_restart_is_asked_anew(host: Host, fixture: str = "one-node") -> None:
             mapped.use(*((130, 0), (130, 130), (0, 0), (60, 10))[i % 4])
             check("error" not in restart(host), "it has its pages")
             check((host.pool(0), limit(host, "pg.service")) == (130, 130), "and never more")
-        check(len(systemd.started) == 1, "it is asked once a minute")
+        check(len(systemd.started) == 1, "it is asked every ten seconds")
 
 
 def test_restart_while_mapped(host: Host, fixture: str = "one-node") -> None:
@@ -474,7 +475,7 @@ def test_restart_cannot_ask(host: Host, fixture: str = "one-node") -> None:
         mapped.use(0, 0)
         systemd.result = ""
         check("error" not in restart(host) and not systemd.started, "there is no such unit")
-        check(not host.path("run/hugeplan/restarting/pg").exists(), "and nothing says that there was")
+        check(not host.path("run/hugeplan/restarting-pg").exists(), "and nothing says that there was")
 
 
 def test_ended_and_taken(host: Host, fixture: str = "one-node") -> None:

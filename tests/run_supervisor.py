@@ -12,6 +12,7 @@ import os
 import pathlib
 import pwd
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -73,6 +74,10 @@ class Place:
             file.write(f"huge_pages = off\nlisten_addresses = ''\nfsync = off\n"
                        f"unix_socket_directories = '{directory}'\n")
 
+    def set(self, name: str, value: str) -> None:
+        path = self.programs / "postgres"
+        path.write_text(re.sub(f"(?m)^{name}=.*", f"{name}={value}", path.read_text()))
+
     def program(self, name: str, script: str) -> None:
         (self.programs / name).write_text(f"#!/bin/sh\n{script}\n")
         (self.programs / name).chmod(0o755)
@@ -98,11 +103,14 @@ class Place:
         self.calls.write_text("")
         return lines
 
+    def lines_of_pid(self) -> int:
+        return (self.data / "postmaster.pid").read_text().count("\n")
+
     def postmaster(self) -> int:
         return int((self.data / "postmaster.pid").read_text().split()[0])
 
 
-CALL = "wait --restart --timeout=2s pg-main"
+CALL = "wait --restart pg-main"
 
 
 def test_pg_ctl(place: Place) -> None:
@@ -139,25 +147,66 @@ def test_questions(place: Place) -> None:
     check(place.asked() == [], "nothing is waited for")
 
 
+def start(place: Place, *more: str) -> subprocess.Popen[bytes]:
+    """As pg_auto_failover (pg_ctl_postgres(): the postgres beside pg_ctl, -D first) and Patroni
+    (PostmasterProcess.start(): -D, --config-file=, settings) do."""
+    user = pwd.getpwnam(OWNER)
+    is_root = os.geteuid() == 0
+    with place.log.open("wb") as log:
+        child = subprocess.Popen(
+            [place.programs / "postgres", "-D", place.data, *more], stdin=subprocess.DEVNULL,
+            stdout=log, stderr=log, env={"PATH": f"{place.programs}:/usr/bin:/bin", "LC_ALL": "C"},
+            cwd="/", **({"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []} if is_root else {}))
+    end = time.monotonic() + PATIENCE
+    # It is written line by line.
+    while not (place.data / "postmaster.pid").exists() or place.lines_of_pid() < 4:
+        check(child.poll() is None and time.monotonic() < end, place.log.read_text())
+        time.sleep(0.05)
+    return child
+
+
+def patronis(place: Place) -> list[str]:
+    return [f"--config-file={place.data}/postgresql.conf", "--max_connections=33"]
+
+
 def test_as_supervisors_do(place: Place) -> None:
-    """pg_auto_failover (pg_ctl_postgres(): the postgres beside pg_ctl, -D first) and Patroni
-    (PostmasterProcess.start(): -D, --config-file=, settings): the process that they start is the server."""
-    for more in (["-p", "6543"], [f"--config-file={place.data}/postgresql.conf", "--max_connections=33"]):
-        user = pwd.getpwnam(OWNER)
-        with place.log.open("wb") as log:
-            child = subprocess.Popen(
-                [place.programs / "postgres", "-D", place.data, *more], stdin=subprocess.DEVNULL,
-                stdout=log, stderr=log, env={"PATH": f"{place.programs}:/usr/bin:/bin", "LC_ALL": "C"},
-                cwd="/", **({"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
-                            if os.geteuid() == 0 else {}))
-        end = time.monotonic() + PATIENCE
-        while not (place.data / "postmaster.pid").exists() and time.monotonic() < end:
-            check(child.poll() is None, place.log.read_text())
-            time.sleep(0.05)
+    """The process that they start is the server."""
+    for setting, more in (("no", ["-p", "6543"]), ("yes", patronis(place))):
+        place.set("patroni", setting)
+        child = start(place, *more)
         check(place.postmaster() == child.pid, "the process that was started is the server")
         check(place.asked() == [CALL], "it has waited")
         child.terminate()
         child.wait(PATIENCE)
+
+
+def age_of_postmaster(place: Place) -> float:
+    """How much older than its postmaster.pid it is, in seconds, as Patroni reckons it."""
+    started = int((place.data / "postmaster.pid").read_text().split("\n")[2])
+    ticks = int(pathlib.Path(f"/proc/{place.postmaster()}/stat").read_text().rsplit(")", 1)[1].split()[19])
+    booted = int(re.search(r"btime (\d+)", pathlib.Path("/proc/stat").read_text())[1])  # type: ignore[index]
+    return started - booted - ticks / os.sysconf("SC_CLK_TCK")
+
+
+def test_patroni_after_a_while(place: Place) -> None:
+    """It must not find a postmaster that is older than it says: there is a new process, which stays, and takes
+    Patroni's signals through the one that it has started."""
+    place.answer.write_text("sleep 4")
+    place.set("patroni", "yes")
+    place.set("linger", "3")
+    child = start(place, *patronis(place))
+    server = place.postmaster()
+    check(server != child.pid and abs(age_of_postmaster(place)) < 2, f"{age_of_postmaster(place)}")
+    check(child.wait(PATIENCE) == 0, "the one has gone")
+    time.sleep(0.2)
+    place.pg_ctl("status")
+    check(place.postmaster() == server, "the other is there")
+    place.pg_ctl("stop", "-m", "fast")
+    for number, code in ((signal.SIGTERM, 0), (signal.SIGINT, 0)):
+        child = start(place, *patronis(place))
+        child.send_signal(number)
+        check(child.wait(PATIENCE) == code, "the signal reaches the server, and its end the wrapper")
+        check(not (place.data / "postmaster.pid").exists(), "it has stopped")
 
 
 def run_test(test: Callable[[Place], None], wrapper: pathlib.Path) -> bool:

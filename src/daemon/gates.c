@@ -44,6 +44,8 @@ bool gate_try(Client *client, GateView *view) {
                                 &reason)) {
         case GATE_PASS:
                 is_starting = client->gate.is_starting || client->gate.is_restarting;
+                if (client->gate.is_starting)
+                        relearn_note(manager, instance.name);
                 if (is_starting)
                         watch_unit_anew(&manager->watch, instance.unit);
                 client_end(client);

@@ -300,7 +300,7 @@ const char manager_interface_description[] =
         "        # How long to wait at most, in microseconds; null: as long as is configured for it\n"
         "        timeoutUSec: ?int,\n"
         "        # The database starts again, and its unit does not: a supervisor does it, in the unit.\n"
-        "        # With Memory=auto its size is found out anew before, at most once a minute\n"
+        "        # With Memory=auto its size is found out anew before, at most every ten seconds\n"
         "        restart: ?bool\n"
         ") -> (\n"
         "        # The instance as it is now\n"

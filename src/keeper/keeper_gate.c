@@ -253,7 +253,7 @@ static GateAnswer judge_asking(Keeper *keeper, GateView *view, Gate *gate, bool 
                 instance->reason = plan_explain_lack(view->arena, planned, &lack);
         may_start = may_start && (lack.pages == 0 || instance->shortage == SHORTAGE_DEGRADE);
         if (!may_start && instance->verdict != VERDICT_INVALID &&
-            (gate->n_rounds == 0 || gate->is_restarting) &&
+            (gate->is_restarting ? lack.pages > 0 : gate->n_rounds == 0) &&
             may_try_again(keeper, gate, may_try, lack.pages ? lack.pages : instance->pages_wanted))
                 return GATE_WAIT;
         *ret_reason = instance->reason;

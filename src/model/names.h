@@ -20,8 +20,8 @@
 #define NAME_LEARNED "90-learned.conf"
 #define NAME_UNIT    "hugeplan.service"
 #define NAME_DROPIN  "10-hugeplan.conf"
-/* A file of the instance's name, while its database is asked because it starts again within its unit. */
-#define PATH_RESTARTING  PATH_RUNTIME "/restarting"
+/* A file, followed by an instance's name, while its database is asked because it starts again within its unit. */
+#define PATH_RESTARTING  PATH_RUNTIME "/restarting-"
 #define NAME_WAIT_PREFIX "hugeplan-wait@"          /* followed by an instance's name */
 #define NAME_ASK_UNIT    "hugeplan-ask@%s.service" /* of an instance's name */
 /* Where hugeplan-learn@NAME.service listens, and hugeplan-ask@NAME.service is connected to: root's alone. */

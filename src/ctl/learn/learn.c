@@ -43,7 +43,7 @@ static bool may_learn(const Command *command, const InstanceConfig *instance) {
 /* A supervisor is about to start it again, and has its unit run on (daemon/relearn.h). */
 static bool is_restarting(const Command *command, const InstanceConfig *instance) {
         return root_exists(command->root,
-                           arena_printf(command->arena, PATH_RESTARTING "/%s", instance->name));
+                           arena_printf(command->arena, PATH_RESTARTING "%s", instance->name));
 }
 
 static bool is_running(const Command *command, const InstanceConfig *instance) {
