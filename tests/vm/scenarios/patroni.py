@@ -146,7 +146,7 @@ def raises(before: int) -> None:
         return
     check_equal(unit(PATRONI, "InvocationID"), run, "raised: no unit was started")
     check(postmaster() != process, "raised: PostgreSQL was")
-    check(check_pages("raised") > before + 40, "raised: it has more pages than before", before)
+    check(check_pages("raised") > before + 20, "raised: it has more pages than before", before)
 
 
 def patroni_starts_again() -> None:
