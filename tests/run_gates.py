@@ -57,6 +57,19 @@ def variant(kind: str, value: object) -> bytes:
     return align(signature, 4) + struct.pack("<I", 0) + b"\0" * (-(len(align(signature, 4)) + 4) % 8)
 
 
+def message(kind: int, fields: dict[int, tuple[str, object]], *values: tuple[str, object]) -> bytes:
+    """A reply (2), an error (3) or a signal (4), with VALUES for a body."""
+    body, header = b"", b""
+    for signature, value in values:
+        body = align(body, 4) + marshal(signature, value)
+    signature = "".join(each for each, _ in values).encode()
+    for code, (each, value) in fields.items():
+        header = align(header, 8) + bytes([code, 1, ord(each), 0]) + marshal(each, value)
+    header = align(header, 8) + bytes([8, 1, ord("g"), 0, len(signature)]) + signature + b"\0"
+    start = struct.pack("<cBBBIII", b"l", kind, 1, 1, len(body), 99, len(header))
+    return align(start + header, 8) + body
+
+
 def texts_of(body: bytes) -> list[str]:
     texts, at = [], 0
     while at < len(body):
@@ -94,13 +107,16 @@ class Unit:
 
 
 class Systemd(threading.Thread):
-    """Answers, on its private socket, what is asked of its units' properties."""
+    """Answers, on its private socket, what is asked of its units' properties, and starts units."""
 
     def __init__(self, host: Host, *units: str) -> None:
         super().__init__(daemon=True)
         self.units = {name: Unit(name) for name in units}
         self.is_mute = False
         self.n_asked = 0
+        self.started: list[str] = []
+        self.on_start: Callable[[], object] = bool  # what a unit does that is started,
+        self.result = "done"  # and how that ends; "": it cannot be started
         path = host.path("run/systemd/private")
         path.parent.mkdir(parents=True, exist_ok=True)
         self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -153,7 +169,23 @@ class Systemd(threading.Thread):
             header, body, data = data[:start], data[start:start + n_body], data[start + n_body:]
             if not self.is_mute and b"Properties" in header:
                 client.sendall(self.reply(header, serial, texts_of(body)[1]))
+            elif not self.is_mute and b"StartUnit" in header:
+                self.start_unit(client, serial, texts_of(body)[0])
         return data
+
+    def start_unit(self, client: socket.socket, serial: int, unit: str) -> None:
+        job = "/org/freedesktop/systemd1/job/7"
+        if not self.result:
+            error = {4: ("s", "org.freedesktop.systemd1.NoSuchUnit"), 5: ("u", serial)}
+            client.sendall(message(3, error, ("s", "there is none")))
+            return
+        client.sendall(message(2, {5: ("u", serial)}, ("o", job)))
+        self.started.append(unit)
+        self.on_start()
+        client.sendall(message(4, {1: ("o", "/org/freedesktop/systemd1"),
+                                   2: ("s", "org.freedesktop.systemd1.Manager"),
+                                   3: ("s", "JobRemoved")},
+                               ("u", 7), ("o", job), ("s", unit), ("s", self.result)))
 
     def reply(self, header: bytes, serial: int, name: str) -> bytes:
         found = re.search(rb"/org/freedesktop/systemd1/unit/(\w+)", header)
@@ -322,6 +354,157 @@ def test_instances_of_one_unit(host: Host, fixture: str = "one-node") -> None:
             pages.use(i, i // 2)
         check(sorted(holds(host)) == [("a", "1"), ("b", "1")], str(holds(host)))
         host.stop(daemon)
+
+
+# ---- a supervisor starts its database again ----
+
+def restart(host: Host, name: str = "pg", **more: object) -> dict:
+    return host.call("Wait", {"instance": name, "restart": True, **more})
+
+
+def limit(host: Host, unit: str) -> int:
+    return int(host.path(f"{GROUPS}/{unit}/hugetlb.2MB.rsvd.max").read_text()) // (2 * MIB)
+
+
+@contextlib.contextmanager
+def supervised(host: Host, pages: int, *others: str) -> Iterator[tuple[Systemd, Pages, list[int]]]:
+    """pg.service runs, was let start with so many pages, and has mapped them; whoever asks its database
+    finds the last number of the list."""
+    host.config("20-pg.conf", "[Instance]\nEngine=mariadb\nUnit=pg.service\nIsolate=yes\n")
+    found = [pages]
+
+    def ask() -> None:
+        check(host.path("run/hugeplan/restarting-pg").exists(), "it is told that it starts again")
+        reply = host.call("Grow", {"instance": "pg", "pages": [{"pageSizeBytes": 2 * MIB,
+                                                                "pages": found[-1]}]})
+        check("error" not in reply, str(reply))
+
+    with systemd_of(host, "pg.service", *others) as systemd:
+        daemon = host.start()
+        ask_now(host, pages)
+        enter(host, "pg.service")
+        host.write(f"{GROUPS}/pg.service/hugetlb.1GB.rsvd.current", "0\n")
+        host.write(f"{GROUPS}/pg.service/hugetlb.1GB.numa_stat", "total=0 N0=0\n")
+        mapped = Pages(host, "pg.service")
+        unit = systemd.units["pg.service"]
+        unit.set("activating", "start-pre", control=os.getpid())
+        check("error" not in wait_for(host) and limit(host, "pg.service") == pages, "it starts")
+        unit.set("active", "running", main_pid=1)
+        mapped.use(pages, pages)
+        check("error" not in restart(host) and not systemd.started, "its unit has just had it asked")
+        systemd.on_start = ask
+        yield systemd, mapped, found
+        host.stop(daemon)
+    check(not host.path("run/hugeplan/restarting-pg").exists(), "nothing is left of it")
+
+
+def ask_now(host: Host, pages: int) -> None:
+    host.call("Grow", {"instance": "pg", "pages": [{"pageSizeBytes": 2 * MIB, "pages": pages}]})
+
+
+def test_restart_is_asked_anew(host: Host, fixture: str = "one-node") -> None:
+    """Its size is found out before, now and then; it gets its pages once, and a limit that fits."""
+    with supervised(host, 100) as (systemd, mapped, found):
+        found.append(130)
+        mapped.use(0, 0)
+        reply = restart(host)
+        check("error" not in reply and reply["parameters"]["instance"]["pagesGranted"] == 130, str(reply))
+        check(systemd.started == ["hugeplan-ask@pg.service"], str(systemd.started))
+        check((host.pool(0), limit(host, "pg.service")) == (130, 130),
+              f"{host.pool(0)}, {limit(host, 'pg.service')}")
+        check(holds(host) == [("pg", "1")], str(holds(host)))
+        found.append(500)
+        for i in range(20):
+            mapped.use(*((130, 0), (130, 130), (0, 0), (60, 10))[i % 4])
+            check("error" not in restart(host), "it has its pages")
+            check((host.pool(0), limit(host, "pg.service")) == (130, 130), "and never more")
+        check(len(systemd.started) == 1, "it is asked every ten seconds")
+
+
+def test_restart_while_mapped(host: Host, fixture: str = "one-node") -> None:
+    """Who has not ended yet has what he has: what he says is heard, and nothing is booked."""
+    with supervised(host, 100) as (systemd, mapped, found):
+        found.append(130)
+        check("error" not in restart(host) and len(systemd.started) == 1, "it is asked")
+        check(host.pool(0) == 130 and limit(host, "pg.service") == 100, "it is bound by what it has")
+        mapped.use(0, 0)
+        check("error" not in restart(host) and limit(host, "pg.service") == 130, "now it has ended")
+        check(host.pool(0) == 130, f"{host.pool(0)}")
+
+
+def test_restart_refused(host: Host, fixture: str = "one-node") -> None:
+    """What cannot be had is refused with its reason, what it had stays its own, a neighbour's stays his."""
+    host.config("30-other.conf", "[Instance]\nPages=40\nUnit=other.service\n")
+    with supervised(host, 100, "other.service") as (systemd, mapped, found):
+        found.append(9999999)
+        mapped.use(0, 0)
+        reply = restart(host)
+        check(reply.get("error") == "org.hugeplan.Manager.Refused", str(reply))
+        check(reply["parameters"]["reasonId"] == "not-enough-memory", str(reply))
+        check((host.pool(0), limit(host, "pg.service"), holds(host)) == (140, 100, [("pg", "1")]),
+              f"{host.pool(0)} {limit(host, 'pg.service')} {holds(host)}")
+        check(host.verdicts()["other"] == "ready", str(host.verdicts()))
+        ask_now(host, 100)
+        check("error" not in restart(host), "with what it had it may start")
+
+
+def test_restart_is_not_heard_of(host: Host, fixture: str = "one-node") -> None:
+    """Whatever keeps hugeplan-ask@.service from asking, what was known before counts, and nobody waits."""
+    with supervised(host, 100) as (systemd, mapped, found):
+        mapped.use(0, 0)
+        systemd.on_start, systemd.result = bool, "failed"
+        check("error" not in restart(host), "it has failed")
+        check(systemd.started == ["hugeplan-ask@pg.service"], str(systemd.started))
+        check((host.pool(0), limit(host, "pg.service")) == (100, 100), "nothing has changed")
+
+
+def test_restart_takes_long(host: Host, fixture: str = "one-node") -> None:
+    """Who gives up is told why; it goes on, and who comes again has what was found."""
+    with supervised(host, 100) as (systemd, mapped, found):
+        answer, ask = threading.Event(), systemd.on_start
+        systemd.on_start = lambda: answer.wait(PATIENCE) and ask()
+        found.append(130)
+        mapped.use(0, 0)
+        reply = restart(host, timeoutUSec=200000)
+        check(reply["error"].endswith("TimedOut") and "asked" in reply["parameters"]["reason"], str(reply))
+        answer.set()
+        check("error" not in restart(host) and limit(host, "pg.service") == 130, "it has gone on")
+        check(len(systemd.started) == 1, str(systemd.started))
+
+
+def test_restart_cannot_ask(host: Host, fixture: str = "one-node") -> None:
+    with supervised(host, 100) as (systemd, mapped, found):
+        mapped.use(0, 0)
+        systemd.result = ""
+        check("error" not in restart(host) and not systemd.started, "there is no such unit")
+        check(not host.path("run/hugeplan/restarting-pg").exists(), "and nothing says that there was")
+
+
+def test_ended_and_taken(host: Host, fixture: str = "one-node") -> None:
+    """The database has ended, its unit has not, and others have come to use its pages: whoever asks, and
+    from wherever, is told so; a supervisor gets others in their place."""
+    host.config("00-host.conf", "[Host]\nOnDrift=report\n")
+    with supervised(host, 100) as (systemd, mapped, found):
+        mapped.use(0, 0)
+        stranger = Pages(host, "stranger.service")
+        stranger.use(3, 3)
+        for call in (wait_for, restart):
+            reply = call(host)
+            check(reply["parameters"].get("reasonId") == "taken", str(reply))
+            check("(200M) are in use by others: node 0 has 97 free" in reply["parameters"]["reason"], str(reply))
+        done = host.ctl("wait", "pg")  # of no unit, or of this one: who asks does not matter
+        check(done.returncode == 1 and "held by" not in done.stdout and "3 of its 100 pages" in done.stderr, done.stderr)
+        stranger.use(0, 0)
+        check("error" not in restart(host), "it has its pages back")
+
+
+def test_restart_says_nothing_more(host: Host, fixture: str = "one-node") -> None:
+    """Who is not in the unit has nobody asked, nor who has a size that is written down."""
+    host.config("30-fixed.conf", "[Instance]\nPages=10\nUnit=fixed.service\n")
+    with supervised(host, 100, "fixed.service") as (systemd, mapped, found):
+        host.write(f"{GROUPS}/pg.service/cgroup.procs", "1\n")
+        check("error" not in restart(host) and "error" not in restart(host, "fixed"), "both are told")
+        check(not systemd.started, str(systemd.started))
 
 
 # ---- many clients ----

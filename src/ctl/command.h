@@ -29,6 +29,7 @@ typedef struct Command {
         bool has_timeout;           /* --timeout= */
         uint64_t timeout_usec;
         bool is_all;           /* --all */
+        bool is_restart;       /* --restart */
         bool is_watching;      /* --watch */
         bool is_writing;       /* --write */
         bool is_forced;        /* --force */

@@ -34,6 +34,7 @@ static int print_help(Command *command, const char *value) {
              "  --draft=DIR              as if the files in DIR were in /etc/hugeplan.d\n"
              "  --timeout=TIME           with wait: how long, instead of WaitTimeout=\n"
              "  --all                    with wait: every instance; with status: who uses huge pages, too\n"
+             "  --restart                with wait: its database starts again, and its unit runs on\n"
              "  --watch                  with status: again on every change\n"
              "  --write                  with suggest: create the files; none is ever replaced\n"
              "  --force                  with reload: even if an instance that stands falls\n"
@@ -92,6 +93,7 @@ static const struct {
         {"engine-version", required_argument, .text = offsetof(Command, engine_version)},
         {"timeout", required_argument, .take = take_timeout},
         {"all", no_argument, offsetof(Command, is_all)},
+        {"restart", no_argument, offsetof(Command, is_restart)},
         {"watch", no_argument, offsetof(Command, is_watching)},
         {"write", no_argument, offsetof(Command, is_writing)},
         {"force", no_argument, offsetof(Command, is_forced)},

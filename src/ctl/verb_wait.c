@@ -292,6 +292,8 @@ static int ask_verdict(Gate *gate, int *ret_code) {
                 json_object_set_new(
                         parameters, "timeoutUSec",
                         json_integer((json_int_t) deadline_left_usec(deadline_of(gate))));
+        if (gate->command->is_restart)
+                json_object_set_new(parameters, "restart", json_true());
         int r = daemon_begin(gate->command, MANAGER_WAIT, parameters, false, &call);
 
         if (r < 0)
@@ -372,6 +374,11 @@ static int wait_for_all(Command *command) {
 int verb_wait(Command *command) {
         if (command->is_all == (command->n_arguments == 1)) {
                 log_line(LOG_ERR, "wait takes the name of an instance, or --all");
+                return EXIT_USAGE;
+        }
+        if (command->is_all && command->is_restart) {
+                log_line(LOG_ERR,
+                         "wait --restart takes the name of the instance that starts again");
                 return EXIT_USAGE;
         }
         if (is_switched_off(command))

@@ -16,6 +16,7 @@ struct Client {
         const char *instance; /* of a gate, a release or a growth */
         Gate gate;
         bool may_try;     /* a round may be run for this gate */
+        bool is_restart;  /* its database starts again, and its unit need not */
         const char *unit; /* of which systemd is asked; NULL: who calls is not in it */
         UnitQuery *query; /* under way */
         bool is_queued;   /* it follows when the one for the same unit is answered */

@@ -3,6 +3,7 @@
 #include "daemon/gates.h"
 
 #include "base/text.h"
+#include "daemon/relearn.h"
 #include "host/unit_cgroup.h"
 #include "ipc/manager_interface.h"
 #include "model/reason.h"
@@ -33,7 +34,8 @@ bool gate_try(Client *client, GateView *view) {
         Reason reason;
         bool is_starting;
 
-        if (client->query || client->is_queued) /* systemd is being asked */
+        if (client->query || client->is_queued || /* systemd is being asked, or the database */
+            (client->gate.is_restarting && relearn_is_under_way(manager, client->instance)))
                 return false;
         if (!view->status) {
                 gate_view_done(view);
@@ -42,7 +44,9 @@ bool gate_try(Client *client, GateView *view) {
         switch (keeper_try_gate(manager->keeper, view, &client->gate, client->may_try, &instance,
                                 &reason)) {
         case GATE_PASS:
-                is_starting = client->gate.is_starting;
+                is_starting = client->gate.is_starting || client->gate.is_restarting;
+                if (client->gate.is_starting)
+                        relearn_note(manager, instance.name);
                 if (is_starting)
                         watch_unit_anew(&manager->watch, instance.unit);
                 client_end(client);
@@ -81,8 +85,11 @@ static int on_gate_timeout(sd_event_source *source UNUSED, uint64_t usec UNUSED,
         const Status *status = manager_judge(client->manager, arena);
         const StatusInstance *instance = status_find(status, client->instance);
         VarlinkCall *call = client->call;
-        json_t *parameters = json_pack("{ss ss?}", "instance", client->instance, "reason",
-                                       instance ? instance->reason.text : NULL);
+        const char *why = relearn_is_under_way(client->manager, client->instance)
+                                  ? "its database is still being asked for its size"
+                          : instance ? instance->reason.text
+                                     : NULL;
+        json_t *parameters = json_pack("{ss ss?}", "instance", client->instance, "reason", why);
 
         client_end(client);
         varlink_call_error(call, MANAGER_ERROR_TIMED_OUT, parameters);
@@ -102,6 +109,15 @@ static void believe(Client *client) {
                           !keeper_was_refused(client->manager->keeper, gate->instance, gate->run);
 }
 
+/* Its unit runs, and may go on to start what it has started before. */
+static void begin_restart(Client *client) {
+        Manager *manager = client->manager;
+
+        client->gate.is_restarting = true;
+        if (relearn_begin(manager, config_find(keeper_config(manager->keeper), client->instance)))
+                client->may_try = true;
+}
+
 static void take_run(Client *client, const LoadedUnit *unit) {
         const char *hierarchy = unit_cgroup_hierarchy(client->manager->root);
         Gate *gate = &client->gate;
@@ -112,6 +128,9 @@ static void take_run(Client *client, const LoadedUnit *unit) {
                 gate->group = arena_printf(client->arena, "%s%s", hierarchy, unit->control_group);
         if (loaded_unit_starts_by(unit, (uint64_t) varlink_call_peer_pid(client->call)))
                 believe(client);
+        else if (client->is_restart &&
+                 TEXT_IS_ANY(unit->active_state, "active", "reloading", "activating"))
+                begin_restart(client);
 }
 
 static void begin_query(Client *client);
@@ -238,6 +257,7 @@ void gate_wait(VarlinkCall *call, json_t *parameters, void *userdata) {
         client->kind = CLIENT_GATE;
         client->on_end = on_end;
         client->gate = (Gate){.instance = client->instance, .run = ""};
+        client->is_restart = json_is_true(json_object_get(parameters, "restart"));
         /* What a round cannot change, or was tried just now, is answered without one. */
         client->may_try = !keeper_is_held_back(manager->keeper) &&
                           (keeper_is_working(manager->keeper) ||

@@ -9,6 +9,7 @@
 #include "daemon/after_stop.h"
 #include "daemon/client.h"
 #include "daemon/clients.h"
+#include "daemon/relearn.h"
 #include "daemon/server.h"
 #include "host/probe.h"
 #include "model/exit_code.h"
@@ -133,6 +134,7 @@ static int serve(const Root *root, sd_event *event) {
         if (r < 0)
                 log_line(LOG_ERR, "the event loop failed: %s", strerror(-r));
         clients_drop(manager);
+        relearn_drop(manager);
         return r;
 }
 

@@ -14,6 +14,7 @@
 
 typedef struct Manager Manager;
 typedef struct Client Client;
+typedef struct Relearn Relearn;
 
 typedef enum ManagerNews {
         MANAGER_WRITTEN,  /* between two writes: an instance may be whole already */
@@ -28,7 +29,8 @@ struct Manager {
         const Root *root;
         sd_event *event;
         ManagerListener listener;
-        Client *clients; /* the listener's */
+        Client *clients;   /* the listener's */
+        Relearn *relearns; /* likewise */
         Keeper *keeper;
         WriteWorker *worker;
         ApplyOperation operation; /* under way in the worker */

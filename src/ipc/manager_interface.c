@@ -300,7 +300,10 @@ const char manager_interface_description[] =
         "        # Its name\n"
         "        instance: string,\n"
         "        # How long to wait at most, in microseconds; null: as long as is configured for it\n"
-        "        timeoutUSec: ?int\n"
+        "        timeoutUSec: ?int,\n"
+        "        # The database starts again, and its unit does not: a supervisor does it, in the unit.\n"
+        "        # With Memory=auto its size is found out anew before, at most every ten seconds\n"
+        "        restart: ?bool\n"
         ") -> (\n"
         "        # The instance as it is now\n"
         "        instance: Instance\n"
@@ -421,5 +424,6 @@ const VarlinkParameter manager_release_parameters[] = {
 const VarlinkParameter manager_wait_parameters[] = {
         {"instance", VARLINK_STRING, false},
         {"timeoutUSec", VARLINK_INT, true},
+        {"restart", VARLINK_BOOL, true},
         {0},
 };

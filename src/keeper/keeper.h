@@ -136,6 +136,9 @@ typedef struct Gate {
         /* The gate of the unit that is about to start, which needs its pages now; else somebody asks. That
          * is believed once for each start: whoever comes after that was let start asks. */
         bool is_starting;
+        /* Its unit runs, and a supervisor there is about to start the database again. Believed as far as the kernel
+         * counts for the unit, and has nothing left for it: so often as may be, for it never has its pages twice. */
+        bool is_restarting;
         MemoryPolicy policy; /* under which it starts; UNKNOWN: as its drop-in has it */
         const char *group;   /* its control group; NULL: not known */
         const char *run;     /* the id of this start; "": not known, so that nobody starts by it */

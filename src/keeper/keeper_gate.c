@@ -206,6 +206,68 @@ static GateAnswer judge_starting(Keeper *keeper, GateView *view, Gate *gate, boo
         return ret_reason->kind == REASON_NONE ? GATE_PASS : refuse(keeper, gate, ret_reason);
 }
 
+/* ---- within a unit that runs ---- */
+
+/* By the kernel's count: what was mapped before it began to count for the unit would be none of it. */
+static bool has_ended(const LedgerHold *hold, const Look *now) {
+        const UnitUse *use = unit_use_find(now->use, hold->unit);
+
+        return hold->is_counted && use && use->charges.n > 0 &&
+               !VEC_ANY(charge, &use->charges, charge->reserved_pages > 0);
+}
+
+/* What a database lacks that has ended, though its unit runs: as if that started now. *RET_HAS_ENDED: false where
+ * that is not so, or cannot be known. */
+static Lack find_restart_lack(Keeper *keeper, Arena *arena, const PlanInstance *planned,
+                              bool *ret_has_ended) {
+        const InstanceConfig *config = planned->demand->config;
+        const LedgerHold *hold = ledger_hold(keeper->look->ledger, config->unit, config->name);
+        LookInput look_input = keeper_look_input(keeper);
+
+        *ret_has_ended = false;
+        if (!hold || hold->is_tentative || planned->pages_wanted == 0)
+                return (Lack){};
+        PlanStartings starting = {};
+
+        vec_push_all(arena, &starting, &keeper->starting);
+        *vec_push(arena, &starting) =
+                (PlanStarting){config->name, config->unit, hold->run, hold->policy};
+        look_input.starting = &starting;
+        const Look *now = look_at_host(arena, &look_input);
+        StatusInput input = look_status_input(now, keeper->look->plan);
+
+        *ret_has_ended = now->fault.error == 0 && has_ended(hold, now);
+        return *ret_has_ended ? status_lack_for_start(arena, &input, planned) : (Lack){};
+}
+
+/* Somebody who does not start, or starts within a unit that runs and has its pages already, if they are there. */
+static GateAnswer judge_asking(Keeper *keeper, GateView *view, Gate *gate, bool may_try,
+                               StatusInstance *instance, Reason *ret_reason) {
+        const PlanInstance *planned = plan_find(keeper->look->plan, gate->instance);
+        bool may_start = verdict_lets_start(instance->verdict), has_ended = false;
+        Lack lack = {};
+
+        if (may_start && instance->is_running)
+                lack = find_restart_lack(keeper, view->arena, planned, &has_ended);
+        if (lack.pages > 0)
+                instance->reason = plan_explain_lack(view->arena, planned, &lack);
+        may_start = may_start && (lack.pages == 0 || instance->shortage == SHORTAGE_DEGRADE);
+        if (!may_start && instance->verdict != VERDICT_INVALID &&
+            (gate->is_restarting ? lack.pages > 0 : gate->n_rounds == 0) &&
+            may_try_again(keeper, gate, may_try, lack.pages ? lack.pages : instance->pages_wanted))
+                return GATE_WAIT;
+        *ret_reason = instance->reason;
+        if (!may_start)
+                return GATE_REFUSE;
+        if (lack.pages > 0)
+                instance->verdict = VERDICT_DEGRADED;
+        if (!gate->is_restarting || !has_ended)
+                return GATE_PASS;
+        *ret_reason = let_start(keeper, view->arena, view->status, planned, gate, &lack);
+        view->status = NULL;
+        return ret_reason->kind == REASON_NONE ? GATE_PASS : GATE_REFUSE;
+}
+
 bool keeper_was_refused(const Keeper *keeper, const char *instance, const char *run) {
         return keeper->look &&
                VEC_FIND(refusal, &keeper->look->ledger->refusals,
@@ -246,12 +308,5 @@ GateAnswer keeper_try_gate(Keeper *keeper, GateView *view, Gate *gate, bool may_
                 return GATE_WAIT;
         if (gate->is_starting)
                 return judge_starting(keeper, view, gate, may_try, ret_instance, ret_reason);
-        /* Somebody asks who does not start. */
-        if (verdict_lets_start(ret_instance->verdict))
-                return GATE_PASS;
-        if (ret_instance->verdict != VERDICT_INVALID && gate->n_rounds == 0 &&
-            may_try_again(keeper, gate, may_try, ret_instance->pages_wanted))
-                return GATE_WAIT;
-        *ret_reason = ret_instance->reason;
-        return GATE_REFUSE;
+        return judge_asking(keeper, view, gate, may_try, ret_instance, ret_reason);
 }

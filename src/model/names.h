@@ -19,9 +19,11 @@
 /* In NAME.conf.d: the size that was learned at the last start of an instance with Memory=auto. */
 #define NAME_LEARNED "90-learned.conf"
 /* There too: what its unit was seen to have mapped. */
-#define NAME_SEEN        "91-seen.conf"
-#define NAME_UNIT        "hugeplan.service"
-#define NAME_DROPIN      "10-hugeplan.conf"
+#define NAME_SEEN   "91-seen.conf"
+#define NAME_UNIT   "hugeplan.service"
+#define NAME_DROPIN "10-hugeplan.conf"
+/* A file, followed by an instance's name, while its database is asked because it starts again within its unit. */
+#define PATH_RESTARTING  PATH_RUNTIME "/restarting-"
 #define NAME_WAIT_PREFIX "hugeplan-wait@"          /* followed by an instance's name */
 #define NAME_ASK_UNIT    "hugeplan-ask@%s.service" /* of an instance's name */
 #define NAME_LOOK_UNIT   "hugeplan-look@%s.service"

@@ -155,6 +155,22 @@ Reason planner_explain(Planner *planner, const PlanInstance *instance, const Dem
                 shortage_remedy(planner, demand, capacity)};
 }
 
+/* What is missing is in use: nobody has to come for it yet. */
+static Reason explain_used(Arena *arena, const PlanInstance *instance, const Lack *lack) {
+        return (Reason){
+                REASON_TAKEN,
+                arena_printf(arena, "%s of its %s %s in use by others: %s %s %s free",
+                             format_count(arena, lack->pages),
+                             format_page_count_and_size(arena, instance->pages_wanted,
+                                                        instance->page_size_bytes),
+                             lack->pages == 1 ? "is" : "are",
+                             topology_format_nodes(arena, &lack->nodes),
+                             id_set_count(&lack->nodes) == 1 ? "has" : "have",
+                             format_count(arena, lack->free_pages)),
+                "see who uses huge pages in 'hugeplanctl status', and describe that program in "
+                "/etc/hugeplan.d too; 'hugeplanctl reload' reserves more"};
+}
+
 Reason plan_explain_lack(Arena *arena, const PlanInstance *instance, const Lack *lack) {
         const char *remedy =
                 lack->taker_pages > 0
@@ -162,6 +178,8 @@ Reason plan_explain_lack(Arena *arena, const PlanInstance *instance, const Lack 
                           "that program in /etc/hugeplan.d too"
                         : "free memory there and run 'hugeplanctl reload'";
 
+        if (lack->taken_pages == 0)
+                return explain_used(arena, instance, lack);
         const char *taken = format_count(arena, lack->taken_pages);
         const char *most = lack->taker ? lack->taker : "processes of no unit that is known";
         const char *takers =

@@ -51,7 +51,10 @@ GUEST_PACKAGES = (
 )
 
 # And besides, where a scenario for one suite alone wants it.
-SUITE_PACKAGES = {"bookworm": ("ansible-core", "python3-apt"), "trixie": ("rpm", "tomcat10")}
+SUITE_PACKAGES = {
+    "bookworm": ("ansible-core", "etcd-server", "patroni", "python3-apt"),
+    "trixie": ("rpm", "tomcat10"),
+}
 
 # Unpacked only: its maintainer scripts would build an initrd, which nobody boots.
 KERNEL_PACKAGE = "linux-image-cloud-amd64"
@@ -99,7 +102,14 @@ MASKED_UNITS = (
 KEPT_GENERATORS = ("postgresql-generator", "systemd-fstab-generator")
 
 # Installed for the scenarios that ask for them; no boot starts them by itself.
-DISABLED_UNITS = ("mariadb.service", "mariadb.socket", "tomcat10.service", "tuned.service")
+DISABLED_UNITS = (
+    "etcd.service",
+    "mariadb.service",
+    "mariadb.socket",
+    "patroni.service",
+    "tomcat10.service",
+    "tuned.service",
+)
 
 # Loaded for devices and processor features, and nothing here uses them.
 BLACKLISTED_MODULES = (
@@ -216,7 +226,7 @@ def _configure(tree: Path) -> None:
     for generator in (tree / "usr/lib/systemd/system-generators").iterdir():
         if generator.name not in KEPT_GENERATORS:
             (generators / generator.name).symlink_to("/dev/null")
-    there = [unit for unit in DISABLED_UNITS if (tree / "usr/lib/systemd/system" / unit).exists()]
+    there = [unit for unit in DISABLED_UNITS if (tree / "lib/systemd/system" / unit).exists()]
     run(["chroot", str(tree), "systemctl", "--quiet", "disable", *there])
     # The cluster that the package created: there for scenarios, started by none of its own.
     for start in tree.glob("etc/postgresql/*/main/start.conf"):

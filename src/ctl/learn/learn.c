@@ -15,6 +15,7 @@
 #include "inspect/owner.h"
 #include "inspect/reader.h"
 #include "ipc/manager_interface.h"
+#include "model/names.h"
 #include "plan/thp_plan.h"
 #include "runtime/deadline.h"
 #include "runtime/log.h"
@@ -40,8 +41,15 @@ static bool may_learn(const Command *command, const InstanceConfig *instance) {
                                             : instance->memory_kind == MEMORY_AUTO);
 }
 
+/* A supervisor is about to start it again, and has its unit run on (daemon/relearn.h). */
+static bool is_restarting(const Command *command, const InstanceConfig *instance) {
+        return root_exists(command->root,
+                           arena_printf(command->arena, PATH_RESTARTING "%s", instance->name));
+}
+
 static bool is_running(const Command *command, const InstanceConfig *instance) {
-        return instance->unit && unit_cgroup_is_populated(command->root, instance->unit) &&
+        return instance->unit && !is_restarting(command, instance) &&
+               unit_cgroup_is_populated(command->root, instance->unit) &&
                !unit_cgroup_has_process(command->root, instance->unit, getpid());
 }
 

@@ -373,6 +373,8 @@ static const Example examples[] = {
         {"jvm", "Xmx=512m", 2 * MIB, 256 + 121 + 2 * 4 + 20, 256 + 121 + 2 * 4 + 20},
         {"generic", "memory=3G", 2 * MIB, 1536, 1536},
         {"generic", "memory=1", GIB, 1, 1},
+        {"db2", "memory=20G", 2 * MIB, 10240, 10240},
+        {"kubelet", "memory=4G", GIB, 4, 4},
 };
 
 static void test_examples(void **state) {
@@ -476,6 +478,8 @@ typedef struct Input {
  * more instances can divide the pool better, so that more really takes less. */
 static const Input inputs[] = {
         {"generic", "", "memory", "", true},
+        {"db2", "", "memory", "", true},
+        {"kubelet", "", "memory", "", true},
         {"postgresql", "", "shared_buffers", "B", true},
         {"postgresql", "", "shared_buffers", "", true},
         {"postgresql", "", "max_connections", "", false},
@@ -761,6 +765,8 @@ static const struct {
         {"jvm", "Xmx=512m UseLargePagesInMetaspace=true", {"UseLargePagesInMetaspace", "false"}},
         {"jvm", "MaxHeapSize=1g", {"MaxHeapSize", "Xmx"}},
         {"generic", "", {"memory is missing"}},
+        {"db2", "", {"memory is missing"}},
+        {"kubelet", "database_memory=5", {"kubelet"}},
         {"generic", "memory=0", {"memory", "'0'"}},
         {"generic", "memory=5banana", {"memory", "'5banana'"}},
         {"mongodb", "", {"no reserved huge pages"}},
@@ -926,7 +932,7 @@ static void test_registry(void **state) {
         assert_null(engine_find(""));
         assert_string_equal(engine_refuse(arena, "postgres"),
                             "there is no engine 'postgres' (did you mean postgresql?)");
-        assert_string_equal(engine_refuse(arena, "db2"), "there is no engine 'db2'");
+        assert_string_equal(engine_refuse(arena, "sybase"), "there is no engine 'sybase'");
 }
 
 static void test_thp_preferences(void **state) {

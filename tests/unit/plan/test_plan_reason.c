@@ -263,6 +263,12 @@ static void test_lack(void **state) {
                  "5 of its 30 pages of 2M (60M) are not for it alone: node 1 has 30 free, of which "
                  "other instances may take 5",
                  "free memory there and run 'hugeplanctl reload'"},
+                {"1",
+                 {.pages = 1, .free_pages = 29},
+                 30,
+                 "1 of its 30 pages of 2M (60M) is in use by others: node 1 has 29 free",
+                 "see who uses huge pages in 'hugeplanctl status', and describe that program in "
+                 "/etc/hugeplan.d too; 'hugeplanctl reload' reserves more"},
                 {"0-1",
                  {.pages = 1200,
                   .free_pages = 2000,

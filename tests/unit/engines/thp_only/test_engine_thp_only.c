@@ -20,7 +20,9 @@ static void test_preference_by_version(void **state) {
                 {"redis", "6", THP_NEVER},           {"redis", "6.2.0", THP_AUTO},
                 {"redis", "7.0.15", THP_AUTO},       {"mssql", "16.0", THP_ALWAYS},
                 {"clickhouse", "24.8", THP_MADVISE}, {"memcached", "1.6.18", THP_MADVISE},
-                {"postgresql", "17.4", THP_NEVER},
+                {"postgresql", "17.4", THP_NEVER},   {"valkey", "8.1.0", THP_AUTO},
+                {"hana", "2.00.080", THP_MADVISE},   {"db2", "11.5", THP_AUTO},
+                {"kubelet", "1.34", THP_AUTO},
         };
         ThpPolicy preference;
 

@@ -1,0 +1,239 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""conf/examples/postgres, in place of postgres, under pg_ctl and under what starts a server as pg_auto_failover and
+Patroni do, with a real PostgreSQL and a hugeplanctl of the test's own. Needs no huge pages.
+
+usage: run_supervisor.py WRAPPER
+"""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import pwd
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable
+
+SKIP = 77
+OWNER = "postgres"
+PATIENCE = 60.0
+REFUSAL = "pg-main: refused: 227 pages of 2M (454M) do not fit"
+
+
+class Failure(AssertionError):
+    """A check that does not hold."""
+
+
+def check(holds: object, what: str) -> None:
+    if not holds:
+        raise Failure(what)
+
+
+def programs_of_server() -> pathlib.Path | None:
+    found = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    return found[-1].parent if found else None
+
+
+def why_not() -> str | None:
+    if not programs_of_server():
+        return "there is no PostgreSQL; install Debian's package postgresql"
+    try:
+        return None if os.geteuid() in (0, pwd.getpwnam(OWNER).pw_uid) else f"neither root nor {OWNER}"
+    except KeyError:
+        return f"there is no user {OWNER}, who would run the server"
+
+
+class Place:
+    """A directory with links to the server's programs, the wrapper among them, and a cluster."""
+
+    def __init__(self, wrapper: pathlib.Path, directory: pathlib.Path) -> None:
+        real = programs_of_server()
+        assert real
+        self.programs, self.data = directory / "bin", directory / "data"
+        self.calls, self.log, self.answer = directory / "calls", directory / "log", directory / "answer"
+        self.programs.mkdir()
+        for program in real.iterdir():
+            if program.name != "postgres":
+                (self.programs / program.name).symlink_to(program)
+        text = re.sub(r"(?m)^server=.*", f"server={real}/postgres", wrapper.read_text())
+        self.program("postgres", text.replace("#!/bin/sh\n", "", 1))
+        self.program("hugeplanctl", f'echo "$*" >>{self.calls}\n. {self.answer}')
+        self.answer.write_text("true")
+        self.calls.touch()
+        user = pwd.getpwnam(OWNER)
+        for path in (directory, self.calls):
+            os.chown(path, user.pw_uid, user.pw_gid)
+        self.run("initdb", "-D", self.data, "--no-sync", "--auth=trust")
+        with (self.data / "postgresql.conf").open("a") as file:
+            file.write(f"huge_pages = off\nlisten_addresses = ''\nfsync = off\n"
+                       f"unix_socket_directories = '{directory}'\n")
+
+    def set(self, name: str, value: str) -> None:
+        path = self.programs / "postgres"
+        path.write_text(re.sub(f"(?m)^{name}=.*", f"{name}={value}", path.read_text()))
+
+    def program(self, name: str, script: str) -> None:
+        (self.programs / name).write_text(f"#!/bin/sh\n{script}\n")
+        (self.programs / name).chmod(0o755)
+
+    def run(self, program: str, *arguments: object, succeeds: bool = True) -> str:
+        user = pwd.getpwnam(OWNER)
+        is_root = os.geteuid() == 0
+        done = subprocess.run(
+            [self.programs / program, *map(str, arguments)], stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=PATIENCE, cwd="/",
+            env={"PATH": f"{self.programs}:/usr/bin:/bin", "LC_ALL": "C"},
+            **({"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []} if is_root else {}))
+        check((done.returncode == 0) == succeeds, f"{program} {arguments}: {done.stdout}")
+        return done.stdout
+
+    def pg_ctl(self, verb: str, *arguments: object, succeeds: bool = True) -> str:
+        return self.run("pg_ctl", verb, "-D", self.data, "-l", self.log, "-t", 20, *arguments,
+                        succeeds=succeeds)
+
+    def asked(self) -> list[str]:
+        """What hugeplanctl was called with since."""
+        lines = self.calls.read_text().splitlines()
+        self.calls.write_text("")
+        return lines
+
+    def lines_of_pid(self) -> int:
+        return (self.data / "postmaster.pid").read_text().count("\n")
+
+    def postmaster(self) -> int:
+        return int((self.data / "postmaster.pid").read_text().split()[0])
+
+
+CALL = "wait --restart pg-main"
+
+
+def test_pg_ctl(place: Place) -> None:
+    """-p has it start the wrapper; without, a restart takes the program of the last start."""
+    wrapper = place.programs / "postgres"
+    place.pg_ctl("start", "-p", wrapper)
+    first = place.postmaster()
+    check(place.asked() == [CALL], "it waits for its pages")
+    place.pg_ctl("restart", "-p", wrapper)
+    check(place.postmaster() != first and place.asked() == [CALL], "and does so when it is restarted")
+    program = pathlib.Path(f"/proc/{place.postmaster()}/exe").resolve()
+    check(program.name == "postgres" and program.parent == programs_of_server(), str(program))
+    place.pg_ctl("restart")
+    check(place.asked() == [], "as the manual says: not without -p")
+
+
+def test_refusal(place: Place) -> None:
+    """Nothing is started, and the log has hugeplan's words."""
+    place.answer.write_text(f"echo '{REFUSAL}' >&2\nexit 1")
+    place.pg_ctl("start", "-p", place.programs / "postgres", succeeds=False)
+    check(REFUSAL in place.log.read_text(), place.log.read_text())
+    check(not (place.data / "postmaster.pid").exists(), "no server was started")
+    place.answer.write_text("true")
+    place.pg_ctl("start", "-p", place.programs / "postgres")
+
+
+def test_questions(place: Place) -> None:
+    """What starts no server waits for nothing."""
+    check("PostgreSQL" in place.run("postgres", "--version"), "its version")
+    check("PostgreSQL" in place.run("postgres", "-V"), "its version")
+    shared = place.run("postgres", "-D", place.data, "-C", "shared_buffers").strip()
+    check(shared.isdigit() or shared.endswith("B"), shared)
+    check("max_connections" in place.run("postgres", "--describe-config"), "its settings")
+    check(place.asked() == [], "nothing is waited for")
+
+
+def start(place: Place, *more: str) -> subprocess.Popen[bytes]:
+    """As pg_auto_failover (pg_ctl_postgres(): the postgres beside pg_ctl, -D first) and Patroni
+    (PostmasterProcess.start(): -D, --config-file=, settings) do."""
+    user = pwd.getpwnam(OWNER)
+    is_root = os.geteuid() == 0
+    with place.log.open("wb") as log:
+        child = subprocess.Popen(
+            [place.programs / "postgres", "-D", place.data, *more], stdin=subprocess.DEVNULL,
+            stdout=log, stderr=log, env={"PATH": f"{place.programs}:/usr/bin:/bin", "LC_ALL": "C"},
+            cwd="/", **({"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []} if is_root else {}))
+    end = time.monotonic() + PATIENCE
+    # It is written line by line.
+    while not (place.data / "postmaster.pid").exists() or place.lines_of_pid() < 4:
+        check(child.poll() is None and time.monotonic() < end, place.log.read_text())
+        time.sleep(0.05)
+    return child
+
+
+def patronis(place: Place) -> list[str]:
+    return [f"--config-file={place.data}/postgresql.conf", "--max_connections=33"]
+
+
+def test_as_supervisors_do(place: Place) -> None:
+    """The process that they start is the server."""
+    for setting, more in (("no", ["-p", "6543"]), ("yes", patronis(place))):
+        place.set("patroni", setting)
+        child = start(place, *more)
+        check(place.postmaster() == child.pid, "the process that was started is the server")
+        check(place.asked() == [CALL], "it has waited")
+        child.terminate()
+        child.wait(PATIENCE)
+
+
+def age_of_postmaster(place: Place) -> float:
+    """How much older than its postmaster.pid it is, in seconds, as Patroni reckons it."""
+    started = int((place.data / "postmaster.pid").read_text().split("\n")[2])
+    ticks = int(pathlib.Path(f"/proc/{place.postmaster()}/stat").read_text().rsplit(")", 1)[1].split()[19])
+    booted = int(re.search(r"btime (\d+)", pathlib.Path("/proc/stat").read_text())[1])  # type: ignore[index]
+    return started - booted - ticks / os.sysconf("SC_CLK_TCK")
+
+
+def test_patroni_after_a_while(place: Place) -> None:
+    """It must not find a postmaster that is older than it says: there is a new process, which stays, and takes
+    Patroni's signals through the one that it has started."""
+    place.answer.write_text("sleep 4")
+    place.set("patroni", "yes")
+    place.set("linger", "3")
+    child = start(place, *patronis(place))
+    server = place.postmaster()
+    check(server != child.pid and abs(age_of_postmaster(place)) < 2, f"{age_of_postmaster(place)}")
+    check(child.wait(PATIENCE) == 0, "the one has gone")
+    time.sleep(0.2)
+    place.pg_ctl("status")
+    check(place.postmaster() == server, "the other is there")
+    place.pg_ctl("stop", "-m", "fast")
+    for number, code in ((signal.SIGTERM, 0), (signal.SIGINT, 0)):
+        child = start(place, *patronis(place))
+        child.send_signal(number)
+        check(child.wait(PATIENCE) == code, "the signal reaches the server, and its end the wrapper")
+        check(not (place.data / "postmaster.pid").exists(), "it has stopped")
+
+
+def run_test(test: Callable[[Place], None], wrapper: pathlib.Path) -> bool:
+    with tempfile.TemporaryDirectory(prefix="hugeplan-supervisor-") as directory:
+        place = Place(wrapper, pathlib.Path(directory))
+        try:
+            test(place)
+        except Exception:
+            print(f"FAIL {test.__name__}\n{traceback.format_exc()}")
+            return False
+        finally:
+            if (place.data / "postmaster.pid").exists():
+                place.pg_ctl("stop", "-m", "immediate")
+    print(f"ok   {test.__name__}")
+    return True
+
+
+def main() -> int:
+    reason = why_not()
+    if reason:
+        print(f"skipped: {reason}")
+        return 1 if os.environ.get("CI") == "true" else SKIP
+    tests = [value for name, value in globals().items() if name.startswith("test_")]
+    failed = [test for test in tests if not run_test(test, pathlib.Path(sys.argv[1]))]
+    print(f"{len(tests)} tests, {len(failed)} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
