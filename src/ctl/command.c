@@ -6,15 +6,11 @@
 #include "base/text.h"
 #include "host/config_load.h"
 #include "host/probe.h"
-#include "host/unit_facts.h"
 #include "inspect/gather.h"
 #include "model/exit_code.h"
 #include "model/names.h"
 #include "model/problem.h"
 #include "runtime/log.h"
-
-#include "status/pending.h"
-#include "systemd/dropin_check.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -74,27 +70,6 @@ Status *local_status(Command *command, const Look *look, const char *phase) {
 
         diags_add_all(&status->problems, &look->guard_problems);
         return status;
-}
-
-void find_pending(Command *command, const Status *running, const Config *files, Diags *problems) {
-        const DropinInput input = dropin_input(command->root, command->arena, files, HUGEPLANCTL);
-        Dropins dropins = dropins_make(command->arena, &input);
-        Diags unread = diags_in(command->arena);
-
-        /* Root's files may be closed to others, which is no change. */
-        if (geteuid() != 0 &&
-            VEC_ANY(problem, &files->problems.list,
-                    text_equals(problem->id, problem_id(PROBLEM_CONFIG_UNREADABLE))))
-                return;
-        /* Whether systemd has yet to read units that these files make. */
-        dropin_check(command->root, &dropins, &unread);
-        const PendingInput pending = {
-                .running = running,
-                .files = files,
-                .is_unread = unread.list.n > 0,
-        };
-
-        pending_judge(command->arena, &pending, problems);
 }
 
 int fail_no_instance(Command *command, const char *name, const Config *config) {

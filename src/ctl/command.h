@@ -52,9 +52,6 @@ Look *local_load_for(Command *command, const InstanceConfig *starting);
 /* The status as it is without a daemon. */
 Status *local_status(Command *command, const Look *look, const char *phase);
 
-/* Adds to PROBLEMS how the files differ from what the daemon, whose status this is, has read of them. */
-void find_pending(Command *command, const Status *running, const Config *files, Diags *problems);
-
 /* Prints JSON (stolen) in the mode the command asks for. */
 void print_json(const Command *command, json_t *json);
 

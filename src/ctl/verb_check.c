@@ -212,17 +212,15 @@ static void add_others(const Check *check, Diags *problems) {
 
 /* A reload cures it, so it is no more than worth knowing; of mistakes these very files tell. */
 static void add_pending(const Check *check, Diags *problems) {
-        Diags found = diags_in(check->arena);
         const char *why;
         const Status *running = check->command->draft ? NULL : ask_status(check->command, &why);
 
         if (running)
-                find_pending(check->command, running, check->look->config, &found);
-        VEC_FOREACH(problem, &found.list)
-                if (text_equals(problem->id, problem_id(PROBLEM_RELOAD_PENDING))) {
-                        problem->severity = SEVERITY_NOTICE;
-                        diags_add(problems, problem);
-                }
+                VEC_FOREACH(problem, &running->problems.list)
+                        if (text_equals(problem->id, problem_id(PROBLEM_RELOAD_PENDING))) {
+                                problem->severity = SEVERITY_NOTICE;
+                                diags_add(problems, problem);
+                        }
 }
 
 /* The host, read once, and as it will be. */

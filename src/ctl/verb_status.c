@@ -20,10 +20,8 @@ static Status *find_status(Command *command, const Config **ret_config) {
         Status *status = is_off ? NULL : ask_status(command, &why);
 
         *ret_config = NULL;
-        if (status) {
-                find_pending(command, status, read_config(command), &status->problems);
+        if (status)
                 return status;
-        }
         const Look *look = local_load(command);
 
         *ret_config = look->config;
@@ -79,7 +77,6 @@ static int watch_next(const Command *command, DaemonCall *call) {
         json_decref(reply);
         if (!status)
                 return r < 0 ? r : -EPROTO;
-        find_pending(&now, status, read_config(&now), &status->problems);
         print_status(&now, status, NULL);
         if (command->json == JSON_OFF)
                 putchar('\n');

@@ -76,8 +76,7 @@ void client_end_gone(Client *client) {
 static json_t *describe(Manager *manager) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
 
-        units_refresh(&manager->units);
-        return status_to_json(manager_judge(manager, arena));
+        return status_to_json(manager_describe(manager, arena));
 }
 
 static void on_drained(VarlinkCall *call, void *userdata) {

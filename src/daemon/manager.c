@@ -4,13 +4,13 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "daemon/loop.h"
-#include "host/config_load.h"
 #include "host/mounts.h"
 #include "host/probe.h"
 #include "host/unit_facts.h"
 #include "model/names.h"
 #include "runtime/clock.h"
 #include "runtime/log.h"
+#include "status/pending.h"
 #include "systemd/dropin_check.h"
 
 #include <malloc.h>
@@ -76,12 +76,13 @@ static void begin_alive(Manager *manager) {
 
 /* ---- what is so ---- */
 
-Status *manager_judge(const Manager *manager, Arena *arena) {
-        const Config *files = config_load(manager->root, arena, NULL);
+/* IS_UNREAD: systemd has yet to read the units of FILES. */
+static Status *judge(Manager *manager, Arena *arena, const Config *files, bool *ret_is_unread) {
         const Config *config = keeper_config(manager->keeper);
         /* What is short now will be tried again soon. */
         bool is_retrying = manager->retry_timer || watch_is_settling(&manager->watch);
         Status *status = keeper_judge(manager->keeper, arena, is_retrying);
+        size_t n = status->problems.list.n;
         /* Systemd's generator goes by the files as they are now. */
         const DropinInput input = dropin_input(manager->root, arena, files, HUGEPLANCTL);
         Dropins dropins = dropins_make(arena, &input);
@@ -89,8 +90,28 @@ Status *manager_judge(const Manager *manager, Arena *arena) {
                 mounts_of(manager->root, arena, config, keeper_look(manager->keeper)->topology);
 
         dropin_check(manager->root, &dropins, &status->problems);
+        *ret_is_unread = status->problems.list.n > n;
         mounts_check(manager->root, &mounts, &status->problems);
         units_judge(&manager->units, arena, files, &status->problems);
+        return status;
+}
+
+Status *manager_judge(Manager *manager, Arena *arena) {
+        bool is_unread;
+
+        return judge(manager, arena, files_config(&manager->files), &is_unread);
+}
+
+Status *manager_describe(Manager *manager, Arena *arena) {
+        PendingInput pending = {.files = files_config(&manager->files)};
+        Diags found = diags_in(arena);
+
+        units_refresh(&manager->units);
+        Status *status = judge(manager, arena, pending.files, &pending.is_unread);
+
+        pending.running = status;
+        pending_judge(arena, &pending, &found);
+        diags_add_all(&status->problems, &found);
         return status;
 }
 
@@ -277,6 +298,7 @@ int manager_new(const Root *root, sd_event *event, ManagerListener listener, Man
                                  .keeper = manager->keeper,
                                  .listener = tell_news,
                                  .userdata = manager};
+        manager->files = (Files){.root = root};
         manager->worker = write_worker_new();
         if (!manager->worker)
                 return -errno;
@@ -303,5 +325,6 @@ void manager_freep(Manager **at) {
         write_worker_free(manager->worker);
         keeper_free(manager->keeper);
         outcome_free(&manager->outcome);
+        files_free(&manager->files);
         memory_free(manager);
 }

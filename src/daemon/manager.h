@@ -6,6 +6,7 @@
  * serves clients asks it, and is told by its listener when there is something new for them. */
 
 #include "apply/write_worker.h"
+#include "daemon/files.h"
 #include "daemon/outcome.h"
 #include "daemon/units.h"
 #include "daemon/watch.h"
@@ -33,6 +34,7 @@ struct Manager {
         sd_event_source *worker_source, *boot_timer, *retry_timer, *alive_timer;
         Watch watch;
         Units units;
+        Files files;
         Outcome outcome;
 
         bool is_ready_sent;
@@ -59,4 +61,7 @@ void manager_begin_round(Manager *manager);
 void manager_work(Manager *manager);
 
 /* What is true now, from fresh counts; in ARENA. */
-Status *manager_judge(const Manager *manager, Arena *arena);
+Status *manager_judge(Manager *manager, Arena *arena);
+
+/* The same, for somebody who asks: with what the files have in store for the next reload or boot. */
+Status *manager_describe(Manager *manager, Arena *arena);

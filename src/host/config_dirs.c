@@ -120,6 +120,29 @@ ConfigFiles *config_dirs_read(const Root *root, Arena *arena, const char *draft,
         return finder.files;
 }
 
+Names config_dirs_list(const Root *root, Arena *arena) {
+        const char *const directories[] = {PATH_CONFIG_ETC, PATH_CONFIG_RUN, PATH_CONFIG_LOCAL,
+                                           PATH_CONFIG_USR};
+        Names paths = {}, names;
+
+        ARRAY_FOREACH(directory, directories, ARRAY_LEN(directories))
+                *vec_push(arena, &paths) = arena_strdup(arena, *directory);
+        for (size_t i = 0; i < paths.n; i++) {
+                const char *directory = paths.items[i];
+                bool is_extension = text_ends_with(directory, NAME_EXTEND_SUFFIX);
+
+                if ((i >= ARRAY_LEN(directories) && !is_extension) ||
+                    root_list(root, arena, directory, &names) < 0)
+                        continue;
+                VEC_FOREACH(name, &names)
+                        if (**name != '.' && (text_ends_with(*name, NAME_CONFIG_SUFFIX) ||
+                                              text_ends_with(*name, NAME_EXTEND_SUFFIX)))
+                                *vec_push(arena, &paths) =
+                                        arena_printf(arena, "%s/%s", directory, *name);
+        }
+        return paths;
+}
+
 ConfigFiles *config_dirs_read_one(const Root *root, Arena *arena, const char *path) {
         ConfigFiles *files = ARENA_NEW(arena, ConfigFiles);
         const char *name = text_base_name(path);

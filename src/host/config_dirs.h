@@ -14,5 +14,9 @@
  * if its files were put into /etc/hugeplan.d. */
 ConfigFiles *config_dirs_read(const Root *root, Arena *arena, const char *draft, Diags *problems);
 
+/* The directories there are or may be, and all files and directories in them by which the configuration may
+ * change: to tell whether it has to be read again. */
+Names config_dirs_list(const Root *root, Arena *arena);
+
 /* One file by its path, as `hugeplanctl check FILE` reads it. */
 ConfigFiles *config_dirs_read_one(const Root *root, Arena *arena, const char *path);

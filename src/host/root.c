@@ -467,6 +467,29 @@ char *root_identity(const Root *root, Arena *arena, const char *path) {
                             st.st_mtim.tv_nsec);
 }
 
+uint64_t root_fold_identity(const Root *root, const char *path, uint64_t hash,
+                            uint64_t *newest_usec) {
+        CLEANUP(close_fd) int fd = root_is_host(root) ? -1 : open_below(root, path, O_PATH, 0);
+        const uint64_t nsec_per_sec = USEC_PER_SEC * 1000;
+        struct stat st = {};
+        int r = root_is_host(root) ? fstatat(root->fd, path + strspn(path, "/"), &st, 0)
+                : fd < 0           ? fd
+                                   : fstat(fd, &st);
+        const uint64_t values[] = {
+                r < 0,
+                (uint64_t) st.st_dev,
+                (uint64_t) st.st_ino,
+                (uint64_t) st.st_size,
+                (uint64_t) st.st_mtim.tv_sec * nsec_per_sec + (uint64_t) st.st_mtim.tv_nsec,
+                (uint64_t) st.st_ctim.tv_sec * nsec_per_sec + (uint64_t) st.st_ctim.tv_nsec,
+        };
+
+        for (size_t i = 0; i < ARRAY_LEN(values); i++)
+                hash = (hash ^ values[i]) * UINT64_C(0x100000001b3);
+        *newest_usec = MAX(*newest_usec, MAX(values[4], values[5]) / 1000);
+        return hash;
+}
+
 int root_read_link(const Root *root, Arena *arena, const char *path, char **ret) {
         char target[4096];
         const char *name;

@@ -192,11 +192,15 @@ bool keeper_grow(Keeper *keeper, const InstanceConfig *instance, const PageCount
 
 /* ---- the manager ---- */
 
-Status *manager_judge(const Manager *manager, Arena *arena) {
+Status *manager_judge(Manager *manager, Arena *arena) {
         Status *status = ARENA_NEW(arena, Status);
 
         *status = *manager->keeper->status;
         return status;
+}
+
+Status *manager_describe(Manager *manager, Arena *arena) {
+        return manager_judge(manager, arena);
 }
 
 void manager_work(Manager *manager) {

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* The configuration as its files are now, which may be another one than is in force: the next reload and
+ * the next boot go by it. Whoever wants the status wants that held against what is in force. It is read anew
+ * only when one of its files, directories or accounts is another one. */
+
+#include "config/config.h"
+#include "host/root.h"
+
+typedef struct Files {
+        const Root *root;
+        Arena *arena,
+                *before; /* of `config`; of the one before, to which somebody may refer still */
+        const Config *config;
+        uint64_t stamp; /* of all files that it was read from; 0: it has to be read again */
+} Files;
+
+/* Good until it was asked for twice more. */
+const Config *files_config(Files *files);
+
+void files_free(Files *files);
