@@ -89,27 +89,39 @@ int probe_pool(const Root *root, const Topology *topology, unsigned node, uint64
         return 0;
 }
 
-bool probe_counts_again(const Root *root, Topology *topology) {
-        bool is_changed = false;
+/* False where a pool has gone. */
+static bool probe_counts(const Root *root, Topology *topology, bool *ret_is_changed) {
+        bool has_all = true;
 
+        *ret_is_changed = false;
         ARRAY_FOREACH(size, topology->page_sizes, topology->n_page_sizes) {
                 uint64_t before = size->reserved_pages;
 
                 probe_page_size(root, size);
-                is_changed |= size->reserved_pages != before;
+                *ret_is_changed |= size->reserved_pages != before;
                 ARRAY_FOREACH(node, topology->nodes, topology->n_nodes) {
                         Pool *pool = &node->pools[size - topology->page_sizes], now;
 
-                        if (!pool->exists ||
-                            probe_pool(root, topology, node->id, size->bytes, &now) < 0)
+                        if (!pool->exists)
                                 continue;
-                        is_changed |= now.total_pages != pool->total_pages ||
-                                      now.free_pages != pool->free_pages ||
-                                      now.surplus_pages != pool->surplus_pages;
+                        if (probe_pool(root, topology, node->id, size->bytes, &now) < 0) {
+                                has_all = false;
+                                continue;
+                        }
+                        *ret_is_changed |= now.total_pages != pool->total_pages ||
+                                           now.free_pages != pool->free_pages ||
+                                           now.surplus_pages != pool->surplus_pages;
                         now.demote_to_bytes = pool->demote_to_bytes;
                         *pool = now;
                 }
         }
+        return has_all;
+}
+
+bool probe_counts_again(const Root *root, Topology *topology) {
+        bool is_changed;
+
+        probe_counts(root, topology, &is_changed);
         return is_changed;
 }
 
@@ -162,18 +174,23 @@ static void probe_node(Probe *probe, unsigned id, const IdSet *with_memory,
         probe_pools(probe, node);
 }
 
-static void probe_nodes(Probe *probe) {
-        Topology *topology = probe->topology;
-        IdSet nodes = {}, with_memory, with_cpus, cpus;
+/* The directories nodeN: those that are online. */
+static IdSet list_nodes(const Probe *probe) {
+        IdSet nodes = {};
         Names names = {};
         uint64_t number;
 
-        /* The directories nodeN: those that are online. */
         root_list(probe->root, probe->arena, PATH_NODES, &names);
         VEC_FOREACH(name, &names)
                 if (text_starts_with(*name, "node") &&
                     parse_u64(*name + strlen("node"), &number) == 0 && number < ID_SET_MAX)
                         id_set_add(&nodes, (unsigned) number);
+        return nodes;
+}
+
+static void probe_nodes(Probe *probe) {
+        Topology *topology = probe->topology;
+        IdSet nodes = list_nodes(probe), with_memory, with_cpus, cpus;
         bool knows_memory = read_id_set(probe, PATH_NODES "/has_memory", &with_memory);
         bool knows_cpus = read_id_set(probe, PATH_NODES "/has_cpu", &with_cpus);
 
@@ -283,5 +300,36 @@ Topology *probe_topology(const Root *root, Arena *arena) {
         topology->kernel_command_line = probe_kernel_command_line(root, arena);
         topology->kernel_release = read_text(&probe, PATH_OSRELEASE);
         topology->boot_id = probe_boot_id(root, arena);
+        return topology;
+}
+
+/* ---- again ---- */
+
+static bool has_same_nodes(const Probe *probe) {
+        const Topology *topology = probe->topology;
+        const IdSet now = list_nodes(probe);
+        IdSet nodes = {}, with_memory;
+
+        ARRAY_FOREACH(node, topology->nodes, topology->is_numa ? topology->n_nodes : 0)
+                id_set_add(&nodes, node->id);
+        if (!id_set_equals(&nodes, &now) ||
+            !read_id_set(probe, PATH_NODES "/has_memory", &with_memory))
+                return false;
+        return !ARRAY_ANY(node, topology->nodes, topology->n_nodes,
+                          node->has_memory != id_set_has(&with_memory, node->id));
+}
+
+Topology *probe_topology_again(const Root *root, Arena *arena, const Topology *known) {
+        Topology *topology = arena_memdup(arena, known, sizeof(*known));
+        Probe probe = {root, arena, topology};
+
+        topology->page_sizes =
+                arena_memdup(arena, known->page_sizes, known->n_page_sizes * sizeof(PageSize));
+        topology->nodes = arena_memdup(arena, known->nodes, known->n_nodes * sizeof(Node));
+        ARRAY_FOREACH(node, topology->nodes, topology->n_nodes)
+                node->pools = arena_memdup(arena, node->pools, known->n_page_sizes * sizeof(Pool));
+        if (!has_same_nodes(&probe) || !probe_counts(root, topology, &(bool){false}))
+                return probe_topology(root, arena);
+        topology->thp_enabled = read_selected(&probe, PATH_THP_ENABLED);
         return topology;
 }

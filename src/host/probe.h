@@ -16,6 +16,11 @@ const char *probe_boot_id(const Root *root, Arena *arena);
  * has no hugetlb; node 0 for the whole host where it has no NUMA). */
 Topology *probe_topology(const Root *root, Arena *arena);
 
+/* The same host as it was KNOWN a while ago: nodes and pools, their counts and the policy of transparent huge
+ * pages are read, all that a status is judged by; the nodes' memory, and what only reads of the kernel's make
+ * another, are as they were known. All is read where a node or a pool has come or gone. */
+Topology *probe_topology_again(const Root *root, Arena *arena, const Topology *known);
+
 /* The page sizes alone, which is all there is to know for mount units. */
 Topology *probe_page_sizes(const Root *root, Arena *arena);
 

@@ -39,6 +39,8 @@ static void add_refusals(const Keeper *keeper, Status *status, Arena *arena) {
 
 Status *keeper_judge(const Keeper *keeper, Arena *arena, bool is_retrying) {
         LookInput look_input = keeper_look_input(keeper);
+
+        look_input.known = keeper->look->topology;
         const Look *now = look_at_host(arena, &look_input);
         const ReadFault *fault = now->fault.error < 0 ? &now->fault : &keeper->fault;
 

@@ -17,7 +17,8 @@ static Look *look_once(Arena *arena, const LookInput *input) {
 
         *look = (Look){
                 .config = input->config,
-                .topology = probe_topology(input->root, arena),
+                .topology = input->known ? probe_topology_again(input->root, arena, input->known)
+                                         : probe_topology(input->root, arena),
                 .guard_problems = diags_in(arena),
                 .host_problems = diags_in(arena),
         };

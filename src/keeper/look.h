@@ -26,6 +26,8 @@ typedef struct LookInput {
         const PoolLimits *limits; /* NULL: none known */
         const PlanStartings *starting; /* NULL: none */
         bool is_restarted;             /* plan as if every unit that runs had been stopped */
+        const Topology
+                *known; /* what does not change by itself is as it was then; NULL: all is read */
 } LookInput;
 
 typedef struct Look {
