@@ -17,6 +17,7 @@ static const char *const source_names[] = {
         [SETTING_SOURCE_SYSCTL] = "sysctl",
         [SETTING_SOURCE_TMPFILES] = "tmpfiles",
         [SETTING_SOURCE_TUNED] = "tuned",
+        [SETTING_SOURCE_SCRIPT] = "script",
 };
 
 const char *setting_source_source_name(SettingSourceSource source) {
@@ -84,6 +85,8 @@ static int settle(const SettingSource *earlier, const SettingSource *later) {
                 return is_same_path && !later->is_appending ? -1 : 1;
         case SETTING_SOURCE_TUNED:
                 return text_equals(earlier->section, later->section) ? 1 : 0;
+        case SETTING_SOURCE_SCRIPT: /* one may stand in a branch that is not taken */
+                return 0;
         default:
                 return 1;
         }
