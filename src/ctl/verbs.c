@@ -19,6 +19,8 @@ const Verb verbs[] = {
          .takes_draft = true},
         {"suggest", "", 0, 0, verb_suggest,
          "Drop-ins for the databases found on this host (--write: create them)"},
+        {"import", "", 0, 0, verb_import,
+         "The same, with what sysctl.d, tuned, hugeadm and others set today (--write: create them)"},
         {"wait", "NAME", 0, 1, verb_wait,
          "Wait until an instance (--all: every one) has its pages; the gate of database units",
          .is_gate = true},

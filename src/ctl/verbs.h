@@ -4,6 +4,7 @@
 /* The verbs of hugeplanctl: one row and one function each. */
 
 #include "check/kernel_args.h"
+#include "check/suggest.h"
 #include "ctl/command.h"
 #include "ctl/daemon_call.h"
 
@@ -26,6 +27,7 @@ int verb_check(Command *command);
 int verb_cmdline(Command *command);
 int verb_explain(Command *command);
 int verb_fit(Command *command);
+int verb_import(Command *command);
 int verb_learn(Command *command);
 int verb_ask(Command *command);
 int verb_listen(Command *command);
@@ -40,3 +42,6 @@ int verb_wait(Command *command);
 
 /* What the kernel command line should say, and what is wrong with it. */
 KernelAdvice *cmdline_advise(Command *command, const Look *look);
+
+/* The databases of this host, as `suggest` has them. */
+Suggestions suggestions_find(Command *command);

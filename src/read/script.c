@@ -4,7 +4,6 @@
 #include "base/size.h"
 #include "base/text.h"
 
-#include <ctype.h>
 #include <string.h>
 
 /* In a word: what only a shell would know. */
@@ -52,8 +51,12 @@ static bool is_known(const char *word) {
         return word && !strchr(word, UNKNOWN);
 }
 
+static bool is_digit(char c) {
+        return c >= '0' && c <= '9';
+}
+
 static bool is_name_byte(char c, bool is_first) {
-        return c == '_' || isalpha((unsigned char) c) || (!is_first && isdigit((unsigned char) c));
+        return c == '_' || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || (!is_first && is_digit(c));
 }
 
 static size_t name_length(const char *at) {
@@ -95,7 +98,7 @@ static const char *take_variable(Script *script, const Command *command, const c
                                  Text *word) {
         bool is_braced = *at == '{';
         const char *name = at + is_braced;
-        size_t length = isdigit((unsigned char) *name) ? 1 : name_length(name);
+        size_t length = is_digit(*name) ? 1 : name_length(name);
         const char *end = name + length;
         const char *value = variable(script, command, arena_strndup(script->arena, name, length));
 
@@ -192,10 +195,22 @@ static void add_unclear(Script *script, const Command *command, const char *word
                          text_strip(script->arena, command->text), NULL);
 }
 
+/* "/sys//x" is "/sys/x". */
+static char *without_double_slashes(Arena *arena, const char *path) {
+        char *copy = arena_strdup(arena, path), *to = copy;
+
+        for (const char *at = path; *at; at++)
+                if (!(at[0] == '/' && at[1] == '/'))
+                        *to++ = *at;
+        *to = '\0';
+        return copy;
+}
+
 static void take_write(Script *script, const Command *command, const char *path,
                        const char *value) {
         if (is_known(path) && is_known(value))
-                add_deed(script, command, SCRIPT_WRITES_FILE, path, value);
+                add_deed(script, command, SCRIPT_WRITES_FILE,
+                         without_double_slashes(script->arena, path), value);
         else
                 add_unclear(script, command, path);
 }
@@ -300,7 +315,7 @@ static size_t skip_prefixes(Script *script, const Command *command) {
                     !TEXT_IS_ANY(word, "if", "then", "else", "elif", "do", "while", "until", "!",
                                  "{", "sudo", "exec", "nohup", "command", "export", "local",
                                  "readonly", "declare", "numactl", "[", "test") &&
-                    !(i > 0 && (*word == '-' || isdigit((unsigned char) *word))))
+                    !(i > 0 && (*word == '-' || is_digit(*word))))
                         break;
         }
         return i;
@@ -366,7 +381,7 @@ static void run_line(Script *script, const char *text, Command command) {
                 while ((at += strspn(at, " \t"), *at) && !strchr(";&|()#", *at))
                         if (*at == '<' || *at == '>')
                                 at = take_redirection(script, &command, at,
-                                                      at > text && isdigit((unsigned char) at[-1]));
+                                                      at > text && is_digit(at[-1]));
                         else if ((word = take_word(script, &command, &at)))
                                 *vec_push(script->arena, &command.words) = word;
                         else

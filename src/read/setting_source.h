@@ -94,6 +94,13 @@ const SettingSource *setting_source_for_path(const SettingSources *entries, cons
 const SettingSource *setting_source_for_pool(const SettingSources *entries, const Topology *now,
                                              unsigned node, uint64_t page_size_bytes);
 
+/* How many pages the entry asks of a pool: of NODE, or of all nodes together. False: of none, or the value is no
+ * number. */
+bool setting_source_node_pages(const SettingSource *entry, unsigned node, uint64_t page_size_bytes,
+                               uint64_t *ret);
+bool setting_source_host_pages(const SettingSource *entry, const Topology *topology,
+                               uint64_t page_size_bytes, uint64_t *ret);
+
 /* "vm.nr_hugepages=20 in /etc/sysctl.d/99-db.conf:3" */
 char *setting_source_format(Arena *arena, const SettingSource *entry);
 

@@ -184,6 +184,35 @@ static const char *value_for_node(Arena *arena, const char *value, unsigned node
         return "";
 }
 
+static char *node_pool_path(Arena *arena, unsigned node, uint64_t page_size_bytes) {
+        return arena_printf(arena,
+                            PATH_NODES "/node%u/hugepages/" NAME_HUGEPAGES_DIR "%" PRIu64
+                                       "kB/nr_hugepages",
+                            node, page_size_bytes / KIB);
+}
+
+static bool parse_pages(const SettingSource *entry, const char *value, uint64_t *ret) {
+        value += entry->source == SETTING_SOURCE_TUNED ? strspn(value, "<>= ") : 0;
+        return text_starts_with(entry->path, PATH_PROC_SYS)
+                       ? kernel_number_parse(value, ret, NULL) == 0
+                       : parse_plain(value, ret);
+}
+
+bool setting_source_node_pages(const SettingSource *entry, unsigned node, uint64_t page_size_bytes,
+                               uint64_t *ret) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+
+        return setting_source_sets_path(entry->path,
+                                        node_pool_path(arena, node, page_size_bytes)) &&
+               parse_pages(entry, value_for_node(arena, entry->value, node), ret);
+}
+
+bool setting_source_host_pages(const SettingSource *entry, const Topology *topology,
+                               uint64_t page_size_bytes, uint64_t *ret) {
+        return sets_whole_pool(entry, topology, page_size_bytes) &&
+               parse_pages(entry, entry->value, ret);
+}
+
 const SettingSource *setting_source_for_pool(const SettingSources *entries, const Topology *now,
                                              unsigned node, uint64_t page_size_bytes) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
@@ -198,10 +227,7 @@ const SettingSource *setting_source_for_pool(const SettingSources *entries, cons
         }
         char *here = arena_printf(arena, "%" PRIu64, n_here);
         char *all = arena_printf(arena, "%" PRIu64, n_all);
-        char *path = arena_printf(arena,
-                                  PATH_NODES "/node%u/hugepages/" NAME_HUGEPAGES_DIR "%" PRIu64
-                                             "kB/nr_hugepages",
-                                  node, page_size_bytes / KIB);
+        char *path = node_pool_path(arena, node, page_size_bytes);
         const SettingSource *best = NULL;
 
         VEC_FOREACH(entry, &entries->list)

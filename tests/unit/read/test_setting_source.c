@@ -127,7 +127,7 @@ static void test_scripts(void **state) {
                  "1 unclear hugeadm --pool-pages-min 2M:+20\n"},
                 {"hugeadm --pool-pages-min 3M:20 --pool-pages-min x:1 --pool-pages-min 7\n", ""},
                 /* Variables and functions: RHEL's recipe, and OpenShift's. */
-                {"nodes_path=/sys/devices/system/node\n"
+                {"nodes_path=/sys/devices/system/node/\n"
                  "reserve_pages()\n{\n"
                  "  echo $1 > $nodes_path/$2/hugepages/hugepages-1048576kB/nr_hugepages\n}\n"
                  "reserve_pages 2 node0\nreserve_pages 1 node1\n",
