@@ -18,7 +18,7 @@ typedef enum JsonMode { JSON_OFF, JSON_SHORT, JSON_PRETTY } JsonMode;
 typedef struct Command {
         Arena *arena;
         const char *root_name; /* --root= */
-        const Root *root;
+        Root *root;
         JsonMode json;
         RenderOptions render;
         char **arguments; /* after the verb */

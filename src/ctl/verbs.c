@@ -30,6 +30,8 @@ const Verb verbs[] = {
          "Read the configuration anew and apply the difference (--force: whoever falls)"},
         {"release", "NAME", 1, 1, verb_release,
          "Give back an instance's own free pages until the next reload or start"},
+        {"snapshot", "FILE", 1, 1, verb_snapshot,
+         "All that hugeplan reads of this host as an archive, without secrets; for --root="},
         /* For our own units. */
         {"ask", "NAME", 1, 1, verb_ask, NULL},
         {"listen", "NAME", 1, 1, verb_listen, NULL},

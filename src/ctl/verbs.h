@@ -36,6 +36,7 @@ int verb_plan(Command *command);
 int verb_release(Command *command);
 int verb_reload(Command *command);
 int verb_size(Command *command);
+int verb_snapshot(Command *command);
 int verb_status(Command *command);
 int verb_suggest(Command *command);
 int verb_wait(Command *command);

@@ -6,6 +6,7 @@
 #include "model/names.h"
 #include "read/process.h"
 
+#include <string.h>
 #include <sys/stat.h>
 
 enum {
@@ -45,8 +46,13 @@ static bool is_elsewhere(const Root *root, Arena *scratch, uint64_t pid) {
         if (!root_is_host(root))
                 return root_read_link(root, scratch, path, &target) >= 0 &&
                        !text_equals(target, "/");
-        return stat("/", &own) >= 0 && stat(path, &other) >= 0 &&
-               (own.st_dev != other.st_dev || own.st_ino != other.st_ino);
+        bool is = stat("/", &own) >= 0 && stat(path, &other) >= 0 &&
+                  (own.st_dev != other.st_dev || own.st_ino != other.st_ino);
+
+        if (root_recorder(root))
+                root_recorder(root)->add(root_recorder(root), RECORDED_LINK, path,
+                                         is ? "/elsewhere" : "/", is ? strlen("/elsewhere") : 1);
+        return is;
 }
 
 static bool read_process(const Root *root, Arena *arena, uint64_t pid, RunningProcess *ret) {
