@@ -288,6 +288,7 @@ static void mask_accounts(Masker *masker, const char *bytes, size_t size, unsign
 
 /* Of crontab(5) the lines for the start of the host. */
 static void mask_cron(Masker *masker, const char *bytes, size_t size) {
+        masker->has_comments = true;
         for (const char *at = bytes, *end = bytes + size; at < end;) {
                 const char *newline = memchr(at, '\n', (size_t) (end - at));
                 const char *stop = newline ? newline : end;
