@@ -47,6 +47,10 @@ static const char *add_size(const Maker *maker, const Candidate *candidate, Text
                 engine->memory_setting ? settings_find(&gathered->settings, engine->memory_setting)
                                        : NULL;
 
+        const Setting *sessions = settings_find(&gathered->settings, "max_connections");
+
+        if (sessions)
+                parse_u64(sessions->value, &suggestion->sessions);
         /* The setting that makes most of it, as it stands. */
         if (setting)
                 comment(text, "%s = %s%s%s", setting->name, setting->value,

@@ -29,6 +29,7 @@ typedef struct Suggestion {
         const char *why_not;   /* why nothing is proposed, where it is not described either */
         uint64_t peak_bytes;   /* VmPeak of its process, as a hint where why_not is set; 0: none */
         uint64_t pages;        /* of the default size, by today's settings; 0: not known */
+        uint64_t sessions;     /* at most, by max_connections; 0: not known */
 } Suggestion;
 
 typedef VEC(Suggestion) Suggestions;

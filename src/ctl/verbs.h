@@ -46,3 +46,6 @@ KernelAdvice *cmdline_advise(Command *command, const Look *look);
 
 /* The databases of this host, as `suggest` has them. */
 Suggestions suggestions_find(Command *command);
+
+/* What there is on a host of which nothing is described yet, and the next command; nothing where that has begun. */
+void print_first_look(Command *command, const Status *status);
