@@ -40,9 +40,8 @@ static char *pages_text(Arena *arena, const Entry *settings, size_t n) {
         return arena_strdup(arena, text_string(&text));
 }
 
-#define PAGES(...)                                         \
-        pages_text(*state, (const Entry[]){__VA_ARGS__}, \
-                   ARRAY_LEN(((const Entry[]){__VA_ARGS__})))
+#define PAGES(...) \
+        pages_text(*state, (const Entry[]){__VA_ARGS__}, ARRAY_LEN(((const Entry[]){__VA_ARGS__})))
 
 #define LINE   SETTING_SOURCE_KERNEL_COMMAND_LINE, "/proc/cmdline"
 #define SYSCTL SETTING_SOURCE_SYSCTL, "/etc/sysctl.d/a.conf"

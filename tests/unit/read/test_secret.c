@@ -106,9 +106,46 @@ static void test_binary(void **state) {
         assert_int_equal(text.n_masked, 1);
 }
 
+/* Whatever strangers write: it ends, stays as many lines, and binary texts keep their length. */
+static void test_hostile(void **state) {
+        static const char *const parts[] = {
+                "password",   "=",        ":",       " ",  "\"",    "'",          "\\", "\n", "{",
+                "}",          "#",        "//a:b@c", "-p", "mysql", "token",      "|",  "x",  "  ",
+                "-----BEGIN", "-----END", "key",     ";",  "\xFF",  "identified", "@",
+        };
+        uint64_t seed = 4711;
+
+        (void) state;
+        for (int i = 0; i < 20000; i++) {
+                CLEANUP(arena_freep) Arena *arena = arena_new();
+                Text text = text_in(arena);
+                size_t n_lines = 0, n_masked_lines = 0;
+
+                text_add(&text, "");
+                for (int k = 0; k < 12; k++) {
+                        seed = seed * 6364136223846793005U + 1442695040888963407U;
+                        text_add(&text, parts[(seed >> 33) % ARRAY_LEN(parts)]);
+                }
+                const MaskedText is = secret_mask(arena, "/etc/x", text.string, text.length);
+
+                for (size_t k = 0; k < text.length; k++)
+                        n_lines += text.string[k] == '\n';
+                for (size_t k = 0; k < is.size; k++)
+                        n_masked_lines += is.bytes[k] == '\n';
+                assert_int_equal(n_masked_lines, n_lines);
+                text_add_n(&text, "", 1);
+                assert_int_equal(secret_mask(arena, "/etc/x", text.string, text.length).size,
+                                 text.length);
+                secret_mask(arena, "/proc/7/cmdline", text.string, text.length);
+                secret_mask(arena, "/etc/crontab", text.string, text.length);
+                secret_mask(arena, "/etc/passwd", text.string, text.length);
+        }
+}
+
 TEST_FILE(secret) {
         const struct CMUnitTest tests[] = {TEST(test_lines), TEST(test_places),
-                                           TEST(test_arguments), TEST(test_binary)};
+                                           TEST(test_arguments), TEST(test_binary),
+                                           TEST(test_hostile)};
 
         return RUN_TESTS(tests);
 }

@@ -157,6 +157,68 @@ static void test_scripts(void **state) {
         check_cases(*state, SETTING_SOURCE_SCRIPT, cases, ARRAY_LEN(cases));
 }
 
+/* Whatever a script holds, reading it ends, soon. */
+static void test_hostile_scripts(void **state) {
+        static const char *const parts[] = {
+                "f() {",
+                "}",
+                "f",
+                "\n",
+                ";",
+                "|",
+                "$1",
+                "$f",
+                "${",
+                "$(",
+                ")",
+                "`",
+                "'",
+                "\"",
+                "\\",
+                ">",
+                "2>",
+                "<",
+                "&&",
+                "echo 1",
+                " ",
+                "x=",
+                "x=$x$x",
+                "sh -c",
+                "tee",
+                "hugeadm --pool-pages-min",
+                "/proc/sys/vm/nr_hugepages",
+                "#",
+                "for x in",
+                "sysctl vm.nr_hugepages=",
+                "\x01",
+                "function g",
+        };
+        uint64_t seed = 4711;
+
+        (void) state;
+        for (int i = 0; i < 5000; i++) {
+                CLEANUP(arena_freep) Arena *arena = arena_new();
+                Text text = text_in(arena);
+
+                text_add(&text, "");
+                for (int k = 0; k < 24; k++) {
+                        seed = seed * 6364136223846793005U + 1442695040888963407U;
+                        text_add(&text, parts[(seed >> 33) % ARRAY_LEN(parts)]);
+                }
+                list_text(arena, setting_sources_in(arena, SETTING_SOURCE_SCRIPT, text.string));
+        }
+        /* Doubled at each step, and called by one that calls it. */
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        Text text = text_in(arena);
+
+        text_add(&text, "x=aaaaaaaa\n");
+        for (int i = 0; i < 2000; i++)
+                text_printf(&text, "x%d=$x%d$x%d\nf%d() { f%d; f%d; f%d; f%d; }\nf%d\n", i + 1, i,
+                            i, i + 1, i, i, i, i, i);
+        assert_text(list_text(arena, setting_sources_in(arena, SETTING_SOURCE_SCRIPT, text.string)),
+                    "");
+}
+
 static void test_sysctl_winner(void **state) {
         static const Case cases[] = {
                 {"vm.nr_hugepages=20\nvm/nr_hugepages=30\n", "!1 pool 20\n2 pool 30\n"},
@@ -703,6 +765,7 @@ TEST_FILE(setting_source) {
         const struct CMUnitTest tests[] = {
                 TEST(test_sysctl_syntax),
                 TEST(test_scripts),
+                TEST(test_hostile_scripts),
                 TEST(test_sysctl_winner),
                 TEST(test_tmpfiles),
                 TEST(test_tuned),
