@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/text.h"
 
+#include "base/vec.h"
+
 #include <string.h>
 
 static void text_reserve(Text *text, size_t more) {
@@ -251,6 +253,24 @@ size_t text_distance(const char *a, const char *b) {
                 }
         }
         return row[n];
+}
+
+char *text_did_you_mean(Arena *arena, const char *word, const char *const *names, size_t n) {
+        enum { DISTANCE_MAX = 3 };
+        const char *nearest = NULL;
+        size_t least = DISTANCE_MAX + 1;
+
+        ARRAY_FOREACH(name, names, n) {
+                size_t distance = text_distance(word, *name);
+
+                /* Short names are all near to each other. */
+                if (distance < least && distance + 1 < strlen(*name)) {
+                        nearest = *name;
+                        least = distance;
+                }
+        }
+        return nearest ? arena_printf(arena, " (did you mean %s?)", nearest)
+                       : arena_strdup(arena, "");
 }
 
 char *text_strip(Arena *arena, const char *string) {

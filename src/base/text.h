@@ -83,6 +83,9 @@ const char *text_base_name(const char *path);
  * either is longer than 255. */
 size_t text_distance(const char *a, const char *b);
 
+/* " (did you mean NAME?)": the one of N NAMES that WORD is at most three typing errors away from; "" for none. */
+char *text_did_you_mean(Arena *arena, const char *word, const char *const *names, size_t n);
+
 /* A copy without leading and trailing whitespace. */
 char *text_strip(Arena *arena, const char *string);
 

@@ -99,14 +99,18 @@ void find_pending(Command *command, const Status *running, const Config *files, 
 }
 
 int fail_no_instance(Command *command, const char *name, const Config *config) {
-        Text names = text_in(command->arena);
+        Text list = text_in(command->arena);
+        VEC(const char *) names = {};
 
-        for (size_t i = 0; config && i < config->n_instances; i++)
-                text_printf(&names, "%s%s",
+        for (size_t i = 0; config && i < config->n_instances; i++) {
+                text_printf(&list, "%s%s",
                             i > 0 ? ", " : "; there are: ", config->instances[i].name);
-        log_line(LOG_ERR, "no instance is called '%s'%s", name,
+                *vec_push(command->arena, &names) = config->instances[i].name;
+        }
+        log_line(LOG_ERR, "no instance is called '%s'%s%s", name,
+                 text_did_you_mean(command->arena, name, names.items, names.n),
                  config && config->n_instances == 0 ? "; none is described in /etc/hugeplan.d"
-                                                    : text_string(&names));
+                                                    : text_string(&list));
         return EXIT_NO_INSTANCE;
 }
 

@@ -169,13 +169,22 @@ static int judge_reading(const Command *command, const Verb *verb, int code) {
         return code == EXIT_DONE || code == EXIT_NOT_READY ? EXIT_FAILED : code;
 }
 
+static int fail_no_verb(Command *command, const char *name) {
+        VEC(const char *) names = {};
+
+        ARRAY_FOREACH(verb, verbs, n_verbs)
+                if (verb->help)
+                        *vec_push(command->arena, &names) = verb->name;
+        log_line(LOG_ERR, "there is no verb '%s'%s; see hugeplanctl --help", name,
+                 text_did_you_mean(command->arena, name, names.items, names.n));
+        return EXIT_USAGE;
+}
+
 static int run_verb(Command *command, const char *name) {
         const Verb *verb = ARRAY_FIND(each, verbs, n_verbs, text_equals(name, each->name));
 
-        if (!verb) {
-                log_line(LOG_ERR, "there is no verb '%s'; see hugeplanctl --help", name);
-                return EXIT_USAGE;
-        }
+        if (!verb)
+                return fail_no_verb(command, name);
         if (command->n_arguments < verb->n_min || command->n_arguments > verb->n_max) {
                 log_line(LOG_ERR, "usage: hugeplanctl %s %s", verb->name, verb->synopsis);
                 return EXIT_USAGE;

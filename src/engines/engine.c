@@ -22,23 +22,12 @@ const Engine *engine_find(const char *name) {
 }
 
 char *engine_refuse(Arena *arena, const char *name) {
-        enum { DISTANCE_MAX = 3 };
-        const Engine *nearest = NULL;
-        size_t least = DISTANCE_MAX + 1;
+        const char **names = ARENA_ARRAY(arena, const char *, n_engines);
 
-        for (size_t i = 0; i < n_engines; i++) {
-                size_t distance = text_distance(name, engines[i]->name);
-
-                /* Short names are all near to each other. */
-                if (distance < least && distance + 1 < strlen(engines[i]->name)) {
-                        nearest = engines[i];
-                        least = distance;
-                }
-        }
-        if (!nearest)
-                return arena_printf(arena, "there is no engine '%s'", name);
-        return arena_printf(arena, "there is no engine '%s' (did you mean %s?)", name,
-                            nearest->name);
+        for (size_t i = 0; i < n_engines; i++)
+                names[i] = engines[i]->name;
+        return arena_printf(arena, "there is no engine '%s'%s", name,
+                            text_did_you_mean(arena, name, names, n_engines));
 }
 
 int engine_thp_preference(const Engine *engine, const char *version, ThpPolicy *ret) {
