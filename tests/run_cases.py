@@ -71,7 +71,8 @@ def snapshot(directory: pathlib.Path) -> dict[str, tuple[object, ...]]:
 
 def make_root(case: pathlib.Path, directory: pathlib.Path) -> None:
     host = (case / "host").read_text(encoding="utf-8").strip()
-    unpack_host.unpack(HERE / "hosts" / f"{host}.tree", directory)
+    snapshot_of_host = HERE / "hosts" / f"{host}.tar"
+    unpack_host.unpack(snapshot_of_host if snapshot_of_host.exists() else HERE / "hosts" / f"{host}.tree", directory)
     if (case / "tree").exists():
         unpack_host.unpack(case / "tree", directory)
     for entry in sorted(case.iterdir()):

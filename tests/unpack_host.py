@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Unpacks a fixture host (hosts/NAME.tree) into a directory, for --root=.
+"""Unpacks a fixture host (hosts/NAME.tree, or the NAME.tar of hugeplanctl snapshot) into a directory, for --root=.
 
-usage: unpack_host.py FILE.tree DIRECTORY
+usage: unpack_host.py FILE.tree|FILE.tar DIRECTORY
 
 A tree is a list of files. Blank lines and lines that begin with '#' are left out; the others are one of
 
@@ -22,6 +22,7 @@ from __future__ import annotations
 import pathlib
 import shlex
 import sys
+import tarfile
 from collections.abc import Iterator
 
 
@@ -60,6 +61,12 @@ def _unpack_line(line: str, lines: Iterator[str], directory: pathlib.Path) -> No
 
 
 def unpack(tree: pathlib.Path, directory: pathlib.Path) -> None:
+    if tree.suffix == ".tar":
+        with tarfile.open(tree) as archive:
+            # Links of a host lead where they will, below the root that they are read in.
+            archive.extraction_filter = getattr(tarfile, "fully_trusted_filter", None)
+            archive.extractall(directory)
+        return
     lines = iter(tree.read_text(encoding="utf-8").splitlines())
     for line in lines:
         if line and not line.startswith("#"):

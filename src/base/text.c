@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "base/text.h"
 
+#include "base/vec.h"
+
 #include <string.h>
 
 static void text_reserve(Text *text, size_t more) {

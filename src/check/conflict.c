@@ -26,6 +26,8 @@ static const struct {
                                      "systemd-tmpfiles applies it at every boot, after hugeplan"},
         [SETTING_SOURCE_TUNED] = {PROBLEM_CONFLICT_TUNED,
                                   "tuned applies it whenever it starts, after hugeplan"},
+        [SETTING_SOURCE_SCRIPT] = {PROBLEM_CONFLICT_SCRIPT,
+                                   "the command is run at every boot, before hugeplan or after"},
 };
 
 static const struct {
@@ -58,6 +60,7 @@ static const struct {
         [SETTING_SOURCE_THP] = {NULL, "undoes what the plan set", NULL},
         [SETTING_SOURCE_THP_SIZE] = {NULL, "undoes what the plan set", NULL},
         [SETTING_SOURCE_THP_OTHER] = {NULL, NULL, NULL},
+        [SETTING_SOURCE_UNCLEAR] = {NULL, NULL, NULL},
 };
 
 /* ---- which ---- */
@@ -162,33 +165,39 @@ static const char *does_text(const Conflict *conflict) {
         }
 }
 
-static const char *place_remedy(const Conflict *conflict) {
-        const SettingSource *entry = conflict->entry;
+const char *conflict_place_remedy(Arena *arena, const SettingSource *entry) {
         const char *slash = strrchr(entry->file, '/');
 
         if (entry->source == SETTING_SOURCE_KERNEL_COMMAND_LINE)
                 return "take it off the kernel command line";
+        if (entry->source == SETTING_SOURCE_SCRIPT)
+                return entry->section ? arena_printf(arena,
+                                                     "delete the command, or, where the unit does "
+                                                     "nothing else, 'systemctl disable %s'",
+                                                     entry->section)
+                                      : "delete the command";
         /* A file that a package owns comes back with the next update. */
         if (!slash ||
             !(text_starts_with(entry->file, "/usr/lib/") || text_starts_with(entry->file, "/lib/")))
                 return "delete the line";
         if (entry->source == SETTING_SOURCE_TUNED)
                 return "copy the profile to /etc/tuned and delete the line there";
-        return arena_printf(conflict->arena, "put a copy without the line into /etc/%s.d/%s",
+        return arena_printf(arena, "put a copy without the line into /etc/%s.d/%s",
                             setting_source_source_name(entry->source), slash + 1);
 }
 
 static const char *remedy_of(const Conflict *conflict) {
         const SettingSource *entry = conflict->entry;
         const char *instead = kind_texts[entry->what].instead;
+        const char *place = conflict_place_remedy(conflict->arena, entry);
 
         if (instead)
-                return arena_printf(conflict->arena, "%s; %s", place_remedy(conflict), instead);
+                return arena_printf(conflict->arena, "%s; %s", place, instead);
         if (entry->what == SETTING_SOURCE_THP)
                 return arena_printf(conflict->arena,
-                                    "%s, or write TransparentHugePages=%s in [Host]",
-                                    place_remedy(conflict), entry->value);
-        return place_remedy(conflict);
+                                    "%s, or write TransparentHugePages=%s in [Host]", place,
+                                    entry->value);
+        return place;
 }
 
 void conflicts_add(Arena *arena, const ConflictInput *input, Diags *problems) {
@@ -198,7 +207,9 @@ void conflicts_add(Arena *arena, const ConflictInput *input, Diags *problems) {
                 const SettingSource *entry = setting_sources_get(input->setting_sources, i);
                 const Conflict conflict = {arena, input, entry};
 
-                if (!is_conflict(&conflict))
+                /* A script that nothing runs overrules nobody. */
+                if (!is_conflict(&conflict) ||
+                    (entry->source == SETTING_SOURCE_SCRIPT && !entry->is_effective))
                         continue;
                 Diag diag = {.severity = SEVERITY_WARNING,
                              .id = problem_id(sources[entry->source].problem),

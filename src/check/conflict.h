@@ -22,5 +22,8 @@ typedef struct ConflictInput {
  * that do no harm: the transparent huge page policy that the plan has too, shared-memory limits
  * that suffice, the group that the plan sets too, hugepages= on the kernel command line (those pages
  * count as served). Ids:
- * conflict-sysctl, conflict-tmpfiles, conflict-tuned, conflict-command-line. */
+ * conflict-sysctl, conflict-tmpfiles, conflict-tuned, conflict-command-line, conflict-script. */
 void conflicts_add(Arena *arena, const ConflictInput *input, Diags *problems);
+
+/* What is to be done about an entry where it stands: "delete the line". */
+const char *conflict_place_remedy(Arena *arena, const SettingSource *entry);

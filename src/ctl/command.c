@@ -15,6 +15,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 const char *absolute_path(const Command *command, const char *path) {
@@ -89,6 +90,20 @@ int fail_no_instance(Command *command, const char *name, const Config *config) {
         }
         log_line(LOG_ERR, "no instance is called '%s'%s", name, text_string(&text));
         return EXIT_NO_INSTANCE;
+}
+
+int create_file(const Command *command, const char *path, const char *text) {
+        int r = root_create_file(command->root, path, text, 0644);
+
+        if (r == -EEXIST) {
+                log_line(LOG_WARNING, "%s is there already, and stays as it is", path);
+        } else if (r < 0) {
+                log_line(LOG_ERR, "%s: %s", path, strerror(-r));
+                return EXIT_FAILED;
+        } else if (command->json == JSON_OFF) {
+                printf("%s: written\n", root_path(command->arena, command->root, path));
+        }
+        return EXIT_DONE;
 }
 
 bool is_switched_off(Command *command) {

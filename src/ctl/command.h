@@ -18,7 +18,7 @@ typedef enum JsonMode { JSON_OFF, JSON_SHORT, JSON_PRETTY } JsonMode;
 typedef struct Command {
         Arena *arena;
         const char *root_name; /* --root= */
-        const Root *root;
+        Root *root;
         JsonMode json;
         RenderOptions render;
         char **arguments; /* after the verb */
@@ -61,6 +61,9 @@ json_t *sizing_to_json(const Sizing *sizing);
 
 /* "no instance is called 'x'; there are: a, b" on standard error; gives EXIT_NO_INSTANCE. */
 int fail_no_instance(Command *command, const char *name, const Config *config);
+
+/* Creates a drop-in, whole or not at all, and says so; what is there already stays as it is. Gives an exit code. */
+int create_file(const Command *command, const char *path, const char *text);
 
 /* True, with a sentence on standard error, when hugeplan=off is on the kernel command line. */
 bool is_switched_off(Command *command);

@@ -36,7 +36,7 @@ static int print_help(Command *command, const char *value) {
              "  --all                    with wait: every instance; with status: who uses huge pages, too\n"
              "  --restart                with wait: its database starts again, and its unit runs on\n"
              "  --watch                  with status: again on every change\n"
-             "  --write                  with suggest: create the files; none is ever replaced\n"
+             "  --write                  with suggest, import: create the files; none is ever replaced\n"
              "  --force                  with reload: even if an instance that stands falls\n"
              "  -c NAME=VALUE            with size: a setting of the engine (repeatable)\n"
              "  --page-size=SIZE         with size: instead of the host's default\n"

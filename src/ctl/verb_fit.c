@@ -124,6 +124,10 @@ int verb_fit(Command *command) {
                                            ? config->page_sizes[0]
                                            : look->topology->default_page_size_bytes;
 
+        if (page_size_bytes == 0) {
+                log_line(LOG_ERR, "%s: this kernel has no huge pages", name);
+                return EXIT_FAILED;
+        }
         Settings settings = read_settings(command, config, &why_not);
 
         settings_add_cpus(command->arena, &settings, look->topology->n_cpus);

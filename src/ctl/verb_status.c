@@ -59,6 +59,8 @@ static int print_status(Command *command, const Status *status, const Config *co
                 print_json(command, status_to_json(status));
         else
                 fputs(render_status(command->arena, status, &command->render), stdout);
+        if (command->json == JSON_OFF && !command->is_watching && status->n_instances == 0)
+                print_first_look(command, status);
         return status->verdict == VERDICT_READY ? EXIT_DONE : EXIT_NOT_READY;
 }
 

@@ -12,7 +12,6 @@
 #include "inspect/processes.h"
 #include "model/exit_code.h"
 #include "model/names.h"
-#include "runtime/log.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +19,7 @@
 
 enum { SEGMENTS_BYTES_MAX = 1 << 20 };
 
-static Suggestions find_suggestions(Command *command) {
+Suggestions suggestions_find(Command *command) {
         Arena *arena = command->arena;
         HostSources sources = host_sources(command->root);
         OwnerGatherer owner = gather_as_owner(command->root);
@@ -114,23 +113,13 @@ static void print_suggestions(const Command *command, const Suggestions *suggest
 
 /* ---- writing ---- */
 
-/* Never in the place of what is there. */
 static int write_suggestions(Command *command, const Suggestions *suggestions) {
         int code = EXIT_DONE;
 
-        VEC_FOREACH(suggestion, suggestions) {
-                const char *path = suggestion->path;
-                int r = path ? root_create_file(command->root, path, suggestion->text, 0644) : 0;
-
-                if (r == -EEXIST) {
-                        log_line(LOG_WARNING, "%s is there already, and stays as it is", path);
-                } else if (r < 0) {
-                        log_line(LOG_ERR, "%s: %s", path, strerror(-r));
+        VEC_FOREACH(suggestion, suggestions)
+                if (suggestion->path &&
+                    create_file(command, suggestion->path, suggestion->text) != EXIT_DONE)
                         code = EXIT_FAILED;
-                } else if (path && command->json == JSON_OFF) {
-                        printf("%s: written\n", root_path(command->arena, command->root, path));
-                }
-        }
         return code;
 }
 
@@ -154,7 +143,7 @@ static json_t *suggestions_to_json(const Suggestions *suggestions) {
 }
 
 int verb_suggest(Command *command) {
-        Suggestions suggestions = find_suggestions(command);
+        Suggestions suggestions = suggestions_find(command);
         int code = command->is_writing ? write_suggestions(command, &suggestions) : EXIT_DONE;
 
         if (command->json != JSON_OFF)

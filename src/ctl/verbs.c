@@ -23,6 +23,8 @@ const Verb verbs[] = {
          .takes_draft = true},
         {"suggest", "", 0, 0, verb_suggest,
          "Drop-ins for the databases found on this host (--write: create them)"},
+        {"import", "", 0, 0, verb_import,
+         "The same, with what sysctl.d, tuned, hugeadm and others set today (--write: create them)"},
         {"wait", "NAME", 0, 1, verb_wait,
          "Wait until an instance (--all: every one) has its pages; the gate of database units",
          .is_gate = true},
@@ -32,6 +34,8 @@ const Verb verbs[] = {
          "Read the configuration anew and apply the difference (--force: whoever falls)"},
         {"release", "NAME", 1, 1, verb_release,
          "Give back an instance's own free pages until the next reload or start"},
+        {"snapshot", "FILE", 1, 1, verb_snapshot,
+         "All that hugeplan reads of this host as an archive, without secrets; for --root="},
         /* For our own units. */
         {"ask", "NAME", 1, 1, verb_ask, NULL},
         {"listen", "NAME", 1, 1, verb_listen, NULL},

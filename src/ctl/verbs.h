@@ -4,6 +4,7 @@
 /* The verbs of hugeplanctl: one row and one function each. */
 
 #include "check/boot/kernel_args.h"
+#include "check/suggest.h"
 #include "ctl/command.h"
 #include "ctl/daemon_call.h"
 
@@ -26,6 +27,7 @@ int verb_check(Command *command);
 int verb_cmdline(Command *command);
 int verb_explain(Command *command);
 int verb_fit(Command *command);
+int verb_import(Command *command);
 int verb_learn(Command *command);
 int verb_ask(Command *command);
 int verb_listen(Command *command);
@@ -36,6 +38,7 @@ int verb_plan(Command *command);
 int verb_release(Command *command);
 int verb_reload(Command *command);
 int verb_size(Command *command);
+int verb_snapshot(Command *command);
 int verb_status(Command *command);
 int verb_suggest(Command *command);
 int verb_verify(Command *command);
@@ -50,3 +53,8 @@ Status *status_now(Command *command, const Config **ret_config);
 
 /* Adds to each instance whose unit has, or could have, pages of its own what it makes of them, at a glance. */
 void add_outcomes(const Command *command, Status *status);
+/* The databases of this host, as `suggest` has them. */
+Suggestions suggestions_find(Command *command);
+
+/* What there is on a host of which nothing is described yet, and the next command; nothing where that has begun. */
+void print_first_look(Command *command, const Status *status);

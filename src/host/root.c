@@ -28,6 +28,7 @@ struct Root {
         char *path;
         Noted *fault; /* the first; who reads only may note it */
         Noted *aside; /* the first of those that were forgotten, and not dropped */
+        Recorder *recorder;
 };
 
 /* What a signal has cut short is done again. */
@@ -78,6 +79,51 @@ bool root_is_host(const Root *root) {
 char *root_path(Arena *arena, const Root *root, const char *path) {
         return root_is_host(root) ? arena_strdup(arena, path)
                                   : arena_printf(arena, "%s%s", root->path, path);
+}
+
+/* ---- what is recorded ---- */
+
+static int open_below(const Root *root, const char *path, int flags, unsigned mode);
+
+void root_record(Root *root, Recorder *recorder) {
+        root->recorder = recorder;
+}
+
+Recorder *root_recorder(const Root *root) {
+        return root->recorder;
+}
+
+static void record(const Root *root, RecordedKind kind, const char *path, const char *bytes,
+                   size_t size) {
+        if (root->recorder)
+                root->recorder->add(root->recorder, kind, path, bytes, size);
+}
+
+/* That there is something of that name, and what. What the kernel has besides in /proc says nothing. */
+static void record_name(const Root *root, const char *path) {
+        CLEANUP(close_fd) int fd = -1;
+        struct stat st;
+        char target[4096];
+        ssize_t n = 0;
+
+        if (!root->recorder || (fd = open_below(root, path, O_PATH | O_NOFOLLOW, 0)) < 0 ||
+            fstat(fd, &st) < 0)
+                return;
+        RecordedKind kind = S_ISDIR(st.st_mode)   ? RECORDED_DIRECTORY
+                            : S_ISLNK(st.st_mode) ? RECORDED_LINK
+                                                  : RECORDED_NAME;
+
+        if (kind == RECORDED_LINK && (n = readlinkat(fd, "", target, sizeof(target))) < 0)
+                return;
+        record(root, kind, path, target, (size_t) n);
+}
+
+static void record_names(const Root *root, const char *path, const Names *names) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+
+        VEC_FOREACH(name, names)
+                if (!text_equals(path, PATH_PROC))
+                        record_name(root, arena_printf(arena, "%s/%s", path, *name));
 }
 
 /* ---- what could not be read ---- */
@@ -212,20 +258,29 @@ static int open_regular(const Root *root, const char *path, RootJudge judge, voi
 
 /* ---- reading ---- */
 
-/* Reads to the end of file, or -EFBIG; where IS_CUT, no more than MAX bytes. */
-static int read_all(Arena *arena, int fd, size_t max, bool is_cut, char **ret, size_t *ret_size) {
-        Text text = text_in(arena);
+typedef struct Reading {
+        const Root *root;
+        Arena *arena;
+        const char *path;
+        size_t max;
+        bool is_cut; /* no more than max bytes are read; else more are -EFBIG */
+} Reading;
+
+/* To the end of the file. */
+static int read_all(const Reading *reading, int fd, char **ret, size_t *ret_size) {
+        Text text = text_in(reading->arena);
         char buffer[4096];
 
         for (;;) {
-                size_t room = is_cut ? MIN(sizeof(buffer), max - text.length) : sizeof(buffer);
+                size_t room = reading->is_cut ? MIN(sizeof(buffer), reading->max - text.length)
+                                              : sizeof(buffer);
                 ssize_t n = TEMP_FAILURE_RETRY(read(fd, buffer, room));
 
                 if (n < 0)
                         return -errno;
                 if (n == 0)
                         break;
-                if (text.length + (size_t) n > max)
+                if (text.length + (size_t) n > reading->max)
                         return -EFBIG;
                 text_add_n(&text, buffer, (size_t) n);
         }
@@ -233,6 +288,7 @@ static int read_all(Arena *arena, int fd, size_t max, bool is_cut, char **ret, s
         *ret = text.string;
         if (ret_size)
                 *ret_size = text.length;
+        record(reading->root, RECORDED_FILE, reading->path, text.string, text.length);
         return 0;
 }
 
@@ -245,7 +301,9 @@ int root_read_judged(const Root *root, Arena *arena, const char *path, size_t ma
                      void *userdata, char **ret, size_t *ret_size) {
         CLEANUP(close_fd) int fd = open_regular(root, path, judge, userdata);
 
-        return noted(root, path, fd < 0 ? fd : read_all(arena, fd, max, false, ret, ret_size));
+        const Reading reading = {root, arena, path, max, false};
+
+        return noted(root, path, fd < 0 ? fd : read_all(&reading, fd, ret, ret_size));
 }
 
 int root_read_end(const Root *root, Arena *arena, const char *path, size_t max, char **ret,
@@ -253,12 +311,13 @@ int root_read_end(const Root *root, Arena *arena, const char *path, size_t max, 
         CLEANUP(close_fd) int fd = open_regular(root, path, NULL, NULL);
         struct stat st;
         int r = fd == -EISDIR ? -EINVAL : fd;
+        const Reading reading = {root, arena, path, max, true};
 
         if (fd >= 0)
                 r = fstat(fd, &st) < 0 || ((uint64_t) st.st_size > max &&
                                            lseek(fd, -(off_t) max, SEEK_END) < 0)
                             ? -errno
-                            : read_all(arena, fd, max, true, ret, ret_size);
+                            : read_all(&reading, fd, ret, ret_size);
         return noted(root, path, r);
 }
 
@@ -267,6 +326,7 @@ int root_read_kernel_file(const Root *root, Arena *arena, const char *path, size
         const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
         CLEANUP(close_fd) int fd = -EINVAL;
         CLEANUP(close_fd) int found = -1;
+        const Reading reading = {root, arena, path, max, false};
         struct stat st;
 
         if (text_starts_with(path, PATH_PROC "/") || text_starts_with(path, PATH_SYS "/") ||
@@ -279,7 +339,7 @@ int root_read_kernel_file(const Root *root, Arena *arena, const char *path, size
                         fd = (found = pin_regular(root, path, &st)) < 0 ? found
                                                                         : open_again(found, flags);
         }
-        return noted(root, path, fd < 0 ? fd : read_all(arena, fd, max, false, ret, ret_size));
+        return noted(root, path, fd < 0 ? fd : read_all(&reading, fd, ret, ret_size));
 }
 
 /* ---- writing ---- */
@@ -447,12 +507,14 @@ int root_statfs(const Root *root, const char *path, struct statfs *ret) {
 bool root_exists(const Root *root, const char *path) {
         CLEANUP(close_fd) int fd = open_below(root, path, O_PATH, 0);
 
+        record_name(root, path);
         return noted(root, path, fd) >= 0;
 }
 
 bool root_is_directory(const Root *root, const char *path) {
         CLEANUP(close_fd) int fd = open_below(root, path, O_PATH | O_DIRECTORY, 0);
 
+        record_name(root, path);
         return noted(root, path, fd) >= 0;
 }
 
@@ -460,6 +522,7 @@ char *root_identity(const Root *root, Arena *arena, const char *path) {
         CLEANUP(close_fd) int fd = open_below(root, path, O_PATH, 0);
         struct stat st;
 
+        record_name(root, path);
         if (noted(root, path, fd) < 0 || fstat(fd, &st) < 0)
                 return arena_strdup(arena, "-");
         return arena_printf(arena, "%" PRIu64 ":%" PRIu64 ":%" PRId64 ".%09ld",
@@ -502,6 +565,7 @@ int root_read_link(const Root *root, Arena *arena, const char *path, char **ret)
         if (n < 0)
                 return noted(root, path, -errno);
         *ret = arena_strndup(arena, target, (size_t) n);
+        record(root, RECORDED_LINK, path, *ret, (size_t) n);
         return 0;
 }
 
@@ -535,5 +599,8 @@ int root_list(const Root *root, Arena *arena, const char *path, Names *ret) {
 
                 r = fd < 0 ? fd : read_names(arena, fd, ret);
         } while (r == -EINTR);
+        record_name(root, path);
+        if (r >= 0 && root->recorder)
+                record_names(root, path, ret);
         return noted(root, path, r);
 }

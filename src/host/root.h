@@ -9,6 +9,7 @@
  * functions return 0 or a negative errno. */
 
 #include "base/vec.h"
+#include "host/record/recording.h"
 #include "model/read_fault.h"
 
 #include <sys/stat.h>
@@ -27,6 +28,10 @@ bool root_is_host(const Root *root);
 
 /* The path as seen from outside: for sockets, and for messages about a captured host. */
 char *root_path(Arena *arena, const Root *root, const char *path);
+
+/* From now on RECORDER hears of all that is read, listed or looked for; NULL: no longer. */
+void root_record(Root *root, Recorder *recorder);
+Recorder *root_recorder(const Root *root); /* NULL: nobody hears of it */
 
 /* ---- reading ---- */
 

@@ -85,14 +85,14 @@ bool alert_from_json(Arena *arena, json_t *json, const char *sid, OracleAlert *r
         return true;
 }
 
-static void ask_for_logs(Arena *arena, OracleSid *sid, HostFacts *facts) {
+static void ask_for_logs(const Root *root, Arena *arena, OracleSid *sid, HostFacts *facts) {
         json_t *list = NULL, *row;
         OracleAlert alert;
         Person person;
         size_t i;
 
         owner_to_read(arena, sid->home, &person);
-        if (reader_ask(arena, &person, read_there, sid, &list))
+        if (reader_ask(root, arena, &person, read_there, sid, &list))
                 return;
         json_array_foreach(list, i, row)
                 if (i < NAMES_MAX && alert_from_json(arena, row, sid->sid, &alert))
@@ -103,7 +103,7 @@ static void ask_for_logs(Arena *arena, OracleSid *sid, HostFacts *facts) {
 void alert_logs_read(const Root *root, Arena *arena, HostFacts *facts) {
         for (size_t i = 0; i < MIN(facts->sids.n, (size_t) SIDS_MAX); i++)
                 if (root_is_host(root))
-                        ask_for_logs(arena, &facts->sids.items[i], facts);
+                        ask_for_logs(root, arena, &facts->sids.items[i], facts);
                 else
                         read_logs_of(root, arena, &facts->sids.items[i], facts);
 }

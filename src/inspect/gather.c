@@ -38,9 +38,9 @@ static json_t *run_errand(void *userdata, Arena *arena, HostSources *sources) {
 
 /* ---- for who asked ---- */
 
-static const char *send_reader(Arena *arena, Errand *errand, Figures *ret) {
+static const char *send_reader(const Root *root, Arena *arena, Errand *errand, Figures *ret) {
         json_t *json = NULL;
-        const char *wrong = reader_ask(arena, errand->person, run_errand, errand, &json);
+        const char *wrong = reader_ask(root, arena, errand->person, run_errand, errand, &json);
 
         if (wrong)
                 return wrong;
@@ -97,11 +97,11 @@ static void gather_there(const Gatherer *gatherer, Arena *arena, const Engine *e
         const char *wrong = owner_of_target(root, arena, engine, target, &person, &is_guess);
 
         if (!wrong)
-                wrong = send_reader(arena, &errand, &found);
+                wrong = send_reader(root, arena, &errand, &found);
         if (!wrong && is_guess && find_better(arena, found.items[0].gathered, &person, &better)) {
                 errand.person = &better;
                 found = (Figures){};
-                wrong = send_reader(arena, &errand, &found);
+                wrong = send_reader(root, arena, &errand, &found);
         }
         vec_push_all(arena, ret, &found);
         if (wrong) {

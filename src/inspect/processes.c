@@ -6,6 +6,7 @@
 #include "model/names.h"
 #include "read/process.h"
 
+#include <string.h>
 #include <sys/stat.h>
 
 enum {
@@ -47,7 +48,12 @@ static bool is_elsewhere(const Root *root, Arena *scratch, uint64_t pid, bool is
                                                                          : is_contained;
         if (stat("/", &own) < 0 || stat(path, &other) < 0)
                 return is_contained;
-        return own.st_dev != other.st_dev || own.st_ino != other.st_ino;
+        bool is = own.st_dev != other.st_dev || own.st_ino != other.st_ino;
+
+        if (root_recorder(root))
+                root_recorder(root)->add(root_recorder(root), RECORDED_LINK, path,
+                                         is ? "/elsewhere" : "/", is ? strlen("/elsewhere") : 1);
+        return is;
 }
 
 static const char *working_directory(const Root *root, Arena *arena, uint64_t pid) {

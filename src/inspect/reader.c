@@ -3,6 +3,7 @@
 
 #include "base/size.h"
 #include "base/text.h"
+#include "host/record/recording_json.h"
 #include "inspect/confine.h"
 
 #include <string.h>
@@ -10,12 +11,16 @@
 
 static const uint64_t read_timeout_usec = 10 * USEC_PER_SEC;
 static const size_t answer_bytes_max = (size_t) 1 << 20;
+static const size_t recorded_bytes_max = (size_t) 64 << 20;
 
 typedef struct Errand {
         const Person *person;
         ReaderMake make;
         void *userdata;
+        bool is_recorded;
 } Errand;
+
+/* ---- in the reader ---- */
 
 static void run_errand(void *userdata, int output) {
         const Errand *errand = userdata;
@@ -26,7 +31,15 @@ static void run_errand(void *userdata, int output) {
                 _exit(1);
         HostSources sources =
                 host_sources_of(root, arena, errand->person->uid, errand->person->gid);
-        char *text = json_dumps(errand->make(errand->userdata, arena, &sources), JSON_COMPACT);
+        Recording recording = recording_in(arena);
+
+        if (errand->is_recorded)
+                root_record(root, &recording.recorder);
+        json_t *answer = errand->make(errand->userdata, arena, &sources);
+
+        if (errand->is_recorded)
+                answer = json_pack("[oo]", answer, recording_to_json(arena, &recording));
+        char *text = json_dumps(answer, JSON_COMPACT);
 
         if (!text)
                 _exit(1);
@@ -42,15 +55,29 @@ static void run_errand(void *userdata, int output) {
         }
 }
 
-const char *reader_ask(Arena *arena, const Person *person, ReaderMake make, void *userdata,
-                       json_t **ret) {
-        Errand errand = {person, make, userdata};
+/* ---- for who asked ---- */
+
+/* Takes the answer of a reader that recorded apart; NULL where it is none. */
+static json_t *take_recorded(Recorder *recorder, Arena *arena, json_t *both) {
+        json_t *answer = NULL;
+        const json_t *recorded;
+
+        if (json_unpack(both, "[Oo!]", &answer, &recorded) >= 0)
+                recorded_from_json(recorder, arena, recorded);
+        json_decref(both);
+        return answer;
+}
+
+const char *reader_ask(const Root *root, Arena *arena, const Person *person, ReaderMake make,
+                       void *userdata, json_t **ret) {
+        Recorder *recorder = root_recorder(root);
+        Errand errand = {person, make, userdata, recorder};
         const Confinement reader = {
                 .title = arena_printf(arena, "reading its files as %s",
                                       text_excerpt(arena, person->name, 64)),
                 .person = person,
                 .timeout_usec = read_timeout_usec,
-                .output_bytes_max = answer_bytes_max,
+                .output_bytes_max = recorder ? recorded_bytes_max : answer_bytes_max,
                 .read = run_errand,
                 .userdata = &errand,
         };
@@ -61,5 +88,7 @@ const char *reader_ask(Arena *arena, const Person *person, ReaderMake make, void
         if (wrong)
                 return wrong;
         *ret = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
+        if (*ret && recorder)
+                *ret = take_recorded(recorder, arena, *ret);
         return *ret ? NULL : READER_NO_ANSWER;
 }

@@ -14,6 +14,7 @@
 typedef json_t *(*ReaderMake)(void *userdata, Arena *arena, HostSources *sources);
 
 /* NULL, with what MAKE has made (to be checked member by member, and released by the caller); or a
- * sentence. */
-const char *reader_ask(Arena *arena, const Person *person, ReaderMake make, void *userdata,
-                       json_t **ret);
+ * sentence. Who records what is read through ROOT hears of what was read there, too; of secrets in it that process
+ * tells nobody (host/record/recording.h). */
+const char *reader_ask(const Root *root, Arena *arena, const Person *person, ReaderMake make,
+                       void *userdata, json_t **ret);

@@ -2,8 +2,8 @@
 #pragma once
 
 /* Looks through a host for entries that set what hugeplan manages: the kernel command line,
- * sysctl.d and sysctl.conf, tmpfiles.d, and the active tuned profiles with what they include. Only
- * reads; files that cannot be read or are too large are passed over. */
+ * sysctl.d and sysctl.conf, tmpfiles.d, the active tuned profiles with what they include, and commands that
+ * are run at boot (inspect/settings/setting_scripts.h). Only reads; files that cannot be read or are too large are passed over. */
 
 #include "host/root.h"
 #include "read/setting_source.h"

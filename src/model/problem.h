@@ -52,6 +52,7 @@
         X(CONFLICT_SYSCTL, "conflict-sysctl")                                                      \
         X(CONFLICT_TMPFILES, "conflict-tmpfiles")                                                  \
         X(CONFLICT_TUNED, "conflict-tuned")                                                        \
+        X(CONFLICT_SCRIPT, "conflict-script")                                                      \
         /* of the kernel command line */                                                           \
         X(CMDLINE_TYPO, "cmdline-typo")                                                            \
         X(CMDLINE_BAD_VALUE, "cmdline-bad-value")                                                  \

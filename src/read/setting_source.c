@@ -120,7 +120,7 @@ static void add_entry(const Search *search, SettingSourceKind what, const char *
                 .value = value ? text_excerpt(arena, value, SHOWN_MAX) : NULL,
                 .file = text_excerpt(arena, search->file->path, SHOWN_MAX),
                 .line = search->line,
-                .is_effective = true,
+                .is_effective = !search->file->is_dormant,
                 .is_appending = search->is_appending,
                 .path = arena_strdup(arena, path),
                 .section = arena_strdup(arena, search->section),
@@ -373,6 +373,66 @@ static void take_command_line(Search *search, const char *value) {
         }
 }
 
+/* ---- scripts ---- */
+
+/* "2M:100", "DEFAULT:2G": hugeadm(8). */
+static void take_pool_pages(const Search *search, const char *key, const char *value,
+                            const char *attribute) {
+        const Topology *topology = search->entries->topology;
+        const char *colon = strchr(value, ':');
+        const char *name = arena_strdup_to(search->arena, value, colon);
+        uint64_t page_size_bytes = topology->default_page_size_bytes, bytes, pages;
+
+        if (!colon ||
+            (!text_equals(name, "DEFAULT") && parse_size_bytes(name, &page_size_bytes) < 0) ||
+            page_size_bytes == 0)
+                return;
+        /* A number is pages, a size is memory; "+5" and "-5" depend on what was there. */
+        if (parse_u64(colon + 1, &pages) < 0)
+                pages = parse_size_bytes(colon + 1, &bytes) == 0 ? bytes / page_size_bytes
+                                                                 : UINT64_MAX;
+        if (pages == UINT64_MAX)
+                add_entry(search, SETTING_SOURCE_UNCLEAR, "hugeadm",
+                          arena_printf(search->arena, "hugeadm %s %s", key, value), "");
+        else
+                add_setting(search, arena_printf(search->arena, "hugeadm %s", key),
+                            arena_printf(search->arena, "%" PRIu64, pages),
+                            arena_printf(search->arena,
+                                         PATH_HUGEPAGES "/" NAME_HUGEPAGES_DIR "%" PRIu64 "kB/%s",
+                                         page_size_bytes / KIB, attribute));
+}
+
+static void take_hugeadm(const Search *search, const char *key, const char *value) {
+        if (text_starts_with(key, "--thp-"))
+                add_setting(search, "hugeadm --thp", key + strlen("--thp-"), PATH_THP_ENABLED);
+        else if (value && text_equals(key, "--pool-pages-min"))
+                take_pool_pages(search, key, value, "nr_hugepages");
+        else if (value && text_equals(key, "--pool-pages-max"))
+                take_pool_pages(search, key, value, "nr_overcommit_hugepages");
+        else if (value && text_equals(key, "--set-shm-group"))
+                add_setting(search, "hugeadm --set-shm-group", value, PATH_HUGETLB_SHM_GROUP);
+}
+
+static void search_script(Search *search) {
+        const SettingSourceFile *file = search->file;
+        const ScriptDeeds deeds = script_deeds_read(
+                search->arena, &(SourceText){.text = file->text, .size = file->size},
+                file->variables, MAX(file->line, 1U));
+
+        search->section = file->unit;
+        VEC_FOREACH(deed, &deeds) {
+                search->line = deed->line;
+                if (deed->does == SCRIPT_WRITES_FILE)
+                        add_setting(search, deed->key, deed->value, deed->key);
+                else if (deed->does == SCRIPT_SETS_SYSCTL)
+                        take_sysctl(search, deed->key, deed->value);
+                else if (deed->does == SCRIPT_SETS_HUGEADM)
+                        take_hugeadm(search, deed->key, deed->value);
+                else
+                        add_entry(search, SETTING_SOURCE_UNCLEAR, "script", deed->key, "");
+        }
+}
+
 /* ---- files ---- */
 
 void setting_sources_add_file(SettingSources *entries, const SettingSourceFile *file) {
@@ -385,6 +445,8 @@ void setting_sources_add_file(SettingSources *entries, const SettingSourceFile *
                 take_command_line(&search, arena_strndup(arena, file->text, file->size));
         else if (file->source == SETTING_SOURCE_TUNED)
                 search_tuned(&search);
+        else if (file->source == SETTING_SOURCE_SCRIPT)
+                search_script(&search);
         else
                 for (char *line; (line = source_line(arena, &lines));) {
                         search.line = lines.number;

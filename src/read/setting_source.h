@@ -6,10 +6,11 @@
  * Sources of the formats: sysctl.d(5) with systemd's src/sysctl/sysctl.c (the last value of a key
  * wins; a key named by itself is out of every glob; "-key" alone takes it out), tmpfiles.d(5) with
  * src/tmpfiles/tmpfiles.c (the first line of a path wins), tuned-profiles(7) with tuned's
- * profiles/loader.py and merger.py (later profiles win option by option), and the kernel's
- * Documentation/admin-guide/kernel-parameters.txt. */
+ * profiles/loader.py and merger.py (later profiles win option by option), the kernel's
+ * Documentation/admin-guide/kernel-parameters.txt, hugeadm(8), and read/script.h. */
 
 #include "read/kernel_line.h"
+#include "read/script.h"
 
 typedef enum SettingSourceKind {
         SETTING_SOURCE_NR_HUGEPAGES,            /* the pool of the default size, over all nodes */
@@ -23,6 +24,7 @@ typedef enum SettingSourceKind {
         SETTING_SOURCE_THP,       /* transparent_hugepage/enabled */
         SETTING_SOURCE_THP_SIZE,  /* transparent_hugepage/hugepages-*kB/enabled */
         SETTING_SOURCE_THP_OTHER, /* defrag, shmem_enabled, khugepaged/... */
+        SETTING_SOURCE_UNCLEAR, /* a command of a script that has to do with huge pages: the value */
 } SettingSourceKind;
 
 /* Who reads the entry, in the order in which they act in a boot. */
@@ -31,6 +33,7 @@ typedef enum SettingSourceSource {
         SETTING_SOURCE_SYSCTL,
         SETTING_SOURCE_TMPFILES,
         SETTING_SOURCE_TUNED,
+        SETTING_SOURCE_SCRIPT, /* commands of units, rc.local, cron's @reboot, and scripts that these run */
 } SettingSourceSource;
 
 typedef struct SettingSource {
@@ -43,7 +46,7 @@ typedef struct SettingSource {
         bool is_effective;   /* false: another entry that the same program reads overrules it */
         bool is_appending;   /* "w+" of tmpfiles.d: is written besides other lines for its path */
         const char *path;    /* the file below /proc or /sys that it sets; may be a pattern */
-        const char *section; /* of a tuned profile; else NULL */
+        const char *section; /* of a tuned profile; of a script the unit that runs it; else NULL */
 } SettingSource;
 
 typedef struct SettingSources SettingSources;
@@ -54,6 +57,11 @@ typedef struct SettingSourceFile {
         const char *path;
         const char *text; /* may hold NULs and anything else */
         size_t size;
+        /* Of a script: */
+        unsigned line;                    /* the number of its first line; 0: 1 */
+        const char *unit;                 /* that runs it; NULL: none */
+        const ScriptVariables *variables; /* its environment; may be NULL */
+        bool is_dormant;                  /* nothing runs it at boot: it overrules nobody */
 } SettingSourceFile;
 
 /* None yet. TOPOLOGY says which pools there are to be set; it must outlive the setting_sources. */
@@ -86,10 +94,17 @@ const SettingSource *setting_source_for_path(const SettingSources *entries, cons
 const SettingSource *setting_source_for_pool(const SettingSources *entries, const Topology *now,
                                              unsigned node, uint64_t page_size_bytes);
 
+/* How many pages the entry asks of a pool: of NODE, or of all nodes together. False: of none, or the value is no
+ * number. */
+bool setting_source_node_pages(const SettingSource *entry, unsigned node, uint64_t page_size_bytes,
+                               uint64_t *ret);
+bool setting_source_host_pages(const SettingSource *entry, const Topology *topology,
+                               uint64_t page_size_bytes, uint64_t *ret);
+
 /* "vm.nr_hugepages=20 in /etc/sysctl.d/99-db.conf:3" */
 char *setting_source_format(Arena *arena, const SettingSource *entry);
 
-/* "sysctl", "tmpfiles", "tuned", "command-line". */
+/* "sysctl", "tmpfiles", "tuned", "command-line", "script". */
 const char *setting_source_source_name(SettingSourceSource source);
 
 /* The names of the profiles that a tuned profile includes, in their order. */

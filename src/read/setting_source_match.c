@@ -17,6 +17,7 @@ static const char *const source_names[] = {
         [SETTING_SOURCE_SYSCTL] = "sysctl",
         [SETTING_SOURCE_TMPFILES] = "tmpfiles",
         [SETTING_SOURCE_TUNED] = "tuned",
+        [SETTING_SOURCE_SCRIPT] = "script",
 };
 
 const char *setting_source_source_name(SettingSourceSource source) {
@@ -84,6 +85,8 @@ static int settle(const SettingSource *earlier, const SettingSource *later) {
                 return is_same_path && !later->is_appending ? -1 : 1;
         case SETTING_SOURCE_TUNED:
                 return text_equals(earlier->section, later->section) ? 1 : 0;
+        case SETTING_SOURCE_SCRIPT: /* one may stand in a branch that is not taken */
+                return 0;
         default:
                 return 1;
         }
@@ -181,6 +184,35 @@ static const char *value_for_node(Arena *arena, const char *value, unsigned node
         return "";
 }
 
+static char *node_pool_path(Arena *arena, unsigned node, uint64_t page_size_bytes) {
+        return arena_printf(arena,
+                            PATH_NODES "/node%u/hugepages/" NAME_HUGEPAGES_DIR "%" PRIu64
+                                       "kB/nr_hugepages",
+                            node, page_size_bytes / KIB);
+}
+
+static bool parse_pages(const SettingSource *entry, const char *value, uint64_t *ret) {
+        value += entry->source == SETTING_SOURCE_TUNED ? strspn(value, "<>= ") : 0;
+        return text_starts_with(entry->path, PATH_PROC_SYS)
+                       ? kernel_number_parse(value, ret, NULL) == 0
+                       : parse_plain(value, ret);
+}
+
+bool setting_source_node_pages(const SettingSource *entry, unsigned node, uint64_t page_size_bytes,
+                               uint64_t *ret) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+
+        return setting_source_sets_path(entry->path,
+                                        node_pool_path(arena, node, page_size_bytes)) &&
+               parse_pages(entry, value_for_node(arena, entry->value, node), ret);
+}
+
+bool setting_source_host_pages(const SettingSource *entry, const Topology *topology,
+                               uint64_t page_size_bytes, uint64_t *ret) {
+        return sets_whole_pool(entry, topology, page_size_bytes) &&
+               parse_pages(entry, entry->value, ret);
+}
+
 const SettingSource *setting_source_for_pool(const SettingSources *entries, const Topology *now,
                                              unsigned node, uint64_t page_size_bytes) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
@@ -195,10 +227,7 @@ const SettingSource *setting_source_for_pool(const SettingSources *entries, cons
         }
         char *here = arena_printf(arena, "%" PRIu64, n_here);
         char *all = arena_printf(arena, "%" PRIu64, n_all);
-        char *path = arena_printf(arena,
-                                  PATH_NODES "/node%u/hugepages/" NAME_HUGEPAGES_DIR "%" PRIu64
-                                             "kB/nr_hugepages",
-                                  node, page_size_bytes / KIB);
+        char *path = node_pool_path(arena, node, page_size_bytes);
         const SettingSource *best = NULL;
 
         VEC_FOREACH(entry, &entries->list)

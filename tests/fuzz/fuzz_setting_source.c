@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
 /* Files of others that are searched for what sets huge pages. The first byte says which kind the rest
- * is: 'c' kernel command line, 's' sysctl.d, 't' tmpfiles.d, 'u' a tuned profile.
+ * is: 'c' kernel command line, 's' sysctl.d, 't' tmpfiles.d, 'u' a tuned profile, 'x' a script.
  *
  * Whatever they hold, the search ends, what it finds can be printed, and each thing that is set has
  * an effective entry unless something takes it out. */
@@ -37,7 +37,7 @@ static Topology *make_topology(Arena *arena) {
 static void check_setting_source(Arena *arena, const SettingSources *setting_sources,
                                  const SettingSource *setting_source) {
         require(setting_source->value && setting_source->path &&
-                setting_source->what <= SETTING_SOURCE_THP_OTHER);
+                setting_source->what <= SETTING_SOURCE_UNCLEAR);
         require_printable(setting_source_format(arena, setting_source));
         const SettingSource *named = setting_source_for_path(setting_sources, setting_source->path,
                                                              setting_source->value);
@@ -106,6 +106,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                 break;
         case 'u':
                 search(arena, SETTING_SOURCE_TUNED, (const char *) data + 1, size - 1);
+                break;
+        case 'x':
+                search(arena, SETTING_SOURCE_SCRIPT, (const char *) data + 1, size - 1);
                 break;
         }
         return 0;

@@ -6,6 +6,7 @@
 #include "engines/oracle/oracle_formula.h"
 #include "engines/oracle/oracle_instances.h"
 #include "engines/oracle/oracle_parameters.h"
+#include "engines/oracle/oracle_units.h"
 #include "engines/reader.h"
 #include "read/unit_file.h"
 
@@ -169,36 +170,6 @@ static bool asm_takes_pages(const Search *search, const OracleInstance *instance
         return target && parse_lettered_bytes(target->value, &bytes) == 0 && bytes == 0;
 }
 
-/* Whether WORD calls dbstart, be it within a line for a shell. */
-static bool calls_dbstart(const char *word) {
-        static const char name[] = "dbstart";
-
-        for (const char *at = word; (at = strstr(at, name)); at++) {
-                bool begins = at == word || strchr("/ \t;&", at[-1]);
-
-                if (begins && strchr(" \t;&'\"", at[strlen(name)]))
-                        return true;
-        }
-        return false;
-}
-
-static bool unit_calls_dbstart(const Search *search) {
-        if (!search->unit)
-                return false;
-        UnitAssignments commands =
-                unit_file_list(search->arena, search->unit, "Service", "ExecStart");
-
-        VEC_FOREACH(command, &commands) {
-                UnitWords words = unit_file_command(search->arena, search->unit, search->sources,
-                                                    (*command)->value);
-
-                VEC_FOREACH(word, &words)
-                        if (calls_dbstart(*word))
-                                return true;
-        }
-        return false;
-}
-
 static bool has_started(const OracleInstances *instances) {
         VEC_FOREACH(instance, instances)
                 if (instance->is_started && !oracle_is_asm(instance->sid))
@@ -206,23 +177,17 @@ static bool has_started(const OracleInstances *instances) {
         return false;
 }
 
-/* "orcl" of "oracle@orcl.service"; NULL. */
-static const char *unit_instance(Arena *arena, const char *unit) {
-        const char *at = unit ? strchr(unit, '@') : NULL;
-        const char *dot = at ? strrchr(at, '.') : NULL;
-
-        return dot ? arena_strndup(arena, at + 1, (size_t) (dot - at - 1)) : NULL;
-}
-
 /* The one instance that is meant; NULL: those of oratab. dbstart looks at oratab only, whatever its
  * environment says. */
 static const char *find_sid(const Search *search) {
         const char *sid = environment(search, "ORACLE_SID");
         const char *named = search->target->unit
-                                    ? unit_instance(search->arena, search->target->unit)
+                                    ? oracle_unit_instance(search->arena, search->target->unit)
                                     : search->target->instance;
 
-        if (sid && !(unit_calls_dbstart(search) && has_started(&search->all)))
+        if (sid && !(search->unit &&
+                     oracle_unit_calls_dbstart(search->arena, search->sources, search->unit) &&
+                     has_started(&search->all)))
                 return sid;
         return named && oracle_instances_find(&search->all, named) ? named : NULL;
 }

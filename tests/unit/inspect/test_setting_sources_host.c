@@ -147,6 +147,69 @@ static void write_profile(const Tree *tree, const char *directory, const char *i
                                 include, pages));
 }
 
+/* ---- scripts ---- */
+
+static void write_unit(const Tree *tree, const char *path, const char *service, bool is_enabled) {
+        tree_write(tree, path, arena_printf(tree->arena, "[Service]\nType=oneshot\n%s\n", service));
+        if (is_enabled)
+                tree_link(tree, path,
+                          arena_printf(tree->arena, "/etc/systemd/system/sysinit.target.wants/%s",
+                                       text_base_name(path)));
+}
+
+static void test_units(void **state) {
+        const Tree *tree = *state;
+
+        tree_mkdir(tree, "/etc/systemd/system/sysinit.target.wants");
+        write_unit(tree, "/etc/systemd/system/a.service",
+                   "ExecStartPre=-/usr/bin/hugeadm --pool-pages-min 2M:1\n"
+                   "ExecStart=/bin/sh -c 'echo 2 > /proc/sys/vm/nr_hugepages'",
+                   true);
+        /* OpenShift's: the script takes its figures from the unit. */
+        write_unit(tree, "/etc/systemd/system/b.service",
+                   "Environment=N=3 SIZE=1048576\nExecStart=/usr/local/bin/b.sh", true);
+        tree_write(tree, "/usr/local/bin/b.sh",
+                   "#!/bin/bash\n"
+                   "file=\"/sys/kernel/mm/hugepages/hugepages-${SIZE}kB/nr_hugepages\"\n"
+                   "while [ \"$(cat \"${file}\")\" -ne \"${N}\" ]; do\n"
+                   "  echo \"${N}\" >\"${file}\"\ndone\n");
+        write_unit(tree, "/etc/systemd/system/c.service", "ExecStart=sysctl -w vm.nr_hugepages=4",
+                   false);
+        /* Of packages only what mentions huge pages is looked into. */
+        write_unit(tree, "/usr/lib/systemd/system/d.service",
+                   "ExecStart=/usr/lib/hugetlb-reserve-pages.sh", true);
+        write_unit(tree, "/usr/lib/systemd/system/e.service", "ExecStart=/usr/lib/e.sh", true);
+        tree_write(tree, "/usr/lib/hugetlb-reserve-pages.sh",
+                   "#!/bin/sh\necho 5 > /proc/sys/vm/nr_hugepages\n");
+        tree_write(tree, "/usr/lib/e.sh", "#!/bin/sh\necho 6 > /proc/sys/vm/nr_hugepages\n");
+        assert_text(find_text(tree),
+                    "hugeadm --pool-pages-min=1 in /etc/systemd/system/a.service:3\n"
+                    "/proc/sys/vm/nr_hugepages=2 in /etc/systemd/system/a.service:4\n"
+                    "/sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages=3 in "
+                    "/usr/local/bin/b.sh:4\n"
+                    "!vm.nr_hugepages=4 in /etc/systemd/system/c.service:3\n"
+                    "/proc/sys/vm/nr_hugepages=5 in /usr/lib/hugetlb-reserve-pages.sh:2\n");
+}
+
+static void test_rc_local_and_cron(void **state) {
+        const Tree *tree = *state;
+
+        tree_write(tree, "/etc/rc.d/rc.local", "#!/bin/sh\nhugeadm --pool-pages-min 2M:1\n");
+        tree_link(tree, "rc.d/rc.local", "/etc/rc.local");
+        tree_write(tree, "/etc/crontab",
+                   "SHELL=/bin/sh\n0 1 * * * root sysctl vm.nr_hugepages=9\n"
+                   "@reboot root sysctl vm.nr_hugepages=2\n");
+        tree_write(tree, "/etc/cron.d/pages", "@reboot root /opt/pages.sh >/dev/null 2>&1\n");
+        tree_write(tree, "/opt/pages.sh", "#!/bin/sh\necho 3 > /proc/sys/vm/nr_hugepages\n");
+        tree_write(tree, "/var/spool/cron/crontabs/root",
+                   "@reboot echo 4 > /proc/sys/vm/nr_hugepages\n");
+        assert_text(find_text(tree),
+                    "hugeadm --pool-pages-min=1 in /etc/rc.d/rc.local:2\n"
+                    "vm.nr_hugepages=2 in /etc/crontab:3\n"
+                    "/proc/sys/vm/nr_hugepages=3 in /opt/pages.sh:2\n"
+                    "/proc/sys/vm/nr_hugepages=4 in /var/spool/cron/crontabs/root:1\n");
+}
+
 static void test_tuned(void **state) {
         const Tree *tree = *state;
 
@@ -316,6 +379,8 @@ TEST_FILE(setting_sources_host) {
                 TREE_TEST(test_guard),
                 TREE_TEST(test_not_our_guard),
                 TREE_TEST(test_tmpfiles_and_command_line),
+                TREE_TEST(test_units),
+                TREE_TEST(test_rc_local_and_cron),
                 TREE_TEST(test_tuned),
                 TREE_TEST(test_tuned_same_name),
                 TREE_TEST(test_tuned_hostile),

@@ -25,6 +25,7 @@ static const char *const kind_names[] = {
         [SETTING_SOURCE_THP] = "thp",
         [SETTING_SOURCE_THP_SIZE] = "thp-size",
         [SETTING_SOURCE_THP_OTHER] = "thp-other",
+        [SETTING_SOURCE_UNCLEAR] = "unclear",
 };
 
 /* "LINE KIND VALUE", one to a line; "!" before what another entry overrules. */
@@ -100,6 +101,122 @@ static void test_sysctl_syntax(void **state) {
         };
 
         check_cases(*state, SETTING_SOURCE_SYSCTL, cases, ARRAY_LEN(cases));
+}
+
+static void test_scripts(void **state) {
+        static const Case cases[] = {
+                {"echo 20 > /proc/sys/vm/nr_hugepages\n", "1 pool 20\n"},
+                {"#!/bin/sh\n\n  echo -n 20 >/proc/sys/vm/nr_hugepages || exit 1 # c\n",
+                 "3 pool 20\n"},
+                {"echo '20' | sudo tee -a /proc/sys/vm/nr_hugepages >/dev/null\n", "1 pool 20\n"},
+                {"# echo 20 > /proc/sys/vm/nr_hugepages\necho 20 /proc/sys/vm/nr_hugepages\n", ""},
+                {"echo 20 2> /proc/sys/vm/nr_hugepages\ncat < /proc/sys/vm/nr_hugepages\n", ""},
+                {"/sbin/sysctl -q -w vm.nr_hugepages=20 vm/hugetlb_shm_group=5\n",
+                 "1 pool 20\n1 shm-group 5\n"},
+                {"[ -f /x ] && sysctl vm.nr_hugepages=20; sysctl vm.nr_hugepages\n", "1 pool 20\n"},
+                {"sh -c 'echo 20 > /proc/sys/vm/nr_hugepages'\n", "1 pool 20\n"},
+                {"if [ -d /x ]; then\n  echo 3 > /sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages\nfi\n",
+                 "2 size-pool 3\n"},
+                /* hugeadm */
+                {"hugeadm --pool-pages-min 2M:20 --pool-pages-max=2MB:40\n",
+                 "1 pool 20\n1 overcommit 40\n"},
+                {"numactl -m 0 hugeadm --pool-pages-min DEFAULT:1G\n", "1 pool 512\n"},
+                {"hugeadm --pool-pages-min 1G:4 --hard --thp-never\n",
+                 "1 size-pool 4\n1 thp never\n"},
+                {"hugeadm --pool-pages-min 2M:+20\n",
+                 "1 unclear hugeadm --pool-pages-min 2M:+20\n"},
+                {"hugeadm --pool-pages-min 3M:20 --pool-pages-min x:1 --pool-pages-min 7\n", ""},
+                /* Variables and functions: RHEL's recipe, and OpenShift's. */
+                {"nodes_path=/sys/devices/system/node/\n"
+                 "reserve_pages()\n{\n"
+                 "  echo $1 > $nodes_path/$2/hugepages/hugepages-1048576kB/nr_hugepages\n}\n"
+                 "reserve_pages 2 node0\nreserve_pages 1 node1\n",
+                 "6 node-pool 2\n7 node-pool 1\n"},
+                {"f=\"/sys/devices/system/node/node${N:-0}/hugepages/hugepages-2048kB/nr_hugepages\"\n"
+                 "echo 7 >\"$f\"\n",
+                 "2 unclear echo 7 >\"$f\"\n"},
+                {"N=20\necho $N > /proc/sys/vm/nr_hugepages\n", "2 pool 20\n"},
+                /* What only a shell would know. */
+                {"N=20\n[ -f /x ] && N=30\necho $N > /proc/sys/vm/nr_hugepages\n",
+                 "3 unclear echo $N > /proc/sys/vm/nr_hugepages\n"},
+                {"echo $((2 * (3 + 4))) > /proc/sys/vm/nr_hugepages\n",
+                 "1 unclear echo $((2 * (3 + 4))) > /proc/sys/vm/nr_hugepages\n"},
+                {"sysctl vm.nr_hugepages=`cat /x`\n",
+                 "1 unclear sysctl vm.nr_hugepages=`cat /x`\n"},
+                {"for n in 0 1; do\necho 5 > /sys/devices/system/node/node$n/hugepages/hugepages-2048kB/nr_hugepages\ndone\n",
+                 "2 unclear echo 5 > /sys/devices/system/node/node$n/hugepages/hugepages-2048kB/nr_hugepages\n"},
+                {"echo $x > /tmp/$y\n", ""},
+                /* Odd ones. */
+                {">", ""},
+                {"echo $", ""},
+                {"echo '", ""},
+                {"f() { f; }\nf\n", ""},
+                {"echo 1 \\\n > /proc/sys/vm/nr_hugepages\n", "1 pool 1\n"},
+        };
+
+        check_cases(*state, SETTING_SOURCE_SCRIPT, cases, ARRAY_LEN(cases));
+}
+
+/* Whatever a script holds, reading it ends, soon. */
+static void test_hostile_scripts(void **state) {
+        static const char *const parts[] = {
+                "f() {",
+                "}",
+                "f",
+                "\n",
+                ";",
+                "|",
+                "$1",
+                "$f",
+                "${",
+                "$(",
+                ")",
+                "`",
+                "'",
+                "\"",
+                "\\",
+                ">",
+                "2>",
+                "<",
+                "&&",
+                "echo 1",
+                " ",
+                "x=",
+                "x=$x$x",
+                "sh -c",
+                "tee",
+                "hugeadm --pool-pages-min",
+                "/proc/sys/vm/nr_hugepages",
+                "#",
+                "for x in",
+                "sysctl vm.nr_hugepages=",
+                "\x01",
+                "function g",
+        };
+        uint64_t seed = 4711;
+
+        (void) state;
+        for (int i = 0; i < 5000; i++) {
+                CLEANUP(arena_freep) Arena *arena = arena_new();
+                Text text = text_in(arena);
+
+                text_add(&text, "");
+                for (int k = 0; k < 24; k++) {
+                        seed = seed * 6364136223846793005U + 1442695040888963407U;
+                        text_add(&text, parts[(seed >> 33) % ARRAY_LEN(parts)]);
+                }
+                list_text(arena, setting_sources_in(arena, SETTING_SOURCE_SCRIPT, text.string));
+        }
+        /* Doubled at each step, and called by one that calls it. */
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        Text text = text_in(arena);
+
+        text_add(&text, "x=aaaaaaaa\n");
+        for (int i = 0; i < 2000; i++)
+                text_printf(&text, "x%d=$x%d$x%d\nf%d() { f%d; f%d; f%d; f%d; }\nf%d\n", i + 1, i,
+                            i, i + 1, i, i, i, i, i);
+        assert_text(list_text(arena, setting_sources_in(arena, SETTING_SOURCE_SCRIPT, text.string)),
+                    "");
 }
 
 static void test_sysctl_winner(void **state) {
@@ -647,6 +764,8 @@ static void test_limits(void **state) {
 TEST_FILE(setting_source) {
         const struct CMUnitTest tests[] = {
                 TEST(test_sysctl_syntax),
+                TEST(test_scripts),
+                TEST(test_hostile_scripts),
                 TEST(test_sysctl_winner),
                 TEST(test_tmpfiles),
                 TEST(test_tuned),

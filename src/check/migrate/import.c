@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "check/migrate/import.h"
+
+#include "base/size.h"
+#include "base/text.h"
+#include "check/conflict.h"
+#include "config/instance_limits.h"
+#include "model/names.h"
+
+#define NAME_REST "90-other-programs"
+
+typedef struct Maker {
+        Arena *arena;
+        const ImportInput *input;
+        Import *import;
+} Maker;
+
+static const char *const action_names[] = {
+        [IMPORT_REMOVE] = "remove",
+        [IMPORT_KEEP] = "keep",
+        [IMPORT_LOOK] = "look",
+};
+
+const char *import_action_name(ImportAction action) {
+        return action_names[action];
+}
+
+/* ---- the rest of what is set ---- */
+
+/* What instances there are and databases that were found need of a page size. */
+static uint64_t known_pages(const ImportInput *input, uint64_t page_size_bytes) {
+        uint64_t described = ARRAY_SUM(
+                instance, input->plan->instances, input->plan->n_instances,
+                instance->page_size_bytes == page_size_bytes ? instance->pages_wanted : 0);
+        uint64_t found =
+                VEC_SUM(suggestion, input->suggestions, suggestion->path ? suggestion->pages : 0);
+
+        return page_size_bytes == input->topology->default_page_size_bytes
+                       ? add_saturated(described, found)
+                       : described;
+}
+
+static bool is_known_unit(const ImportInput *input, const char *unit) {
+        return unit &&
+               (ARRAY_ANY(instance, input->config->instances, input->config->n_instances,
+                          text_equals(instance->unit, unit)) ||
+                VEC_ANY(suggestion, input->suggestions, text_equals(suggestion->unit, unit)));
+}
+
+static void add_users(const Maker *maker, Text *text, uint64_t page_size_bytes) {
+        bool is_first = true;
+
+        VEC_FOREACH(user, &maker->input->page_users->list) {
+                if (user->page_size_bytes != page_size_bytes ||
+                    is_known_unit(maker->input, user->unit))
+                        continue;
+                text_add(text, is_first ? "# In use now:\n" : "");
+                text_printf(text, "#   %s\n", page_user_format(maker->arena, user));
+                is_first = false;
+        }
+}
+
+/* By the share that each node has of what is set; what division leaves goes to the first nodes. */
+static void add_split(const Maker *maker, Text *text, const SetPages *set, uint64_t rest) {
+        const Topology *topology = maker->input->topology;
+        Text parts = text_in(maker->arena);
+        uint64_t left = rest;
+
+        for (size_t i = 0; i < topology->n_nodes; i++)
+                left -= mul_div(rest, set->node_pages[i], set->pages);
+        for (size_t i = 0; i < topology->n_nodes; i++) {
+                if (set->node_pages[i] == 0)
+                        continue;
+                uint64_t pages = mul_div(rest, set->node_pages[i], set->pages) + left;
+
+                left = 0;
+                if (pages > 0)
+                        text_add_word(&parts,
+                                      arena_printf(maker->arena, "%u:%s", topology->nodes[i].id,
+                                                   format_page_size(maker->arena,
+                                                                    pages * set->page_size_bytes)));
+        }
+        text_printf(text, "NodeMemory=%s\n", text_string(&parts));
+}
+
+static void add_rest(const Maker *maker, const SetPages *set, uint64_t rest) {
+        Arena *arena = maker->arena;
+        bool is_default = set->page_size_bytes == maker->input->topology->default_page_size_bytes;
+        const char *size = format_page_size(arena, set->page_size_bytes);
+        Text text = text_in(arena);
+
+        text_printf(&text, "# Set so far, beyond what the databases on this host need: %s.\n",
+                    format_page_count_and_size(arena, rest, set->page_size_bytes));
+        VEC_FOREACH(source, &set->sources)
+                text_printf(&text, "#   %s\n",
+                            text_printable(arena, setting_source_format(arena, *source)));
+        add_users(maker, &text, set->page_size_bytes);
+        text_add(
+                &text,
+                "# They stay reserved for whoever takes them. A program that is to wait for its pages is\n"
+                "# described better by a file of its own with Unit=. Nobody needs them? Delete this file.\n"
+                "[Instance]\n");
+        if (!is_default)
+                text_printf(&text, "PageSize=%s\n", size);
+        if (set->is_by_node)
+                add_split(maker, &text, set, rest);
+        else
+                text_printf(&text, "Pages=%" PRIu64 "\n", rest);
+        *vec_push(arena, &maker->import->files) = (ImportFile){
+                arena_printf(arena, PATH_CONFIG_ETC "/" NAME_REST "%s%s" NAME_CONFIG_SUFFIX,
+                             is_default ? "" : "-", is_default ? "" : size),
+                text.string};
+}
+
+static void add_pages(const Maker *maker) {
+        const SetPagesList list =
+                set_pages_find(maker->arena, maker->input->setting_sources, maker->input->topology);
+
+        VEC_FOREACH(set, &list) {
+                ImportPages *pages = vec_push(maker->arena, &maker->import->pages);
+
+                *pages = (ImportPages){
+                        .page_size_bytes = set->page_size_bytes,
+                        .set_pages = set->pages,
+                        .known_pages = known_pages(maker->input, set->page_size_bytes),
+                };
+                pages->rest_pages = sub_floored(set->pages, pages->known_pages);
+                if (pages->rest_pages > 0)
+                        add_rest(maker, set, pages->rest_pages);
+        }
+}
+
+/* ---- the databases ---- */
+
+static bool is_unlimited(const char *value) {
+        return TEXT_IS_ANY(value, "unlimited", "infinity", "-1");
+}
+
+/* Whether hugeplan sees to the limits of who runs it, by a drop-in that is there or comes. */
+static bool needs_limit(const Suggestion *suggestion) {
+        return (suggestion->path || suggestion->described) && suggestion->engine->uses_sysv;
+}
+
+/* Of the owner of a database that attaches System V segments: "unlimited" is kept for its logins; a number is not,
+ * for MemoryLock=auto gives them what the instance needs. */
+static const LoginLimit *login_limit_of(const ImportInput *input, const Suggestion *suggestion) {
+        return needs_limit(suggestion)
+                       ? VEC_FIND(limit, &input->facts->login_limits,
+                                  text_equals(limit->domain, suggestion->engine->default_user) &&
+                                          is_unlimited(limit->value))
+                       : NULL;
+}
+
+static void add_databases(const Maker *maker) {
+        VEC_FOREACH(suggestion, maker->input->suggestions) {
+                const LoginLimit *limit = login_limit_of(maker->input, suggestion);
+
+                if (!suggestion->path)
+                        continue;
+                *vec_push(maker->arena, &maker->import->files) = (ImportFile){
+                        suggestion->path,
+                        limit ? arena_printf(maker->arena,
+                                             "%s# %s memlock %s in %s:%u\nMemoryLock=infinity\n",
+                                             suggestion->text, limit->domain, limit->value,
+                                             limit->origin.file, limit->origin.line)
+                              : suggestion->text};
+        }
+}
+
+/* ---- their lines ---- */
+
+/* What becomes of an entry; NULL: it is nothing to talk about. */
+static const char *advise(const Maker *maker, const SettingSource *entry, ImportAction *ret) {
+        *ret = IMPORT_KEEP;
+        if (entry->source == SETTING_SOURCE_SCRIPT && !entry->is_effective)
+                return "nothing that was seen runs it at boot";
+        switch (entry->what) {
+        case SETTING_SOURCE_NR_HUGEPAGES:
+        case SETTING_SOURCE_NR_HUGEPAGES_MEMPOLICY:
+        case SETTING_SOURCE_SIZE_POOL:
+        case SETTING_SOURCE_NODE_POOL:
+                if (entry->source == SETTING_SOURCE_KERNEL_COMMAND_LINE &&
+                    !text_starts_with(entry->key, "sysctl"))
+                        return "what the kernel reserves at boot counts for the plan";
+                *ret = IMPORT_REMOVE;
+                return conflict_place_remedy(maker->arena, entry);
+        case SETTING_SOURCE_NR_OVERCOMMIT_HUGEPAGES:
+                *ret = IMPORT_REMOVE;
+                return setting_source_explains(entry, "0")
+                               ? NULL
+                               : conflict_place_remedy(maker->arena, entry);
+        case SETTING_SOURCE_HUGETLB_SHM_GROUP:
+                return VEC_ANY(suggestion, maker->input->suggestions, needs_limit(suggestion)) ||
+                                       config_needs_group(maker->input->config)
+                               ? "hugeplan puts its own group there; 'hugeplanctl check' names who has to be a member"
+                               : NULL;
+        case SETTING_SOURCE_UNCLEAR:
+                *ret = IMPORT_LOOK;
+                return "what it sets only a shell could tell: see for yourself whether it writes to the pools";
+        default:
+                return NULL;
+        }
+}
+
+static void add_line(const Maker *maker, ImportLine line) {
+        bool is_known = VEC_ANY(other, &maker->import->lines,
+                                (other->line == line.line && text_equals(other->file, line.file) &&
+                                 text_equals(other->text, line.text)));
+
+        if (!is_known)
+                *vec_push(maker->arena, &maker->import->lines) = line;
+}
+
+static void add_lines(const Maker *maker) {
+        Arena *arena = maker->arena;
+
+        for (size_t i = 0; i < setting_sources_count(maker->input->setting_sources); i++) {
+                const SettingSource *entry = setting_sources_get(maker->input->setting_sources, i);
+                ImportAction action;
+                const char *advice = advise(maker, entry, &action);
+
+                if (advice)
+                        add_line(maker,
+                                 (ImportLine){action, entry->file, entry->line,
+                                              entry->what == SETTING_SOURCE_UNCLEAR
+                                                      ? entry->value
+                                                      : arena_printf(arena, "%s=%s", entry->key,
+                                                                     entry->value),
+                                              advice});
+        }
+}
+
+static void add_login_limits(const Maker *maker) {
+        VEC_FOREACH(limit, &maker->input->facts->login_limits) {
+                const Suggestion *owned = VEC_FIND(
+                        suggestion, maker->input->suggestions,
+                        needs_limit(suggestion) &&
+                                text_equals(suggestion->engine->default_user, limit->domain));
+
+                if (text_equals(limit->origin.file, PATH_PAM_LIMITS))
+                        continue;
+                add_line(
+                        maker,
+                        (ImportLine){
+                                owned ? IMPORT_REMOVE : IMPORT_KEEP,
+                                limit->origin.file,
+                                limit->origin.line,
+                                arena_printf(maker->arena, "%s %s memlock %s", limit->domain,
+                                             limit->type, limit->value),
+                                owned ? "delete the line; hugeplan writes the limit into " PATH_PAM_LIMITS
+                                      : "it is for logins, and no database that was found needs it for huge pages",
+                        });
+        }
+}
+
+Import import_make(Arena *arena, const ImportInput *input) {
+        Import import = {};
+        const Maker maker = {arena, input, &import};
+
+        add_databases(&maker);
+        add_pages(&maker);
+        add_lines(&maker);
+        add_login_limits(&maker);
+        return import;
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* `import`: what other programs set today, as drop-ins; and which of their lines are to go. */
+#include "base/json.h"
+#include "base/text.h"
+#include "check/migrate/import.h"
+#include "ctl/verbs.h"
+#include "host/host_sources.h"
+#include "inspect/page_users.h"
+#include "inspect/setting_sources.h"
+#include "model/exit_code.h"
+
+#include <stdio.h>
+
+static Import find_import(Command *command) {
+        Arena *arena = command->arena;
+        const Look *look = local_load(command);
+        const HostSources sources = host_sources(command->root);
+        const Suggestions suggestions = suggestions_find(command);
+        const ImportInput input = {
+                .config = look->config,
+                .plan = look->plan,
+                .topology = look->topology,
+                .setting_sources = setting_sources_find(command->root, arena, look->topology),
+                .suggestions = &suggestions,
+                .facts = host_facts_read(arena, &sources.sources, look->config, look->topology,
+                                         &(Figures){}),
+                .page_users = page_users_find(command->root, arena, look->topology),
+        };
+
+        return import_make(arena, &input);
+}
+
+/* ---- what people read ---- */
+
+static void print_pages(Command *command, const Import *import) {
+        Arena *arena = command->arena;
+
+        VEC_FOREACH(pages, &import->pages)
+                printf("# %s set today; %s for instances and databases found; %s for others.\n",
+                       format_page_count(arena, pages->set_pages, pages->page_size_bytes),
+                       format_count(arena, pages->known_pages),
+                       format_count(arena, pages->rest_pages));
+}
+
+static void print_lines(Command *command, const Import *import, ImportAction action,
+                        const char *title) {
+        bool is_first = true;
+
+        VEC_FOREACH(line, &import->lines) {
+                if (line->action != action)
+                        continue;
+                printf("%s#   %s: %s\n", is_first ? title : "",
+                       line->line > 0 ? source_origin(command->arena, line->file, line->line)
+                                      : line->file,
+                       text_printable(command->arena, line->text));
+                printf("#       %s\n", line->advice);
+                is_first = false;
+        }
+}
+
+static void print_import(Command *command, const Import *import) {
+        bool is_empty = import->files.n == 0;
+
+        VEC_FOREACH(file, &import->files)
+                if (!command->is_writing)
+                        printf("# ---- %s ----\n%s\n", file->path, file->text);
+        print_pages(command, import);
+        print_lines(command, import, IMPORT_REMOVE,
+                    "# To be removed, once 'hugeplanctl status' says ready:\n");
+        print_lines(command, import, IMPORT_LOOK, "# To be looked at:\n");
+        print_lines(command, import, IMPORT_KEEP, "# What may stay:\n");
+        if (command->is_writing)
+                puts(is_empty
+                             ? "There is nothing to write."
+                             : "Read them, then: hugeplanctl plan; systemctl daemon-reload; hugeplanctl reload");
+        else if (is_empty && import->lines.n == 0)
+                puts("Nothing sets huge pages on this host, and no databases were found that hugeplan knows.");
+        else if (!is_empty)
+                printf("# 'hugeplanctl import --write' creates %s, and changes nothing else.\n",
+                       import->files.n == 1 ? "this file" : "these files");
+}
+
+static json_t *import_to_json(const Import *import) {
+        json_t *files = VEC_TO_JSON(file, &import->files,
+                                    json_pack("{ss ss}", "path", file->path, "text", file->text));
+        json_t *pages = VEC_TO_JSON(each, &import->pages,
+                                    json_pack("{so so so so}", "pageSizeBytes",
+                                              count_to_json(each->page_size_bytes), "set",
+                                              count_to_json(each->set_pages), "known",
+                                              count_to_json(each->known_pages), "rest",
+                                              count_to_json(each->rest_pages)));
+        json_t *lines = VEC_TO_JSON(line, &import->lines,
+                                    json_pack("{ss ss si ss ss}", "action",
+                                              import_action_name(line->action), "file", line->file,
+                                              "line", (int) line->line, "text", line->text,
+                                              "advice", line->advice));
+
+        return json_pack("{so so so}", "files", files, "pages", pages, "lines", lines);
+}
+
+int verb_import(Command *command) {
+        const Import import = find_import(command);
+        int code = EXIT_DONE;
+
+        VEC_FOREACH(file, &import.files)
+                if (command->is_writing &&
+                    create_file(command, file->path, file->text) != EXIT_DONE)
+                        code = EXIT_FAILED;
+        if (command->json != JSON_OFF)
+                print_json(command, import_to_json(&import));
+        else if (code == EXIT_DONE)
+                print_import(command, &import);
+        return code;
+}

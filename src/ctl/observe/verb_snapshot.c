@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* `snapshot`: all that the looks of hugeplanctl read of this host, as an archive for --root=. What is in it is what
+ * was read, by construction: every look is taken, and the root tells what it reads. */
+#include "ctl/verbs.h"
+#include "host/record/recording.h"
+#include "model/exit_code.h"
+#include "runtime/log.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- looking ---- */
+
+/* A look as a user takes it, but for what it prints. */
+static void look(const Command *command, int (*run)(Command *command), const char *argument) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        char *arguments[] = {arena_strdup(arena, argument)};
+        Command quiet = {
+                .arena = arena,
+                .root_name = command->root_name,
+                .root = command->root,
+                .arguments = arguments,
+                .n_arguments = argument ? 1 : 0,
+        };
+
+        run(&quiet);
+}
+
+static void look_at_all(const Command *command) {
+        static int (*const host_looks[])(Command * command) = {
+                verb_status, verb_plan, verb_check, verb_cmdline, verb_suggest, verb_import,
+        };
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        Command config_command = *command;
+
+        config_command.arena = arena;
+        const Config *config = read_config(&config_command);
+
+        for (size_t i = 0; i < ARRAY_LEN(host_looks); i++)
+                look(command, host_looks[i], NULL);
+        ARRAY_FOREACH(instance, config->instances, config->n_instances) {
+                look(command, verb_explain, instance->name);
+                look(command, verb_fit, instance->name);
+        }
+}
+
+/* Whatever the looks say is not what was asked for. */
+static int look_silently(const Command *command) {
+        const int outputs[] = {STDOUT_FILENO, STDERR_FILENO};
+        int null = open("/dev/null", O_WRONLY | O_CLOEXEC), kept[ARRAY_LEN(outputs)];
+
+        if (null < 0)
+                return -errno;
+        fflush(stdout);
+        for (size_t i = 0; i < ARRAY_LEN(outputs); i++) {
+                kept[i] = fcntl(outputs[i], F_DUPFD_CLOEXEC, 3);
+                dup2(null, outputs[i]);
+        }
+        look_at_all(command);
+        fflush(stdout);
+        for (size_t i = 0; i < ARRAY_LEN(outputs); i++) {
+                dup2(kept[i], outputs[i]);
+                close(kept[i]);
+        }
+        close(null);
+        return 0;
+}
+
+/* ---- the file ---- */
+
+/* For its owner alone: it tells a lot of the host. */
+static int write_new_file(const char *path, const char *bytes, size_t size) {
+        int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOCTTY | O_CLOEXEC, 0600);
+
+        if (fd < 0)
+                return -errno;
+        int r = 0;
+
+        for (size_t at = 0; r == 0 && at < size;) {
+                ssize_t n = TEMP_FAILURE_RETRY(write(fd, bytes + at, size - at));
+
+                r = n < 0 ? -errno : 0;
+                at += n > 0 ? (size_t) n : 0;
+        }
+        if (r == 0 && fsync(fd) < 0 && errno != EINVAL)
+                r = -errno;
+        if (close(fd) < 0 && r == 0)
+                r = -errno;
+        if (r < 0)
+                unlink(path);
+        return r;
+}
+
+int verb_snapshot(Command *command) {
+        const char *path = command->arguments[0];
+        Recording recording = recording_in(command->arena);
+
+        root_record(command->root, &recording.recorder);
+        int r = look_silently(command);
+
+        root_record(command->root, NULL);
+        const RecordedTree tree = recording_tree(command->arena, &recording);
+        size_t size;
+        const char *archive = recording_archive(command->arena, &tree, &size);
+
+        if (r == 0)
+                r = write_new_file(path, archive, size);
+        if (r < 0) {
+                log_line(LOG_ERR, "%s: %s", path,
+                         r == -EEXIST ? "it is there already; name another file" : strerror(-r));
+                return EXIT_FAILED;
+        }
+        if (recording.is_full)
+                log_line(LOG_WARNING, "%s is not complete: more than %s was read", path,
+                         format_size(command->arena, RECORDING_BYTES_MAX));
+        const char *files = format_count(command->arena, tree.n);
+
+        if (command->json == JSON_OFF)
+                printf("%s: %s names and files, %s; secrets left out in %zu places. Look through it before you "
+                       "give it away.\n",
+                       path, files, format_size(command->arena, size), recording.n_masked);
+        else
+                print_json(command,
+                           json_pack("{ss si si sb}", "file", path, "files", (int) tree.n, "masked",
+                                     (int) recording.n_masked, "complete", !recording.is_full));
+        return EXIT_DONE;
+}

@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "read/script.h"
+
+#include "base/size.h"
+#include "base/text.h"
+
+#include <string.h>
+
+/* In a word: what only a shell would know. */
+#define UNKNOWN '\001'
+
+enum {
+        DEPTH_MAX = 4,       /* functions within functions, sh -c within sh -c */
+        COMMANDS_MAX = 4096, /* of one script, those of functions each time they are called */
+        WORD_MAX = 8 << 10,  /* bytes of a word; longer ones are unknown */
+        DEEDS_MAX = 256,
+};
+
+typedef struct Line {
+        const char *text;
+        unsigned number;
+} Line;
+
+typedef VEC(Line) Lines;
+
+typedef struct Function {
+        const char *name;
+        Lines body;
+} Function;
+
+typedef struct Script {
+        Arena *arena;
+        ScriptDeeds deeds;
+        ScriptVariables variables; /* values may be unknown, in part too; NULL: wholly */
+        VEC(Function) functions;
+        size_t n_commands;
+} Script;
+
+/* One simple command: words, with what its output goes to and what it is given. */
+typedef struct Command {
+        SourceNames words;
+        const char *target; /* behind ">"; NULL: none */
+        const char *input;  /* what the echo before the "|" prints; NULL: none */
+        const char *text;   /* the line it stands in */
+        unsigned line;
+        const SourceNames *arguments; /* $1 and so on; NULL: not known */
+        unsigned depth;
+} Command;
+
+static bool is_known(const char *word) {
+        return word && !strchr(word, UNKNOWN);
+}
+
+static bool is_digit(char c) {
+        return c >= '0' && c <= '9';
+}
+
+static bool is_name_byte(char c, bool is_first) {
+        return c == '_' || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || (!is_first && is_digit(c));
+}
+
+static size_t name_length(const char *at) {
+        size_t n = 0;
+
+        while (is_name_byte(at[n], n == 0))
+                n++;
+        return n;
+}
+
+/* ---- words ---- */
+
+static const char *variable(const Script *script, const Command *command, const char *name) {
+        uint64_t n;
+
+        if (parse_u64(name, &n) == 0)
+                return command->arguments && n > 0 && n <= command->arguments->n
+                               ? command->arguments->items[n - 1]
+                               : NULL;
+        const ScriptVariable *known =
+                VEC_FIND(each, &script->variables, text_equals(each->name, name));
+
+        return known ? known->value : NULL;
+}
+
+static void add_unknown(Text *word) {
+        text_add_n(word, &(char){UNKNOWN}, 1);
+}
+
+/* Behind "$(": up to the parenthesis that closes it. */
+static const char *skip_parentheses(const char *at) {
+        for (unsigned n_open = 1; *at && n_open > 0; at++)
+                n_open = *at == '(' ? n_open + 1 : *at == ')' ? n_open - 1 : n_open;
+        return at;
+}
+
+/* Behind "$". */
+static const char *take_variable(Script *script, const Command *command, const char *at,
+                                 Text *word) {
+        bool is_braced = *at == '{';
+        const char *name = at + is_braced;
+        size_t length = is_digit(*name) ? 1 : name_length(name);
+        const char *end = name + length;
+        const char *value = variable(script, command, arena_strndup(script->arena, name, length));
+
+        if (*at == '(') {
+                add_unknown(word);
+                return skip_parentheses(at + 1);
+        }
+        if (is_braced && *end != '}') { /* ${X:-3} and the like */
+                value = NULL;
+                end += strcspn(end, "}");
+        }
+        if (value && word->length + strlen(value) < WORD_MAX)
+                text_add(word, value);
+        else
+                add_unknown(word);
+        if (length == 0 && !is_braced) /* $?, $#, $@ */
+                return end + (*end && strchr("?#@*!$-", *end));
+        return end + (is_braced && *end == '}');
+}
+
+/* The next word, quotes and variables resolved; NULL where an operator or the end follows. */
+static const char *take_word(Script *script, const Command *command, const char **at) {
+        Text word = text_in(script->arena);
+        const char *c = *at + strspn(*at, " \t");
+        const char *begin = c;
+        bool is_quoted = false;
+
+        while (*c && (is_quoted || !strchr(" \t;&|<>()", *c))) {
+                if (*c == '#' && c == begin)
+                        break;
+                if (*c == '"') {
+                        is_quoted = !is_quoted;
+                        c++;
+                } else if (*c == '\'' && !is_quoted) {
+                        size_t length = strcspn(c + 1, "'");
+
+                        text_add_n(&word, c + 1, length);
+                        c += 1 + length + (c[1 + length] != '\0');
+                } else if (*c == '`') {
+                        size_t length = strcspn(c + 1, "`");
+
+                        add_unknown(&word);
+                        c += 1 + length + (c[1 + length] != '\0');
+                } else if (*c == '$') {
+                        c = take_variable(script, command, c + 1, &word);
+                } else {
+                        c += *c == '\\' && c[1];
+                        text_add_n(&word, c, 1);
+                        c++;
+                }
+        }
+        *at = c;
+        return c == begin ? NULL : text_string(&word);
+}
+
+/* What has one value here and another there depends on conditions: it is not known. NULL: likewise. */
+static void set_variable(Script *script, const char *name, const char *value) {
+        ScriptVariable *known = VEC_FIND(each, &script->variables, text_equals(each->name, name));
+
+        if (!known)
+                *vec_push(script->arena, &script->variables) = (ScriptVariable){name, value};
+        else if (!text_equals(known->value, value) && is_known(known->value))
+                known->value =
+                        arena_printf(script->arena, "%c%s", UNKNOWN, value ? value : known->value);
+}
+
+/* NAME=VALUE */
+static bool take_assignment(Script *script, const char *word) {
+        size_t length = name_length(word);
+
+        if (length == 0 || word[length] != '=')
+                return false;
+        set_variable(script, arena_strndup(script->arena, word, length), word + length + 1);
+        return true;
+}
+
+/* ---- what a command does ---- */
+
+static void add_deed(Script *script, const Command *command, ScriptDoes does, const char *key,
+                     const char *value) {
+        if (script->deeds.n < DEEDS_MAX)
+                *vec_push(script->arena, &script->deeds) =
+                        (ScriptDeed){does, command->line, key, value};
+}
+
+static bool is_about_huge_pages(const char *text) {
+        return strstr(text, "hugepage") || strstr(text, "hugeadm") || strstr(text, "hugetlb");
+}
+
+/* Told where it has to do with huge pages by what it says, or by what VARIABLES made of it. */
+static void add_unclear(Script *script, const Command *command, const char *word) {
+        if (is_about_huge_pages(command->text) || (word && is_about_huge_pages(word)))
+                add_deed(script, command, SCRIPT_IS_UNCLEAR,
+                         text_strip(script->arena, command->text), NULL);
+}
+
+/* "/sys//x" is "/sys/x". */
+static char *without_double_slashes(Arena *arena, const char *path) {
+        char *copy = arena_strdup(arena, path), *to = copy;
+
+        for (const char *at = path; *at; at++)
+                if (!(at[0] == '/' && at[1] == '/'))
+                        *to++ = *at;
+        *to = '\0';
+        return copy;
+}
+
+static void take_write(Script *script, const Command *command, const char *path,
+                       const char *value) {
+        if (is_known(path) && is_known(value))
+                add_deed(script, command, SCRIPT_WRITES_FILE,
+                         without_double_slashes(script->arena, path), value);
+        else
+                add_unclear(script, command, path);
+}
+
+/* What echo prints; NULL for other programs. */
+static const char *echoed(Script *script, const Command *command, size_t first) {
+        Text text = text_in(script->arena);
+
+        if (first >= command->words.n ||
+            !text_equals(text_base_name(command->words.items[first]), "echo"))
+                return NULL;
+        for (size_t i = first + 1; i < command->words.n; i++)
+                if (!text_equals(command->words.items[i], "-n"))
+                        text_add_word(&text, command->words.items[i]);
+        return text_string(&text);
+}
+
+static void take_echo(Script *script, const Command *command, size_t first) {
+        if (command->target)
+                take_write(script, command, command->target, echoed(script, command, first));
+}
+
+static void take_tee(Script *script, const Command *command, size_t first) {
+        for (size_t i = first + 1; i < command->words.n; i++)
+                if (*command->words.items[i] != '-')
+                        take_write(script, command, command->words.items[i], command->input);
+}
+
+static void take_sysctl(Script *script, const Command *command, size_t first) {
+        for (size_t i = first + 1; i < command->words.n; i++) {
+                const char *word = command->words.items[i], *equals = strchr(word, '=');
+
+                if (*word == '-' || !equals)
+                        continue;
+                if (is_known(word))
+                        add_deed(script, command, SCRIPT_SETS_SYSCTL,
+                                 arena_strdup_to(script->arena, word, equals), equals + 1);
+                else
+                        add_unclear(script, command, word);
+        }
+}
+
+/* Options whose value may stand behind "=", or be the next word. */
+static void take_hugeadm(Script *script, const Command *command, size_t first) {
+        const SourceNames *words = &command->words;
+
+        for (size_t i = first + 1; i < words->n; i++) {
+                const char *word = words->items[i], *equals = strchr(word, '=');
+                const char *value = equals ? equals + 1 : NULL;
+
+                if (!text_starts_with(word, "--"))
+                        continue;
+                if (!equals && i + 1 < words->n && *words->items[i + 1] != '-')
+                        value = words->items[++i];
+                if (is_known(word) && (!value || is_known(value)))
+                        add_deed(script, command, SCRIPT_SETS_HUGEADM,
+                                 arena_strdup_to(script->arena, word, equals), value);
+                else
+                        add_unclear(script, command, word);
+        }
+}
+
+static void run_text(Script *script, const char *text, const Command *caller,
+                     const SourceNames *arguments);
+
+/* sh -c 'echo 20 > /proc/sys/vm/nr_hugepages' */
+static void take_shell(Script *script, const Command *command, size_t first) {
+        const SourceNames *words = &command->words;
+
+        for (size_t i = first + 1; i + 1 < words->n; i++)
+                if (*words->items[i] == '-' && strchr(words->items[i], 'c')) {
+                        run_text(script, words->items[i + 1], command, NULL);
+                        return;
+                }
+}
+
+/* What a loop or read gives a variable nobody knows. */
+static void take_loop(Script *script, const Command *command, size_t first) {
+        for (size_t i = first + 1; i < command->words.n; i++)
+                set_variable(script, command->words.items[i], NULL);
+}
+
+static const struct {
+        const char *program;
+        void (*take)(Script *script, const Command *command, size_t first);
+} programs[] = {
+        {"echo", take_echo},       {"tee", take_tee},   {"sysctl", take_sysctl},
+        {"hugeadm", take_hugeadm}, {"sh", take_shell},  {"bash", take_shell},
+        {"for", take_loop},        {"read", take_loop},
+};
+
+/* ---- running ---- */
+
+/* Words before the program itself. */
+static size_t skip_prefixes(Script *script, const Command *command) {
+        size_t i = 0;
+
+        for (; i < command->words.n; i++) {
+                const char *word = command->words.items[i];
+
+                if (!take_assignment(script, word) &&
+                    !TEXT_IS_ANY(word, "if", "then", "else", "elif", "do", "while", "until", "!",
+                                 "{", "sudo", "exec", "nohup", "command", "export", "local",
+                                 "readonly", "declare", "numactl", "[", "test") &&
+                    !(i > 0 && (*word == '-' || is_digit(*word))))
+                        break;
+        }
+        return i;
+}
+
+static void run_command(Script *script, const Command *command) {
+        size_t first = skip_prefixes(script, command);
+
+        if (first == command->words.n || script->n_commands++ >= COMMANDS_MAX)
+                return;
+        const char *name = command->words.items[first];
+        const Function *function =
+                VEC_FIND(each, &script->functions, text_equals(each->name, name));
+
+        ARRAY_FOREACH(program, programs, ARRAY_LEN(programs))
+                if (text_equals(text_base_name(name), program->program)) {
+                        program->take(script, command, first);
+                        return;
+                }
+        if (!function && command->target && !is_known(command->target))
+                add_unclear(script, command, command->target);
+        if (!function || command->depth == DEPTH_MAX)
+                return;
+        SourceNames arguments = {};
+        Command inner = *command;
+
+        for (size_t i = first + 1; i < command->words.n; i++)
+                *vec_push(script->arena, &arguments) = command->words.items[i];
+        const Lines body = function->body; /* it may define functions itself */
+
+        VEC_FOREACH(line, &body) {
+                inner.line = command->line; /* the call says how many */
+                run_text(script, line->text, &inner, &arguments);
+        }
+}
+
+/* Behind ">" or "<": a target counts where it is that of standard output. */
+static const char *take_redirection(Script *script, Command *command, const char *at,
+                                    bool is_numbered) {
+        bool is_output = *at == '>';
+        const char *last = command->words.n > 0 ? command->words.items[command->words.n - 1] : NULL;
+
+        is_numbered = is_numbered && last && strlen(last) == 1;
+        command->words.n -= is_numbered; /* "2>": the digit is no argument */
+        at += strspn(at, "<>&|");
+        const char *target = take_word(script, command, &at);
+
+        if (is_output && target && !(is_numbered && *last != '1'))
+                command->target = target;
+        return at;
+}
+
+/* The commands of one line. */
+static void run_line(Script *script, const char *text, Command command) {
+        const char *at = text;
+
+        command.text = text;
+        for (;;) {
+                const char *word;
+
+                command.words = (SourceNames){};
+                command.target = NULL;
+                while ((at += strspn(at, " \t"), *at) && !strchr(";&|()#", *at))
+                        if (*at == '<' || *at == '>')
+                                at = take_redirection(script, &command, at,
+                                                      at > text && is_digit(at[-1]));
+                        else if ((word = take_word(script, &command, &at)))
+                                *vec_push(script->arena, &command.words) = word;
+                        else
+                                break;
+                run_command(script, &command);
+                if (!*at || *at == '#')
+                        return;
+                command.input = *at == '|' && at[1] != '|'
+                                        ? echoed(script, &command, skip_prefixes(script, &command))
+                                        : NULL;
+                at += strspn(at, ";&|()");
+        }
+}
+
+/* "name() {", "function name": what is behind the parentheses; NULL where the line is none. */
+static const char *function_head(Arena *arena, const char *line, const char **ret_name) {
+        const char *at = line + strspn(line, " \t");
+
+        if (text_starts_with(at, "function "))
+                at += strlen("function ");
+        else if (!strstr(at, "()"))
+                return NULL;
+        size_t length = name_length(at);
+        const char *behind = at + length + strspn(at + length, " \t");
+
+        if (length == 0 || (*behind && *behind != '(' && *behind != '{'))
+                return NULL;
+        *ret_name = arena_strndup(arena, at, length);
+        return behind + strspn(behind, "() \t{");
+}
+
+static Lines lines_of(Arena *arena, const SourceText *text) {
+        SourceLines source = source_lines(text);
+        Lines lines = {};
+        Text whole = text_in(arena);
+        unsigned number = 0;
+
+        /* A backslash at the end joins two lines. */
+        for (char *line; (line = source_line(arena, &source));) {
+                size_t length = strlen(line);
+                bool goes_on = length > 0 && line[length - 1] == '\\';
+
+                number = whole.length == 0 ? source.number : number;
+                text_add_n(&whole, line, length - goes_on);
+                if (goes_on && whole.length < WORD_MAX)
+                        continue;
+                *vec_push(arena, &lines) = (Line){text_string(&whole), number};
+                whole = text_in(arena);
+        }
+        return lines;
+}
+
+static void run_lines(Script *script, const Lines *lines, Command command, unsigned first_line) {
+        Function *function = NULL;
+
+        VEC_FOREACH(line, lines) {
+                const char *name, *text = text_strip(script->arena, line->text);
+                const char *behind = function ? NULL : function_head(script->arena, text, &name);
+
+                if (behind) {
+                        function = vec_push(script->arena, &script->functions);
+                        *function = (Function){.name = name};
+                        text = behind;
+                }
+                bool is_end = function && text_ends_with(text, "}");
+
+                if (function)
+                        *vec_push(script->arena, &function->body) =
+                                (Line){arena_strndup(script->arena, text, strlen(text) - is_end),
+                                       line->number};
+                else if (first_line > 0) {
+                        command.line = first_line + line->number - 1;
+                        run_line(script, text, command);
+                } else {
+                        run_line(script, text, command);
+                }
+                if (is_end)
+                        function = NULL;
+        }
+}
+
+/* Of a function, or behind sh -c: its lines are those of who calls. */
+static void run_text(Script *script, const char *text, const Command *caller,
+                     const SourceNames *arguments) {
+        Command command = {
+                .line = caller->line, .arguments = arguments, .depth = caller->depth + 1};
+
+        if (command.depth > DEPTH_MAX)
+                return;
+        const Lines lines =
+                lines_of(script->arena, &(SourceText){.text = text, .size = strlen(text)});
+
+        run_lines(script, &lines, command, 0);
+}
+
+ScriptDeeds script_deeds_read(Arena *arena, const SourceText *text,
+                              const ScriptVariables *variables, unsigned line) {
+        Script script = {.arena = arena};
+        const Lines lines = lines_of(arena, text);
+
+        if (variables)
+                vec_push_all(arena, &script.variables, variables);
+        run_lines(&script, &lines, (Command){}, line);
+        return script.deeds;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "render/render_first_look.h"
+
+#include "base/size.h"
+
+/* A page table entry of 8 bytes for each small page of 4K that a session touches. */
+enum { BYTES_PER_TABLE_BYTE = 512 };
+
+static const UnitMemory *memory_of(const FirstLook *look, const Suggestion *suggestion) {
+        return suggestion->unit
+                       ? VEC_FIND(each, look->memories, text_equals(each->unit, suggestion->unit))
+                       : NULL;
+}
+
+static const char *runs_on(Arena *arena, const Suggestion *suggestion, const UnitMemory *memory) {
+        if (!memory)
+                return suggestion->unit ? "does not run" : "-";
+        if (memory->huge_bytes > 0)
+                return arena_printf(arena, "%s huge%s", format_size(arena, memory->huge_bytes),
+                                    memory->small_bytes > memory->huge_bytes ? ", and small" : "");
+        return memory->small_bytes > 0
+                       ? arena_printf(arena, "%s small", format_size(arena, memory->small_bytes))
+                       : "runs";
+}
+
+/* Each session that touches all of the segment has page tables of its own for it. */
+static const char *tables_at_worst(Arena *arena, const FirstLook *look,
+                                   const Suggestion *suggestion) {
+        uint64_t bytes = mul_saturated(suggestion->pages, look->default_page_size_bytes) /
+                         BYTES_PER_TABLE_BYTE;
+
+        if (bytes == 0)
+                return "-";
+        if (suggestion->sessions == 0)
+                return arena_printf(arena, "%s a session", format_size(arena, bytes));
+        return arena_printf(arena, "%s (%s sessions)",
+                            format_size(arena, mul_saturated(bytes, suggestion->sessions)),
+                            format_count(arena, suggestion->sessions));
+}
+
+static void add_databases(Text *text, const FirstLook *look, const RenderOptions *options) {
+        Arena *arena = text->arena;
+        Table *table =
+                table_new(arena, "DATABASE|>NEEDS|MEMORY NOW|>TABLES NOW|TABLES AT WORST|UNIT");
+
+        VEC_FOREACH(suggestion, look->suggestions) {
+                const UnitMemory *memory = memory_of(look, suggestion);
+
+                if (!suggestion->engine->reserves)
+                        continue;
+                table_add(table, suggestion->title);
+                table_add(table,
+                          render_size(arena, suggestion->pages, look->default_page_size_bytes));
+                table_add(table, runs_on(arena, suggestion, memory));
+                table_add(table, memory ? format_size(arena, memory->tables_bytes) : "-");
+                table_add(table, tables_at_worst(arena, look, suggestion));
+                table_add(table, suggestion->unit ? suggestion->unit : "-");
+        }
+        if (table_rows(table) == 0) {
+                text_add(
+                        text,
+                        "\nNo databases were found that take huge pages and that hugeplan knows.\n");
+                return;
+        }
+        text_add(text, "\n");
+        table_print(table, text, "", options->is_colored);
+        text_add(
+                text,
+                "\nTABLES: page tables, which huge pages make 512 times smaller; at worst, where every\n"
+                "session touches all of the memory that the database shares.\n");
+        if (look->tables_bytes > 0)
+                text_printf(text, "All page tables of this host take %s now.\n",
+                            format_size(arena, look->tables_bytes));
+}
+
+static void add_set_pages(Text *text, const FirstLook *look) {
+        Arena *arena = text->arena;
+
+        VEC_FOREACH(set, look->set_pages) {
+                text_printf(text, "\nSet by others: %s\n",
+                            format_page_count_and_size(arena, set->pages, set->page_size_bytes));
+                VEC_FOREACH(source, &set->sources)
+                        text_printf(text, "  %s\n",
+                                    text_printable(arena, setting_source_format(arena, *source)));
+        }
+}
+
+char *render_first_look(Arena *arena, const FirstLook *look, const RenderOptions *options) {
+        bool is_proposed = VEC_ANY(suggestion, look->suggestions, suggestion->path);
+        Text text = text_in(arena);
+
+        add_databases(&text, look, options);
+        add_set_pages(&text, look);
+        text_add(
+                &text,
+                look->set_pages->n > 0
+                        ? "\nNext: hugeplanctl import     what it would write for all this; --write creates it\n"
+                : is_proposed
+                        ? "\nNext: hugeplanctl suggest    what it would write for these; --write creates it\n"
+                        : "\nNext: describe an instance in /etc/hugeplan.d; see hugeplan.d(5)\n");
+        return text.string;
+}

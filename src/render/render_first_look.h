@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include "check/first_look.h"
+#include "render/render.h"
+
+/* As tables and sentences, with the next command at the end. */
+char *render_first_look(Arena *arena, const FirstLook *look, const RenderOptions *options);

@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""There and back: what other programs set is imported, their lines are taken out as import says, and the plan of a
+boot that finds empty pools has at least as many pages of each size. For every case import-*.
+
+usage: run_import.py --hugeplanctl=PROGRAM [CASE...]
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import json
+import os
+import pathlib
+import shlex
+import subprocess
+import sys
+import tempfile
+from typing import Any
+
+import run_cases
+
+HERE = pathlib.Path(__file__).resolve().parent
+WRAPPER = shlex.split(os.environ.get("MESON_EXE_WRAPPER", ""))
+
+
+def ask(program: pathlib.Path, root: pathlib.Path, *arguments: str) -> dict[str, Any]:
+    done = subprocess.run([*WRAPPER, str(program), f"--root={root}", "--json", *arguments], check=False,
+                          capture_output=True, text=True, timeout=60, env=run_cases.ENVIRONMENT)
+    if done.returncode not in (0, 3):
+        raise AssertionError(f"{arguments}: exit {done.returncode}: {done.stderr}")
+    answer = json.loads(done.stdout)
+    assert isinstance(answer, dict)
+    return answer
+
+
+def empty_pools(root: pathlib.Path) -> None:
+    for path in root.rglob("hugepages-*kB/*_hugepages"):
+        path.write_text("0\n", encoding="utf-8")
+
+
+def remove_lines(root: pathlib.Path, lines: list[dict[str, Any]]) -> None:
+    """What a person would do with an editor."""
+    for line in lines:
+        if line["action"] == "remove":
+            path = root / line["file"].lstrip("/")
+            text = path.read_text(encoding="utf-8").splitlines()
+            text[line["line"] - 1] = ""
+            path.write_text("\n".join(text) + "\n", encoding="utf-8")
+
+
+def planned(plan: dict[str, Any]) -> dict[int, int]:
+    """Of pools that were empty: each has one step."""
+    pages: dict[int, int] = collections.Counter()
+    for step in plan["steps"]:
+        pages[step["pageSizeBytes"]] += step["to"]
+    return pages
+
+
+def check(program: pathlib.Path, case: pathlib.Path) -> list[str]:
+    with tempfile.TemporaryDirectory(prefix="hugeplan-import-") as directory:
+        root = pathlib.Path(directory).resolve()
+        run_cases.make_root(case, root)
+        before = ask(program, root, "import", "--write")
+        written = {file["path"]: (root / file["path"].lstrip("/")).read_text(encoding="utf-8")
+                   for file in before["files"]}
+        problems = [f"{path} is not what was said" for path, text in written.items()
+                    if text not in [file["text"] for file in before["files"]]]
+        remove_lines(root, before["lines"])
+        empty_pools(root)
+        pages = planned(ask(program, root, "plan"))
+        problems += [f"{each['set']} pages of {each['pageSizeBytes']} were set, {pages[each['pageSizeBytes']]} are planned"
+                     for each in before["pages"] if pages[each["pageSizeBytes"]] < each["set"]]
+        after = ask(program, root, "import")
+        problems += [f"still to be written: {file['path']}" for file in after["files"]]
+        problems += [f"still to be removed: {line}" for line in after["lines"] if line["action"] == "remove"
+                     and "memlock" not in line["text"]]
+        if not before["files"] or not before["pages"]:
+            problems.append("nothing was imported")
+    return [f"{case.name}: {problem}\n" for problem in problems]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--hugeplanctl", type=pathlib.Path, required=True)
+    parser.add_argument("cases", nargs="*")
+    arguments = parser.parse_args()
+    cases = [HERE / "cases" / name for name in arguments.cases] or sorted((HERE / "cases").glob("import-*"))
+    problems = [problem for case in cases for problem in check(arguments.hugeplanctl.resolve(), case)]
+    sys.stdout.write("".join(problems) + f"{len(cases)} imports, {len(problems)} problems\n")
+    return 1 if problems or not cases else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

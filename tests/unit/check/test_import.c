@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What others would leave in the pools, and what of it becomes ours. */
+
+#include "check/migrate/import.h"
+#include "engines/engine.h"
+#include "support/testing.h"
+
+static const char host[] = "sizes 1G 2M\nnode 0 total=64G free=60G\nnode 1 total=64G free=60G\n";
+
+typedef struct Entry {
+        SettingSourceSource source;
+        const char *file, *text;
+} Entry;
+
+static SettingSources *sources_of(Arena *arena, const Topology *topology, const Entry *settings,
+                                  size_t n) {
+        SettingSources *sources = setting_sources_new(arena, topology);
+
+        ARRAY_FOREACH(each, settings, n)
+                setting_sources_add_file(sources, &(SettingSourceFile){.source = each->source,
+                                                                       .path = each->file,
+                                                                       .text = each->text,
+                                                                       .size = strlen(each->text)});
+        setting_sources_finish(sources);
+        return sources;
+}
+
+/* "2M 0:10 1:20 by node", one to a line. */
+static char *pages_text(Arena *arena, const Entry *settings, size_t n) {
+        const Topology *topology = host_make(arena, host);
+        const SetPagesList list =
+                set_pages_find(arena, sources_of(arena, topology, settings, n), topology);
+        Text text = text_in(arena);
+
+        VEC_FOREACH(set, &list)
+                text_printf(&text, "%s 0:%" PRIu64 " 1:%" PRIu64 "%s\n",
+                            format_page_size(arena, set->page_size_bytes), set->node_pages[0],
+                            set->node_pages[1], set->is_by_node ? " by node" : "");
+        return arena_strdup(arena, text_string(&text));
+}
+
+#define PAGES(...) \
+        pages_text(*state, (const Entry[]){__VA_ARGS__}, ARRAY_LEN(((const Entry[]){__VA_ARGS__})))
+
+#define LINE   SETTING_SOURCE_KERNEL_COMMAND_LINE, "/proc/cmdline"
+#define SYSCTL SETTING_SOURCE_SYSCTL, "/etc/sysctl.d/a.conf"
+#define TMP    SETTING_SOURCE_TMPFILES, "/etc/tmpfiles.d/a.conf"
+#define TUNED  SETTING_SOURCE_TUNED, "/etc/tuned/a/tuned.conf"
+#define SCRIPT SETTING_SOURCE_SCRIPT, "/etc/rc.local"
+#define NODE_1 "/sys/devices/system/node/node1/hugepages/hugepages-2048kB/nr_hugepages"
+
+static void test_order(void **state) {
+        /* One number for the host is spread evenly. */
+        assert_text(PAGES({SYSCTL, "vm.nr_hugepages=101"}), "2M 0:51 1:50\n");
+        assert_text(PAGES({LINE, "hugepages=200 hugepagesz=1G hugepages=0:3,1:1"}),
+                    "1G 0:3 1:1 by node\n2M 0:100 1:100\n");
+        /* What comes later is what stays, also where it is less. */
+        assert_text(PAGES({LINE, "hugepages=200"}, {SYSCTL, "vm.nr_hugepages=100"}),
+                    "2M 0:50 1:50\n");
+        assert_text(PAGES({SYSCTL, "vm.nr_hugepages=100"}, {TMP, "w " NODE_1 " - - - - 70"}),
+                    "2M 0:50 1:70 by node\n");
+        assert_text(PAGES({SYSCTL, "vm.nr_hugepages=100\nvm.nr_hugepages=0"}), "2M 0:0 1:0\n");
+        /* Nobody knows when these act: the larger number counts. */
+        assert_text(PAGES({SYSCTL, "vm.nr_hugepages=100"},
+                          {TUNED, "[sysctl]\nvm.nr_hugepages=60\n[sysfs]\n" NODE_1 "=20"}),
+                    "2M 0:50 1:50 by node\n");
+        assert_text(
+                PAGES({SYSCTL, "vm.nr_hugepages=100"},
+                      {SCRIPT,
+                       "echo 0 > /proc/sys/vm/nr_hugepages\nhugeadm --pool-pages-min 2M:300\n"}),
+                "2M 0:150 1:150\n");
+        assert_text(PAGES({SYSCTL, "vm.nr_hugepages=100"},
+                          {SETTING_SOURCE_SYSCTL, "/etc/sysctl.conf", "vm.nr_hugepages=60"}),
+                    "2M 0:50 1:50\n");
+        assert_text(PAGES({SYSCTL, "vm.hugetlb_shm_group=5\nvm.nr_hugepages=many"}), "");
+}
+
+/* An instance that has some, a database that was found, and the rest by the nodes' shares. */
+static void test_rest(void **state) {
+        Arena *arena = *state;
+        const Topology *topology = host_make(arena, host);
+        const Config *config = config_make(arena, "20-a.conf", "[Instance]\nPages=30\n", NULL);
+        const Entry setting = {
+                TMP, "w /sys/devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages "
+                     "- - - - 300\nw " NODE_1 " - - - - 100"};
+        Suggestions suggestions = {};
+        HostFacts facts = {};
+        PageUsers users = {};
+
+        *vec_push(arena, &suggestions) = (Suggestion){.engine = engine_find("mariadb"),
+                                                      .unit = "mariadb.service",
+                                                      .path = "/etc/hugeplan.d/20-mariadb.conf",
+                                                      .text = "[Instance]\n",
+                                                      .pages = 69};
+        *vec_push(arena, &suggestions) =
+                (Suggestion){.engine = engine_find("mysql"), .why_not = "no", .pages = 1000};
+        *vec_push(arena, &users.list) = (PageUser){.unit = "mariadb.service",
+                                                   .command = "mariadbd",
+                                                   .page_size_bytes = 2 * MIB,
+                                                   .pages = 60};
+        *vec_push(arena, &users.list) = (PageUser){
+                .unit = "vm.scope", .command = "qemu", .page_size_bytes = 2 * MIB, .pages = 40};
+        const Import import = import_make(
+                arena, &(ImportInput){
+                               .config = config,
+                               .plan = plan_simple(arena, config, topology),
+                               .topology = topology,
+                               .setting_sources = sources_of(arena, topology, &setting, 1),
+                               .suggestions = &suggestions,
+                               .facts = &facts,
+                               .page_users = &users,
+                       });
+
+        assert_int_equal(import.files.n, 2);
+        assert_text(import.files.items[0].text, "[Instance]\n");
+        assert_text(import.files.items[1].path, "/etc/hugeplan.d/90-other-programs.conf");
+        /* 301 pages: 75 and 225 by the shares of 1 and 3, and one that division left. */
+        assert_contains(import.files.items[1].text, "NodeMemory=0:452M 1:150M\n");
+        assert_contains(import.files.items[1].text, "vm.scope");
+        assert_null(strstr(import.files.items[1].text, "mariadbd"));
+        assert_int_equal(import.pages.items[0].known_pages, 99);
+        assert_int_equal(import.pages.items[0].rest_pages, 301);
+        assert_int_equal(import.lines.n, 2);
+        assert_text(import_action_name(import.lines.items[0].action), "remove");
+}
+
+TEST_FILE(import) {
+        const struct CMUnitTest tests[] = {TEST(test_order), TEST(test_rest)};
+
+        return RUN_TESTS(tests);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* Which unit starts an instance of Oracle, whatever it is called. */
+
+#include "engines/finder.h"
+#include "engines/oracle/oracle_units.h"
+#include "support/sources.h"
+#include "support/testing.h"
+
+#define UNIT "/etc/systemd/system/"
+
+static const OracleInstance orcl = {.sid = "orcl", .home = "/u01/home", .is_started = true};
+
+static const char *unit_of(Arena *arena, const OracleInstance *instance, const Sources *sources) {
+        bool starts_all;
+        const char *unit = oracle_unit_of(arena, sources, instance, &starts_all);
+
+        return unit ? arena_printf(arena, "%s%s", unit, starts_all ? " (all)" : "") : NULL;
+}
+
+static void test_unit(void **state) {
+        const OracleInstance unmarked = {.sid = "orcl", .home = "/u01/home"};
+        const TestFile other = {UNIT "other.service", "[Service]\nExecStart=/bin/x\n"};
+        const TestFile named = {
+                UNIT "sales.service",
+                "[Service]\nEnvironment=ORACLE_SID=orcl\nExecStart=/opt/start.sh\n"};
+        const TestFile listener = {
+                UNIT "tns.service",
+                "[Service]\nEnvironment=ORACLE_SID=orcl\nExecStart=/u01/home/bin/lsnrctl start\n"};
+        const TestFile all = {
+                UNIT "dbora.service",
+                "[Service]\nExecStart=/bin/su oracle -c '/u01/home/bin/dbstart /u01/home'\n"};
+        const TestFile all_too = {UNIT "dbora2.service",
+                                  "[Service]\nExecStart=/u01/home/bin/dbstart\n"};
+        const TestFile of_template[] = {
+                {UNIT "db@.service", "[Service]\nExecStart=/opt/start.sh %i\n"},
+                {UNIT "multi-user.target.wants/db@orcl.service", "-> ../db@.service"},
+        };
+
+        assert_text(unit_of(*state, &orcl, TEST_SOURCES(*state, other, listener)), NULL);
+        assert_text(unit_of(*state, &orcl, TEST_SOURCES(*state, other, named, listener)),
+                    "sales.service");
+        assert_text(unit_of(*state, &orcl, TEST_SOURCES(*state, of_template[0], of_template[1])),
+                    "db@orcl.service");
+        assert_text(unit_of(*state, &orcl, TEST_SOURCES(*state, all)), "dbora.service (all)");
+        assert_text(unit_of(*state, &unmarked, TEST_SOURCES(*state, all)), NULL);
+        /* The one that names it is the likelier; of two that are as likely nobody knows. */
+        assert_text(unit_of(*state, &orcl, TEST_SOURCES(*state, all, named)), "sales.service");
+        assert_text(unit_of(*state, &orcl, TEST_SOURCES(*state, all, all_too)), NULL);
+}
+
+/* Several that one unit starts are one instance, for their sum. */
+static void test_found(void **state) {
+        const RunningProcesses nobody = {};
+        Finder finder = {
+                .arena = *state,
+                .processes = &nobody,
+                .sources = TEST_SOURCES(
+                        *state,
+                        {"/etc/oratab",
+                         "a:/u01/home:Y\nb:/u01/home:Y\nc:/u01/home:N\n+ASM:/u01/g:Y\n"},
+                        {UNIT "dbora.service", "[Service]\nExecStart=/u01/home/bin/dbstart\n"}),
+        };
+
+        engines_find(&finder);
+        assert_int_equal(finder.candidates.n, 2);
+        const Candidate *both = &finder.candidates.items[0], *one = &finder.candidates.items[1];
+
+        assert_text(both->name, "oracle-dbora");
+        assert_text(both->target.unit, "dbora.service");
+        assert_null(both->target.config_file);
+        assert_text(one->name, "oracle-c");
+        assert_null(one->target.unit);
+        assert_text(one->target.config_file, "/u01/home/dbs/initc.ora");
+}
+
+TEST_FILE(oracle_units) {
+        const struct CMUnitTest tests[] = {TEST(test_unit), TEST(test_found)};
+
+        return RUN_TESTS(tests);
+}

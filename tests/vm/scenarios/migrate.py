@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Over from sysctl.d and a script of one's own, and back: what was set stands after the next boot without a line of
+it, a program that nothing describes finds its pages, and what is put back works as before."""
+
+import json
+from pathlib import Path
+
+from guestlib import check, check_equal, instance, output, pools, said, sh, unit
+from memory import pages_service, reload
+from scenario import Boot, Node, Scenario
+
+ALL_NODES = 101  # by sysctl.d: one number for the host
+NODE_1 = 80  # by a script, later
+USED = 60  # by a program that no instance describes
+
+SYSCTL = Path("/etc/sysctl.d/99-pages.conf")
+SCRIPT = Path("/usr/local/sbin/pages.sh")
+REST = Path("/etc/hugeplan.d/90-other-programs.conf")
+
+SCRIPT_TEXT = f"""#!/bin/sh
+path=/sys/devices/system/node
+reserve() {{
+    echo $1 > $path/$2/hugepages/hugepages-2048kB/nr_hugepages
+}}
+reserve {NODE_1} node1
+"""
+PAGES_UNIT = f"""[Unit]
+DefaultDependencies=no
+After=systemd-sysctl.service
+Before=sysinit.target
+[Service]
+Type=oneshot
+ExecStart={SCRIPT}
+[Install]
+WantedBy=sysinit.target
+"""
+AS_IT_WAS = {0: 51, 1: NODE_1}
+
+
+def over() -> None:
+    check_equal(pools(), AS_IT_WAS, "the old ways set the pools")
+    check_equal(unit("program.service"), "active", "the program has its pages")
+    looked = output("hugeplanctl status")
+    check("Set by others: 131 pages of 2M" in looked, "status says who sets huge pages", looked)
+    check("hugeplanctl import" in looked, "and what comes next", looked)
+    done = sh("hugeplanctl --json import --write")
+    check(done.returncode == 0, "import", said(done))
+    imported = json.loads(done.stdout)
+    check_equal([file["path"] for file in imported["files"]], [str(REST)], "what is imported")
+    check("NodeMemory=0:102M 1:160M" in REST.read_text(), "by the nodes that were chosen", REST.read_text())
+    sh("systemctl daemon-reload")
+    reload()
+    check_equal(instance("other-programs")["verdict"], "ready", "it stands")
+    remove([(line["file"], line["line"]) for line in imported["lines"] if line["action"] == "remove"])
+    check("nr_hugepages" not in SYSCTL.read_text(), "the line in sysctl.d is gone", SYSCTL.read_text())
+    check("reserve 80" not in SCRIPT.read_text(), "so is the one in the script", SCRIPT.read_text())
+
+
+def remove(lines: list[tuple[str, int]]) -> None:
+    for file, line in lines:
+        text = Path(file).read_text().splitlines()
+        text[line - 1] = ""
+        Path(file).write_text("\n".join(text) + "\n")
+
+
+def without_the_old_lines() -> None:
+    check_equal(pools(), AS_IT_WAS, "the plan is what was set")
+    check_equal(instance("other-programs")["verdict"], "ready", "it stands")
+    check_equal(unit("program.service"), "active", "the program has its pages")
+    done = sh("hugeplanctl --json import")
+    check_equal(json.loads(done.stdout)["files"], [], "nothing is left to import")
+    REST.unlink()
+    SYSCTL.write_text(f"vm.nr_hugepages={ALL_NODES}\n")
+    SCRIPT.write_text(SCRIPT_TEXT)
+
+
+def back() -> None:
+    check_equal(pools(), AS_IT_WAS, "the old ways work as before")
+    check_equal(unit("program.service"), "active", "the program has its pages")
+    check("no instances are described" in output("hugeplanctl status"), "hugeplan stands aside")
+
+
+SCENARIO = Scenario(
+    nodes=(Node("1G"), Node("1G")),
+    files={
+        str(SYSCTL): f"vm.nr_hugepages={ALL_NODES}\n",
+        str(SCRIPT): (0o755, SCRIPT_TEXT),
+        "/etc/systemd/system/old-pages.service": PAGES_UNIT,
+        "/etc/systemd/system/program.service": pages_service(f"hold {USED}") + "[Install]\nWantedBy=multi-user.target\n",
+    },
+    enable=("old-pages.service", "program.service"),
+    boots=(Boot(over), Boot(without_the_old_lines), Boot(back)),
+)
