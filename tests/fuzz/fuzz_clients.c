@@ -16,8 +16,8 @@
  * said is UTF-8; the keeper is asked for nothing but what there is; and when all have gone nothing is left. */
 
 #include "base/size.h"
-#include "daemon/client.h"
-#include "daemon/clients.h"
+#include "daemon/clients/client.h"
+#include "daemon/clients/clients.h"
 #include "fuzz/fuzz.h"
 #include "ipc/manager_interface.h"
 #include "model/model_root.h"

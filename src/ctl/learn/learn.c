@@ -41,7 +41,7 @@ static bool may_learn(const Command *command, const InstanceConfig *instance) {
                                             : instance->memory_kind == MEMORY_AUTO);
 }
 
-/* A supervisor is about to start it again, and has its unit run on (daemon/relearn.h). */
+/* A supervisor is about to start it again, and has its unit run on (daemon/clients/relearn.h). */
 static bool is_restarting(const Command *command, const InstanceConfig *instance) {
         return root_exists(command->root,
                            arena_printf(command->arena, PATH_RESTARTING "%s", instance->name));

@@ -66,7 +66,7 @@ static void test_found(void **state) {
         assert_int_equal(finder.candidates.n, 2);
         const Candidate *both = &finder.candidates.items[0], *one = &finder.candidates.items[1];
 
-        assert_text(both->name, "oracle-dbora");
+        assert_text(both->name, "dbora");
         assert_text(both->target.unit, "dbora.service");
         assert_null(both->target.config_file);
         assert_text(one->name, "oracle-c");

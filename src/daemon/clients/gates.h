@@ -3,7 +3,7 @@
 
 /* Gates: clients who wait until their instance's pages stand. */
 
-#include "daemon/client.h"
+#include "daemon/clients/client.h"
 
 /* The method Wait. */
 void gate_wait(VarlinkCall *call, json_t *parameters, void *userdata);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "daemon/client.h"
+#include "daemon/clients/client.h"
 
 #include "base/memory.h"
 #include "ipc/manager_interface.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "daemon/relearn.h"
+#include "daemon/clients/relearn.h"
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "daemon/client.h"
+#include "daemon/clients/client.h"
 #include "demand/learned.h"
 #include "model/names.h"
 #include "runtime/clock.h"
