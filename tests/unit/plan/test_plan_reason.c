@@ -151,8 +151,9 @@ static void test_part_held(void **state) {
 
 /* ---- pages that others hold ---- */
 
-static const char taken_remedy[] = "see who holds huge pages in 'hugeplanctl status --all', and describe "
-                                   "that program in /etc/hugeplan.d too";
+static const char taken_remedy[] =
+        "see who holds huge pages in 'hugeplanctl status --all', and describe "
+        "that program in /etc/hugeplan.d too";
 
 /* Nothing is free beyond the pools. Others use 50 pages of node 0, 20 of node 1. */
 static const char taken[] = "sizes 2M\n"
