@@ -764,6 +764,25 @@ def test_files_that_were_not_read(host: Host, fixture: str = "one-node") -> None
     host.stop(daemon)
 
 
+def test_files_of_long_ago(host: Host, fixture: str = "one-node") -> None:
+    """They are not read again, and a change is seen all the same."""
+    host.config("20-pg.conf", PG)
+    daemon = host.start()
+    time.sleep(3.5)  # until then the same time of change proves nothing
+    check(pending(host) + pending(host) == [], f"{pending(host)}")
+    changed = PG.replace("Pages=100", "Pages=101")
+    check(changed != PG and len(changed) == len(PG), "nothing but the text tells them apart")
+    for text, expected in (changed, ["reload-pending"]), (PG, []):
+        host.config("20-pg.conf", text)
+        check([one[0] for one in pending(host)] == expected, f"{pending(host)}")
+        time.sleep(3.5)
+        for _ in range(2):
+            check([one[0] for one in pending(host)] == expected, f"{pending(host)}")
+    host.config("20-pg.conf.d/90-local.conf", "[Instance]\nPriority=80\n")
+    check([one[0] for one in pending(host)] == ["reload-pending"], f"{pending(host)}")
+    host.stop(daemon)
+
+
 def test_started_with_a_mistake(host: Host, fixture: str = "one-node") -> None:
     host.config("20-pg.conf", PG + "Nonsense=1\n")
     daemon = host.start()

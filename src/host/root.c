@@ -292,15 +292,9 @@ static int read_all(const Reading *reading, int fd, char **ret, size_t *ret_size
         return 0;
 }
 
-int root_read_file(const Root *root, Arena *arena, const char *path, size_t max, char **ret,
-                   size_t *ret_size) {
-        return root_read_judged(root, arena, path, max, NULL, NULL, ret, ret_size);
-}
-
 int root_read_judged(const Root *root, Arena *arena, const char *path, size_t max, RootJudge judge,
                      void *userdata, char **ret, size_t *ret_size) {
         CLEANUP(close_fd) int fd = open_regular(root, path, judge, userdata);
-
         const Reading reading = {root, arena, path, max, false};
 
         return noted(root, path, fd < 0 ? fd : read_all(&reading, fd, ret, ret_size));
@@ -530,25 +524,25 @@ char *root_identity(const Root *root, Arena *arena, const char *path) {
                             st.st_mtim.tv_nsec);
 }
 
+static uint64_t nsec_of(struct timespec at) {
+        return (uint64_t) at.tv_sec * USEC_PER_SEC * 1000 + (uint64_t) at.tv_nsec;
+}
+
 uint64_t root_fold_identity(const Root *root, const char *path, uint64_t hash,
                             uint64_t *newest_usec) {
         CLEANUP(close_fd) int fd = root_is_host(root) ? -1 : open_below(root, path, O_PATH, 0);
-        const uint64_t nsec_per_sec = USEC_PER_SEC * 1000;
         struct stat st = {};
-        int r = root_is_host(root) ? fstatat(root->fd, path + strspn(path, "/"), &st, 0)
-                : fd < 0           ? fd
-                                   : fstat(fd, &st);
-        const uint64_t values[] = {
-                r < 0,
-                (uint64_t) st.st_dev,
-                (uint64_t) st.st_ino,
-                (uint64_t) st.st_size,
-                (uint64_t) st.st_mtim.tv_sec * nsec_per_sec + (uint64_t) st.st_mtim.tv_nsec,
-                (uint64_t) st.st_ctim.tv_sec * nsec_per_sec + (uint64_t) st.st_ctim.tv_nsec,
-        };
+        int r = !root_is_host(root) ? fstat(fd, &st)
+                                    : fstatat(root->fd, path + strspn(path, "/"), &st, 0);
+        const uint64_t values[] = {r < 0,
+                                   st.st_dev,
+                                   st.st_ino,
+                                   (uint64_t) st.st_size,
+                                   nsec_of(st.st_mtim),
+                                   nsec_of(st.st_ctim)};
 
-        for (size_t i = 0; i < ARRAY_LEN(values); i++)
-                hash = (hash ^ values[i]) * UINT64_C(0x100000001b3);
+        ARRAY_FOREACH(value, values, ARRAY_LEN(values))
+                hash = (hash ^ *value) * UINT64_C(0x100000001b3);
         *newest_usec = MAX(*newest_usec, MAX(values[4], values[5]) / 1000);
         return hash;
 }

@@ -7,6 +7,11 @@
 
 enum { ATTRIBUTE_BYTES_MAX = 64 * 1024, READ_TRIES = 3 };
 
+int root_read_file(const Root *root, Arena *arena, const char *path, size_t max, char **ret,
+                   size_t *ret_size) {
+        return root_read_judged(root, arena, path, max, NULL, NULL, ret, ret_size);
+}
+
 int root_read_attribute(const Root *root, Arena *arena, const char *path, char **ret) {
         size_t length;
         char *text;
