@@ -421,8 +421,14 @@ static int read_whole(const Root *root, Arena *arena, const char *path, char **r
         return 0;
 }
 
-int root_read_file(const Root *root, Arena *arena, const char *path, size_t max, char **ret,
-                   size_t *ret_size) {
+int root_read_kernel_file(const Root *root, Arena *arena, const char *path, size_t max, char **ret,
+                          size_t *ret_size) {
+        return root_read_file(root, arena, path, max, ret, ret_size);
+}
+
+/* All of it is root's. */
+int root_read_judged(const Root *root, Arena *arena, const char *path, size_t max,
+                     RootJudge judge UNUSED, void *userdata UNUSED, char **ret, size_t *ret_size) {
         size_t size;
         char *text;
         int r = read_whole(root, arena, path, &text, &size);
@@ -435,19 +441,6 @@ int root_read_file(const Root *root, Arena *arena, const char *path, size_t max,
         if (ret_size)
                 *ret_size = size;
         return 0;
-}
-
-int root_read_kernel_file(const Root *root, Arena *arena, const char *path, size_t max, char **ret,
-                          size_t *ret_size) {
-        return root_read_file(root, arena, path, max, ret, ret_size);
-}
-
-/* All of it is root's. */
-int root_read_judged(const Root *root, Arena *arena, const char *path, size_t max, RootJudge judge,
-                     void *userdata, char **ret, size_t *ret_size) {
-        (void) judge;
-        (void) userdata;
-        return root_read_file(root, arena, path, max, ret, ret_size);
 }
 
 int root_read_end(const Root *root, Arena *arena, const char *path, size_t max, char **ret,

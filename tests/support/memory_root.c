@@ -87,12 +87,17 @@ static int read_file(const Root *root, Arena *arena, const char *path, char **re
         return 0;
 }
 
-int root_read_file(const Root *root, Arena *arena, const char *path, size_t max, char **ret,
-                   size_t *ret_size) {
+/* Everything is root's. */
+int root_read_judged(const Root *root, Arena *arena, const char *path, size_t max, RootJudge judge,
+                     void *userdata, char **ret, size_t *ret_size) {
+        const struct stat st = {.st_mode = S_IFREG | 0644};
         size_t size = 0;
         char *text = NULL;
-        int r = read_file(root, arena, path, &text, &size);
+        int r = judge ? judge(userdata, &st) : 0;
 
+        if (r < 0)
+                return r;
+        r = read_file(root, arena, path, &text, &size);
         if (r == 0 && size > max)
                 r = -EFBIG;
         if (r < 0)
@@ -101,15 +106,6 @@ int root_read_file(const Root *root, Arena *arena, const char *path, size_t max,
         if (ret_size)
                 *ret_size = size;
         return 0;
-}
-
-/* Everything is root's. */
-int root_read_judged(const Root *root, Arena *arena, const char *path, size_t max, RootJudge judge,
-                     void *userdata, char **ret, size_t *ret_size) {
-        const struct stat st = {.st_mode = S_IFREG | 0644};
-        int r = judge(userdata, &st);
-
-        return r < 0 ? r : root_read_file(root, arena, path, max, ret, ret_size);
 }
 
 int root_read_end(const Root *root, Arena *arena, const char *path, size_t max, char **ret,

@@ -13,6 +13,7 @@ const Engine engine_db2 = {
         .uses_sysv = true,
         .thp_preference = THP_AUTO,
         .reserves = true,
+        .has_auto_by_looking = true,
         .programs = "db2* su runuser",
         .units = "*db2*.service",
 };
