@@ -64,10 +64,13 @@ static bool contains(const char *begin, const char *end, const char *word) {
         return found && found + strlen(word) <= end;
 }
 
-/* "AWS_KEY=..."; a key of a keyboard or a primary one has nothing behind it that is given to it. */
+/* "AWS_KEY=..."; a key of a keyboard or a primary one has nothing behind it that is given to it. Nor is
+ * "valkey/valkey:8" one. */
 static bool is_key_of_something(const char *begin, const char *end) {
-        return end - begin >= 3 && strncasecmp(end - 3, "key", 3) == 0 &&
-               (*end == '=' || *end == ':');
+        size_t length = (size_t) (end - begin);
+
+        return length >= 3 && strncasecmp(end - 3, "key", 3) == 0 && (*end == '=' || *end == ':') &&
+               !(length >= 6 && strncasecmp(end - 6, "valkey", 6) == 0);
 }
 
 /* The next name from AT on that speaks of a secret. */
@@ -143,14 +146,17 @@ static void emit_plain(Masker *masker, const char *from, const char *to) {
 static const char *value_end(const char *value, const Name *name, char quote, bool is_key) {
         if (name->is_long || is_key || strchr("{[", *value))
                 return value + strlen(value);
-        if (quote)
-                return find_quote(value, quote);
-        if (*value == '"' || *value == '\'') {
-                const char *end = find_quote(value + 1, *value);
+        bool is_option = *name->begin == '-'; /* in quotes or not, another word may follow */
+        const char *outer = quote ? find_quote(value, quote) : value + strlen(value);
+        const char *end = value + strcspn(value, " \t");
 
-                return end + (*end != '\0');
+        if (quote && !is_option)
+                return outer;
+        if (strchr("\"'", *value) && value < outer) {
+                end = find_quote(value + 1, *value);
+                end += *end != '\0';
         }
-        return value + strcspn(value, " \t");
+        return MIN(end, outer);
 }
 
 static void mask_names(Masker *masker, const char *line) {
