@@ -47,12 +47,16 @@ static bool is_known_unit(const ImportInput *input, const char *unit) {
                 VEC_ANY(suggestion, input->suggestions, text_equals(suggestion->unit, unit)));
 }
 
+/* Whether it holds pages of that size, and is none of those that have their own. */
+static bool is_other(const ImportInput *input, const PageUser *user, uint64_t page_size_bytes) {
+        return user->page_size_bytes == page_size_bytes && !is_known_unit(input, user->unit);
+}
+
 static void add_users(const Maker *maker, Text *text, uint64_t page_size_bytes) {
         bool is_first = true;
 
         VEC_FOREACH(user, &maker->input->page_users->list) {
-                if (user->page_size_bytes != page_size_bytes ||
-                    is_known_unit(maker->input, user->unit))
+                if (!is_other(maker->input, user, page_size_bytes))
                         continue;
                 text_add(text, is_first ? "# In use now:\n" : "");
                 text_printf(text, "#   %s\n", page_user_format(maker->arena, user));
@@ -60,27 +64,62 @@ static void add_users(const Maker *maker, Text *text, uint64_t page_size_bytes) 
         }
 }
 
-/* By the share that each node has of what is set; what division leaves goes to the first nodes. */
+/* What others keep now, in all and, where that is known, on a node. */
+static uint64_t others_pages(const ImportInput *input, uint64_t page_size_bytes) {
+        return VEC_SUM(user, &input->page_users->list,
+                       is_other(input, user, page_size_bytes) ? page_user_kept_pages(user) : 0);
+}
+
+static uint64_t others_pages_on(const ImportInput *input, uint64_t page_size_bytes, unsigned node) {
+        uint64_t pages = 0;
+
+        VEC_FOREACH(user, &input->page_users->list)
+                if (is_other(input, user, page_size_bytes))
+                        pages += ARRAY_SUM(each, user->nodes, user->n_nodes,
+                                           each->node == node ? each->pages : 0);
+        return pages;
+}
+
+/* Node by node: what others use there, and of the rest the share that the node has of what is set. */
 static void add_split(const Maker *maker, Text *text, const SetPages *set, uint64_t rest) {
         const Topology *topology = maker->input->topology;
+        uint64_t *pages = ARENA_ARRAY(maker->arena, uint64_t, topology->n_nodes), left = rest;
         Text parts = text_in(maker->arena);
-        uint64_t left = rest;
 
-        for (size_t i = 0; i < topology->n_nodes; i++)
-                left -= mul_div(rest, set->node_pages[i], set->pages);
         for (size_t i = 0; i < topology->n_nodes; i++) {
-                if (set->node_pages[i] == 0)
-                        continue;
-                uint64_t pages = mul_div(rest, set->node_pages[i], set->pages) + left;
+                pages[i] = MIN(left, others_pages_on(maker->input, set->page_size_bytes,
+                                                     topology->nodes[i].id));
+                left -= pages[i];
+        }
+        for (size_t i = 0, unused = left; i < topology->n_nodes; i++) {
+                uint64_t share = mul_div(unused, set->node_pages[i], set->pages);
 
-                left = 0;
-                if (pages > 0)
-                        text_add_word(&parts,
-                                      arena_printf(maker->arena, "%u:%s", topology->nodes[i].id,
-                                                   format_page_size(maker->arena,
-                                                                    pages * set->page_size_bytes)));
+                pages[i] += share;
+                left -= share;
+        }
+        for (size_t i = 0; i < topology->n_nodes; i++) {
+                if (set->node_pages[i] > 0) { /* what is left by division */
+                        pages[i] += left;
+                        left = 0;
+                }
+                if (pages[i] > 0)
+                        text_add_word(
+                                &parts,
+                                arena_printf(maker->arena, "%u:%s", topology->nodes[i].id,
+                                             format_page_size(maker->arena,
+                                                              pages[i] * set->page_size_bytes)));
         }
         text_printf(text, "NodeMemory=%s\n", text_string(&parts));
+}
+
+/* Whether it matters on which nodes the rest is. */
+static bool has_nodes(const Maker *maker, const SetPages *set) {
+        const Topology *topology = maker->input->topology;
+
+        return set->is_by_node ||
+               (topology->n_nodes > 1 &&
+                ARRAY_ANY(node, topology->nodes, topology->n_nodes,
+                          others_pages_on(maker->input, set->page_size_bytes, node->id) > 0));
 }
 
 static void add_rest(const Maker *maker, const SetPages *set, uint64_t rest) {
@@ -102,7 +141,7 @@ static void add_rest(const Maker *maker, const SetPages *set, uint64_t rest) {
                 "[Instance]\n");
         if (!is_default)
                 text_printf(&text, "PageSize=%s\n", size);
-        if (set->is_by_node)
+        if (has_nodes(maker, set))
                 add_split(maker, &text, set, rest);
         else
                 text_printf(&text, "Pages=%" PRIu64 "\n", rest);
@@ -110,6 +149,18 @@ static void add_rest(const Maker *maker, const SetPages *set, uint64_t rest) {
                 arena_printf(arena, PATH_CONFIG_ETC "/" NAME_REST "%s%s" NAME_CONFIG_SUFFIX,
                              is_default ? "" : "-", is_default ? "" : size),
                 text.string};
+}
+
+/* Beyond what is known, and no less than others have of it now; of both, what is not described as theirs yet. */
+static uint64_t rest_of(const ImportInput *input, const ImportPages *pages) {
+        uint64_t others = others_pages(input, pages->page_size_bytes);
+        uint64_t loose = ARRAY_SUM(instance, input->plan->instances, input->plan->n_instances,
+                                   instance->page_size_bytes == pages->page_size_bytes &&
+                                                   !instance->demand->config->unit
+                                           ? instance->pages_wanted
+                                           : 0);
+
+        return MAX(sub_floored(pages->set_pages, pages->known_pages), sub_floored(others, loose));
 }
 
 static void add_pages(const Maker *maker) {
@@ -124,7 +175,8 @@ static void add_pages(const Maker *maker) {
                         .set_pages = set->pages,
                         .known_pages = known_pages(maker->input, set->page_size_bytes),
                 };
-                pages->rest_pages = sub_floored(set->pages, pages->known_pages);
+                if (set->pages > 0)
+                        pages->rest_pages = rest_of(maker->input, pages);
                 if (pages->rest_pages > 0)
                         add_rest(maker, set, pages->rest_pages);
         }

@@ -48,7 +48,7 @@ typedef struct ImportPages {
         uint64_t page_size_bytes;
         uint64_t set_pages;
         uint64_t known_pages; /* what instances and databases that were found need */
-        uint64_t rest_pages;  /* of what is set; reserved for others */
+        uint64_t rest_pages; /* reserved for others: what is set beyond that, or what they use now, if that is more */
 } ImportPages;
 
 typedef struct Import {

@@ -123,6 +123,27 @@ static void test_rest(void **state) {
         assert_int_equal(import.pages.items[0].rest_pages, 301);
         assert_int_equal(import.lines.n, 2);
         assert_text(import_action_name(import.lines.items[0].action), "remove");
+
+        /* Who is on a node keeps that; of what is more than was set, all. */
+        NodePages nodes[] = {{.node = 1, .pages = 330}};
+
+        users.list.items[1].pages = 330;
+        users.list.items[1].nodes = nodes;
+        users.list.items[1].n_nodes = 1;
+        const Import more = import_make(
+                arena, &(ImportInput){
+                               .config = config,
+                               .plan = plan_simple(arena, config, topology),
+                               .topology = topology,
+                               .setting_sources = sources_of(arena, topology, &setting, 1),
+                               .suggestions = &suggestions,
+                               .facts = &facts,
+                               .page_users = &users,
+                       });
+
+        /* The instance without a unit may be theirs: 30 of them are described. */
+        assert_int_equal(more.pages.items[0].rest_pages, 301);
+        assert_contains(more.files.items[1].text, "NodeMemory=1:602M\n");
 }
 
 TEST_FILE(import) {
