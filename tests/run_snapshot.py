@@ -3,12 +3,15 @@
 """A snapshot of every case's host, unpacked, answers as the host itself does; and nothing that was planted as a secret
 is in it, anywhere.
 
-usage: run_snapshot.py --hugeplanctl=PROGRAM [CASE...]
+usage: run_snapshot.py --hugeplanctl=PROGRAM [--plain-hugeplanctl=PROGRAM] [CASE...]
+
+The plain one, without sanitizers, answers; the other takes the snapshots.
 """
 
 from __future__ import annotations
 
 import argparse
+import concurrent.futures
 import os
 import pathlib
 import shlex
@@ -47,7 +50,7 @@ def take(program: pathlib.Path, root: pathlib.Path, directory: pathlib.Path) -> 
     return copy
 
 
-def check_case(program: pathlib.Path, case: pathlib.Path) -> list[str]:
+def check_case(program: pathlib.Path, plain: pathlib.Path, case: pathlib.Path) -> list[str]:
     problems = []
     with tempfile.TemporaryDirectory(prefix="hugeplan-snapshot-") as name:
         directory = pathlib.Path(name).resolve()
@@ -56,7 +59,7 @@ def check_case(program: pathlib.Path, case: pathlib.Path) -> list[str]:
         run_cases.make_root(case, root)
         copy = take(program, root, directory)
         for look in LOOKS:
-            problems += run_cases.compare(f"{case.name}: {look}", run(program, root, look), run(program, copy, look))
+            problems += run_cases.compare(f"{case.name}: {look}", run(plain, root, look), run(plain, copy, look))
     return problems
 
 
@@ -132,12 +135,16 @@ def check_secrets(program: pathlib.Path) -> list[str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--hugeplanctl", type=pathlib.Path, required=True)
+    parser.add_argument("--plain-hugeplanctl", type=pathlib.Path)
     parser.add_argument("cases", nargs="*")
     arguments = parser.parse_args()
     program = arguments.hugeplanctl.resolve()
+    plain = (arguments.plain_hugeplanctl or program).resolve()
     cases = ([HERE / "cases" / name for name in arguments.cases]
              or sorted(path for path in (HERE / "cases").iterdir() if path.is_dir()))
-    problems = [problem for case in cases for problem in check_case(program, case)] + check_secrets(program)
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        problems = [problem for found in pool.map(lambda case: check_case(program, plain, case), cases)
+                    for problem in found] + check_secrets(program)
     sys.stdout.write("".join(problems) + f"{len(cases)} snapshots, {len(problems)} problems\n")
     return 1 if problems or not cases else 0
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -76,7 +77,7 @@ def self_test(nm: str, cc: str) -> None:
         for options in (["-O0"], ["-O2", "-D_FORTIFY_SOURCE=2", "-D_FILE_OFFSET_BITS=64"]):
             for text, is_bad in cases.items():
                 source.write_text(text)
-                subprocess.run([cc, *options, "-c", str(source), "-o", f"{directory}/t.o"],
+                subprocess.run([*shlex.split(cc), *options, "-c", str(source), "-o", f"{directory}/t.o"],
                                check=True, capture_output=True)
                 found = denied(undefined_symbols(nm, pathlib.Path(directory) / "t.o"))
                 if bool(found) != is_bad:
