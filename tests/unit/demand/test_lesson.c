@@ -136,8 +136,8 @@ static void test_refusals(void **state) {
                 "{\"wrong\":1," REST "}",
                 "{\"wrong\":\"no\",\"more\":1," REST "}",
                 "{\"wrong\":null," REST "}",
-                "{\"wrong\":\"no\",\"unasked\":\"no\",\"version\":null,"
-                "\"byRule\":null,\"figures\":null}",
+                ("{\"wrong\":\"no\",\"unasked\":\"no\",\"version\":null,"
+                 "\"byRule\":null,\"figures\":null}"),
         };
 
         assert_int_equal(take(arena, "{\"wrong\":\"no\"," REST "}", 2), 0);
