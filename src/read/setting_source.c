@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "read/setting_source_inside.h"
+#include "read/settings/setting_source_inside.h"
 
 #include "base/size.h"
 #include "base/text.h"

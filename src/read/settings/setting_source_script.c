@@ -5,7 +5,7 @@
 #include "base/size.h"
 #include "base/text.h"
 #include "model/names.h"
-#include "read/setting_source_inside.h"
+#include "read/settings/setting_source_inside.h"
 
 #include <string.h>
 
