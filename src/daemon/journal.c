@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "daemon/journal.h"
-#include "render/render_status.h"
+#include "render/render.h"
 
 #include "base/text.h"
 #include "runtime/log.h"

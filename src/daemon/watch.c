@@ -43,11 +43,11 @@ static const uint64_t repair_pause_max_usec = 300 * USEC_PER_SEC;
 /* ---- looking again ---- */
 
 /* Who has done it, as far as a file of the host explains it; else NULL. The kernel command line acts
- * before anybody watches. */
+ * before anybody watches, and scripts are not read here. */
 static const SettingSource *suspect(const Watch *watch, Arena *arena, const KeeperEvent *event) {
         const Drift *drift = event->drift;
         const SettingSources *setting_sources =
-                setting_sources_find(watch->root, arena, event->topology);
+                setting_sources_find_with(watch->root, arena, event->topology, NULL);
         const SettingSource *setting_source;
         char *shown = NULL;
 

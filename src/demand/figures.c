@@ -12,29 +12,6 @@ EngineTarget figures_target(const InstanceConfig *instance, const Topology *topo
         };
 }
 
-void figures_gather(Arena *arena, const Engine *engine, const EngineTarget *target,
-                    const Sources *sources, const uint64_t *page_sizes, size_t n_page_sizes,
-                    Figures *ret) {
-        Gathered *gathered = ARENA_NEW(arena, Gathered);
-
-        gathered->problems = diags_in(arena);
-        const char *wrong = engine_reader(engine)->gather(arena, target, sources, gathered);
-
-        settings_add_cpus(arena, &gathered->settings, target->n_cpus);
-
-        for (size_t i = 0; i < n_page_sizes && !wrong; i++) {
-                Figure figure = {.instance = target->instance, .gathered = gathered};
-
-                wrong = engine_size(engine, arena, &gathered->settings, page_sizes[i],
-                                    &figure.sizing);
-                if (!wrong)
-                        *vec_push(arena, ret) = figure;
-        }
-        if (wrong || n_page_sizes == 0)
-                *vec_push(arena, ret) = (Figure){
-                        .instance = target->instance, .gathered = gathered, .wrong = wrong};
-}
-
 size_t figures_page_sizes(Arena *arena, const InstanceConfig *instance, const Topology *topology,
                           const uint64_t **ret) {
         uint64_t *sizes = ARENA_ARRAY(arena, uint64_t, instance->n_page_sizes);

@@ -6,6 +6,7 @@
  *
  *   traits   what a configuration and systemd's units depend on; here
  *   formula  how many pages its settings take (engines/formula.h)
+ *   units    which of its servers exist, and who starts them (engines/units.h)
  *   reader   where its own files and its server say so (engines/reader.h)
  *   rules    what may be wrong with it (check/rule_run.h)
  *

@@ -6,19 +6,7 @@
 
 #include "base/diag.h"
 #include "engines/formula.h"
-#include "read/source.h"
-
-/* Whose size is to be found: what an [Instance] says of where its database is. */
-typedef struct EngineTarget {
-        const char *instance;       /* its name; NULL where there is none yet */
-        const char *unit;           /* NULL: not known */
-        const char *config_file;    /* ConfigFile=; NULL: where the engine has it by default */
-        const char *data_directory; /* DataDirectory=; likewise */
-        const char *user; /* User=; NULL: the owner of the data directory, or of the unit */
-        unsigned n_cpus;  /* of the host; 0: not known */
-        /* What its server runs with now, which counts for what the unit and its files say; NULL: not known. */
-        const SourceNames *arguments;
-} EngineTarget;
+#include "engines/units.h"
 
 /* What a product's own configuration says. */
 typedef struct Gathered {
@@ -68,12 +56,6 @@ typedef struct EngineReader {
                             Question *ret);
         /* The version ("8.0.4", in ARENA) in what the program has printed. NULL, or a sentence. */
         const char *(*answer_version)(Arena *arena, const char *output, const char **ret_version);
-        /* The units of servers that exist, also where only their template has a file; NULL: none such. */
-        void (*add_units)(Arena *arena, const Sources *sources, SourceNames *units);
-        /* Why the server that TARGET's unit starts does not exist, as a sentence; NULL: it does, or that
-         * is not known. HAS_DISKS: its data's file systems are mounted by now. NULL likewise. */
-        const char *(*find_absent)(Arena *arena, const EngineTarget *target, const Sources *sources,
-                                   bool has_disks);
 } EngineReader;
 
 /* Never NULL: of an engine without one all members are. */

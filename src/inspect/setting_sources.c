@@ -2,7 +2,6 @@
 #include "inspect/setting_sources.h"
 
 #include "base/text.h"
-#include "inspect/settings/setting_scripts.h"
 #include "model/names.h"
 #include "read/source.h"
 
@@ -47,7 +46,7 @@ static void add_file(Finder *finder, SettingSourceSource source, const char *pat
             0)
                 return;
         file.text = text;
-        setting_sources_add_file(finder->setting_sources, &file);
+        setting_sources_add_plain(finder->setting_sources, &file);
 }
 
 /* ---- sysctl.d, tmpfiles.d ---- */
@@ -134,7 +133,7 @@ static void add_profile(Finder *finder, const char *name, unsigned depth) {
 
         VEC_FOREACH(include, &includes)
                 add_profile(finder, *include, depth + 1);
-        setting_sources_add_file(finder->setting_sources, &file);
+        setting_sources_add_plain(finder->setting_sources, &file);
 }
 
 static void find_in_profiles(Finder *finder, const char *path) {
@@ -148,7 +147,8 @@ static void find_in_profiles(Finder *finder, const char *path) {
 
 /* ---- all ---- */
 
-SettingSources *setting_sources_find(const Root *root, Arena *arena, const Topology *topology) {
+SettingSources *setting_sources_find_with(const Root *root, Arena *arena, const Topology *topology,
+                                          AddSettingSources *add_more) {
         CLEANUP(arena_freep) Arena *search_arena = arena_new();
         Finder finder = {
                 .root = root,
@@ -163,7 +163,7 @@ SettingSources *setting_sources_find(const Root *root, Arena *arena, const Topol
         if (root_read_attribute(root, search_arena, PATH_CMDLINE, &text) == 0) {
                 line.text = text;
                 line.size = strlen(text);
-                setting_sources_add_file(finder.setting_sources, &line);
+                setting_sources_add_plain(finder.setting_sources, &line);
         }
         find_in_sysctl(&finder);
         list_files(&finder, NAME_TMPFILES_DIR);
@@ -171,7 +171,8 @@ SettingSources *setting_sources_find(const Root *root, Arena *arena, const Topol
                 add_file(&finder, SETTING_SOURCE_TMPFILES, candidate->path);
         find_in_profiles(&finder, PATH_TUNED_PROFILE);
         find_in_profiles(&finder, PATH_TUNED_POST_PROFILE);
-        setting_scripts_add(root, finder.setting_sources);
+        if (add_more)
+                add_more(root, finder.setting_sources);
         setting_sources_finish(finder.setting_sources);
         return finder.setting_sources;
 }

@@ -3,10 +3,17 @@
 
 /* Looks through a host for entries that set what hugeplan manages: the kernel command line,
  * sysctl.d and sysctl.conf, tmpfiles.d, the active tuned profiles with what they include, and commands that
- * are run at boot (inspect/settings/setting_scripts.h). Only reads; files that cannot be read or are too large are passed over. */
+ * are run at boot (inspect/settings/setting_scripts.c). Only reads; files that cannot be read or are too large are
+ * passed over. */
 
 #include "host/root.h"
 #include "read/setting_source.h"
 
+typedef void AddSettingSources(const Root *root, SettingSources *entries);
+
 /* Never fails. Our own guard is no setting_source. TOPOLOGY must outlive the result. */
 SettingSources *setting_sources_find(const Root *root, Arena *arena, const Topology *topology);
+
+/* The same without commands; ADD_MORE (NULL: nothing) adds behind all others. */
+SettingSources *setting_sources_find_with(const Root *root, Arena *arena, const Topology *topology,
+                                          AddSettingSources *add_more);

@@ -3,7 +3,6 @@
 
 #include "base/size.h"
 #include "base/text.h"
-#include "read/unit_file.h"
 
 #include <string.h>
 
@@ -89,93 +88,7 @@ int process_parse_status(Arena *arena, const char *text, Process *ret) {
         return 0;
 }
 
-/* ---- cgroup ---- */
-
-char *process_unit_of_group(Arena *arena, const char *path, size_t *ret_length) {
-        const char *rest = path;
-        char *name;
-
-        while ((name = text_next_word(arena, &rest, "/")) && text_ends_with(name, ".slice"))
-                ;
-        /* systemd puts a "_" before names that the kernel's own files could have. */
-        if (name && *name == '_')
-                name++;
-        if (!name || !unit_file_is_name(name) ||
-            !(text_ends_with(name, ".service") || text_ends_with(name, ".scope")))
-                return NULL;
-        *ret_length = (size_t) (rest - path);
-        return name;
-}
-
-void process_parse_cgroup(Arena *arena, const char *text, Process *ret) {
-        char *line;
-
-        ret->unit = ret->unit_group = NULL;
-        while ((line = text_next_word(arena, &text, "\n"))) {
-                /* "1:name=systemd:/...", which has the say on a hybrid host, "0::/...". */
-                const char *controllers = strchr(line, ':'), *path;
-                bool is_unified = controllers && text_starts_with(controllers, "::");
-                size_t length;
-                char *unit;
-
-                if (!is_unified &&
-                    !(controllers && text_starts_with(controllers, ":name=systemd:")))
-                        continue;
-                path = strchr(controllers + 1, ':') + 1;
-                if (!(unit = process_unit_of_group(arena, path, &length)))
-                        continue;
-                if (is_unified)
-                        ret->unit_group = arena_strndup(arena, path, length);
-                if (!is_unified || !ret->unit)
-                        ret->unit = unit;
-        }
-}
-
-/* Who makes control groups of containers, by what their names begin with; a directory "docker" has them within.
- * Sources: podman-systemd.unit(5) and podman-run(1) (--cgroups=split), Docker's and CRI-O's systemd drivers,
- * lxc.container.conf(5), systemd-nspawn(1). */
-static const struct {
-        const char *prefix, *title;
-} container_groups[] = {
-        {"libpod-payload-", "Podman container"}, {"libpod-", "Podman container"},
-        {"docker-", "Docker container"},         {"docker/", "Docker container"},
-        {"crio-", "Kubernetes container"},       {"cri-containerd-", "Kubernetes container"},
-        {"kubepods/", "Kubernetes pod"},         {"lxc.payload.", "LXC container"},
-        {"systemd-nspawn@", "container"},
-};
-
-/* Its name, of an identifier as much as the products' own lists show. */
-static const char *container_name(Arena *arena, const char *text) {
-        size_t length = strcspn(text, "/\n"), id = strspn(text, "0123456789abcdef");
-
-        return text_printable(arena, arena_strndup(arena, text, id >= 64 ? 12 : length));
-}
-
-const char *process_container(Arena *arena, const char *text) {
-        for (const char *at = strchr(text, '/'); at; at = strchr(at + 1, '/'))
-                ARRAY_FOREACH(group, container_groups, ARRAY_LEN(container_groups))
-                        if (text_starts_with(at + 1, group->prefix) &&
-                            !text_starts_with(at + 1, "libpod-conmon-"))
-                                return arena_printf(
-                                        arena, "%s %s", group->title,
-                                        container_name(arena, at + 1 + strlen(group->prefix)));
-        return NULL;
-}
-
 /* ---- numa_maps ---- */
-
-/* "N0=515": pages on a node. */
-static bool parse_node_pages(Arena *arena, const char *word, NodePages *ret) {
-        const char *equals = strchr(word, '=');
-        uint64_t node, pages;
-
-        if (*word != 'N' || !equals ||
-            parse_u64(arena_strdup_to(arena, word + 1, equals), &node) < 0 || node >= ID_SET_MAX ||
-            parse_u64(equals + 1, &pages) < 0)
-                return false;
-        *ret = (NodePages){(unsigned) node, pages};
-        return true;
-}
 
 /* "7f6957600000 default file=/anon_hugepage\040(deleted) huge dirty=3 N0=3 kernelpagesize_kB=2048";
  * whitespace in names of files is escaped. */
@@ -193,7 +106,7 @@ static bool parse_numa_line(Arena *arena, const char *line, HugeMapping *ret) {
         while ((word = text_next_word(arena, &line, " "))) {
                 if (text_equals(word, "huge"))
                         is_huge = true;
-                else if (parse_node_pages(arena, word, &here)) {
+                else if (process_parse_node_pages(arena, word, &here)) {
                         *vec_push(arena, &nodes) = here;
                         mapping.pages = add_saturated(mapping.pages, here.pages);
                 } else if (text_starts_with(word, size_key) &&
@@ -414,27 +327,5 @@ int process_parse_smaps_rollup(Arena *arena, const char *text, uint64_t *ret_byt
         if (!has_shared || !has_private)
                 return -EINVAL;
         *ret_bytes = add_saturated(shared, private);
-        return 0;
-}
-
-/* "total=4194304 N0=4194304", in bytes. */
-int process_parse_numa_stat(Arena *arena, const char *text, uint64_t page_size_bytes,
-                            uint64_t *ret_pages, NodePages **ret_nodes, size_t *ret_n) {
-        static const char total[] = "total=";
-        VEC(NodePages) nodes = {};
-        NodePages here;
-        uint64_t bytes;
-        char *word = text_next_word(arena, &text, " \n");
-
-        if (!word || !text_starts_with(word, total) || page_size_bytes == 0 ||
-            parse_u64(word + strlen(total), &bytes) < 0)
-                return -EINVAL;
-        while ((word = text_next_word(arena, &text, " \n")))
-                if (parse_node_pages(arena, word, &here) && here.pages >= page_size_bytes)
-                        *vec_push(arena, &nodes) =
-                                (NodePages){here.node, here.pages / page_size_bytes};
-        *ret_pages = bytes / page_size_bytes;
-        *ret_nodes = nodes.items;
-        *ret_n = nodes.n;
         return 0;
 }

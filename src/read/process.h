@@ -108,6 +108,9 @@ Devices process_parse_hugetlbfs(Arena *arena, const char *text);
  * status is not. -EINVAL where they are missing. */
 int process_parse_smaps_rollup(Arena *arena, const char *text, uint64_t *ret_bytes);
 
+/* "N0=515", as both numa_maps and numa_stat have it; false for another word. */
+bool process_parse_node_pages(Arena *arena, const char *word, NodePages *ret);
+
 /* hugetlb.SIZE.numa_stat of a control group: pages in use, and where. */
 int process_parse_numa_stat(Arena *arena, const char *text, uint64_t page_size_bytes,
                             uint64_t *ret_pages, NodePages **ret_nodes, size_t *ret_n);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "read/setting_source_inside.h"
+#include "read/settings/setting_source_inside.h"
 
 #include "base/size.h"
 #include "base/text.h"
@@ -35,19 +35,6 @@ static const struct {
         {PATH_THP "/khugepaged/pages_to_scan", SETTING_SOURCE_THP_OTHER},
         {PATH_THP "/khugepaged/max_ptes_none", SETTING_SOURCE_THP_OTHER},
 };
-
-/* The search of one file; ARENA lives as long as that. */
-typedef struct Search {
-        Arena *arena;
-        SettingSources *entries;
-        const SettingSourceFile *file;
-        unsigned line;
-        size_t n_before;     /* entries of earlier files */
-        const char *section; /* of a tuned profile */
-        const char *plugin;  /* what the section is for */
-        bool is_off;         /* the section says enabled=no */
-        bool is_appending;   /* the line says w+ */
-} Search;
 
 /* ---- what there is to be set ---- */
 
@@ -106,8 +93,8 @@ const SettingSource *setting_sources_get(const SettingSources *entries, size_t i
 
 /* ---- adding entries ---- */
 
-static void add_entry(const Search *search, SettingSourceKind what, const char *key,
-                      const char *value, const char *path) {
+void setting_source_add_entry(const SettingSearch *search, SettingSourceKind what, const char *key,
+                              const char *value, const char *path) {
         SettingSources *entries = search->entries;
         Arena *arena = entries->arena;
 
@@ -127,8 +114,7 @@ static void add_entry(const Search *search, SettingSourceKind what, const char *
         };
 }
 
-/* One entry for each kind of thing that PATH, which may be a pattern, sets on this host. */
-static void add_setting(const Search *search, const char *key, const char *value,
+void setting_source_add(const SettingSearch *search, const char *key, const char *value,
                         const char *path) {
         SettingSources *entries = search->entries;
         unsigned kinds = 0;
@@ -139,7 +125,7 @@ static void add_setting(const Search *search, const char *key, const char *value
                 if (kinds & 1U << target->what || !setting_source_sets_path(path, target->path))
                         continue;
                 kinds |= 1U << target->what;
-                add_entry(search, target->what, key, value, path);
+                setting_source_add_entry(search, target->what, key, value, path);
         }
 }
 
@@ -161,15 +147,16 @@ static char *normalize_key(Arena *arena, const char *key) {
         return path;
 }
 
-static void take_sysctl(Search *search, const char *key, const char *value) {
+void setting_source_add_sysctl(const SettingSearch *search, const char *key, const char *value) {
         char *path = normalize_key(search->arena, key);
 
-        add_setting(search, key, value,
-                    arena_printf(search->arena, PATH_PROC_SYS "%s", path + strspn(path, "/")));
+        setting_source_add(
+                search, key, value,
+                arena_printf(search->arena, PATH_PROC_SYS "%s", path + strspn(path, "/")));
 }
 
 /* "-key" without a value takes the key out: an entry without a value, until all is read. */
-static void search_sysctl_line(Search *search, char *line) {
+static void search_sysctl_line(SettingSearch *search, char *line) {
         char *text = text_strip(search->arena, line), *value = strchr(text, '=');
         bool has_dash = *text == '-';
 
@@ -177,14 +164,14 @@ static void search_sysctl_line(Search *search, char *line) {
                 return;
         if (value)
                 *value++ = '\0';
-        take_sysctl(search, text_strip(search->arena, text + has_dash),
-                    value ? text_strip(search->arena, value) : NULL);
+        setting_source_add_sysctl(search, text_strip(search->arena, text + has_dash),
+                                  value ? text_strip(search->arena, value) : NULL);
 }
 
 /* ---- tmpfiles.d ---- */
 
 /* "w", "w+", "f+" and "F" write into a file that exists; modifiers do not matter here. */
-static void search_tmpfiles_line(Search *search, char *line) {
+static void search_tmpfiles_line(SettingSearch *search, char *line) {
         const char *at = line + strspn(line, " \t"), *type, *path;
         bool is_bare;
 
@@ -199,7 +186,7 @@ static void search_tmpfiles_line(Search *search, char *line) {
         if (!*value)
                 return;
         search->is_appending = *type == 'w' && strchr(type, '+');
-        add_setting(search, path, value, path);
+        setting_source_add(search, path, value, path);
         search->is_appending = false;
 }
 
@@ -212,27 +199,29 @@ static bool is_true(const char *value) {
 }
 
 /* [bootloader] cmdline_x=+transparent_hugepage=never */
-static void take_command_line(Search *search, const char *value);
+static void take_command_line(SettingSearch *search, const char *value);
 
-static void take_tuned(Search *search, const char *key, const char *value) {
+static void take_tuned(SettingSearch *search, const char *key, const char *value) {
         bool is_vm = text_equals(search->plugin, "vm");
 
         if (search->is_off)
                 return;
         if (text_equals(search->plugin, "sysctl"))
-                take_sysctl(search, key, value);
+                setting_source_add_sysctl(search, key, value);
         else if (text_equals(search->plugin, "sysfs"))
-                add_setting(search, key, value, key);
+                setting_source_add(search, key, value, key);
         else if (is_vm && TEXT_IS_ANY(key, "transparent_hugepages", "transparent_hugepage"))
-                add_entry(search, SETTING_SOURCE_THP, key, value, PATH_THP_ENABLED);
+                setting_source_add_entry(search, SETTING_SOURCE_THP, key, value, PATH_THP_ENABLED);
         else if (is_vm && text_equals(key, "transparent_hugepage.defrag"))
-                add_entry(search, SETTING_SOURCE_THP_OTHER, key, value, PATH_THP "/defrag");
+                setting_source_add_entry(search, SETTING_SOURCE_THP_OTHER, key, value,
+                                         PATH_THP "/defrag");
         else if (text_equals(search->plugin, "bootloader") && text_starts_with(key, "cmdline"))
                 take_command_line(search, value + strspn(value, "+- "));
 }
 
 /* Takes "key=value" of a line; false when it is none. */
-static bool split_option(Search *search, const char *line, char **ret_key, char **ret_value) {
+static bool split_option(SettingSearch *search, const char *line, char **ret_key,
+                         char **ret_value) {
         const char *equals = strchr(line, '=');
 
         if (!equals || *line == '#' || *line == ';')
@@ -255,7 +244,7 @@ typedef struct TunedLine {
 typedef VEC(TunedLine) TunedLines;
 
 /* Options that say what the section is come first or last alike, so that it is gone through twice. */
-static void end_section(Search *search, TunedLines *lines) {
+static void end_section(SettingSearch *search, TunedLines *lines) {
         search->plugin = search->section;
         search->is_off = false;
         if (search->section)
@@ -281,7 +270,7 @@ static void end_section(Search *search, TunedLines *lines) {
 }
 
 /* Python's ConfigParser: a line that is indented more than the option before continues it. */
-static void search_tuned(Search *search) {
+static void search_tuned(SettingSearch *search) {
         SourceLines source = file_lines(search->file->text, search->file->size);
         TunedLines lines = {};
         size_t indent = SIZE_MAX;
@@ -306,7 +295,7 @@ static void search_tuned(Search *search) {
 }
 
 SettingSourceNames setting_source_tuned_includes(Arena *arena, const char *text, size_t size) {
-        Search search = {.arena = arena};
+        SettingSearch search = {.arena = arena};
         SourceLines lines = file_lines(text, size);
         SettingSourceNames names = {};
         bool is_main = false;
@@ -329,26 +318,27 @@ SettingSourceNames setting_source_tuned_includes(Arena *arena, const char *text,
 /* ---- the kernel command line ---- */
 
 /* sysctl.vm.nr_hugepages=20 is set by the kernel itself just before init. */
-static void take_kernel_argument(Search *search, const KernelArgument *argument) {
+static void take_kernel_argument(SettingSearch *search, const KernelArgument *argument) {
         static const char prefix[] = "sysctl";
         const char *name = argument->word + (*argument->word == '"');
 
         if (!argument->value)
                 return;
         if (text_equals(argument->name, "transparent_hugepage"))
-                add_entry(search, SETTING_SOURCE_THP, argument->name, argument->value,
-                          PATH_THP_ENABLED);
+                setting_source_add_entry(search, SETTING_SOURCE_THP, argument->name,
+                                         argument->value, PATH_THP_ENABLED);
         else if (text_starts_with(name, prefix) &&
                  (name[strlen(prefix)] == '.' || name[strlen(prefix)] == '/')) {
                 char *key = arena_strndup(search->arena, name, strcspn(name, "="));
 
-                add_setting(search, key, argument->value,
-                            arena_printf(search->arena, PATH_PROC_SYS "%s",
-                                         normalize_key(search->arena, key + sizeof(prefix))));
+                setting_source_add(
+                        search, key, argument->value,
+                        arena_printf(search->arena, PATH_PROC_SYS "%s",
+                                     normalize_key(search->arena, key + sizeof(prefix))));
         }
 }
 
-static void take_command_line(Search *search, const char *value) {
+static void take_command_line(SettingSearch *search, const char *value) {
         const KernelLine *line = kernel_line_read(search->arena, value, search->file->path,
                                                   search->entries->topology);
 
@@ -365,88 +355,27 @@ static void take_command_line(Search *search, const char *value) {
                                                                      : PATH_HUGEPAGES;
                 const char *equals = strrchr(pages->words, '=');
 
-                add_entry(search, what, arena_strdup_to(search->arena, pages->words, equals),
-                          equals + 1,
-                          arena_printf(search->arena,
-                                       "%s/" NAME_HUGEPAGES_DIR "%" PRIu64 "kB/nr_hugepages", nodes,
-                                       pages->page_size_bytes / KIB));
-        }
-}
-
-/* ---- scripts ---- */
-
-/* "2M:100", "DEFAULT:2G": hugeadm(8). */
-static void take_pool_pages(const Search *search, const char *key, const char *value,
-                            const char *attribute) {
-        const Topology *topology = search->entries->topology;
-        const char *colon = strchr(value, ':');
-        const char *name = arena_strdup_to(search->arena, value, colon);
-        uint64_t page_size_bytes = topology->default_page_size_bytes, bytes, pages;
-
-        if (!colon ||
-            (!text_equals(name, "DEFAULT") && parse_size_bytes(name, &page_size_bytes) < 0) ||
-            page_size_bytes == 0)
-                return;
-        /* A number is pages, a size is memory; "+5" and "-5" depend on what was there. */
-        if (parse_u64(colon + 1, &pages) < 0)
-                pages = parse_size_bytes(colon + 1, &bytes) == 0 ? bytes / page_size_bytes
-                                                                 : UINT64_MAX;
-        if (pages == UINT64_MAX)
-                add_entry(search, SETTING_SOURCE_UNCLEAR, "hugeadm",
-                          arena_printf(search->arena, "hugeadm %s %s", key, value), "");
-        else
-                add_setting(search, arena_printf(search->arena, "hugeadm %s", key),
-                            arena_printf(search->arena, "%" PRIu64, pages),
-                            arena_printf(search->arena,
-                                         PATH_HUGEPAGES "/" NAME_HUGEPAGES_DIR "%" PRIu64 "kB/%s",
-                                         page_size_bytes / KIB, attribute));
-}
-
-static void take_hugeadm(const Search *search, const char *key, const char *value) {
-        if (text_starts_with(key, "--thp-"))
-                add_setting(search, "hugeadm --thp", key + strlen("--thp-"), PATH_THP_ENABLED);
-        else if (value && text_equals(key, "--pool-pages-min"))
-                take_pool_pages(search, key, value, "nr_hugepages");
-        else if (value && text_equals(key, "--pool-pages-max"))
-                take_pool_pages(search, key, value, "nr_overcommit_hugepages");
-        else if (value && text_equals(key, "--set-shm-group"))
-                add_setting(search, "hugeadm --set-shm-group", value, PATH_HUGETLB_SHM_GROUP);
-}
-
-static void search_script(Search *search) {
-        const SettingSourceFile *file = search->file;
-        const ScriptDeeds deeds = script_deeds_read(
-                search->arena, &(SourceText){.text = file->text, .size = file->size},
-                file->variables, MAX(file->line, 1U));
-
-        search->section = file->unit;
-        VEC_FOREACH(deed, &deeds) {
-                search->line = deed->line;
-                if (deed->does == SCRIPT_WRITES_FILE)
-                        add_setting(search, deed->key, deed->value, deed->key);
-                else if (deed->does == SCRIPT_SETS_SYSCTL)
-                        take_sysctl(search, deed->key, deed->value);
-                else if (deed->does == SCRIPT_SETS_HUGEADM)
-                        take_hugeadm(search, deed->key, deed->value);
-                else
-                        add_entry(search, SETTING_SOURCE_UNCLEAR, "script", deed->key, "");
+                setting_source_add_entry(
+                        search, what, arena_strdup_to(search->arena, pages->words, equals),
+                        equals + 1,
+                        arena_printf(search->arena,
+                                     "%s/" NAME_HUGEPAGES_DIR "%" PRIu64 "kB/nr_hugepages", nodes,
+                                     pages->page_size_bytes / KIB));
         }
 }
 
 /* ---- files ---- */
 
-void setting_sources_add_file(SettingSources *entries, const SettingSourceFile *file) {
+void setting_sources_add_plain(SettingSources *entries, const SettingSourceFile *file) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         SourceLines lines = file_lines(file->text, file->size);
-        Search search = {
+        SettingSearch search = {
                 .arena = arena, .entries = entries, .file = file, .n_before = entries->list.n};
 
         if (file->source == SETTING_SOURCE_KERNEL_COMMAND_LINE)
                 take_command_line(&search, arena_strndup(arena, file->text, file->size));
         else if (file->source == SETTING_SOURCE_TUNED)
                 search_tuned(&search);
-        else if (file->source == SETTING_SOURCE_SCRIPT)
-                search_script(&search);
         else
                 for (char *line; (line = source_line(arena, &lines));) {
                         search.line = lines.number;

@@ -72,6 +72,9 @@ SettingSources *setting_sources_new(Arena *arena, const Topology *topology);
  * is bounded, whatever the files hold. */
 void setting_sources_add_file(SettingSources *entries, const SettingSourceFile *file);
 
+/* The same for a FILE that is no script. */
+void setting_sources_add_plain(SettingSources *entries, const SettingSourceFile *file);
+
 /* To be called once, when all files were added: settles which entries are effective. */
 void setting_sources_finish(SettingSources *entries);
 

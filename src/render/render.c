@@ -87,3 +87,22 @@ char *render_problems(Arena *arena, const Diags *problems, const RenderOptions *
                                 render_problem(&text, problem, ": ", options);
         return arena_strdup(arena, text_string(&text));
 }
+
+char *render_verdict(Arena *arena, const StatusInstance *instance) {
+        Text text = text_in(arena);
+
+        text_printf(&text, "%s: %s", instance->name, verdict_name(instance->verdict));
+        if (instance->pages_wanted > 0 && !instance->reason.text)
+                text_printf(&text, ": %s pages of %s (%s)",
+                            render_granted(arena, instance->pages_granted, instance->pages_wanted),
+                            format_page_size(arena, instance->page_size_bytes),
+                            render_size(arena, instance->pages_wanted, instance->page_size_bytes));
+        if (instance->n_nodes > 0 && !instance->reason.text)
+                text_printf(&text, " on nodes %s",
+                            render_nodes(arena, instance->nodes, instance->n_nodes));
+        if (instance->reason.text)
+                text_printf(&text, ": %s", instance->reason.text);
+        if (instance->reason.remedy)
+                text_printf(&text, "; %s", instance->reason.remedy);
+        return text.string;
+}

@@ -50,3 +50,6 @@ void render_problem(Text *text, const Diag *problem, const char *separator,
 
 /* One below the other, errors first. */
 char *render_problems(Arena *arena, const Diags *problems, const RenderOptions *options);
+
+/* One line on an instance's verdict, for a gate's log: "pg-main: ready: 1,081 pages ...". */
+char *render_verdict(Arena *arena, const StatusInstance *instance);

@@ -11,6 +11,3 @@ char *render_status(Arena *arena, const Status *status, const RenderOptions *opt
 /* One instance with all that is known about it. */
 char *render_status_instance(Arena *arena, const Status *status, const StatusInstance *instance,
                              const RenderOptions *options);
-
-/* One line on an instance's verdict, for a gate's log: "pg-main: ready: 1,081 pages ...". */
-char *render_verdict(Arena *arena, const StatusInstance *instance);

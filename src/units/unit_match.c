@@ -99,7 +99,7 @@ static bool is_server(Arena *arena, const Sources *sources, const Engine *engine
                       const char *unit) {
         const UnitFile *file = unit_file_read(arena, sources, unit);
         UnitAssignments starts = unit_file_list(arena, file, "Service", "ExecStart");
-        const EngineReader *reader = engine_reader(engine);
+        const EngineUnits *units = engine_units(engine);
         const EngineTarget target = {.unit = unit};
         SourceNames lines = {};
         const char *program;
@@ -109,7 +109,7 @@ static bool is_server(Arena *arena, const Sources *sources, const Engine *engine
         if (!engine->programs)
                 return file->fragment_path && !file->is_masked;
         return !file->is_masked && match_unit(arena, engine, &lines, &program) == MATCH_ENGINE &&
-               (!reader->find_absent || !reader->find_absent(arena, &target, sources, false));
+               (!units->find_absent || !units->find_absent(arena, &target, sources, false));
 }
 
 const char *unit_match_nearest(Arena *arena, const Config *config, const Sources *sources,
@@ -121,8 +121,8 @@ const char *unit_match_nearest(Arena *arena, const Config *config, const Sources
         /* Of a program that may be any, only a slip of the pen is a hint. */
         size_t least = engine->programs ? SIZE_MAX : SLIP_MAX + 1;
 
-        if (engine_reader(engine)->add_units)
-                engine_reader(engine)->add_units(arena, sources, &names);
+        if (engine_units(engine)->add)
+                engine_units(engine)->add(arena, sources, &names);
         while ((pattern = text_next_word(arena, &patterns, " "))) {
                 SourceNames found = unit_file_names(arena, sources, pattern);
 
@@ -164,16 +164,16 @@ static void add_problem(const Matcher *matcher, const InstanceConfig *instance, 
 static void judge_instance(const Matcher *matcher, const InstanceConfig *instance,
                            const LoadedUnit *unit) {
         const Engine *engine = instance->engine;
-        const EngineReader *reader = engine_reader(engine);
+        const EngineUnits *units = engine_units(engine);
         const EngineTarget target = figures_target(instance, NULL);
         const char *program = NULL, *fault = NULL;
 
         if (match_unit(matcher->arena, engine, &unit->starts, &program) == MATCH_ANOTHER)
                 fault = arena_printf(matcher->arena, "%s starts %s, which is no %s", unit->name,
                                      program, engine->title);
-        else if (reader->find_absent)
-                fault = reader->find_absent(matcher->arena, &target, matcher->input->sources,
-                                            matcher->input->has_disks);
+        else if (units->find_absent)
+                fault = units->find_absent(matcher->arena, &target, matcher->input->sources,
+                                           matcher->input->has_disks);
         if (!fault)
                 return;
         const char *nearest = unit_match_nearest(matcher->arena, matcher->input->config,

@@ -7,28 +7,16 @@
  * Source: my_default.c and my_getopt.c of both products; each rule was tried on mariadbd 10.11.19
  * (--print-defaults, --verbose --help). */
 
+#include "engines/mysql/mysql_files.h"
 #include "engines/reader.h"
 
-typedef struct MysqlOption {
-        const char *group;  /* "mysqld"; NULL: from a command line */
-        const char *name;   /* as it is written: "loose-innodb_buffer_pool_size" */
-        const char *value;  /* NULL: there is no "=" */
-        const char *origin; /* "FILE:LINE" */
-} MysqlOption;
+/* ---- lines ---- */
 
-typedef VEC(MysqlOption) MysqlOptions;
+/* Adds the option in LINE to FILES->options; a MysqlTakeLine. */
+void mysql_option_take(Arena *arena, const char *group, char *line, const char *origin,
+                       MysqlFiles *files);
 
-/* ---- files ---- */
-
-typedef struct MysqlFiles {
-        MysqlOptions options; /* of all groups, in the order in which the servers take them */
-        SourceNames paths;    /* of the files read, likewise */
-        Diags problems;       /* included files that are not there */
-} MysqlFiles;
-
-/* Reads PATH (absolute) and what it includes behind what FILES has. A sentence with file and line
- * where the servers would refuse the file, or it is none: unreadable, binary, too large, in a
- * circle. -ENOENT of PATH itself is no error: *RET_EXISTS says so. */
+/* mysql_files_walk() with it. */
 const char *mysql_files_read(Arena *arena, const Sources *sources, const char *path,
                              MysqlFiles *files, bool *ret_exists);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 
-/* The servers of the MySQL family: what they call their files, groups and units. */
+/* The servers of the MySQL family: their settings, and where else they are. */
 
 #include "engines/mysql/mysql_server.h"
 
@@ -21,40 +21,19 @@ static const MysqlName mariadb_names[] = {
         {.name = "user", .kind = MYSQL_TEXT, .letter = 'u'},
 };
 
-static const MysqlProduct mariadb_product = {
-        .title = "MariaDB",
-        .group = "mariadbd",
-        .units = (const char *const[]){"mariadb.service", "mysql.service", "mysqld.service", NULL},
-        .files = (const char *const[]){"/etc/my.cnf", "/etc/mysql/my.cnf", NULL},
-        .groups = (const char *const[]){"mysqld", "server", "mariadb", "mariadbd", "client-server",
-                                        "galera", NULL},
+static const MysqlDialect mariadb_dialect = {
+        .product = &mysql_product_mariadb,
         .versioned_groups = (const char *const[]){"mysqld", "mariadb", "mariadbd", NULL},
-        .template_prefix = "mariadb@",
-        .template_separator = ".",
         .version_files = (const char *const[]){"mariadb_upgrade_info", "mysql_upgrade_info", NULL},
         .names = {mariadb_names, ARRAY_LEN(mariadb_names)},
 };
 
 static const char *gather_mariadb(Arena *arena, const EngineTarget *target, const Sources *sources,
                                   Gathered *ret) {
-        return mysql_server_gather(arena, &mariadb_product, target, sources, ret);
+        return mysql_server_gather(arena, &mariadb_dialect, target, sources, ret);
 }
 
-static void add_mariadb_units(Arena *arena, const Sources *sources, SourceNames *units) {
-        mysql_server_add_units(arena, &mariadb_product, sources, units);
-}
-
-static const char *find_absent_mariadb(Arena *arena, const EngineTarget *target,
-                                       const Sources *sources, bool has_disks) {
-        (void) has_disks;
-        return mysql_server_find_absent(arena, &mariadb_product, target, sources);
-}
-
-const EngineReader reader_mariadb = {
-        .gather = gather_mariadb,
-        .add_units = add_mariadb_units,
-        .find_absent = find_absent_mariadb,
-};
+const EngineReader reader_mariadb = {.gather = gather_mariadb};
 
 /* ---- MySQL ---- */
 
@@ -71,15 +50,9 @@ static const MysqlName mysql_names[] = {
         {.name = "user", .kind = MYSQL_TEXT, .letter = 'u'},
 };
 
-static const MysqlProduct mysql_product = {
-        .title = "MySQL",
-        .group = "mysqld",
-        .units = (const char *const[]){"mysql.service", "mysqld.service", NULL},
-        .files = (const char *const[]){"/etc/my.cnf", "/etc/mysql/my.cnf", "/usr/etc/my.cnf", NULL},
-        .groups = (const char *const[]){"mysqld", "server", "mysql_cluster", NULL},
+static const MysqlDialect mysql_dialect = {
+        .product = &mysql_product_mysql,
         .versioned_groups = (const char *const[]){"mysqld", NULL},
-        .template_prefix = "mysqld@",
-        .template_separator = "@",
         .version_files = (const char *const[]){"mysql_upgrade_history", "mysql_upgrade_info", NULL},
         .names = {mysql_names, ARRAY_LEN(mysql_names)},
         .persists = true,
@@ -87,21 +60,7 @@ static const MysqlProduct mysql_product = {
 
 static const char *gather_mysql(Arena *arena, const EngineTarget *target, const Sources *sources,
                                 Gathered *ret) {
-        return mysql_server_gather(arena, &mysql_product, target, sources, ret);
+        return mysql_server_gather(arena, &mysql_dialect, target, sources, ret);
 }
 
-static void add_mysql_units(Arena *arena, const Sources *sources, SourceNames *units) {
-        mysql_server_add_units(arena, &mysql_product, sources, units);
-}
-
-static const char *find_absent_mysql(Arena *arena, const EngineTarget *target,
-                                     const Sources *sources, bool has_disks) {
-        (void) has_disks;
-        return mysql_server_find_absent(arena, &mysql_product, target, sources);
-}
-
-const EngineReader reader_mysql = {
-        .gather = gather_mysql,
-        .add_units = add_mysql_units,
-        .find_absent = find_absent_mysql,
-};
+const EngineReader reader_mysql = {.gather = gather_mysql};

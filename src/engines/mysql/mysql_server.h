@@ -5,33 +5,18 @@
  * command line, and what MySQL has persisted in its data directory. */
 
 #include "engines/mysql/mysql_options.h"
+#include "engines/mysql/mysql_units.h"
 
-/* What the products differ in. All lists end with NULL. */
-typedef struct MysqlProduct {
-        const char *title;        /* also what its unit's Description= begins with */
-        const char *group;        /* where settings of the server are best written: "mariadbd" */
-        const char *const *units; /* looked for where the instance names none */
-        const char *const *files; /* option files, in the order of reading */
-        const char *const *groups;
+/* What the products' settings differ in. All lists end with NULL. */
+typedef struct MysqlDialect {
+        const MysqlProduct *product;
         const char *const *versioned_groups; /* [mysqld-10.11] for "mysqld" */
         const char *const *version_files;    /* in the data directory */
-        /* The packages' template, and what stands between a group's name and the instance's:
-         * "mariadb@NAME.service" reads [mysqld.NAME]. */
-        const char *template_prefix, *template_separator;
-        MysqlNames names; /* the settings that matter, and datadir and user */
-        bool persists;    /* it has mysqld-auto.cnf */
-} MysqlProduct;
+        MysqlNames names;                    /* the settings that matter, and datadir and user */
+        bool persists;                       /* it has mysqld-auto.cnf */
+} MysqlDialect;
 
-/* Engine.add_units: those of the template for which option files have groups. */
-void mysql_server_add_units(Arena *arena, const MysqlProduct *product, const Sources *sources,
-                            SourceNames *units);
-
-/* Engine.find_absent: a server with a group of its own that no option file has, or with an option file
- * that is not there. */
-const char *mysql_server_find_absent(Arena *arena, const MysqlProduct *product,
-                                     const EngineTarget *target, const Sources *sources);
-
-/* As Engine.gather, for PRODUCT. Without large_pages it gives a sentence: the pages would be
+/* As EngineReader.gather, in DIALECT. Without large_pages it gives a sentence: the pages would be
  * reserved for nobody. */
-const char *mysql_server_gather(Arena *arena, const MysqlProduct *product,
+const char *mysql_server_gather(Arena *arena, const MysqlDialect *dialect,
                                 const EngineTarget *target, const Sources *sources, Gathered *ret);

@@ -6,7 +6,8 @@
  * Sources: PostmasterMain() (options), CreateOptsFile() (postmaster.opts) and pg_ctl's manual page.
  * Patroni passes max_connections and its kin this way, Debian's pg_ctlcluster the file's name. */
 
-#include "engines/postgresql/postgresql_conf.h"
+#include "engines/formula.h"
+#include "engines/postgresql/postgresql_value.h"
 #include "read/unit_file.h"
 
 typedef struct PostgresqlCommand {

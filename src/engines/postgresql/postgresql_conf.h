@@ -9,10 +9,8 @@
  * the database writes these files and this runs as root: what stands in lines that are not of
  * interest goes nowhere, and neither does a value that could not be printed. */
 
+#include "engines/postgresql/postgresql_value.h"
 #include "engines/reader.h"
-
-/* Whether the setting NAME is of interest. */
-typedef bool PostgresqlWanted(const char *name);
 
 /* Reads PATH (absolute) and all it includes, and adds the settings that IS_WANTED takes to *SETTINGS,
  * in the order of the lines, with "FILE:LINE" as origin. Returns NULL or a sentence with file and
@@ -20,10 +18,3 @@ typedef bool PostgresqlWanted(const char *name);
  * so. */
 const char *postgresql_conf_read(Arena *arena, const Sources *sources, const char *path,
                                  PostgresqlWanted *is_wanted, Settings *settings, bool *ret_exists);
-
-/* NULL where VALUE can be a value: printable UTF-8, and not longer than a line should be. Else what
- * is wrong with it. */
-const char *postgresql_value_fault(const char *value);
-
-/* "cannot be read: ..." for the negative errno of reading a file. */
-const char *postgresql_read_fault(Arena *arena, int error);

@@ -2,7 +2,7 @@
 #include "engines/postgresql/postgresql_patroni.h"
 
 #include "base/text.h"
-#include "engines/postgresql/postgresql_conf.h"
+#include "engines/postgresql/postgresql_value.h"
 
 #include <string.h>
 

@@ -66,6 +66,4 @@ const EngineReader reader_postgresql = {
         .gather = gather_postgresql,
         .ask = ask_postgresql,
         .answer = answer_postgresql,
-        .add_units = postgresql_add_units,
-        .find_absent = postgresql_find_absent,
 };

@@ -3,23 +3,21 @@
 
 #include "base/size.h"
 #include "base/text.h"
-#include "engines/postgresql/postgresql_command.h"
 #include "engines/postgresql/postgresql_formula.h"
 #include "engines/postgresql/postgresql_patroni.h"
+#include "engines/postgresql/postgresql_units.h"
 #include "model/problem.h"
 
 #include <string.h>
 
-static const char debian_prefix[] = "postgresql@", service_suffix[] = ".service";
+static const char service_suffix[] = ".service";
 
 typedef struct Server {
         Arena *arena;
         const EngineTarget *target;
         const Sources *sources;
         PostgresqlWanted *is_wanted;
-        UnitFile *unit;             /* NULL: there is none */
-        const char *cluster;        /* "15/main", of Debian's units */
-        PostgresqlCommand start;    /* of the unit */
+        PostgresqlStart start;      /* by the unit */
         PostgresqlPatroni patroni;  /* that the unit starts */
         PostgresqlCommand last;     /* of the last start */
         const char *last_directory; /* where that was looked for */
@@ -37,46 +35,20 @@ static void warn(const Server *server, const char *text, const char *remedy) {
 
 /* ---- the unit ---- */
 
-/* "postgresql@15-main.service" -> "15/main"; NULL for others. */
-static const char *debian_cluster(Arena *arena, const char *unit_name) {
-        const char *version = unit_name + strlen(debian_prefix), *dash, *end;
-
-        if (!text_starts_with(unit_name, debian_prefix) ||
-            !text_ends_with(unit_name, service_suffix))
-                return NULL;
-        dash = strchr(version, '-');
-        end = unit_name + strlen(unit_name) - strlen(service_suffix);
-        if (!dash || strspn(version, "0123456789.") != (size_t) (dash - version) ||
-            dash == version || end - dash < 2)
-                return NULL;
-        return arena_printf(arena, "%.*s/%.*s", (int) (dash - version), version,
-                            (int) (end - dash - 1), dash + 1);
-}
-
+/* Patroni's file need not say where the data is when TARGET does. */
 static const char *learn_unit(Server *server) {
-        const char *name = server->target->unit;
+        const char *wrong = postgresql_start_read(server->arena, server->target, server->sources,
+                                                  server->is_wanted, &server->start);
+        const char *unknown =
+                server->start.unit ? postgresql_patroni_of_unit(server->arena, server->start.unit,
+                                                                server->sources, &server->patroni)
+                                   : NULL;
 
-        if (!name)
-                return NULL;
-        server->cluster = debian_cluster(server->arena, name);
-        UnitFile *unit = unit_file_read(server->arena, server->sources, name);
-
-        if (!unit->fragment_path)
-                return NULL;
-        server->unit = unit;
-        if (!server->cluster)
-                server->cluster = debian_cluster(server->arena, unit->name);
-        const char *wrong =
-                postgresql_patroni_of_unit(server->arena, unit, server->sources, &server->patroni);
-
-        return wrong && !server->target->data_directory
-                       ? wrong
-                       : postgresql_command_of_unit(server->arena, unit, server->sources,
-                                                    server->is_wanted, &server->start);
+        return unknown && !server->target->data_directory ? unknown : wrong;
 }
 
 static const char *find_user(const Server *server) {
-        const char *user = unit_file_value(server->unit, "Service", "User");
+        const char *user = unit_file_value(server->start.unit, "Service", "User");
 
         return server->target->user || !user || postgresql_value_fault(user) ? server->target->user
                                                                              : user;
@@ -108,28 +80,14 @@ static void read_last_command(Server *server, const char *directory) {
                      NULL);
 }
 
-static const char *find_directory(const Server *server) {
-        const char *pgdata =
-                unit_file_environment(server->arena, server->unit, server->sources, "PGDATA", NULL);
-        const char *found = server->start.directory;
-
-        if (!found)
-                found = server->patroni.data_directory;
-        if (!found && pgdata && *pgdata == '/' && !postgresql_value_fault(pgdata))
-                found = pgdata;
-        if (server->target->data_directory)
-                found = server->target->data_directory;
-        return found ? text_without_slashes(server->arena, found) : NULL;
-}
-
 static const char *find_config_file(Server *server) {
         const char *found = server->target->config_file;
 
-        if (!found && server->cluster)
+        if (!found && server->start.cluster)
                 return arena_printf(server->arena, "/etc/postgresql/%s/postgresql.conf",
-                                    server->cluster);
+                                    server->start.cluster);
         if (!found)
-                found = path_setting(&server->start.settings, "config_file");
+                found = path_setting(&server->start.command.settings, "config_file");
         if (!found && server->patroni.config_directory)
                 found = arena_printf(server->arena, "%s/postgresql.conf",
                                      server->patroni.config_directory);
@@ -146,12 +104,12 @@ static const char *refuse_unknown_place(const Server *server) {
         if (!unit)
                 return "nothing says where this PostgreSQL is; write Unit=postgresql@15-main.service, "
                        "or DataDirectory=";
-        if (!server->unit)
+        if (!server->start.unit)
                 return arena_printf(server->arena,
                                     "there is no unit %s that would say where this PostgreSQL is; "
                                     "correct Unit=, or write DataDirectory=",
                                     unit);
-        if (text_equals(server->unit->name, "postgresql.service") &&
+        if (text_equals(server->start.unit->name, "postgresql.service") &&
             source_list(server->sources, server->arena, "/etc/postgresql").n > 0)
                 return "postgresql.service starts all clusters and is none itself; write "
                        "Unit=postgresql@VERSION-NAME.service, as pg_lsclusters shows them";
@@ -161,11 +119,11 @@ static const char *refuse_unknown_place(const Server *server) {
 }
 
 static const char *refuse_missing(const Server *server, const char *path) {
-        if (server->cluster && !server->target->config_file)
+        if (server->start.cluster && !server->target->config_file)
                 return arena_printf(server->arena,
                                     "%s: does not exist, so there is no cluster %s; correct Unit=, "
                                     "or write ConfigFile=",
-                                    path, server->cluster);
+                                    path, server->start.cluster);
         return arena_printf(server->arena,
                             "%s: does not exist; mount its file system, or correct %s", path,
                             server->target->config_file ? "ConfigFile=" : "DataDirectory=");
@@ -191,7 +149,7 @@ static const char *read_main_file(Server *server) {
 static const char *find_data_directory(const Server *server) {
         const char *const candidates[] = {
                 server->target->data_directory,
-                path_setting(&server->start.settings, "data_directory"),
+                path_setting(&server->start.command.settings, "data_directory"),
                 path_setting(&server->files, "data_directory"),
                 server->directory,
         };
@@ -223,9 +181,9 @@ static const char *read_pg_ctl_conf(Server *server, PostgresqlCommand *command) 
         Settings found = {};
         const char *path, *wrong, *rest, *word;
 
-        if (!server->cluster)
+        if (!server->start.cluster)
                 return NULL;
-        path = arena_printf(server->arena, "/etc/postgresql/%s/pg_ctl.conf", server->cluster);
+        path = arena_printf(server->arena, "/etc/postgresql/%s/pg_ctl.conf", server->start.cluster);
         wrong = postgresql_conf_read(server->arena, server->sources, path, is_pg_ctl_options,
                                      &found, NULL);
         const Setting *options = settings_find(&found, "pg_ctl_options");
@@ -274,7 +232,7 @@ static void set_version(const Server *server, const char *version, const char *o
 }
 
 static void guess_version(const Server *server) {
-        const char *const places[] = {server->target->unit, server->start.program,
+        const char *const places[] = {server->target->unit, server->start.command.program,
                                       server->ret->config_file, server->ret->data_directory};
 
         for (size_t i = 0; i < ARRAY_LEN(places); i++) {
@@ -378,7 +336,8 @@ const char *postgresql_gather(Arena *arena, const EngineTarget *target, const So
         PostgresqlCommand pg_ctl = {};
         const char *wrong = learn_unit(&server);
 
-        server.directory = find_directory(&server);
+        server.directory = postgresql_start_directory(arena, target, sources, &server.start,
+                                                      server.patroni.data_directory);
         if (!wrong)
                 wrong = read_main_file(&server);
         if (!wrong)
@@ -389,91 +348,17 @@ const char *postgresql_gather(Arena *arena, const EngineTarget *target, const So
                 return wrong;
         learn_version(&server);
         add_settings(arena, &server.files, &ret->settings);
-        if (!server.start.is_server)
+        if (!server.start.command.is_server)
                 add_last_options(&server);
         add_settings(arena, &pg_ctl.settings, &ret->options);
-        add_settings(arena, &server.start.settings, &ret->options);
+        add_settings(arena, &server.start.command.settings, &ret->options);
         add_settings(arena, &ret->options, &ret->settings);
         learn_control_sizes(&server);
-        ret->program = server.start.program;
+        ret->program = server.start.command.program;
         if (!ret->program && server.patroni.programs)
                 ret->program = arena_printf(arena, "%s/postgres", server.patroni.programs);
         ret->user = find_user(&server);
         return NULL;
-}
-
-/* ---- whether it exists ---- */
-
-#define PATH_CLUSTERS "/etc/postgresql"
-
-static bool is_missing(const Sources *sources, Arena *arena, const char *directory) {
-        SourceNames names = {};
-        int r = sources->list(sources, arena, directory, &names);
-
-        return r == -ENOENT || r == -ENOTDIR;
-}
-
-void postgresql_add_units(Arena *arena, const Sources *sources, SourceNames *units) {
-        SourceNames versions = source_list(sources, arena, PATH_CLUSTERS);
-
-        VEC_FOREACH(version, &versions) {
-                SourceNames clusters = source_list(
-                        sources, arena, arena_printf(arena, PATH_CLUSTERS "/%s", *version));
-
-                VEC_FOREACH(cluster, &clusters)
-                        *vec_push(arena, units) = arena_printf(arena, "%s%s-%s%s", debian_prefix,
-                                                               *version, *cluster, service_suffix);
-        }
-}
-
-static bool wants_nothing(const char *name) {
-        (void) name;
-        return false;
-}
-
-/* pg_ctlcluster(1), which Debian's template starts with the instance for its argument. */
-static bool is_debian(const Server *server) {
-        UnitAssignments starts =
-                unit_file_list(server->arena, server->unit, "Service", "ExecStart");
-
-        VEC_FOREACH(assignment, &starts)
-                if (strstr((*assignment)->value, "/pg_ctlcluster"))
-                        return true;
-        return false;
-}
-
-const char *postgresql_find_absent(Arena *arena, const EngineTarget *target, const Sources *sources,
-                                   bool has_disks) {
-        Server server = {.arena = arena,
-                         .target = target,
-                         .sources = sources,
-                         .is_wanted = wants_nothing,
-                         .ret = ARENA_NEW(arena, Gathered)};
-
-        server.ret->problems = diags_in(arena);
-        if (learn_unit(&server) || !server.unit)
-                return NULL;
-        if (is_debian(&server)) {
-                const char *directory =
-                        server.cluster ? arena_printf(arena, PATH_CLUSTERS "/%s", server.cluster)
-                                       : NULL;
-
-                if (!directory)
-                        return arena_printf(arena, "%s is no VERSION-NAME of a cluster",
-                                            target->unit);
-                return is_missing(sources, arena, directory)
-                               ? arena_printf(
-                                         arena,
-                                         "%s is for a cluster that there is not (%s does not exist)",
-                                         target->unit, directory)
-                               : NULL;
-        }
-        const char *directory = has_disks ? find_directory(&server) : NULL;
-
-        return directory && is_missing(sources, arena, directory)
-                       ? arena_printf(arena, "%s has nothing to start (%s does not exist)",
-                                      target->unit, directory)
-                       : NULL;
 }
 
 /* ---- the question ---- */

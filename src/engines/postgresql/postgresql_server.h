@@ -18,13 +18,6 @@
 const char *postgresql_gather(Arena *arena, const EngineTarget *target, const Sources *sources,
                               PostgresqlWanted *is_wanted, Gathered *ret);
 
-/* Engine.add_units: those of Debian's clusters. */
-void postgresql_add_units(Arena *arena, const Sources *sources, SourceNames *units);
-
-/* Engine.find_absent. */
-const char *postgresql_find_absent(Arena *arena, const EngineTarget *target, const Sources *sources,
-                                   bool has_disks);
-
 /* Engine.ask. */
 bool postgresql_ask(Arena *arena, const Gathered *gathered, uint64_t page_size_bytes,
                     Question *ret);

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "inspect/settings/setting_scripts.h"
+
+/* Looks for commands that set huge pages at boot: in services, rc.local and cron's @reboot lines, and in
+ * the scripts that these run. Of services that a package brought only those are looked at that mention huge
+ * pages themselves. Only files of root are read on the running host (host/host_sources.h). */
+
+#include "inspect/setting_sources.h"
 
 #include "base/text.h"
 #include "host/host_sources.h"
@@ -206,7 +211,8 @@ static void find_in_cron(Finder *finder) {
         add_cron_table(finder, "/var/spool/cron/root", false);
 }
 
-void setting_scripts_add(const Root *root, SettingSources *entries) {
+/* What nothing starts at boot is not effective. */
+static void add_scripts(const Root *root, SettingSources *entries) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         HostSources sources = host_sources(root);
         Finder finder = {.arena = arena, .sources = &sources.sources, .entries = entries};
@@ -214,4 +220,8 @@ void setting_scripts_add(const Root *root, SettingSources *entries) {
         find_in_units(&finder);
         find_in_rc_local(&finder);
         find_in_cron(&finder);
+}
+
+SettingSources *setting_sources_find(const Root *root, Arena *arena, const Topology *topology) {
+        return setting_sources_find_with(root, arena, topology, add_scripts);
 }

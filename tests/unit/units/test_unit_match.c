@@ -151,6 +151,11 @@ static const Case cases[] = {
                         "/usr/pgsql-16/bin/postgres -D ${PGDATA}\nEnvironment=PGDATA=/srv/pg")}},
         {PG("patroni.service"),
          .files = {UNIT("patroni.service", "/usr/bin/python3 /usr/bin/patroni /etc/patroni.yml")}},
+        /* It makes the directory itself. */
+        {PG("patroni.service"),
+         .files = {UNIT("patroni.service",
+                        "/usr/bin/patroni /etc/patroni.yml\nEnvironment=PGDATA=/srv/pg"),
+                   {"/etc/patroni.yml", "postgresql:\n  data_dir: /srv/pg\n"}}},
         {PG("db.service"), .files = {UNIT("db.service", "/usr/local/bin/start-db main")}},
         {PG("db.service"), .files = {UNIT("db.service", "/bin/sh -c 'exec /opt/start main'")}},
         {PG("db.service"), .files = {UNIT("db.service", "/usr/bin/podman run pg")}},

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* On its own, for with it come the readers of all products' files. */
+
+#include "demand/figures.h"
+
+void figures_gather(Arena *arena, const Engine *engine, const EngineTarget *target,
+                    const Sources *sources, const uint64_t *page_sizes, size_t n_page_sizes,
+                    Figures *ret) {
+        Gathered *gathered = ARENA_NEW(arena, Gathered);
+
+        gathered->problems = diags_in(arena);
+        const char *wrong = engine_reader(engine)->gather(arena, target, sources, gathered);
+
+        settings_add_cpus(arena, &gathered->settings, target->n_cpus);
+
+        for (size_t i = 0; i < n_page_sizes && !wrong; i++) {
+                Figure figure = {.instance = target->instance, .gathered = gathered};
+
+                wrong = engine_size(engine, arena, &gathered->settings, page_sizes[i],
+                                    &figure.sizing);
+                if (!wrong)
+                        *vec_push(arena, ret) = figure;
+        }
+        if (wrong || n_page_sizes == 0)
+                *vec_push(arena, ret) = (Figure){
+                        .instance = target->instance, .gathered = gathered, .wrong = wrong};
+}

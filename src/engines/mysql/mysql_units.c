@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "engines/mysql/mysql_units.h"
+
+#include "base/text.h"
+#include "read/accounts.h"
+
+#include <string.h>
+#include <strings.h>
+
+const MysqlProduct mysql_product_mariadb = {
+        .title = "MariaDB",
+        .group = "mariadbd",
+        .units = (const char *const[]){"mariadb.service", "mysql.service", "mysqld.service", NULL},
+        .files = (const char *const[]){"/etc/my.cnf", "/etc/mysql/my.cnf", NULL},
+        .groups = (const char *const[]){"mysqld", "server", "mariadb", "mariadbd", "client-server",
+                                        "galera", NULL},
+        .template_prefix = "mariadb@",
+        .template_separator = ".",
+};
+
+const MysqlProduct mysql_product_mysql = {
+        .title = "MySQL",
+        .group = "mysqld",
+        .units = (const char *const[]){"mysql.service", "mysqld.service", NULL},
+        .files = (const char *const[]){"/etc/my.cnf", "/etc/mysql/my.cnf", "/usr/etc/my.cnf", NULL},
+        .groups = (const char *const[]){"mysqld", "server", "mysql_cluster", NULL},
+        .template_prefix = "mysqld@",
+        .template_separator = "@",
+};
+
+/* ---- how a unit starts it ---- */
+
+static const UnitFile *read_unit(const MysqlStart *start, const char *name) {
+        const UnitFile *unit = unit_file_read(start->arena, start->sources, name);
+
+        return unit->fragment_path ? unit : NULL;
+}
+
+static const UnitFile *find_unit(const MysqlStart *start) {
+        const UnitFile *unit = NULL;
+
+        if (start->target->unit)
+                return read_unit(start, start->target->unit);
+        for (const char *const *name = start->product->units; *name && !unit; name++)
+                unit = read_unit(start, *name);
+        return unit;
+}
+
+/* The value of the first --NAME= on the command line. */
+static const char *argument(const MysqlStart *start, const char *name) {
+        const char *prefix = arena_printf(start->arena, "--%s=", name);
+
+        VEC_FOREACH(word, &start->command.arguments)
+                if (text_starts_with(*word, prefix))
+                        return *word + strlen(prefix);
+        return NULL;
+}
+
+MysqlStart mysql_start_read(Arena *arena, const MysqlProduct *product, const EngineTarget *target,
+                            const Sources *sources, MysqlTakeLine *take_line) {
+        MysqlStart start = {
+                .arena = arena,
+                .product = product,
+                .target = target,
+                .sources = sources,
+                .take_line = take_line,
+                .files = {.problems = diags_in(arena)},
+        };
+
+        start.unit = find_unit(&start);
+        if (start.unit)
+                start.command = mysql_command_read(arena, start.unit, sources);
+        start.user = target->user ? target->user : unit_file_value(start.unit, "Service", "User");
+        start.group_suffix = argument(&start, "defaults-group-suffix");
+        if (!start.group_suffix)
+                start.group_suffix = unit_file_environment(arena, start.unit, sources,
+                                                           "MYSQL_GROUP_SUFFIX", NULL);
+        if (!start.group_suffix)
+                start.group_suffix = "";
+        return start;
+}
+
+/* ---- option files ---- */
+
+static const char *read_if_there(MysqlStart *start, const char *path) {
+        bool exists;
+
+        return mysql_files_walk(start->arena, start->sources, path, start->take_line, &start->files,
+                                &exists);
+}
+
+/* A file that was asked for by REASON. */
+static const char *read_named(MysqlStart *start, const char *path, const char *reason) {
+        const char *wrong;
+        bool exists = false;
+
+        if (*path != '/')
+                return arena_printf(start->arena, "%s: '%s' is no absolute path", reason, path);
+        wrong = mysql_files_walk(start->arena, start->sources, path, start->take_line,
+                                 &start->files, &exists);
+        if (wrong || exists)
+                return wrong;
+        return arena_printf(start->arena, "%s: %s is not there", reason, path);
+}
+
+static const char *argument_reason(const MysqlStart *start, const char *name) {
+        return arena_printf(start->arena, "%s: --%s=", start->command.origin, name);
+}
+
+/* The home directory of the server's user, NULL where it is not known. */
+static const char *user_home(const MysqlStart *start) {
+        Accounts accounts = accounts_read(start->arena, start->sources);
+        const Account *user = start->user ? account_find_user(start->arena, &accounts, start->user)
+                                          : NULL;
+
+        return user ? user->home : NULL;
+}
+
+static const char *read_default_files(MysqlStart *start) {
+        const char *mysql_home = unit_file_environment(start->arena, start->unit, start->sources,
+                                                       "MYSQL_HOME", NULL);
+        const char *extra = argument(start, "defaults-extra-file"), *home = user_home(start);
+        const char *wrong = NULL;
+
+        for (const char *const *path = start->product->files; *path && !wrong; path++)
+                wrong = read_if_there(start, *path);
+        if (!wrong && mysql_home && *mysql_home == '/')
+                wrong = read_if_there(start, arena_printf(start->arena, "%s/my.cnf", mysql_home));
+        if (!wrong && extra)
+                wrong = read_named(start, extra, argument_reason(start, "defaults-extra-file"));
+        if (!wrong && home)
+                wrong = read_if_there(start, arena_printf(start->arena, "%s/.my.cnf", home));
+        return wrong;
+}
+
+const char *mysql_start_read_files(MysqlStart *start) {
+        const char *only = argument(start, "defaults-file");
+
+        if (start->target->config_file)
+                return read_named(start, start->target->config_file, "ConfigFile=");
+        const UnitWords *words = &start->command.arguments;
+
+        if (words->n > 0 && text_equals(words->items[0], "--no-defaults"))
+                return NULL;
+        if (only)
+                return read_named(start, only, argument_reason(start, "defaults-file"));
+        return read_default_files(start);
+}
+
+/* ---- which exist ---- */
+
+/* What stands behind a group of servers in the group's name: ".reports" of "mysqld.reports"; NULL: it is
+ * none of theirs. */
+static const char *suffix_of(const MysqlProduct *product, const char *group) {
+        for (const char *const *name = product->groups; *name; name++) {
+                size_t n = strlen(*name);
+
+                if (strncasecmp(group, *name, n) == 0 &&
+                    text_starts_with(group + n, product->template_separator))
+                        return group + n;
+        }
+        return NULL;
+}
+
+/* Those of the template for which option files have groups. */
+static void add_units(Arena *arena, const MysqlProduct *product, const Sources *sources,
+                      SourceNames *units) {
+        const EngineTarget target = {};
+        MysqlStart start = mysql_start_read(arena, product, &target, sources, NULL);
+
+        if (read_default_files(&start))
+                return;
+        VEC_FOREACH(group, &start.files.groups) {
+                const char *suffix = suffix_of(product, *group);
+
+                if (suffix)
+                        *vec_push(arena, units) =
+                                arena_printf(arena, "%s%s.service", product->template_prefix,
+                                             suffix + strlen(product->template_separator));
+        }
+}
+
+static bool has_group(const MysqlStart *start) {
+        size_t n = strlen(start->group_suffix);
+
+        VEC_FOREACH(group, &start->files.groups) {
+                size_t length = strlen(*group);
+
+                if (length > n && strcasecmp(*group + length - n, start->group_suffix) == 0)
+                        return true;
+        }
+        return false;
+}
+
+/* A server with a group of its own that no option file has, or with an option file that is not there. */
+static const char *find_absent(Arena *arena, const MysqlProduct *product,
+                               const EngineTarget *target, const Sources *sources) {
+        MysqlStart start = mysql_start_read(arena, product, target, sources, NULL);
+        const char *only = argument(&start, "defaults-file");
+
+        if (!start.unit || !start.command.is_found)
+                return NULL;
+        if (only && source_read(sources, arena, only).error == -ENOENT)
+                return arena_printf(arena, "%s has nothing to start (%s does not exist)",
+                                    target->unit, only);
+        if (!*start.group_suffix || mysql_start_read_files(&start) || has_group(&start))
+                return NULL;
+        return arena_printf(
+                arena, "%s is for a server that there is not (no option file has a group [%s%s])",
+                target->unit, product->group, start.group_suffix);
+}
+
+static void add_mariadb(Arena *arena, const Sources *sources, SourceNames *units) {
+        add_units(arena, &mysql_product_mariadb, sources, units);
+}
+
+static const char *find_absent_mariadb(Arena *arena, const EngineTarget *target,
+                                       const Sources *sources, bool has_disks) {
+        (void) has_disks;
+        return find_absent(arena, &mysql_product_mariadb, target, sources);
+}
+
+const EngineUnits units_mariadb = {.add = add_mariadb, .find_absent = find_absent_mariadb};
+
+static void add_mysql(Arena *arena, const Sources *sources, SourceNames *units) {
+        add_units(arena, &mysql_product_mysql, sources, units);
+}
+
+static const char *find_absent_mysql(Arena *arena, const EngineTarget *target,
+                                     const Sources *sources, bool has_disks) {
+        (void) has_disks;
+        return find_absent(arena, &mysql_product_mysql, target, sources);
+}
+
+const EngineUnits units_mysql = {.add = add_mysql, .find_absent = find_absent_mysql};

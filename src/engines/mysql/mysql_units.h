@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* How a unit starts a server of the MySQL family, and which option files it reads. */
+
+#include "engines/mysql/mysql_command.h"
+#include "engines/mysql/mysql_files.h"
+#include "engines/units.h"
+
+/* What the products differ in. All lists end with NULL. */
+typedef struct MysqlProduct {
+        const char *title;        /* also what its unit's Description= begins with */
+        const char *group;        /* where settings of the server are best written: "mariadbd" */
+        const char *const *units; /* looked for where the instance names none */
+        const char *const *files; /* option files, in the order of reading */
+        const char *const *groups;
+        /* The packages' template, and what stands between a group's name and the instance's:
+         * "mariadb@NAME.service" reads [mysqld.NAME]. */
+        const char *template_prefix, *template_separator;
+} MysqlProduct;
+
+extern const MysqlProduct mysql_product_mariadb, mysql_product_mysql;
+
+typedef struct MysqlStart {
+        Arena *arena;
+        const MysqlProduct *product;
+        const EngineTarget *target;
+        const Sources *sources;
+        const UnitFile *unit; /* NULL: there is none */
+        MysqlCommand command;
+        MysqlTakeLine *take_line;
+        MysqlFiles files;         /* by mysql_start_read_files() */
+        const char *group_suffix; /* "" for none */
+        const char *user;         /* whose ~/.my.cnf is read; NULL: not known */
+} MysqlStart;
+
+/* Reads TARGET's unit, or where it names none the product's. TAKE_LINE as in mysql_files_walk(). Refers to its
+ * arguments. */
+MysqlStart mysql_start_read(Arena *arena, const MysqlProduct *product, const EngineTarget *target,
+                            const Sources *sources, MysqlTakeLine *take_line);
+
+/* The option files that this server reads. NULL or a sentence. */
+const char *mysql_start_read_files(MysqlStart *start);

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+/* How a unit starts its PostgreSQL. */
+
+#include "engines/postgresql/postgresql_command.h"
+#include "engines/units.h"
+
+typedef struct PostgresqlStart {
+        const UnitFile *unit;      /* NULL: there is none */
+        const char *cluster;       /* "15/main", of Debian's units; else NULL */
+        PostgresqlCommand command; /* what ExecStart= gives */
+} PostgresqlStart;
+
+/* Reads TARGET's unit, and of its command line the settings that IS_WANTED takes. Returns NULL or a sentence. */
+const char *postgresql_start_read(Arena *arena, const EngineTarget *target, const Sources *sources,
+                                  PostgresqlWanted *is_wanted, PostgresqlStart *ret);
+
+/* The data directory: as TARGET says, as -D says, OTHERWISE (NULL: that is not known), or as PGDATA says; NULL:
+ * none of them does. */
+const char *postgresql_start_directory(Arena *arena, const EngineTarget *target,
+                                       const Sources *sources, const PostgresqlStart *start,
+                                       const char *otherwise);
