@@ -13,7 +13,7 @@
 #include "inspect/alert_logs.h"
 #include "inspect/gather.h"
 #include "inspect/oracle_files.h"
-#include "inspect/page_users.h"
+#include "inspect/pages/page_users.h"
 #include "inspect/setting_sources.h"
 #include "model/exit_code.h"
 #include "model/names.h"

@@ -2,7 +2,7 @@
 /* `status`: as the daemon has it, or, where it cannot be reached, as the files say. */
 #include "ctl/verbs.h"
 #include "host/probe.h"
-#include "inspect/page_users.h"
+#include "inspect/pages/page_users.h"
 #include "ipc/manager_interface.h"
 #include "model/exit_code.h"
 #include "model/problem.h"

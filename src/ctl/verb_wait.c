@@ -12,7 +12,7 @@
 #include "ctl/verbs.h"
 #include "host/probe.h"
 #include "host/unit_cgroup.h"
-#include "inspect/page_users.h"
+#include "inspect/pages/page_users.h"
 #include "ipc/manager_interface.h"
 #include "model/exit_code.h"
 #include "model/problem.h"

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "engines/finder_inside.h"
+#include "engines/started.h"
 #include "read/unit_file.h"
 
 #include <fnmatch.h>
@@ -56,48 +57,10 @@ static void find_services(Finder *finder, const Engine *engine) {
 
 /* ---- by what they start ---- */
 
-/* What the first word of a command line may be, with the server behind it. */
-static const char wrappers[] =
-        "numactl taskset nice ionice chrt prlimit setpriv env nohup stdbuf runuser su sudo gosu chpst";
-static const char shells[] = "sh bash dash ksh zsh";
-
-/* What stands before a command in a line for a shell. */
-static bool begins_command(const char *before) {
-        return text_has_word("exec && || then", before) || text_ends_with(before, ";") ||
-               (*before == '-' && text_ends_with(before, "c")) ||
-               text_has_word(shells, text_base_name(before));
-}
-
-/* Which of NAMES the line starts; NULL. A path further on, such as that of the data, may have the name of a server too,
- * but not behind a program that is no wrapper. */
-static const char *started_program(const Finder *finder, const char *line, const char *names) {
-        const char *rest = line + strspn(line, "-@:+!|"), *before = NULL, *word;
-        bool is_wrapped = false, is_shell = false;
-
-        while ((!before || is_wrapped || is_shell) &&
-               (word = text_next_word(finder->arena, &rest, " \t\"'"))) {
-                const char *name = text_base_name(word);
-                bool may_be = !before || begins_command(before) || (is_wrapped && *word == '/');
-
-                if (may_be && text_has_word(names, name))
-                        return name;
-                is_wrapped = is_wrapped || (!before && text_has_word(wrappers, name));
-                is_shell = is_shell || (may_be && text_has_word(shells, name));
-                before = word;
-        }
-        return NULL;
-}
-
 static const char *starts_server(const Finder *finder, const UnitFile *unit, const Engine *engine) {
-        const char *const names[] = {engine->servers, engine->supervisors};
-        UnitAssignments starts = unit_file_list(finder->arena, unit, "Service", "ExecStart");
-        const char *found = NULL;
+        const char *server = started_by_unit(finder->arena, unit, engine->servers);
 
-        VEC_FOREACH(start, &starts)
-                for (size_t i = 0; i < ARRAY_LEN(names) && !found; i++)
-                        if (names[i])
-                                found = started_program(finder, (*start)->value, names[i]);
-        return found;
+        return server ? server : started_by_unit(finder->arena, unit, engine->supervisors);
 }
 
 /* A product's unit by its name, whose program is not the server. */

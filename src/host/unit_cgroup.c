@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-enum { SLICE_DEPTH_MAX = 8, PROCESSES_MAX = 65536 };
+enum { SLICE_DEPTH_MAX = 8, PROCESSES_MAX = 65536, PROCESSES_BYTES_MAX = 1 << 20 };
 
 /* PID 0 stands for any. */
 static bool has_process(const Root *root, Arena *arena, const char *group, pid_t pid) {
@@ -115,44 +115,36 @@ bool unit_cgroup_is_populated(const Root *root, const char *unit) {
         return group && is_populated(root, arena, group);
 }
 
+/* Databases may have groups of their own below the unit's (Delegate=); ".control" is systemd's. */
 static void add_processes(const Root *root, Arena *arena, const char *group, unsigned depth,
                           ProcessIds *ret) {
+        const char *path = arena_printf(arena, "%s/cgroup.procs", group), *word;
         Names names = {};
-        const char *rest;
-        char *text, *word;
+        char *text = NULL;
         uint64_t pid;
 
-        if (root_read_attribute(root, arena, arena_printf(arena, "%s/cgroup.procs", group),
-                                &text) == 0) {
-                rest = text;
-                while ((word = text_next_word(arena, &rest, "\n")))
+        if (root_read_kernel_file(root, arena, path, PROCESSES_BYTES_MAX, &text, NULL) >= 0)
+                for (const char *rest = text; (word = text_next_word(arena, &rest, "\n"));)
                         if (parse_u64(word, &pid) == 0 && pid > 0 && ret->n < PROCESSES_MAX)
                                 *vec_push(arena, ret) = pid;
-        }
         if (depth == SLICE_DEPTH_MAX)
                 return;
         root_list(root, arena, group, &names);
         VEC_FOREACH(name, &names) {
                 const char *below = arena_printf(arena, "%s/%s", group, *name);
 
-                if (root_is_directory(root, below))
+                if (**name != '.' && root_is_directory(root, below))
                         add_processes(root, arena, below, depth + 1, ret);
         }
 }
 
-static int compare_ids(const void *a, const void *b) {
-        uint64_t first = *(const uint64_t *) a, second = *(const uint64_t *) b;
-
-        return first < second ? -1 : first > second;
-}
-
-ProcessIds unit_cgroup_processes(const Root *root, Arena *arena, const char *unit) {
-        const char *group = unit_cgroup_find(root, arena, unit);
-        ProcessIds ids = {};
+ProcessIds unit_cgroup_processes(const Root *root, Arena *arena, const char *group) {
+        CLEANUP(arena_freep) Arena *scratch = arena_new();
+        ProcessIds found = {}, ids = {};
 
         if (group)
-                add_processes(root, arena, group, 0, &ids);
-        vec_sort(&ids, compare_ids);
+                add_processes(root, scratch, group, 0, &found);
+        vec_push_all(arena, &ids, &found);
         return ids;
 }
 

@@ -26,9 +26,9 @@ bool unit_cgroup_is_populated(const Root *root, const char *unit);
 
 typedef VEC(uint64_t) ProcessIds;
 
-/* The processes of the system service UNIT and of the groups below it, by number, allocated in ARENA; none where
- * nothing can be found out. */
-ProcessIds unit_cgroup_processes(const Root *root, Arena *arena, const char *unit);
+/* The processes of the control group GROUP of a unit (NULL: none) and of those below it, each group's in the kernel's
+ * order, in which they joined it (of a legacy hierarchy: by number). Without what systemd runs for it (".control"). */
+ProcessIds unit_cgroup_processes(const Root *root, Arena *arena, const char *group);
 
 /* The control group of UNIT in the unified hierarchy, when this very process runs in it or below, as
  * ExecStartPre= does: "/sys/fs/cgroup/system.slice/mariadb.service", the unit's own also where its

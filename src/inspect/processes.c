@@ -3,8 +3,8 @@
 
 #include "base/size.h"
 #include "base/text.h"
+#include "inspect/process_files.h"
 #include "model/names.h"
-#include "read/process.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -17,23 +17,19 @@ enum {
 
 static char *read_file(const Root *root, Arena *arena, uint64_t pid, const char *name, size_t max,
                        size_t *ret_size) {
-        const char *path = arena_printf(arena, PATH_PROC "/%" PRIu64 "/%s", pid, name);
-        char *text = NULL;
+        char *text;
 
-        return root_read_kernel_file(root, arena, path, max, &text, ret_size) < 0 ? NULL : text;
+        process_file_read(root, arena, pid, name, max, &text, ret_size);
+        return text;
 }
 
-/* "VmPeak:   148392404 kB", "Uid:    112     112     112     112" (real, effective...) of /proc/PID/status. */
-static uint64_t parse_field(Arena *arena, const char *status, const char *field, uint64_t without) {
-        const char *line = strstr(status, field);
-        uint64_t number;
+/* "Uid:    112     112     112     112": real, effective... */
+static uint64_t parse_uid(Arena *arena, const char *status) {
+        const char *value = process_find_field(arena, status, "Uid");
+        const char *word = value ? text_next_word(arena, &value, " \t") : NULL;
+        uint64_t uid;
 
-        if (!line)
-                return without;
-        line += strlen(field);
-        const char *word = text_next_word(arena, &line, " \t\n");
-
-        return word && parse_u64(word, &number) == 0 ? number : without;
+        return word && parse_u64(word, &uid) == 0 ? uid : UINT64_MAX;
 }
 
 /* The link leads into the process's own mounts, where any path may be "/": only following it tells. Who may not
@@ -83,10 +79,10 @@ static bool read_process(const Root *root, Arena *arena, uint64_t pid, RunningPr
 
         *ret = (RunningProcess){
                 .pid = pid,
-                .uid = parse_field(scratch, status, "\nUid:", UINT64_MAX),
+                .uid = parse_uid(scratch, status),
                 .command = arena_strdup(arena, process.command),
                 .unit = arena_strdup(arena, process.unit),
-                .peak_bytes = mul_saturated(parse_field(scratch, status, "\nVmPeak:", 0), KIB),
+                .peak_bytes = process_find_bytes(scratch, status, "VmPeak"),
                 .directory = working_directory(root, arena, pid),
                 .container = container,
                 .is_elsewhere = is_elsewhere(root, scratch, pid, container != NULL),

@@ -37,7 +37,8 @@ static const char *find_policy(Arena *arena, const char *numa_maps) {
 }
 
 /* What a mapping of small pages could be in place of. */
-static void add_small(MemoryMap *map, const MapsLine *line, bool is_sysv) {
+static void add_small(MemoryMap *map, const MapsLine *line) {
+        bool is_sysv = text_starts_with(line->path, "/SYSV");
         uint64_t bytes = line->end - line->start;
 
         if (bytes < main_bytes_min || !line->is_writable)
@@ -55,25 +56,19 @@ MemoryMap memory_map_parse(Arena *arena, const char *maps, const char *numa_maps
                                       : (HugeMappings){};
         MemoryMap map = {.policy = find_policy(arena, numa_maps)};
         MapsLine line;
-        char *text;
 
-        while ((text = text_next_word(arena, &maps, "\n"))) {
-                if (!process_parse_maps_line(arena, text, &line))
-                        continue;
-                bool is_sysv = text_starts_with(line.path, "/SYSV");
-                bool is_doubtful = (is_sysv || text_starts_with(line.path, "/memfd:")) &&
-                                   (line.start | line.end) % huge_bytes_min == 0;
-                bool is_huge = text_starts_with(line.path, "/anon_hugepage") ||
-                               VEC_ANY(device, hugetlbfs, *device == line.device);
+        while (process_next_map(arena, &maps, &line)) {
+                MapsPages pages = process_map_pages(&line, hugetlbfs);
+                bool is_aligned = (line.start | line.end) % huge_bytes_min == 0;
 
                 map.n_mappings++;
-                if (is_huge || is_listed(&huge, line.start))
+                if (pages == MAPS_HUGE || is_listed(&huge, line.start))
                         map.huge_bytes = add_saturated(map.huge_bytes, line.end - line.start);
-                else if (!numa_maps && is_doubtful)
+                else if (!numa_maps && pages == MAPS_DOUBTFUL && is_aligned)
                         map.doubtful_bytes =
                                 add_saturated(map.doubtful_bytes, line.end - line.start);
                 else
-                        add_small(&map, &line, is_sysv);
+                        add_small(&map, &line);
         }
         return map;
 }

@@ -40,6 +40,13 @@ char *process_find_field(Arena *arena, const char *text, const char *key) {
         return NULL;
 }
 
+uint64_t process_find_bytes(Arena *arena, const char *text, const char *key) {
+        const char *value = process_find_field(arena, text, key);
+        uint64_t bytes;
+
+        return value && parse_kib(arena, value, &bytes) == 0 ? bytes : 0;
+}
+
 /* proc_pid_stat(5): "812 (a name (of any kind)) S 1 ..."; the start is in ticks since the boot, of which the
  * kernel shows user space 100 a second on every architecture of today. */
 int process_parse_age(Arena *arena, const char *stat, const char *uptime, uint64_t *ret_usec) {
@@ -148,7 +155,7 @@ static int parse_device(Arena *arena, const char *word, int (*parse)(const char 
 }
 
 /* "7f6957600000-7f6958600000 rw-s 00000000 00:11 454962     /anon_hugepage (deleted)". */
-bool process_parse_maps_line(Arena *arena, const char *line, MapsLine *ret) {
+static bool parse_maps_line(Arena *arena, const char *line, MapsLine *ret) {
         const char *start = text_next_word(arena, &line, "-"), *end, *rights, *offset, *device,
                    *inode;
 
@@ -168,15 +175,21 @@ bool process_parse_maps_line(Arena *arena, const char *line, MapsLine *ret) {
         return true;
 }
 
+bool process_next_map(Arena *arena, const char **text, MapsLine *ret) {
+        char *line;
+
+        while ((line = text_next_word(arena, text, "\n")))
+                if (parse_maps_line(arena, line, ret))
+                        return true;
+        return false;
+}
+
 void process_add_maps(Arena *arena, const char *text, HugeMappings *mappings) {
         MapsLine maps;
         size_t i = 0;
-        char *line;
 
         /* Both lists are in the order of addresses. */
-        while (i < mappings->n && (line = text_next_word(arena, &text, "\n"))) {
-                if (!process_parse_maps_line(arena, line, &maps))
-                        continue;
+        while (i < mappings->n && process_next_map(arena, &text, &maps)) {
                 while (i < mappings->n && mappings->items[i].address < maps.start)
                         i++;
                 if (i == mappings->n || mappings->items[i].address != maps.start)
@@ -189,11 +202,29 @@ void process_add_maps(Arena *arena, const char *text, HugeMappings *mappings) {
         }
 }
 
-static bool may_be_huge(const MapsLine *maps, const Devices *devices) {
-        static const char *const names[] = {"/anon_hugepage", "/SYSV", "/memfd:"};
+void process_keep_mappings(Arena *arena, const HugeMappings *mappings, Process *process) {
+        VEC_FOREACH(mapping, mappings) {
+                HugeMapping *kept = vec_push(arena, &process->mappings);
 
-        return ARRAY_FIND(name, names, ARRAY_LEN(names), text_starts_with(maps->path, *name)) ||
-               VEC_FIND(device, devices, maps->device == *device);
+                *kept = *mapping;
+                kept->nodes =
+                        arena_memdup(arena, mapping->nodes, mapping->n_nodes * sizeof(NodePages));
+        }
+        process->is_detailed = true;
+}
+
+/* Whether the path begins with one of NAMES. */
+static bool is_named(const MapsLine *maps, const char *const *names, size_t n) {
+        return ARRAY_ANY(name, names, n, text_starts_with(maps->path, *name));
+}
+
+MapsPages process_map_pages(const MapsLine *maps, const Devices *hugetlbfs) {
+        static const char *const doubtful[] = {"/SYSV", "/memfd:"};
+
+        if (text_starts_with(maps->path, "/anon_hugepage") ||
+            VEC_ANY(device, hugetlbfs, *device == maps->device))
+                return MAPS_HUGE;
+        return is_named(maps, doubtful, ARRAY_LEN(doubtful)) ? MAPS_DOUBTFUL : MAPS_SMALL;
 }
 
 /* In memory, without a file that it is a part of: what MAP_SHARED|MAP_ANONYMOUS, shmget(2) and memfd_create(2)
@@ -201,28 +232,25 @@ static bool may_be_huge(const MapsLine *maps, const Devices *devices) {
 static bool is_shared_memory(const MapsLine *maps) {
         static const char *const names[] = {"/dev/zero (deleted)", "/SYSV", "/memfd:"};
 
-        return !maps->is_private &&
-               ARRAY_FIND(name, names, ARRAY_LEN(names), text_starts_with(maps->path, *name));
+        return !maps->is_private && is_named(maps, names, ARRAY_LEN(names));
 }
 
-bool process_maps_may_be_huge(Arena *arena, const char *text, const Devices *devices) {
+bool process_maps_may_be_huge(Arena *arena, const char *text, const Devices *hugetlbfs) {
         MapsLine maps;
-        char *line;
 
-        while ((line = text_next_word(arena, &text, "\n")))
-                if (process_parse_maps_line(arena, line, &maps) && may_be_huge(&maps, devices))
+        while (process_next_map(arena, &text, &maps))
+                if (process_map_pages(&maps, hugetlbfs) != MAPS_SMALL)
                         return true;
         return false;
 }
 
-bool process_maps_have_new(Arena *arena, const char *text, const Devices *devices,
+bool process_maps_have_new(Arena *arena, const char *text, const Devices *hugetlbfs,
                            const HugeMappings *known) {
         MapsLine maps;
-        char *line;
 
-        while ((line = text_next_word(arena, &text, "\n")))
-                if (process_parse_maps_line(arena, line, &maps) &&
-                    (may_be_huge(&maps, devices) || is_shared_memory(&maps)) &&
+        while (process_next_map(arena, &text, &maps))
+                if ((process_map_pages(&maps, hugetlbfs) != MAPS_SMALL ||
+                     is_shared_memory(&maps)) &&
                     !VEC_ANY(each, known, each->device == maps.device && each->inode == maps.inode))
                         return true;
         return false;
@@ -281,7 +309,7 @@ HugeMappings process_parse_smaps(Arena *arena, const char *text) {
                 SmapsEntry next = {};
 
                 /* A field's name holds no "-", and a mapping's line begins with two addresses. */
-                if (!process_parse_maps_line(arena, line, &next.maps)) {
+                if (!parse_maps_line(arena, line, &next.maps)) {
                         add_smaps_field(arena, line, &entry);
                         continue;
                 }

@@ -52,6 +52,9 @@ int process_compare_units(const Process *a, const Process *b);
  * it has none. */
 char *process_find_field(Arena *arena, const char *text, const char *key);
 
+/* The same of a line "KEY:  123 kB", in bytes; 0: there is none. */
+uint64_t process_find_bytes(Arena *arena, const char *text, const char *key);
+
 /* How long a process has run, by its stat and the host's uptime, to the second; -EINVAL. */
 int process_parse_age(Arena *arena, const char *stat, const char *uptime, uint64_t *ret_usec);
 
@@ -79,20 +82,28 @@ typedef struct MapsLine {
         const char *path; /* "" for none */
 } MapsLine;
 
-/* False for a line that is none. */
-bool process_parse_maps_line(Arena *arena, const char *line, MapsLine *ret);
+/* The next mapping of maps, which *TEXT is moved behind; false: there is no more. */
+bool process_next_map(Arena *arena, const char **text, MapsLine *ret);
+
+/* Its pages, as far as maps tells: an anonymous mapping of huge pages or a file on one of HUGETLBFS; a System V
+ * segment or a memfd, which may be of either kind; all else. */
+typedef enum MapsPages { MAPS_SMALL, MAPS_DOUBTFUL, MAPS_HUGE } MapsPages;
+
+MapsPages process_map_pages(const MapsLine *maps, const Devices *hugetlbfs);
 
 /* Adds what /proc/PID/maps knows about them: segment, offset and length. */
 void process_add_maps(Arena *arena, const char *text, HugeMappings *mappings);
 
-/* Whether maps shows anything that can be of huge pages: an anonymous mapping of them, a System V
- * segment, a memfd, or a file on one of DEVICES. Cheap, where numa_maps takes a walk over all pages
+/* Copies MAPPINGS to those of PROCESS, whose details are known then. */
+void process_keep_mappings(Arena *arena, const HugeMappings *mappings, Process *process);
+
+/* Whether maps shows anything that can be of huge pages. Cheap, where numa_maps takes a walk over all pages
  * of the process. */
-bool process_maps_may_be_huge(Arena *arena, const char *text, const Devices *devices);
+bool process_maps_may_be_huge(Arena *arena, const char *text, const Devices *hugetlbfs);
 
 /* Whether maps shows a segment that can be of huge pages, or is shared memory without a file, and is none of
  * KNOWN (by device and inode). */
-bool process_maps_have_new(Arena *arena, const char *text, const Devices *devices,
+bool process_maps_have_new(Arena *arena, const char *text, const Devices *hugetlbfs,
                            const HugeMappings *known);
 
 /* The mappings of huge pages in /proc/PID/smaps, each with the size of its pages whether it was touched or not,

@@ -7,10 +7,10 @@
  * wins; a key named by itself is out of every glob; "-key" alone takes it out), tmpfiles.d(5) with
  * src/tmpfiles/tmpfiles.c (the first line of a path wins), tuned-profiles(7) with tuned's
  * profiles/loader.py and merger.py (later profiles win option by option), the kernel's
- * Documentation/admin-guide/kernel-parameters.txt, hugeadm(8), and read/script.h. */
+ * Documentation/admin-guide/kernel-parameters.txt, hugeadm(8), and read/script/script_deeds.h. */
 
 #include "read/kernel_line.h"
-#include "read/script.h"
+#include "read/script/script_deeds.h"
 
 typedef enum SettingSourceKind {
         SETTING_SOURCE_NR_HUGEPAGES,            /* the pool of the default size, over all nodes */
@@ -58,10 +58,10 @@ typedef struct SettingSourceFile {
         const char *text; /* may hold NULs and anything else */
         size_t size;
         /* Of a script: */
-        unsigned line;                    /* the number of its first line; 0: 1 */
-        const char *unit;                 /* that runs it; NULL: none */
-        const ScriptVariables *variables; /* its environment; may be NULL */
-        bool is_dormant;                  /* nothing runs it at boot: it overrules nobody */
+        unsigned line;                   /* the number of its first line; 0: 1 */
+        const char *unit;                /* that runs it; NULL: none */
+        const ShellVariables *variables; /* its environment; may be NULL */
+        bool is_dormant;                 /* nothing runs it at boot: it overrules nobody */
 } SettingSourceFile;
 
 /* None yet. TOPOLOGY says which pools there are to be set; it must outlive the setting_sources. */

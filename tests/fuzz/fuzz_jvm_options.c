@@ -47,10 +47,10 @@ static void read_file(Arena *arena, char kind, const char *string) {
 
 static void read_script(Arena *arena, const char *string) {
         const TestFile file = {"/s", string};
-        Script script = {.arena = arena, .sources = test_sources(arena, &file, 1)};
+        JvmScript script = {.arena = arena, .sources = test_sources(arena, &file, 1)};
         JvmOptions options = {};
 
-        script_read(&script, "/s");
+        jvm_script_read(&script, "/s");
         VEC_FOREACH(variable, &script.variables)
                 jvm_options_read_variable(arena, variable->value, variable->origin, &options);
         check_options(arena, &options);

@@ -6,7 +6,7 @@
 #include "demand/demand.h"
 #include "demand/seen.h"
 #include "host/probe.h"
-#include "inspect/mappings/unit_mappings.h"
+#include "inspect/pages/unit_mappings.h"
 #include "runtime/log.h"
 
 #include <string.h>

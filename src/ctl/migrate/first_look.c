@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "ctl/verbs.h"
 #include "host/probe.h"
-#include "inspect/first/unit_memory.h"
+#include "inspect/pages/unit_memory.h"
 #include "inspect/setting_sources.h"
 #include "model/names.h"
 #include "render/render_first_look.h"

@@ -5,7 +5,7 @@
 #include "check/migrate/import.h"
 #include "ctl/verbs.h"
 #include "host/host_sources.h"
-#include "inspect/page_users.h"
+#include "inspect/pages/page_users.h"
 #include "inspect/setting_sources.h"
 #include "model/exit_code.h"
 

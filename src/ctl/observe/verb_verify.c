@@ -7,7 +7,7 @@
 #include "host/host_sources.h"
 #include "host/probe.h"
 #include "inspect/gather.h"
-#include "inspect/page_users.h"
+#include "inspect/pages/page_users.h"
 #include "inspect/pages/server_look.h"
 #include "inspect/setting_sources.h"
 #include "model/exit_code.h"

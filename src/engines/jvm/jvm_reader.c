@@ -23,7 +23,7 @@ typedef struct Search {
         const JvmProduct *product; /* NULL: none of those that are known */
         const char *program;       /* its script; NULL: not known */
         const char *directory;     /* of its configuration; NULL: not known */
-        Script script;
+        JvmScript script;
         JvmOptions options; /* in the order in which the virtual machine takes them */
         Gathered *ret;
 } Search;
@@ -253,7 +253,7 @@ static const char *add_product_files(Search *search) {
 /* ---- a product's scripts ---- */
 
 static void read_script(Search *search, const char *path) {
-        int r = script_read(&search->script, path);
+        int r = jvm_script_read(&search->script, path);
 
         if (r < 0)
                 diags_add(&search->ret->problems,
@@ -274,7 +274,7 @@ static void read_scripts(Search *search) {
         while (paths && (word = text_next_word(search->arena, &paths, " "))) {
                 const char *path = below_script(search, word);
 
-                path = path ? script_expand(&search->script, path) : "";
+                path = path ? jvm_script_expand(&search->script, path) : "";
                 if (source_names_have(&names, text_base_name(path)) || *path != '/' ||
                     !is_there(search, path))
                         continue;
@@ -293,7 +293,7 @@ static bool has_settings(const Search *search, const char *value) {
         return settings.n > 0;
 }
 
-static const char *refuse_computed(const Search *search, const ScriptVariable *variable,
+static const char *refuse_computed(const Search *search, const ShellVariable *variable,
                                    const char *how) {
         return arena_printf(
                 search->arena,
@@ -304,12 +304,12 @@ static const char *refuse_computed(const Search *search, const ScriptVariable *v
 }
 
 static const char *add_script_variable(Search *search, const char *name) {
-        const ScriptVariable *variable = script_find(&search->script, name);
+        const ShellVariable *variable = jvm_script_find(&search->script, name);
         const char *heap = search->product->heap_variable;
         const char *rest = variable->value, *word;
 
         while ((word = text_next_word(search->arena, &rest, " \t\r\n\f\v\"'")))
-                if (strstr(word, SCRIPT_COMPUTED) && has_settings(search, word))
+                if (strstr(word, SHELL_UNKNOWN) && has_settings(search, word))
                         return refuse_computed(search, variable, "computed by a script");
         VEC_FOREACH(other, &search->script.conditional)
                 if (text_equals(other->name, name) && has_settings(search, other->value) &&
@@ -323,9 +323,9 @@ static const char *add_script_variable(Search *search, const char *name) {
 /* Where no option is -Xmx. What the script makes of the host's memory is not guessed: check_settings() says so. */
 static void add_heap(Search *search) {
         const char *name = search->product->heap_variable;
-        const ScriptVariable *heap = name ? script_find(&search->script, name) : NULL;
+        const ShellVariable *heap = name ? jvm_script_find(&search->script, name) : NULL;
 
-        if (heap && *heap->value && !strstr(heap->value, SCRIPT_COMPUTED) &&
+        if (heap && *heap->value && !strstr(heap->value, SHELL_UNKNOWN) &&
             !VEC_ANY(option, &search->options, text_starts_with(option->text, "-Xmx")))
                 *vec_push(search->arena, &search->options) = (JvmOption){
                         arena_printf(search->arena, "-Xmx%s", heap->value), heap->origin};
@@ -434,10 +434,11 @@ static const char *add_product(Search *search) {
 
         search->directory = find_directory(search);
         if (product->directory_variable && search->directory)
-                script_set(&search->script, product->directory_variable, search->directory, NULL);
+                jvm_script_set(&search->script, product->directory_variable, search->directory,
+                               NULL);
         if (product->before) {
                 add_variable(search, product->before);
-                script_set(&search->script, product->before, "", NULL);
+                jvm_script_set(&search->script, product->before, "", NULL);
         }
         const char *wrong = add_product_files(search);
 
@@ -521,7 +522,7 @@ static const char *gather_jvm(Arena *arena, const EngineTarget *target, const So
                 .ret = ret,
         };
 
-        search.script = (Script){.arena = arena, .sources = sources, .unit = search.unit};
+        search.script = (JvmScript){.arena = arena, .sources = sources, .unit = search.unit};
         ret->problems = diags_in(arena);
         ret->user = target->user ? target->user : unit_file_value(search.unit, "Service", "User");
         if (search.unit) {

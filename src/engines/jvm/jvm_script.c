@@ -3,7 +3,6 @@
 
 #include "base/text.h"
 
-#include <ctype.h>
 #include <string.h>
 
 /* A variable may take itself in again and again: what is beyond these is not read. */
@@ -19,108 +18,62 @@ enum {
 typedef enum Block { BLOCK_COUNTS, BLOCK_SKIPPED, BLOCK_UNKNOWN } Block;
 
 typedef struct Reading {
-        Script *script;
+        JvmScript *script;
         const char *path;
         unsigned line;
         Block blocks[BLOCKS_MAX];
         size_t n_blocks;
 } Reading;
 
-static ScriptVariable *find(Script *script, const char *name) {
+static ShellVariable *find(JvmScript *script, const char *name) {
         return VEC_FIND(known, &script->variables, text_equals(known->name, name));
 }
 
-void script_set(Script *script, const char *name, const char *value, const char *origin) {
-        ScriptVariable *variable = find(script, name);
+void jvm_script_set(JvmScript *script, const char *name, const char *value, const char *origin) {
+        ShellVariable *variable = find(script, name);
 
         if (!variable && script->variables.n < VARIABLES_MAX)
                 variable = vec_push(script->arena, &script->variables);
         if (variable)
-                *variable = (ScriptVariable){name, value, origin};
+                *variable = (ShellVariable){name, value, origin};
 }
 
-const ScriptVariable *script_find(Script *script, const char *name) {
-        static const ScriptVariable too_many = {.name = "", .value = ""};
-        const ScriptVariable *variable = find(script, name);
+const ShellVariable *jvm_script_find(JvmScript *script, const char *name) {
+        static const ShellVariable too_many = {.name = "", .value = ""};
+        const ShellVariable *variable = find(script, name);
         const char *origin = NULL, *value;
 
         if (variable)
                 return variable;
         value = unit_file_environment(script->arena, script->unit, script->sources, name, &origin);
-        script_set(script, name, value ? value : "", origin);
+        jvm_script_set(script, name, value ? value : "", origin);
         variable = find(script, name);
         return variable ? variable : &too_many;
 }
 
 /* ---- values ---- */
 
-static size_t name_length(const char *at) {
-        size_t n = 0;
+/* "$NAME", "${NAME:-text}"; what the script is called with nobody knows. */
+static const char *value_of(void *userdata, const char *name, const char *more) {
+        JvmScript *script = userdata;
 
-        while (isalnum((unsigned char) at[n]) || at[n] == '_')
-                n++;
-        return isdigit((unsigned char) *at) ? 0 : n;
+        if (shell_name_length(name) == 0)
+                return NULL;
+        const char *value = jvm_script_find(script, name)->value;
+
+        return *value ? value : more + strspn(more, ":-=");
 }
 
-/* Behind the parenthesis or backquote that ends a command. */
-static const char *skip_command(const char *at) {
-        char opening = *at == '`' ? '\0' : '(', closing = *at == '`' ? '`' : ')';
-        unsigned depth = 1;
+/* The word at AT. */
+static const char *take_value(JvmScript *script, const char *at) {
+        const ShellWords words = {script->arena, " \t;&|", VALUE_BYTES_MAX, value_of, script};
+        const char *value = shell_take_word(&words, &at);
 
-        for (at++; *at && depth > 0; at++)
-                depth = *at == closing ? depth - 1 : opening && *at == opening ? depth + 1 : depth;
-        return at;
+        script->bytes += strlen(value);
+        return value;
 }
 
-/* "$NAME", "${NAME}", "${NAME:-text}", "$(command)" at AT; returns what is behind. */
-static const char *expand(Script *script, const char *at, Text *text) {
-        bool is_braced = at[1] == '{';
-        const char *name = at + 1 + is_braced;
-        size_t length = name_length(name);
-        const char *end = is_braced ? strchr(name, '}') : name + length;
-
-        if (*at == '`' || at[1] == '(') {
-                text_add(text, SCRIPT_COMPUTED);
-                return skip_command(at + (*at == '$'));
-        }
-        if (!end || length == 0) { /* "$#", "$1": what the script is called with */
-                text_add(text, SCRIPT_COMPUTED);
-                return end && is_braced ? end + 1 : at + 1 + (at[1] != '\0');
-        }
-        const char *known = arena_strndup(text->arena, name, length);
-        const char *rest = arena_strdup_to(text->arena, name + length, end);
-
-        const char *value = script_find(script, known)->value;
-
-        text_add(text, *value ? value : rest + strspn(rest, ":-="));
-        return end + is_braced;
-}
-
-/* The word at AT, up to what ends it for a shell. */
-static const char *take_value(Script *script, const char *at) {
-        Text text = text_in(script->arena);
-        char quote = '\0';
-
-        text_add(&text, "");
-
-        while (*at && text.length < VALUE_BYTES_MAX && (quote || !strchr(" \t;&|", *at))) {
-                if (*at == '\\' && quote != '\'') {
-                        text_add_n(&text, at + 1, at[1] != '\0');
-                        at += 1 + (at[1] != '\0');
-                } else if (quote != '\'' && (*at == '$' || *at == '`')) {
-                        at = expand(script, at, &text);
-                } else if (quote ? *at == quote : *at == '"' || *at == '\'') {
-                        quote = quote ? '\0' : *at;
-                        at++;
-                } else {
-                        text_add_n(&text, at++, 1);
-                }
-        }
-        script->bytes += text.length;
-        return text_string(&text);
-}
-
-const char *script_expand(Script *script, const char *text) {
+const char *jvm_script_expand(JvmScript *script, const char *text) {
         return take_value(script, arena_printf(script->arena, "\"%s\"", text));
 }
 
@@ -131,24 +84,25 @@ static bool is_within(const Reading *reading, Block kind) {
 }
 
 static void assign(Reading *reading, const char *name, const char *value, bool is_appended) {
-        Script *script = reading->script;
-        Script nothing = {.arena = script->arena, .sources = script->sources};
+        JvmScript *script = reading->script;
+        JvmScript nothing = {.arena = script->arena, .sources = script->sources};
         const char *origin = source_origin(script->arena, reading->path, reading->line);
-        const char *before = is_appended ? script_find(script, name)->value : "";
+        const char *before = is_appended ? jvm_script_find(script, name)->value : "";
 
         if (is_within(reading, BLOCK_SKIPPED))
                 return;
         if (is_within(reading, BLOCK_UNKNOWN))
                 *vec_push(script->arena, &script->conditional) =
-                        (ScriptVariable){name, take_value(&nothing, value), origin};
+                        (ShellVariable){name, take_value(&nothing, value), origin};
         else
-                script_set(script, name,
-                           arena_printf(script->arena, "%s%s", before, take_value(script, value)),
-                           origin);
+                jvm_script_set(
+                        script, name,
+                        arena_printf(script->arena, "%s%s", before, take_value(script, value)),
+                        origin);
 }
 
 /* What "if [ -z "$NAME" ]" and "if [ "x$NAME" = "x" ]" come to. */
-static Block judge_condition(Script *script, const char *line) {
+static Block judge_condition(JvmScript *script, const char *line) {
         static const char *const beyond[] = {"`", "$(", "&&", "||", " -a ", " -o ", "!"};
         const char *dollar = strchr(line, '$');
         bool asks = strstr(line, "-z ") ||
@@ -158,9 +112,9 @@ static Block judge_condition(Script *script, const char *line) {
             ARRAY_ANY(other, beyond, ARRAY_LEN(beyond), strstr(line, *other) != NULL))
                 return BLOCK_UNKNOWN;
         dollar += 1 + (dollar[1] == '{');
-        const char *name = arena_strndup(script->arena, dollar, name_length(dollar));
+        const char *name = arena_strndup(script->arena, dollar, shell_name_length(dollar));
 
-        return *script_find(script, name)->value ? BLOCK_SKIPPED : BLOCK_COUNTS;
+        return *jvm_script_find(script, name)->value ? BLOCK_SKIPPED : BLOCK_COUNTS;
 }
 
 static void open_block(Reading *reading, Block block) {
@@ -181,7 +135,7 @@ static void turn_block(Reading *reading, bool is_else) {
 }
 
 static bool is_function(const char *line) {
-        const char *end = line + name_length(line);
+        const char *end = line + shell_name_length(line);
 
         end += strspn(end, " ");
         return end > line && text_starts_with(end, "()") && !text_ends_with(line, "}");
@@ -222,8 +176,8 @@ static void source_file(Reading *reading, const char *line) {
                 return;
         const char *path = take_value(reading->script, at + strspn(at, " "));
 
-        if (*path == '/' && !strstr(path, SCRIPT_COMPUTED))
-                script_read(reading->script, path);
+        if (*path == '/' && !strstr(path, SHELL_UNKNOWN))
+                jvm_script_read(reading->script, path);
 }
 
 static void read_line(Reading *reading, const char *line) {
@@ -234,7 +188,7 @@ static void read_line(Reading *reading, const char *line) {
                 return;
         if (text_equals(first, "export"))
                 line = rest + strspn(rest, " \t");
-        size_t length = name_length(line);
+        size_t length = shell_name_length(line);
         bool is_appended = line[length] == '+';
 
         if (length > 0 && line[length + is_appended] == '=')
@@ -281,7 +235,7 @@ static const char *take_line(Reading *reading, SourceLines *lines) {
         return text.string;
 }
 
-int script_read(Script *script, const char *path) {
+int jvm_script_read(JvmScript *script, const char *path) {
         SourceText text = source_read(script->sources, script->arena, path);
         SourceLines lines = source_lines(&text);
         Reading reading = {.script = script, .path = path};

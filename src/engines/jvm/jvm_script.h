@@ -7,38 +7,28 @@
  *
  * Source: POSIX.1-2017, Shell Command Language. */
 
+#include "read/script/shell.h"
 #include "read/unit_file.h"
 
-/* Stands in a value for what commands print. */
-#define SCRIPT_COMPUTED "\001"
-
-typedef struct ScriptVariable {
-        const char *name;
-        const char *value;
-        const char *origin; /* "FILE:LINE" of the last assignment */
-} ScriptVariable;
-
-typedef VEC(ScriptVariable) ScriptVariables;
-
-typedef struct Script {
+typedef struct JvmScript {
         Arena *arena;
         const Sources *sources;
         const UnitFile *unit; /* whose environment it has; NULL: none */
-        ScriptVariables variables;
+        ShellVariables variables;
         /* Assignments under conditions that only the shell knows, with nothing in place of variables. */
-        ScriptVariables conditional;
+        ShellVariables conditional;
         unsigned n_files;
         size_t bytes; /* of all values so far */
         bool is_cut;  /* there is more than was read */
-} Script;
+} JvmScript;
 
-void script_set(Script *script, const char *name, const char *value, const char *origin);
+void jvm_script_set(JvmScript *script, const char *name, const char *value, const char *origin);
 
 /* What is not set is empty, as for a shell; so never NULL. */
-const ScriptVariable *script_find(Script *script, const char *name);
+const ShellVariable *jvm_script_find(JvmScript *script, const char *name);
 
 /* TEXT as in double quotes. */
-const char *script_expand(Script *script, const char *text);
+const char *jvm_script_expand(JvmScript *script, const char *text);
 
 /* Adds what the file PATH sets. 0, or the negative errno of reading it. */
-int script_read(Script *script, const char *path);
+int jvm_script_read(JvmScript *script, const char *path);

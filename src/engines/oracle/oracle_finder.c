@@ -4,6 +4,8 @@
 #include "engines/oracle/oracle_instances.h"
 #include "engines/oracle/oracle_units.h"
 
+#include <string.h>
+
 /* Its parameter file, or where that should be: its absence is what the administrator is told. */
 static const char *parameter_file(const Finder *finder, const OracleInstance *instance) {
         Arena *arena = finder->arena;
@@ -14,22 +16,6 @@ static const char *parameter_file(const Finder *finder, const OracleInstance *in
 
         return file ? file
                     : arena_printf(arena, "%s/dbs/init%s.ora", instance->home, instance->sid);
-}
-
-/* A unit that calls dbstart starts several: it is one instance here, and the size is their sum. */
-static void add_all_of(Finder *finder, const Engine *engine, const OracleInstance *first,
-                       const char *unit) {
-        Arena *arena = finder->arena;
-
-        finder_add(
-                finder,
-                &(Candidate){
-                        .engine = engine,
-                        .name = arena_printf(arena, "oracle-%s", finder_stem(finder, unit)),
-                        .title = arena_printf(arena, "Oracle, all instances that %s starts", unit),
-                        .found = first->origin,
-                        .target = {.unit = unit},
-                });
 }
 
 static void add_one(Finder *finder, const Engine *engine, const OracleInstance *instance,
@@ -49,31 +35,16 @@ static void add_one(Finder *finder, const Engine *engine, const OracleInstance *
                 });
 }
 
-#include <string.h>
-
-/* +ASM counts with the instances that one unit starts, not by itself. */
+/* What a unit starts by dbstart was found with that unit, all at once; +ASM counts there, not by itself. */
 static void find_installed(Finder *finder, const Engine *engine) {
         const OracleInstances instances = oracle_instances_read(finder->arena, finder->sources);
-        uint64_t n_started = VEC_SUM(instance, &instances,
-                                     instance->is_started && !oracle_is_asm(instance->sid));
-        /* By dbstart, all of them at once. */
         bool is_started = VEC_ANY(unit, &finder->candidates, unit->engine == engine);
 
         finder_looked(finder, "entries of oratab", instances.n);
-
-        VEC_FOREACH(instance, &instances) {
-                bool starts_all;
-
-                if (oracle_is_asm(instance->sid) || (is_started && instance->is_started))
-                        continue;
-                const char *unit =
-                        oracle_unit_of(finder->arena, finder->sources, instance, &starts_all);
-
-                if (starts_all && n_started > 1)
-                        add_all_of(finder, engine, instance, unit);
-                else
-                        add_one(finder, engine, instance, unit);
-        }
+        VEC_FOREACH(instance, &instances)
+                if (!oracle_is_asm(instance->sid) && !(is_started && instance->is_started))
+                        add_one(finder, engine, instance,
+                                oracle_unit_of(finder->arena, finder->sources, instance));
 }
 
 /* Of those that dbstart starts together, which were not named one by one. */

@@ -185,8 +185,7 @@ static const char *find_sid(const Search *search) {
                                     ? oracle_unit_instance(search->arena, search->target->unit)
                                     : search->target->instance;
 
-        if (sid && !(search->unit &&
-                     oracle_unit_calls_dbstart(search->arena, search->sources, search->unit) &&
+        if (sid && !(search->unit && oracle_unit_calls_dbstart(search->arena, search->unit) &&
                      has_started(&search->all)))
                 return sid;
         return named && oracle_instances_find(&search->all, named) ? named : NULL;

@@ -21,8 +21,8 @@ static bool is_limited(const Root *root, const char *group, uint64_t page_size_b
         return false;
 }
 
-bool page_charge_read(const Root *root, Arena *arena, const char *group, uint64_t page_size_bytes,
-                      PageUserCharge *ret) {
+static bool read_charge(const Root *root, Arena *arena, const char *group, uint64_t page_size_bytes,
+                        PageUserCharge *ret) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
         const char *prefix = arena_printf(scratch, "%s/hugetlb.%s.", group,
                                           hugetlb_limit_size_name(scratch, page_size_bytes));
@@ -41,4 +41,17 @@ bool page_charge_read(const Root *root, Arena *arena, const char *group, uint64_
         charge.is_limited = is_limited(root, group, page_size_bytes);
         *ret = charge;
         return true;
+}
+
+PageUserCharges page_charges_read(const Root *root, Arena *arena, const Topology *topology,
+                                  const char *group, const char *unit) {
+        PageUserCharges charges = {};
+        PageUserCharge charge;
+
+        ARRAY_FOREACH(size, topology->page_sizes, topology->n_page_sizes)
+                if (group && read_charge(root, arena, group, size->bytes, &charge)) {
+                        charge.unit = unit;
+                        *vec_push(arena, &charges) = charge;
+                }
+        return charges;
 }

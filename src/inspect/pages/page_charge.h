@@ -6,6 +6,9 @@
 #include "host/root.h"
 #include "status/page_users.h"
 
-/* Of GROUP, a path of the unified hierarchy; *ret without its unit. False: it is not counted for. */
-bool page_charge_read(const Root *root, Arena *arena, const char *group, uint64_t page_size_bytes,
-                      PageUserCharge *ret);
+typedef VEC(PageUserCharge) PageUserCharges;
+
+/* Of GROUP, a path of the unified hierarchy, which is that of UNIT (NULL: none): one for each page size of TOPOLOGY
+ * that is counted. */
+PageUserCharges page_charges_read(const Root *root, Arena *arena, const Topology *topology,
+                                  const char *group, const char *unit);

@@ -2,9 +2,9 @@
 #include "inspect/pages/server_look.h"
 
 #include "base/text.h"
-#include "host/probe.h"
 #include "host/unit_cgroup.h"
 #include "inspect/pages/page_charge.h"
+#include "inspect/process_files.h"
 #include "model/names.h"
 #include "runtime/deadline.h"
 #include "units/hugetlb_limit.h"
@@ -40,9 +40,9 @@ typedef struct Looker {
         const char *unit;
         uint64_t deadline_usec;
         size_t bytes_max; /* of one file */
-        VEC(uint64_t) pids;
+        ProcessIds pids;
         VEC(Member) members;
-        VEC(PageUserCharge) charges;
+        PageUserCharges charges;
         ServerLook look;
 } Looker;
 
@@ -50,9 +50,7 @@ typedef struct Looker {
 
 static int read_file(const Looker *looker, Arena *scratch, uint64_t pid, const char *name,
                      char **ret) {
-        const char *path = arena_printf(scratch, PATH_PROC "/%" PRIu64 "/%s", pid, name);
-
-        return root_read_kernel_file(looker->root, scratch, path, looker->bytes_max, ret, NULL);
+        return process_file_read(looker->root, scratch, pid, name, looker->bytes_max, ret, NULL);
 }
 
 PRINTF_LIKE(2, 3)
@@ -72,7 +70,7 @@ static void leave_out_file(Looker *looker, const char *what, int error) {
         if (error == -EACCES || error == -EPERM)
                 leave_out(looker, "%s: only root may see that of process %" PRIu64, what,
                           look->pid);
-        else if (error == -ENOENT || error == -ESRCH)
+        else if (process_file_is_gone(error))
                 leave_out(looker, "%s: process %" PRIu64 " has ended meanwhile", what, look->pid);
         else
                 leave_out(looker, "%s: that of process %" PRIu64 " cannot be read: %s", what,
@@ -80,29 +78,6 @@ static void leave_out_file(Looker *looker, const char *what, int error) {
 }
 
 /* ---- the processes of the unit ---- */
-
-/* Databases may have groups of their own below the unit's (Delegate=); ".control" is systemd's. */
-static void list_group(Looker *looker, const char *group, unsigned depth) {
-        CLEANUP(arena_freep) Arena *scratch = arena_new();
-        const char *path = arena_printf(scratch, "%s/cgroup.procs", group), *word;
-        Names names = {};
-        char *text = NULL;
-        uint64_t pid;
-
-        if (root_read_kernel_file(looker->root, scratch, path, LISTING_BYTES_MAX, &text, NULL) >= 0)
-                for (const char *rest = text; (word = text_next_word(scratch, &rest, "\n"));)
-                        if (parse_u64(word, &pid) == 0 && pid > 0 && looker->pids.n < PROCESSES_MAX)
-                                *vec_push(looker->arena, &looker->pids) = pid;
-        if (depth == GROUP_DEPTH_MAX)
-                return;
-        root_list(looker->root, scratch, group, &names);
-        VEC_FOREACH(name, &names) {
-                const char *below = arena_printf(scratch, "%s/%s", group, *name);
-
-                if (**name != '.' && root_is_directory(looker->root, below))
-                        list_group(looker, below, depth + 1);
-        }
-}
 
 static bool read_member(Looker *looker, uint64_t pid, uint64_t *ret_tables_bytes) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
@@ -113,9 +88,9 @@ static bool read_member(Looker *looker, uint64_t pid, uint64_t *ret_tables_bytes
             process_parse_status(scratch, text, &member.process) < 0)
                 return false;
         member.process.command = arena_strdup(looker->arena, member.process.command);
-        member.size_bytes = probe_meminfo(scratch, text, "VmSize");
-        member.resident_bytes = probe_meminfo(scratch, text, "VmRSS");
-        *ret_tables_bytes = probe_meminfo(scratch, text, "VmPTE");
+        member.size_bytes = process_find_bytes(scratch, text, "VmSize");
+        member.resident_bytes = process_find_bytes(scratch, text, "VmRSS");
+        *ret_tables_bytes = process_find_bytes(scratch, text, "VmPTE");
         *vec_push(looker->arena, &looker->members) = member;
         return true;
 }
@@ -206,20 +181,17 @@ static void read_charges(Looker *looker) {
         const char *group = unit_cgroup_running(looker->root, looker->arena, looker->unit);
         uint64_t bytes;
 
-        ARRAY_FOREACH(size, looker->topology->page_sizes, looker->topology->n_page_sizes) {
-                PageUserCharge charge;
+        looker->charges = page_charges_read(looker->root, looker->arena, looker->topology, group,
+                                            looker->unit);
+        VEC_FOREACH(charge, &looker->charges) {
+                uint64_t size_bytes = charge->page_size_bytes;
 
-                if (!group ||
-                    !page_charge_read(looker->root, looker->arena, group, size->bytes, &charge))
-                        continue;
-                charge.unit = looker->unit;
-                *vec_push(looker->arena, &looker->charges) = charge;
                 if (root_read_u64(looker->root,
-                                  hugetlb_limit_path(looker->arena, group, size->bytes),
+                                  hugetlb_limit_path(looker->arena, group, size_bytes),
                                   &bytes) == 0 &&
                     hugetlb_limit_is_limit(bytes))
                         *vec_push(looker->arena, &looker->look.limits) =
-                                (PageCount){size->bytes, bytes / size->bytes};
+                                (PageCount){size_bytes, bytes / size_bytes};
         }
 }
 
@@ -246,16 +218,7 @@ static bool is_alive(const Looker *looker, uint64_t pid) {
         char *text;
 
         return read_file(looker, scratch, pid, "status", &text) >= 0 &&
-               probe_meminfo(scratch, text, "VmSize") > 0;
-}
-
-static Devices read_hugetlbfs(const Looker *looker, Arena *scratch) {
-        char *text;
-
-        return root_read_kernel_file(looker->root, scratch, PATH_SELF_MOUNTINFO, LISTING_BYTES_MAX,
-                                     &text, NULL) >= 0
-                       ? process_parse_hugetlbfs(scratch, text)
-                       : (Devices){};
+               process_find_bytes(scratch, text, "VmSize") > 0;
 }
 
 /* Walks over the pages of a process: its mappings of huge pages, with what it has touched of each. */
@@ -270,14 +233,7 @@ static int walk_pages(Looker *looker, Arena *scratch, Member *member, const char
         HugeMappings mappings = process_parse_numa_maps(scratch, *ret_numa_maps);
 
         process_add_maps(scratch, maps, &mappings);
-        VEC_FOREACH(mapping, &mappings) {
-                HugeMapping *kept = vec_push(looker->arena, &member->process.mappings);
-
-                *kept = *mapping;
-                kept->nodes = arena_memdup(looker->arena, mapping->nodes,
-                                           mapping->n_nodes * sizeof(NodePages));
-        }
-        member->process.is_detailed = true;
+        process_keep_mappings(looker->arena, &mappings, &member->process);
         return 0;
 }
 
@@ -288,7 +244,7 @@ static bool needs_walk(const ServerLook *look) {
 
 static void read_map(Looker *looker, Member *server) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
-        const Devices devices = read_hugetlbfs(looker, scratch);
+        const Devices devices = process_file_hugetlbfs(looker->root, scratch, 0);
         ServerLook *look = &looker->look;
         char *maps, *numa_maps;
         int r = read_file(looker, scratch, look->pid, "maps", &maps);
@@ -388,8 +344,7 @@ static ServerLook look_at(const Root *root, Arena *arena, const Topology *topolo
                          .look = {.is_glance = is_glance}};
         const char *group = unit ? unit_cgroup_find(root, arena, unit) : NULL;
 
-        if (group)
-                list_group(&looker, group, 0);
+        looker.pids = unit_cgroup_processes(root, arena, group);
         read_members(&looker, is_glance ? GLANCE_PROCESSES_MAX : PROCESSES_MAX);
         if (!looker.look.is_running)
                 return looker.look;

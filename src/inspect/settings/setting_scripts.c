@@ -37,7 +37,7 @@ typedef struct Caller {
         const char *path;
         unsigned line;
         const char *unit; /* NULL: none */
-        ScriptVariables variables;
+        ShellVariables variables;
         bool is_dormant;
 } Caller;
 
@@ -111,7 +111,7 @@ static void add_variables(const Finder *finder, const UnitFile *unit, Caller *ca
 
                 while ((word = unit_word_take(finder->arena, &rest, &is_bare)))
                         if ((equals = strchr(word, '=')))
-                                *vec_push(finder->arena, &caller->variables) = (ScriptVariable){
+                                *vec_push(finder->arena, &caller->variables) = (ShellVariable){
                                         arena_strdup_to(finder->arena, word, equals), equals + 1};
         }
 }

@@ -2,7 +2,7 @@
 
 #include "host/cgroup_limit.h"
 #include "host/unit_cgroup.h"
-#include "inspect/page_users.h"
+#include "inspect/pages/page_users.h"
 #include "support/testing.h"
 #include "support/tree.h"
 
@@ -164,6 +164,7 @@ static void test_page_user(void **state) {
         static const char none[] = "9223372036854771712\n";
         const Tree *tree = *state;
 
+        tree_write(tree, ROOT "/cgroup.controllers", "hugetlb\n");
         tree_write(tree, "/proc/812/status",
                    "Name:\tx\nPid:\t812\nPPid:\t1\n"
                    "HugetlbPages:\t   18432 kB\n");

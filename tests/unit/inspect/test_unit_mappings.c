@@ -2,7 +2,7 @@
 
 /* What a unit's processes have mapped. */
 
-#include "inspect/mappings/unit_mappings.h"
+#include "inspect/pages/unit_mappings.h"
 #include "support/testing.h"
 #include "support/tree.h"
 

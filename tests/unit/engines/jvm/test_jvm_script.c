@@ -6,7 +6,7 @@
 #include "support/sources.h"
 #include "support/testing.h"
 
-static Script read(Arena *arena, const char *text) {
+static JvmScript read(Arena *arena, const char *text) {
         const TestFile files[] = {
                 {"/s.sh", text},
                 {"/etc/default/app", "MORE=from-file\n"},
@@ -14,11 +14,11 @@ static Script read(Arena *arena, const char *text) {
                  "[Service]\nEnvironment=HOME_OF=/opt/app GIVEN=1g\n"},
         };
         const Sources *sources = test_sources(arena, files, ARRAY_LEN(files));
-        Script script = {.arena = arena,
-                         .sources = sources,
-                         .unit = unit_file_read(arena, sources, "app.service")};
+        JvmScript script = {.arena = arena,
+                            .sources = sources,
+                            .unit = unit_file_read(arena, sources, "app.service")};
 
-        assert_int_equal(script_read(&script, "/s.sh"), 0);
+        assert_int_equal(jvm_script_read(&script, "/s.sh"), 0);
         return script;
 }
 
@@ -35,8 +35,8 @@ static void test_assignments(void **state) {
                 {"A=2\nX=-Xmx${A}g; Y=3\n", "-Xmx2g"},
                 {"X=a\nX+=\" b\"\n", "a b"},
                 {"X=$GIVEN:$HOME_OF:$NONE:${NONE:-d}\n", "1g:/opt/app::d"},
-                {"X=a$(expr 1 + $(f))b`date`c\n", "a" SCRIPT_COMPUTED "b" SCRIPT_COMPUTED "c"},
-                {"X=$1\n", SCRIPT_COMPUTED},
+                {"X=a$(expr 1 + $(f))b`date`c\n", "a" SHELL_UNKNOWN "b" SHELL_UNKNOWN "c"},
+                {"X=$1\n", SHELL_UNKNOWN},
                 {". /etc/default/app\nX=$MORE\n", "from-file"},
                 {"NAME=app\n[ -r /etc/default/$NAME ] && . /etc/default/$NAME\nX=$MORE\n",
                  "from-file"},
@@ -61,22 +61,22 @@ static void test_assignments(void **state) {
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-                Script script = read(*state, rows[i].text);
+                JvmScript script = read(*state, rows[i].text);
                 Text text = text_in(*state);
 
                 VEC_FOREACH(conditional, &script.conditional)
                         text_printf(&text, "!%s", conditional->value);
-                text_add(&text, script_find(&script, "X")->value);
+                text_add(&text, jvm_script_find(&script, "X")->value);
                 assert_text(text_string(&text), rows[i].value);
         }
 }
 
 static void test_origins(void **state) {
-        Script script = read(*state, "A=1\nX=\"a\nb\"\nY=1\n");
+        JvmScript script = read(*state, "A=1\nX=\"a\nb\"\nY=1\n");
 
-        assert_text(script_find(&script, "X")->origin, "/s.sh:2");
-        assert_text(script_find(&script, "Y")->origin, "/s.sh:4");
-        assert_int_equal(script_read(&script, "/none"), -ENOENT);
+        assert_text(jvm_script_find(&script, "X")->origin, "/s.sh:2");
+        assert_text(jvm_script_find(&script, "Y")->origin, "/s.sh:4");
+        assert_int_equal(jvm_script_read(&script, "/none"), -ENOENT);
 }
 
 /* A variable that doubles with each line, and a file that reads itself. */
@@ -86,9 +86,9 @@ static void test_too_much(void **state) {
         text_add(&text, "X=0123456789\n");
         for (int i = 0; i < 1000; i++)
                 text_add(&text, "X=\"$X$X\"\n");
-        Script script = read(*state, text.string);
+        JvmScript script = read(*state, text.string);
 
-        assert_true(strlen(script_find(&script, "X")->value) < 1 << 20);
+        assert_true(strlen(jvm_script_find(&script, "X")->value) < 1 << 20);
         text = text_in(*state);
         for (int i = 0; i < 60000; i++)
                 text_printf(&text, "V%d=$W%d\n", i, i);
@@ -97,7 +97,7 @@ static void test_too_much(void **state) {
         script = read(*state, "X=1\n");
         assert_false(script.is_cut);
         script = read(*state, "X=\"$X+\"\n. /s.sh\n");
-        assert_text(script_find(&script, "X")->value, "++++++++");
+        assert_text(jvm_script_find(&script, "X")->value, "++++++++");
         assert_true(script.is_cut);
 }
 

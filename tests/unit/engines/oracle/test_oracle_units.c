@@ -11,15 +11,7 @@
 
 static const OracleInstance orcl = {.sid = "orcl", .home = "/u01/home", .is_started = true};
 
-static const char *unit_of(Arena *arena, const OracleInstance *instance, const Sources *sources) {
-        bool starts_all;
-        const char *unit = oracle_unit_of(arena, sources, instance, &starts_all);
-
-        return unit ? arena_printf(arena, "%s%s", unit, starts_all ? " (all)" : "") : NULL;
-}
-
 static void test_unit(void **state) {
-        const OracleInstance unmarked = {.sid = "orcl", .home = "/u01/home"};
         const TestFile other = {UNIT "other.service", "[Service]\nExecStart=/bin/x\n"};
         const TestFile named = {
                 UNIT "sales.service",
@@ -30,23 +22,25 @@ static void test_unit(void **state) {
         const TestFile all = {
                 UNIT "dbora.service",
                 "[Service]\nExecStart=/bin/su oracle -c '/u01/home/bin/dbstart /u01/home'\n"};
-        const TestFile all_too = {UNIT "dbora2.service",
-                                  "[Service]\nExecStart=/u01/home/bin/dbstart\n"};
+        const TestFile named_too = {
+                UNIT "sales2.service",
+                "[Service]\nEnvironment=ORACLE_SID=orcl\nExecStart=/opt/start2.sh\n"};
         const TestFile of_template[] = {
                 {UNIT "db@.service", "[Service]\nExecStart=/opt/start.sh %i\n"},
                 {UNIT "multi-user.target.wants/db@orcl.service", "-> ../db@.service"},
         };
 
-        assert_text(unit_of(*state, &orcl, TEST_SOURCES(*state, other, listener)), NULL);
-        assert_text(unit_of(*state, &orcl, TEST_SOURCES(*state, other, named, listener)),
+        assert_text(oracle_unit_of(*state, TEST_SOURCES(*state, other, listener), &orcl), NULL);
+        assert_text(oracle_unit_of(*state, TEST_SOURCES(*state, other, named, listener), &orcl),
                     "sales.service");
-        assert_text(unit_of(*state, &orcl, TEST_SOURCES(*state, of_template[0], of_template[1])),
-                    "db@orcl.service");
-        assert_text(unit_of(*state, &orcl, TEST_SOURCES(*state, all)), "dbora.service (all)");
-        assert_text(unit_of(*state, &unmarked, TEST_SOURCES(*state, all)), NULL);
-        /* The one that names it is the likelier; of two that are as likely nobody knows. */
-        assert_text(unit_of(*state, &orcl, TEST_SOURCES(*state, all, named)), "sales.service");
-        assert_text(unit_of(*state, &orcl, TEST_SOURCES(*state, all, all_too)), NULL);
+        assert_text(
+                oracle_unit_of(*state, TEST_SOURCES(*state, of_template[0], of_template[1]), &orcl),
+                "db@orcl.service");
+        assert_text(oracle_unit_of(*state, TEST_SOURCES(*state, all), &orcl), NULL);
+        /* Of two nobody knows. */
+        assert_text(oracle_unit_of(*state, TEST_SOURCES(*state, all, named), &orcl),
+                    "sales.service");
+        assert_text(oracle_unit_of(*state, TEST_SOURCES(*state, named, named_too), &orcl), NULL);
 }
 
 /* Several that one unit starts are one instance, for their sum. */

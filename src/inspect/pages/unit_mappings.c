@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "inspect/mappings/unit_mappings.h"
+#include "inspect/pages/unit_mappings.h"
 
 #include "base/size.h"
 #include "base/text.h"
 #include "host/unit_cgroup.h"
-#include "model/names.h"
+#include "inspect/process_files.h"
 
 #include <string.h>
 
@@ -31,13 +31,12 @@ typedef struct Search {
 /* NULL where it has gone or may not be read; the latter leaves the search incomplete. */
 static char *read_file(Search *search, Arena *arena, uint64_t pid, const char *name, size_t max,
                        size_t *ret_size) {
-        const char *path = arena_printf(arena, PATH_PROC "/%" PRIu64 "/%s", pid, name);
-        char *text = NULL;
-        int r = root_read_kernel_file(search->root, arena, path, max, &text, ret_size);
+        char *text;
+        int r = process_file_read(search->root, arena, pid, name, max, &text, ret_size);
 
-        if (r < 0 && r != -ENOENT && r != -ESRCH)
+        if (r < 0 && !process_file_is_gone(r))
                 search->is_complete = false;
-        return r < 0 ? NULL : text;
+        return text;
 }
 
 static void read_process(Search *search, uint64_t pid) {
@@ -125,14 +124,12 @@ static HugeMappings join_parts(Arena *arena, HugeMappings *found) {
 UnitMappings unit_mappings_read(const Root *root, Arena *arena, const char *unit) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
         Search search = {.root = root, .arena = arena, .is_complete = true};
-        const ProcessIds ids = unit_cgroup_processes(root, scratch, unit);
-        /* Its own mounts: what is in a container is not among ours. */
-        char *text = ids.n > 0 ? read_file(&search, scratch, ids.items[0], "mountinfo",
-                                           MAPS_BYTES_MAX, NULL)
-                               : NULL;
+        const ProcessIds ids =
+                unit_cgroup_processes(root, scratch, unit_cgroup_find(root, scratch, unit));
 
-        if (text)
-                search.devices = process_parse_hugetlbfs(scratch, text);
+        /* Its own mounts: what is in a container is not among ours. */
+        if (ids.n > 0)
+                search.devices = process_file_hugetlbfs(root, scratch, ids.items[0]);
         VEC_FOREACH(pid, &ids)
                 read_process(&search, *pid);
         return (UnitMappings){

@@ -7,15 +7,10 @@
  * given a plain value, and functions with plain arguments, are filled in; what only a shell could find out
  * ($(...), loops, arithmetic) stays unknown, and a command that depends on it is told as unclear, never guessed.
  *
- * Sources: POSIX.1-2017, Shell Command Language 2.2, 2.3, 2.6, 2.7; hugeadm(8); sysctl(8). */
+ * Sources: POSIX.1-2017, Shell Command Language 2.7, 2.9; hugeadm(8); sysctl(8). */
 
+#include "read/script/shell.h"
 #include "read/source.h"
-
-typedef struct ScriptVariable {
-        const char *name, *value;
-} ScriptVariable;
-
-typedef VEC(ScriptVariable) ScriptVariables;
 
 typedef enum ScriptDoes {
         SCRIPT_WRITES_FILE, /* key: its path; may be a pattern */
@@ -34,5 +29,5 @@ typedef VEC(ScriptDeed) ScriptDeeds;
 
 /* What TEXT does, in its order; VARIABLES (which may be NULL) are its environment, and LINE is the number of its
  * first line. Bounded, whatever it holds. */
-ScriptDeeds script_deeds_read(Arena *arena, const SourceText *text,
-                              const ScriptVariables *variables, unsigned line);
+ScriptDeeds script_deeds_read(Arena *arena, const SourceText *text, const ShellVariables *variables,
+                              unsigned line);

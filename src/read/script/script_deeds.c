@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "read/script.h"
+#include "read/script/script_deeds.h"
 
 #include "base/size.h"
 #include "base/text.h"
 
 #include <string.h>
-
-/* In a word: what only a shell would know. */
-#define UNKNOWN '\001'
 
 enum {
         DEPTH_MAX = 4,       /* functions within functions, sh -c within sh -c */
@@ -31,7 +28,7 @@ typedef struct Function {
 typedef struct Script {
         Arena *arena;
         ScriptDeeds deeds;
-        ScriptVariables variables; /* values may be unknown, in part too; NULL: wholly */
+        ShellVariables variables; /* values may be unknown, in part too; NULL: wholly */
         VEC(Function) functions;
         size_t n_commands;
 } Script;
@@ -47,127 +44,58 @@ typedef struct Command {
         unsigned depth;
 } Command;
 
-static bool is_known(const char *word) {
-        return word && !strchr(word, UNKNOWN);
-}
-
 static bool is_digit(char c) {
         return c >= '0' && c <= '9';
 }
 
-static bool is_name_byte(char c, bool is_first) {
-        return c == '_' || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || (!is_first && is_digit(c));
-}
-
-static size_t name_length(const char *at) {
-        size_t n = 0;
-
-        while (is_name_byte(at[n], n == 0))
-                n++;
-        return n;
-}
-
 /* ---- words ---- */
 
-static const char *variable(const Script *script, const Command *command, const char *name) {
+/* Whose words are taken: variables are the script's, arguments the command's. */
+typedef struct Scope {
+        const Script *script;
+        const Command *command;
+} Scope;
+
+/* ${X:-3} and the like are not known. */
+static const char *variable(void *userdata, const char *name, const char *more) {
+        const Scope *scope = userdata;
+        const SourceNames *arguments = scope->command->arguments;
         uint64_t n;
 
+        if (*more)
+                return NULL;
         if (parse_u64(name, &n) == 0)
-                return command->arguments && n > 0 && n <= command->arguments->n
-                               ? command->arguments->items[n - 1]
-                               : NULL;
-        const ScriptVariable *known =
-                VEC_FIND(each, &script->variables, text_equals(each->name, name));
+                return arguments && n > 0 && n <= arguments->n ? arguments->items[n - 1] : NULL;
+        const ShellVariable *known =
+                VEC_FIND(each, &scope->script->variables, text_equals(each->name, name));
 
         return known ? known->value : NULL;
 }
 
-static void add_unknown(Text *word) {
-        text_add_n(word, &(char){UNKNOWN}, 1);
-}
-
-/* Behind "$(": up to the parenthesis that closes it. */
-static const char *skip_parentheses(const char *at) {
-        for (unsigned n_open = 1; *at && n_open > 0; at++)
-                n_open = *at == '(' ? n_open + 1 : *at == ')' ? n_open - 1 : n_open;
-        return at;
-}
-
-/* Behind "$". */
-static const char *take_variable(Script *script, const Command *command, const char *at,
-                                 Text *word) {
-        bool is_braced = *at == '{';
-        const char *name = at + is_braced;
-        size_t length = is_digit(*name) ? 1 : name_length(name);
-        const char *end = name + length;
-        const char *value = variable(script, command, arena_strndup(script->arena, name, length));
-
-        if (*at == '(') {
-                add_unknown(word);
-                return skip_parentheses(at + 1);
-        }
-        if (is_braced && *end != '}') { /* ${X:-3} and the like */
-                value = NULL;
-                end += strcspn(end, "}");
-        }
-        if (value && word->length + strlen(value) < WORD_MAX)
-                text_add(word, value);
-        else
-                add_unknown(word);
-        if (length == 0 && !is_braced) /* $?, $#, $@ */
-                return end + (*end && strchr("?#@*!$-", *end));
-        return end + (is_braced && *end == '}');
-}
-
-/* The next word, quotes and variables resolved; NULL where an operator or the end follows. */
+/* The next word; NULL where an operator, a comment or the end follows. */
 static const char *take_word(Script *script, const Command *command, const char **at) {
-        Text word = text_in(script->arena);
-        const char *c = *at + strspn(*at, " \t");
-        const char *begin = c;
-        bool is_quoted = false;
+        Scope scope = {script, command};
+        const ShellWords words = {script->arena, " \t;&|<>()", WORD_MAX, variable, &scope};
+        const char *begin = *at += strspn(*at, " \t");
+        const char *word = *begin == '#' ? NULL : shell_take_word(&words, at);
 
-        while (*c && (is_quoted || !strchr(" \t;&|<>()", *c))) {
-                if (*c == '#' && c == begin)
-                        break;
-                if (*c == '"') {
-                        is_quoted = !is_quoted;
-                        c++;
-                } else if (*c == '\'' && !is_quoted) {
-                        size_t length = strcspn(c + 1, "'");
-
-                        text_add_n(&word, c + 1, length);
-                        c += 1 + length + (c[1 + length] != '\0');
-                } else if (*c == '`') {
-                        size_t length = strcspn(c + 1, "`");
-
-                        add_unknown(&word);
-                        c += 1 + length + (c[1 + length] != '\0');
-                } else if (*c == '$') {
-                        c = take_variable(script, command, c + 1, &word);
-                } else {
-                        c += *c == '\\' && c[1];
-                        text_add_n(&word, c, 1);
-                        c++;
-                }
-        }
-        *at = c;
-        return c == begin ? NULL : text_string(&word);
+        return *at == begin ? NULL : word;
 }
 
 /* What has one value here and another there depends on conditions: it is not known. NULL: likewise. */
 static void set_variable(Script *script, const char *name, const char *value) {
-        ScriptVariable *known = VEC_FIND(each, &script->variables, text_equals(each->name, name));
+        ShellVariable *known = VEC_FIND(each, &script->variables, text_equals(each->name, name));
 
         if (!known)
-                *vec_push(script->arena, &script->variables) = (ScriptVariable){name, value};
-        else if (!text_equals(known->value, value) && is_known(known->value))
-                known->value =
-                        arena_printf(script->arena, "%c%s", UNKNOWN, value ? value : known->value);
+                *vec_push(script->arena, &script->variables) = (ShellVariable){name, value, NULL};
+        else if (!text_equals(known->value, value) && shell_is_known(known->value))
+                known->value = arena_printf(script->arena, SHELL_UNKNOWN "%s",
+                                            value ? value : known->value);
 }
 
 /* NAME=VALUE */
 static bool take_assignment(Script *script, const char *word) {
-        size_t length = name_length(word);
+        size_t length = shell_name_length(word);
 
         if (length == 0 || word[length] != '=')
                 return false;
@@ -208,7 +136,7 @@ static char *without_double_slashes(Arena *arena, const char *path) {
 
 static void take_write(Script *script, const Command *command, const char *path,
                        const char *value) {
-        if (is_known(path) && is_known(value))
+        if (shell_is_known(path) && shell_is_known(value))
                 add_deed(script, command, SCRIPT_WRITES_FILE,
                          without_double_slashes(script->arena, path), value);
         else
@@ -245,7 +173,7 @@ static void take_sysctl(Script *script, const Command *command, size_t first) {
 
                 if (*word == '-' || !equals)
                         continue;
-                if (is_known(word))
+                if (shell_is_known(word))
                         add_deed(script, command, SCRIPT_SETS_SYSCTL,
                                  arena_strdup_to(script->arena, word, equals), equals + 1);
                 else
@@ -265,7 +193,7 @@ static void take_hugeadm(Script *script, const Command *command, size_t first) {
                         continue;
                 if (!equals && i + 1 < words->n && *words->items[i + 1] != '-')
                         value = words->items[++i];
-                if (is_known(word) && (!value || is_known(value)))
+                if (shell_is_known(word) && (!value || shell_is_known(value)))
                         add_deed(script, command, SCRIPT_SETS_HUGEADM,
                                  arena_strdup_to(script->arena, word, equals), value);
                 else
@@ -335,7 +263,7 @@ static void run_command(Script *script, const Command *command) {
                         program->take(script, command, first);
                         return;
                 }
-        if (!function && command->target && !is_known(command->target))
+        if (!function && command->target && !shell_is_known(command->target))
                 add_unclear(script, command, command->target);
         if (!function || command->depth == DEPTH_MAX)
                 return;
@@ -404,7 +332,7 @@ static const char *function_head(Arena *arena, const char *line, const char **re
                 at += strlen("function ");
         else if (!strstr(at, "()"))
                 return NULL;
-        size_t length = name_length(at);
+        size_t length = shell_name_length(at);
         const char *behind = at + length + strspn(at + length, " \t");
 
         if (length == 0 || (*behind && *behind != '(' && *behind != '{'))
@@ -477,8 +405,8 @@ static void run_text(Script *script, const char *text, const Command *caller,
         run_lines(script, &lines, command, 0);
 }
 
-ScriptDeeds script_deeds_read(Arena *arena, const SourceText *text,
-                              const ScriptVariables *variables, unsigned line) {
+ScriptDeeds script_deeds_read(Arena *arena, const SourceText *text, const ShellVariables *variables,
+                              unsigned line) {
         Script script = {.arena = arena};
         const Lines lines = lines_of(arena, text);
 

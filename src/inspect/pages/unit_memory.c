@@ -1,37 +1,22 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "inspect/first/unit_memory.h"
+#include "inspect/pages/unit_memory.h"
 
 #include "base/size.h"
 #include "base/text.h"
+#include "inspect/process_files.h"
 #include "model/names.h"
-#include "read/process.h"
 
 #include <string.h>
 
 enum { FILE_BYTES_MAX = 64 * 1024, PROCESSES_MAX = 65536 };
 
-/* "VmPTE:      88 kB" */
-static uint64_t field_bytes(Arena *arena, const char *status, const char *field) {
-        const char *at = strstr(status, field), *word;
-        uint64_t kib;
-
-        if (!at)
-                return 0;
-        at += strlen(field);
-        word = text_next_word(arena, &at, " \t\n");
-        return word && parse_u64(word, &kib) == 0 ? mul_saturated(kib, KIB) : 0;
-}
-
 static void add_process(const Root *root, Arena *arena, uint64_t pid, UnitMemories *ret) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
-        const char *directory = arena_printf(scratch, PATH_PROC "/%" PRIu64, pid);
         char *status, *group;
         Process process = {};
 
-        if (root_read_kernel_file(root, scratch, arena_printf(scratch, "%s/cgroup", directory),
-                                  FILE_BYTES_MAX, &group, NULL) < 0 ||
-            root_read_kernel_file(root, scratch, arena_printf(scratch, "%s/status", directory),
-                                  FILE_BYTES_MAX, &status, NULL) < 0)
+        if (process_file_read(root, scratch, pid, "cgroup", FILE_BYTES_MAX, &group, NULL) < 0 ||
+            process_file_read(root, scratch, pid, "status", FILE_BYTES_MAX, &status, NULL) < 0)
                 return;
         process_parse_cgroup(scratch, group, &process);
         if (!process.unit)
@@ -44,10 +29,11 @@ static void add_process(const Root *root, Arena *arena, uint64_t pid, UnitMemori
         }
         memory->n_processes++;
         memory->tables_bytes =
-                add_saturated(memory->tables_bytes, field_bytes(scratch, status, "\nVmPTE:"));
-        memory->small_bytes = MAX(memory->small_bytes, field_bytes(scratch, status, "\nRssShmem:"));
+                add_saturated(memory->tables_bytes, process_find_bytes(scratch, status, "VmPTE"));
+        memory->small_bytes =
+                MAX(memory->small_bytes, process_find_bytes(scratch, status, "RssShmem"));
         memory->huge_bytes =
-                MAX(memory->huge_bytes, field_bytes(scratch, status, "\nHugetlbPages:"));
+                MAX(memory->huge_bytes, process_find_bytes(scratch, status, "HugetlbPages"));
 }
 
 UnitMemories unit_memories_read(const Root *root, Arena *arena) {

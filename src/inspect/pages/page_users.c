@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "inspect/page_users.h"
+#include "inspect/pages/page_users.h"
 
 #include "base/size.h"
 #include "base/text.h"
 #include "host/unit_cgroup.h"
 #include "inspect/pages/page_charge.h"
+#include "inspect/process_files.h"
 #include "model/names.h"
 
 #include <string.h>
@@ -21,7 +22,7 @@ typedef struct Search {
         Arena *arena; /* the caller's, for what stays */
         const Topology *topology;
         VEC(Process) processes;
-        VEC(PageUserCharge) charges;
+        PageUserCharges charges;
         char *segments;
         size_t n_detailed;
         bool is_complete;
@@ -32,16 +33,15 @@ typedef struct Search {
 /* NULL where it has gone or may not be read; the latter leaves the search incomplete. */
 static char *read_process_file(Search *search, Arena *scratch, uint64_t pid, const char *name,
                                int *ret_error) {
-        const char *path = arena_printf(scratch, PATH_PROC "/%" PRIu64 "/%s", pid, name);
-        char *text = NULL;
-        int r = root_read_kernel_file(search->root, scratch, path, MAPS_BYTES_MAX, &text, NULL);
+        char *text;
+        int r = process_file_read(search->root, scratch, pid, name, MAPS_BYTES_MAX, &text, NULL);
 
         if (ret_error)
                 *ret_error = r;
         /* Some hosts guard init even against root; what it does not show everyone it does not have. */
-        if (r < 0 && r != -ENOENT && r != -ESRCH && pid != 1)
+        if (r < 0 && !process_file_is_gone(r) && pid != 1)
                 search->is_complete = false;
-        return r < 0 ? NULL : text;
+        return text;
 }
 
 static void read_unit(Search *search, Process *process) {
@@ -76,14 +76,7 @@ static void read_mappings(Search *search, Process *process) {
                               : NULL;
         if (text)
                 process_add_maps(scratch, text, &mappings);
-        VEC_FOREACH(mapping, &mappings) {
-                HugeMapping *kept = vec_push(search->arena, &process->mappings);
-
-                *kept = *mapping;
-                kept->nodes = arena_memdup(search->arena, mapping->nodes,
-                                           mapping->n_nodes * sizeof(NodePages));
-        }
-        process->is_detailed = true;
+        process_keep_mappings(search->arena, &mappings, process);
 }
 
 /* ---- which processes ---- */
@@ -109,12 +102,9 @@ typedef VEC(Candidate) Candidates;
 /* Those that have mapped pages without touching them, or touched only what others had before. */
 static void find_mappers(Search *search, const Candidates *candidates) {
         CLEANUP(arena_freep) Arena *scratch = arena_new();
-        Devices devices = {};
+        const Devices devices = process_file_hugetlbfs(search->root, scratch, 0);
         char *text;
 
-        if (root_read_kernel_file(search->root, scratch, PATH_SELF_MOUNTINFO, MAPS_BYTES_MAX, &text,
-                                  NULL) == 0)
-                devices = process_parse_hugetlbfs(scratch, text);
         VEC_FOREACH(candidate, candidates) {
                 CLEANUP(arena_freep) Arena *maps = arena_new();
                 Process process;
@@ -164,24 +154,11 @@ static void look_into_touchers(Search *search) {
 
 /* ---- control groups ---- */
 
-static void read_group_charges(Search *search, const char *group, const char *unit) {
-        PageUserCharge charge;
+static void read_charges(Search *search, const char *group, const char *unit) {
+        const PageUserCharges charges =
+                page_charges_read(search->root, search->arena, search->topology, group, unit);
 
-        ARRAY_FOREACH(size, search->topology->page_sizes, search->topology->n_page_sizes)
-                if (page_charge_read(search->root, search->arena, group, size->bytes, &charge)) {
-                        charge.unit = unit;
-                        *vec_push(search->arena, &search->charges) = charge;
-                }
-}
-
-/* The unified hierarchy, which is mounted below the others on a hybrid host. */
-static void read_charges(Search *search, const Process *process) {
-        static const char *const mounts[] = {PATH_CGROUP, PATH_CGROUP "/unified"};
-
-        for (size_t i = 0; process->unit_group && i < ARRAY_LEN(mounts); i++)
-                read_group_charges(
-                        search, arena_printf(search->arena, "%s%s", mounts[i], process->unit_group),
-                        process->unit);
+        vec_push_all(search->arena, &search->charges, &charges);
 }
 
 /* ---- all ---- */
@@ -208,7 +185,7 @@ static bool has_unseen(const Search *search, const PageUsers *seen) {
 PageUsers *page_users_find(const Root *root, Arena *arena, const Topology *topology) {
         Search search = {.root = root, .arena = arena, .topology = topology, .is_complete = true};
         Candidates candidates = {};
-        const char *unit = NULL;
+        const char *unit = NULL, *hierarchy;
         Names names = {};
         uint64_t pid;
 
@@ -240,9 +217,12 @@ PageUsers *page_users_find(const Root *root, Arena *arena, const Topology *topol
         if (has_unseen(&search, make(&search, false)))
                 find_mappers(&search, &candidates);
         vec_sort(&search.processes, compare_by_unit_and_use);
+        hierarchy = unit_cgroup_hierarchy(root);
         VEC_FOREACH(process, &search.processes) {
-                if (process->unit && !text_equals(process->unit, unit))
-                        read_charges(&search, process);
+                if (hierarchy && process->unit_group && !text_equals(process->unit, unit))
+                        read_charges(&search,
+                                     arena_printf(arena, "%s%s", hierarchy, process->unit_group),
+                                     process->unit);
                 unit = process->unit;
         }
         if (root_read_kernel_file(root, arena, PATH_SYSV_SHM, MAPS_BYTES_MAX, &search.segments,
@@ -253,64 +233,28 @@ PageUsers *page_users_find(const Root *root, Arena *arena, const Topology *topol
 
 /* ---- of one unit ---- */
 
-static int compare_processes(const void *a, const void *b) {
-        uint64_t first = ((const Process *) a)->pid, second = ((const Process *) b)->pid;
+/* The first N of the processes GROUP, as far as they can be read. */
+static void read_group(Search *search, const char *group, const char *unit, size_t n) {
+        const ProcessIds ids = unit_cgroup_processes(search->root, search->arena, group);
+        Process process;
 
-        return first < second ? -1 : first > second;
-}
-
-/* The processes of a group and of those below it: their numbers alone. */
-static void list_group(Search *search, const char *group, const Process *of) {
-        Names names = {};
-        uint64_t pid;
-        char *text, *word;
-
-        if (root_read_attribute(search->root, search->arena,
-                                arena_printf(search->arena, "%s/cgroup.procs", group), &text) == 0)
-                for (const char *rest = text; (word = text_next_word(search->arena, &rest, "\n"));)
-                        if (parse_u64(word, &pid) == 0 && pid > 0) {
-                                Process *process = vec_push(search->arena, &search->processes);
-
-                                *process = *of;
-                                process->pid = pid;
-                        }
-        root_list(search->root, search->arena, group, &names);
-        VEC_FOREACH(name, &names) {
-                const char *below = arena_printf(search->arena, "%s/%s", group, *name);
-
-                if (root_is_directory(search->root, below))
-                        list_group(search, below, of);
-        }
-}
-
-/* The first N of the processes that are listed, as far as they can be read. */
-static void read_listed(Search *search, size_t n) {
-        vec_sort(&search->processes, compare_processes);
-        search->processes.n = MIN(n, search->processes.n);
-        VEC_KEEP(process, &search->processes, ({
-                         const Process listed = *process;
-                         bool is_there = read_status(search, listed.pid, process);
-
-                         process->unit = listed.unit;
-                         process->unit_group = listed.unit_group;
-                         is_there;
-                 }));
+        for (size_t i = 0; i < MIN(n, ids.n); i++)
+                if (read_status(search, ids.items[i], &process)) {
+                        process.unit = unit;
+                        *vec_push(search->arena, &search->processes) = process;
+                }
 }
 
 PageUsers *page_users_find_unit(const Root *root, Arena *arena, const Topology *topology,
                                 const char *unit) {
         Search search = {.root = root, .arena = arena, .topology = topology, .is_complete = true};
         const char *group = unit_cgroup_find(root, arena, unit);
-        const Process of = {.unit = unit};
 
-        if (group) {
-                list_group(&search, group, &of);
-                read_group_charges(&search, group, unit);
-        }
+        read_charges(&search, group, unit);
         /* The counters tell all, whatever number of processes there is; who it is the first one tells. */
         bool is_counted = VEC_ANY(charge, &search.charges, charge->reserved_pages > 0);
 
-        read_listed(&search, is_counted ? 1 : DETAILS_MAX);
+        read_group(&search, group, unit, is_counted ? 1 : DETAILS_MAX);
         if (!is_counted)
                 look_into_touchers(&search);
         PageUsers *users = make(&search, false);
