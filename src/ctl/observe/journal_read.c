@@ -11,12 +11,13 @@
 #include <systemd/sd-journal.h>
 #include <time.h>
 
-#define CALLS(X)                                                                         \
-        X(open_directory)                                                                \
-        X(close)                                                                         \
-        X(add_match) X(flush_matches) X(query_unique) X(enumerate_unique) X(seek_head)   \
-                X(seek_realtime_usec) X(next) X(get_realtime_usec) X(get_monotonic_usec) \
-                        X(restart_data) X(enumerate_data)
+/* clang-format off */
+#define CALLS(X)                                                         \
+        X(open_directory) X(close) X(add_match) X(flush_matches)         \
+        X(query_unique) X(enumerate_unique) X(seek_head) X(next)         \
+        X(seek_realtime_usec) X(get_realtime_usec) X(get_monotonic_usec) \
+        X(restart_data) X(enumerate_data)
+/* clang-format on */
 
 typedef struct Journal {
         void *library;
