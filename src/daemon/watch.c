@@ -75,24 +75,26 @@ static HistoryFigures drift_figures(const Drift *drift) {
         };
 }
 
-static bool concerns(const PlanInstance *instance, const HistoryFigures *figures) {
-        return instance->page_size_bytes == figures->page_size_bytes.value &&
-               (ARRAY_ANY(grant, instance->grants, instance->n_grants,
-                          grant->node == figures->node.value) ||
-                instance->pages_granted < instance->pages_wanted);
-}
-
-/* Who has pages in the pool that FIGURES are of, or would. */
-static SourceNames instances_of(const Watch *watch, Arena *arena, const HistoryFigures *figures) {
+/* Who has pages in the pool that FIGURES are of, or, where that came out short, would have. */
+static SourceNames instances_of(const Watch *watch, Arena *arena, HistoryEvent what,
+                                const HistoryFigures *figures) {
         SourceNames names = {};
 
         if (!figures->node.is_known)
                 return names;
+        unsigned node = (unsigned) figures->node.value;
         const Plan *plan = keeper_plan(watch->keeper);
 
-        ARRAY_FOREACH(instance, plan->instances, plan->n_instances)
-                if (concerns(instance, figures))
+        ARRAY_FOREACH(instance, plan->instances, plan->n_instances) {
+                bool has =
+                        ARRAY_ANY(grant, instance->grants, instance->n_grants, grant->node == node);
+                bool would = what == HISTORY_SHORT &&
+                             instance->pages_granted < instance->pages_wanted &&
+                             id_set_has(&instance->demand->nodes, node);
+
+                if ((has || would) && instance->page_size_bytes == figures->page_size_bytes.value)
                         *vec_push(arena, &names) = instance->demand->config->name;
+        }
         return names;
 }
 
@@ -125,7 +127,7 @@ void watch_tell(void *userdata, const KeeperEvent *event) {
         }
         if (event->drift)
                 add_drift(watch, arena, event, &entry);
-        entry.instances = instances_of(watch, arena, &entry.figures);
+        entry.instances = instances_of(watch, arena, event->what, &entry.figures);
         if (event->instance)
                 *vec_push(arena, &entry.instances) = event->instance;
         journal_entry(&entry);
