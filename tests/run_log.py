@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """`hugeplanctl log` on a real journal: entries as journald keeps them are made into a journal file by systemd's own
-systemd-journal-remote, below a root directory, and read back.
+systemd-journal-remote, below a root directory, and read back; some that were made up, and those of a hugepland.
 
-usage: run_log.py --hugeplanctl=PROGRAM
+usage: run_log.py --hugepland=PROGRAM --hugeplanctl=PROGRAM --shim=LIBRARY --journal-shim=LIBRARY
 
 Skips (77) where systemd-journal-remote is not installed.
 """
@@ -18,6 +18,8 @@ import shlex
 import subprocess
 import sys
 import tempfile
+
+import run_daemon
 
 WRAPPER = shlex.split(os.environ.get("MESON_EXE_WRAPPER", ""))
 REMOTES = ("/usr/lib/systemd/systemd-journal-remote", "/lib/systemd/systemd-journal-remote")
@@ -68,10 +70,10 @@ because of vm.nr_hugepages=12 in /etc/sysctl.d/99-db.conf:3
 """
 
 
-def make_journal(remote: str, root: pathlib.Path) -> None:
+def make_journal(remote: str, root: pathlib.Path, entries: str) -> None:
     directory = root / "var/log/journal" / MACHINE
     directory.mkdir(parents=True)
-    subprocess.run([remote, f"--output={directory / 'system.journal'}", "-"], input="".join(ENTRIES), text=True,
+    subprocess.run([remote, f"--output={directory / 'system.journal'}", "-"], input=entries, text=True,
                    check=True, capture_output=True, timeout=60)
 
 
@@ -133,10 +135,51 @@ def check_none(program: str, root: pathlib.Path) -> None:
         raise AssertionError(f"no journal: {text}{said}")
 
 
+# It is told that its standard error is the journal.
+AS_SERVICE = ("/bin/sh", "-c", 'JOURNAL_STREAM=$(stat -Lc %d:%i /proc/self/fd/2) exec "$@"', "sh")
+SERVICE_EVENTS = [
+    ("set", [], None), ("reserved", ["pg"], 0), ("reserved", ["pg"], 2), ("refused", ["large"], None),
+    ("ready", ["pg"], None), ("drift", ["pg"], 2), ("repaired", ["pg"], 2), ("gate-passed", ["pg"], None),
+]
+
+
+def run_service(host: run_daemon.Host, export: pathlib.Path, programs: argparse.Namespace) -> None:
+    """Somebody lowers a pool, which is put right; then a database starts, and the daemon is started anew."""
+    environment = {"LD_PRELOAD": f"{host.shim['LD_PRELOAD']} {programs.journal_shim.resolve()}",
+                   "JOURNAL_EXPORT": str(export), "JOURNAL_BOOT": BOOTS[0]}
+    host.config("20-pg.conf", run_daemon.PG)
+    host.config("30-large.conf", "[Instance]\nPages=10000000\nNodes=2\n")
+    for _ in range(2):
+        daemon = host.spawn(*AS_SERVICE, more_environment=environment)
+        run_daemon.wait_until("the first round", host.is_idle)
+        if export.read_text().count("EVENT=drift") == 0:
+            host.write("etc/sysctl.d/99-db.conf", f"\nvm.nr_hugepages={host.pool(0) + 124}\n")
+            host.pool_path(2).write_text("124\n")
+            run_daemon.wait_until("the repair", lambda: "EVENT=repaired" in export.read_text() and host.is_idle())
+            host.gate("pg.service", "pg")
+        host.stop(daemon)
+
+
+def check_daemon(programs: argparse.Namespace, remote: str, root: pathlib.Path) -> None:
+    export = root.with_suffix(".export")
+    export.touch()
+    with run_daemon.host_of(programs, "two-nodes-hole") as host:
+        run_service(host, export, programs)
+    make_journal(remote, root, export.read_text())
+    history = json.loads(Host(str(programs.hugeplanctl), root).log("--json")[0])["history"]
+    check("what it has done", [(event["event"], event["instances"], event.get("node")) for event in history
+                               if event["event"] != "problem"], SERVICE_EVENTS)
+    drift = next(event for event in history if event["event"] == "drift")
+    check("who has done it", (drift["by"], drift["pagesBefore"], drift["pages"]),
+          ("vm.nr_hugepages=624 in /etc/sysctl.d/99-db.conf:2", 500, 124))
+
+
 def main() -> int:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--hugeplanctl", required=True)
-    program = parser.parse_args().hugeplanctl
+    for name in ("hugepland", "hugeplanctl", "shim", "journal-shim"):
+        parser.add_argument(f"--{name}", type=pathlib.Path, required=True)
+    programs = parser.parse_args()
+    program = str(programs.hugeplanctl)
     remote = next(filter(os.path.exists, REMOTES), None)
     with tempfile.TemporaryDirectory(prefix="hugeplan-log-") as name:
         empty, root = pathlib.Path(name, "empty"), pathlib.Path(name, "root")
@@ -145,12 +188,13 @@ def main() -> int:
         if not remote:
             print("systemd-journal-remote is not installed")
             return 1 if os.environ.get("CI") == "true" else 77
-        make_journal(remote, root)
+        make_journal(remote, root, "".join(ENTRIES))
         host = Host(program, root)
         check("as a table", host.log()[0], TABLE)
         check_selections(host)
         check_json(host)
         check_mistakes(host)
+        check_daemon(programs, remote, pathlib.Path(name, "daemon"))
     return 0
 
 

@@ -131,7 +131,7 @@ void history_fold(HistoryEntries *history) {
 
                 if (!last || !text_equals(last->boot, entry->boot) ||
                     !text_equals(last->event, entry->event) ||
-                    !text_equals(last->text, entry->text))
+                    !text_equals(last->kind, entry->kind))
                         n++;
         }
         history->n = n;

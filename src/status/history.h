@@ -68,6 +68,6 @@ SourceNames history_to_fields(Arena *arena, const HistoryEntry *entry);
 /* Takes one field, of LENGTH bytes, into ENTRY; what is none of ours, or no number, is passed over. */
 void history_take_field(Arena *arena, HistoryEntry *entry, const char *field, size_t length);
 
-/* Leaves out what repeats the last word about an instance of the same boot: a daemon that was started anew says
- * again how it finds them. */
+/* Leaves out what repeats the last verdict on an instance, and its reason, in the same boot: a daemon that was
+ * started anew says again how it finds them. */
 void history_fold(HistoryEntries *history);

@@ -93,7 +93,8 @@ static void test_nothing_twice(void **state) {
 
         say(arena, &history, "1", "orders", "ready", "a");
         say(arena, &history, "1", "sales", "ready", "b");
-        say(arena, &history, "1", "orders", "ready", "a"); /* the daemon was started anew */
+        say(arena, &history, "1", "orders", "ready",
+            "with other figures"); /* the daemon was started anew */
         say(arena, &history, "1", "orders", "lost", "c");
         say(arena, &history, "1", "orders", "ready", "a");
         say(arena, &history, "2", "orders", "ready", "a");
