@@ -28,6 +28,8 @@ typedef struct Command {
         const char *engine_version; /* --engine-version= */
         bool has_timeout;           /* --timeout= */
         uint64_t timeout_usec;
+        const char *boot;      /* --boot=; NULL: any */
+        const char *since;     /* --since=; NULL: ever */
         bool is_all;           /* --all */
         bool is_restart;       /* --restart */
         bool is_watching;      /* --watch */

@@ -35,6 +35,8 @@ static int print_help(Command *command, const char *value) {
              "  --timeout=TIME           with wait: how long, instead of WaitTimeout=\n"
              "  --all                    with wait: every instance; with status: who uses huge pages, too\n"
              "  --restart                with wait: its database starts again, and its unit runs on\n"
+             "  --boot[=-N]              with log: this boot, or the Nth before it\n"
+             "  --since=TIME             with log: from then on: 2h, yesterday, 2026-12-31, '2026-12-31 03:00'\n"
              "  --watch                  with status: again on every change\n"
              "  --write                  with suggest, import: create the files; none is ever replaced\n"
              "  --force                  with reload: even if an instance that stands falls\n"
@@ -69,6 +71,11 @@ static int take_json(Command *command, const char *value) {
         return 0;
 }
 
+static int take_boot(Command *command, const char *value) {
+        command->boot = value ? value : "0";
+        return 0;
+}
+
 static int take_timeout(Command *command, const char *value) {
         if (parse_duration_usec(value, &command->timeout_usec) < 0) {
                 log_line(LOG_ERR, "--timeout: '%s' is no time span; write one such as 30s", value);
@@ -92,6 +99,8 @@ static const struct {
         {"page-size", required_argument, .text = offsetof(Command, page_size)},
         {"engine-version", required_argument, .text = offsetof(Command, engine_version)},
         {"timeout", required_argument, .take = take_timeout},
+        {"boot", optional_argument, .take = take_boot},
+        {"since", required_argument, .text = offsetof(Command, since)},
         {"all", no_argument, offsetof(Command, is_all)},
         {"restart", no_argument, offsetof(Command, is_restart)},
         {"watch", no_argument, offsetof(Command, is_watching)},

@@ -9,6 +9,8 @@ const Verb verbs[] = {
          "Whether the databases that run use their huge pages, why not, and what is wasted"},
         {"metrics", "", 0, 0, verb_metrics,
          "The same for a monitoring system: OpenMetrics, as node_exporter's textfile collector takes it"},
+        {"log", "[NAME]", 0, 1, verb_log,
+         "What happened, in this boot and before: reserved, short, refused, drift, repaired, learned"},
         {"check", "[FILE...]", 0, SIZE_MAX, verb_check,
          "Look for what will hurt on this host, or for mistakes in files", .takes_draft = true},
         {"cmdline", "", 0, 0, verb_cmdline,

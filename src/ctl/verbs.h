@@ -31,6 +31,7 @@ int verb_import(Command *command);
 int verb_learn(Command *command);
 int verb_ask(Command *command);
 int verb_listen(Command *command);
+int verb_log(Command *command);
 int verb_look(Command *command);
 int verb_metrics(Command *command);
 int verb_pam_limits(Command *command);

@@ -9,67 +9,57 @@
 #include <string.h>
 #include <systemd/sd-journal.h>
 
-enum { FIELDS_MAX = 16 };
+static bool send_entry(Arena *arena, const HistoryEntry *entry) {
+        const Message *message = message_find(entry->kind);
+        SourceNames fields = history_to_fields(arena, entry);
+        VEC(struct iovec) parts = {};
 
-typedef struct Entry {
-        Arena *arena;
-        struct iovec fields[FIELDS_MAX];
-        int n;
-} Entry;
-
-/* NAME=VALUE; nothing for a missing value. */
-static void add_field(Entry *entry, const char *name, const char *value) {
-        if (!value || entry->n == FIELDS_MAX)
-                return;
-        char *field = arena_printf(entry->arena, "%s=%s", name, value);
-
-        entry->fields[entry->n++] = (struct iovec){field, strlen(field)};
-}
-
-static void add_number(Entry *entry, const char *name, uint64_t number) {
-        add_field(entry, name, arena_printf(entry->arena, "%" PRIu64, number));
+        if (message)
+                *vec_push(arena, &fields) = arena_printf(arena, "MESSAGE_ID=%s", message->id);
+        VEC_FOREACH(field, &fields)
+                *vec_push(arena, &parts) = (struct iovec){(char *) *field, strlen(*field)};
+        return sd_journal_sendv(parts.items, (int) parts.n) >= 0;
 }
 
 /* The journal is for services; who runs the daemon by hand reads its standard error. */
-static void send_entry(Entry *entry, int level, const char *kind, const char *text) {
-        const Message *message = message_find(kind);
-
-        add_field(entry, "MESSAGE", text);
-        add_number(entry, "PRIORITY", (uint64_t) level);
-        add_field(entry, "MESSAGE_ID", message ? message->id : NULL);
-        add_field(entry, "HUGEPLAN_KIND", kind);
-        if (!log_is_journal() || sd_journal_sendv(entry->fields, entry->n) < 0)
-                log_line(level, "%s", text);
-}
-
-void journal_event(int level, const char *kind, const char *instance, const char *text) {
+void journal_entry(const HistoryEntry *entry) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        Entry entry = {.arena = arena};
 
-        add_field(&entry, "HUGEPLAN_INSTANCE", instance);
-        send_entry(&entry, level, kind, text);
+        if (!log_is_journal() || !send_entry(arena, entry))
+                log_line((int) entry->level.value, "%s", entry->text);
 }
 
 void journal_verdict(const StatusInstance *instance) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        Entry entry = {.arena = arena};
+        HistoryEntry entry = {
+                .level =
+                        HISTORY_NUMBER(instance->verdict == VERDICT_READY ? LOG_INFO : LOG_WARNING),
+                .event = verdict_name(instance->verdict),
+                .kind = message_kind(instance),
+                .text = render_verdict(arena, instance),
+                .unit = instance->unit,
+                .figures =
+                        {
+                                .page_size_bytes = {instance->page_size_bytes > 0,
+                                                    instance->page_size_bytes},
+                                .pages = HISTORY_NUMBER(instance->pages_granted),
+                                .pages_wanted = HISTORY_NUMBER(instance->pages_wanted),
+                        },
+        };
 
-        add_field(&entry, "HUGEPLAN_INSTANCE", instance->name);
-        add_field(&entry, "HUGEPLAN_VERDICT", verdict_name(instance->verdict));
-        add_number(&entry, "HUGEPLAN_PAGE_SIZE", instance->page_size_bytes);
-        add_number(&entry, "HUGEPLAN_PAGES_WANTED", instance->pages_wanted);
-        add_number(&entry, "HUGEPLAN_PAGES_GOT", instance->pages_granted);
-        add_field(&entry, "UNIT", instance->unit);
-        send_entry(&entry, instance->verdict == VERDICT_READY ? LOG_INFO : LOG_WARNING,
-                   message_kind(instance), render_verdict(arena, instance));
+        *vec_push(arena, &entry.instances) = instance->name;
+        journal_entry(&entry);
 }
 
 void journal_diag(const Diag *diag) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        Entry entry = {.arena = arena};
 
-        add_field(&entry, "CONFIG_FILE", diag->file);
-        if (diag->line > 0)
-                add_number(&entry, "CONFIG_LINE", diag->line);
-        send_entry(&entry, log_level_of(diag->severity), diag->id, diag_format(arena, diag));
+        journal_entry(&(HistoryEntry){
+                .level = HISTORY_NUMBER((uint64_t) log_level_of(diag->severity)),
+                .event = history_event_name(HISTORY_PROBLEM),
+                .kind = diag->id,
+                .text = diag_format(arena, diag),
+                .file = diag->file,
+                .line = {diag->line > 0, diag->line},
+        });
 }

@@ -4,12 +4,13 @@
 /* Events for the journal, with fields that programs can search; plain lines elsewhere. */
 
 #include "base/diag.h"
+#include "status/history.h"
 #include "status/status.h"
 
 #include <syslog.h>
 
-/* TEXT with the message identifier of KIND; INSTANCE may be NULL. LEVEL as for log_line(). */
-void journal_event(int level, const char *kind, const char *instance, const char *text);
+/* ENTRY, with the message identifier of its kind. */
+void journal_entry(const HistoryEntry *entry);
 
 /* An instance's verdict, with its figures as fields. */
 void journal_verdict(const StatusInstance *instance);

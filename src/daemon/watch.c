@@ -63,22 +63,74 @@ static const SettingSource *suspect(const Watch *watch, Arena *arena, const Keep
                        : NULL;
 }
 
+/* What there is to say of it besides its text, for fields. */
+static HistoryFigures drift_figures(const Drift *drift) {
+        if (drift->kind == DRIFT_HOST)
+                return (HistoryFigures){};
+        return (HistoryFigures){
+                .node = HISTORY_NUMBER(drift->node),
+                .page_size_bytes = HISTORY_NUMBER(drift->page_size_bytes),
+                .pages_before = HISTORY_NUMBER(drift->expected_pages),
+                .pages = HISTORY_NUMBER(drift->found_pages),
+        };
+}
+
+/* Who has pages in the pool that FIGURES are of, or, where that came out short, would have. */
+static SourceNames instances_of(const Watch *watch, Arena *arena, HistoryEvent what,
+                                const HistoryFigures *figures) {
+        SourceNames names = {};
+
+        if (!figures->node.is_known)
+                return names;
+        unsigned node = (unsigned) figures->node.value;
+        const Plan *plan = keeper_plan(watch->keeper);
+
+        ARRAY_FOREACH(instance, plan->instances, plan->n_instances) {
+                bool has =
+                        ARRAY_ANY(grant, instance->grants, instance->n_grants, grant->node == node);
+                bool would = what == HISTORY_SHORT &&
+                             instance->pages_granted < instance->pages_wanted &&
+                             id_set_has(&instance->demand->nodes, node);
+
+                if ((has || would) && instance->page_size_bytes == figures->page_size_bytes.value)
+                        *vec_push(arena, &names) = instance->demand->config->name;
+        }
+        return names;
+}
+
+static void add_drift(const Watch *watch, Arena *arena, const KeeperEvent *event,
+                      HistoryEntry *entry) {
+        const SettingSource *setting_source = suspect(watch, arena, event);
+
+        if (setting_source)
+                entry->by = setting_source_format(arena, setting_source);
+        entry->text = arena_printf(arena, "drift: %s%s%s", event->text,
+                                   entry->by ? "; likely because of " : "",
+                                   entry->by ? entry->by : "");
+        entry->figures = drift_figures(event->drift);
+}
+
 void watch_tell(void *userdata, const KeeperEvent *event) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const Watch *watch = userdata;
-        const char *text = event->text;
+        HistoryEntry entry = {
+                .level = HISTORY_NUMBER((uint64_t) event->level),
+                .event = history_event_name(event->what),
+                .kind = event->id ? event->id : history_event_kind(event->what),
+                .text = event->text,
+                .figures = event->figures,
+        };
 
-        if (event->drift) {
-                const SettingSource *setting_source = suspect(watch, arena, event);
-
-                text = setting_source ? arena_printf(arena, "drift: %s; likely because of %s", text,
-                                                     setting_source_format(arena, setting_source))
-                                      : arena_printf(arena, "drift: %s", text);
+        if (event->what == HISTORY_NONE) {
+                log_line(event->level, "%s", event->text);
+                return;
         }
-        if (event->id)
-                journal_event(event->level, event->id, event->instance, text);
-        else
-                log_line(event->level, "%s", text);
+        if (event->drift)
+                add_drift(watch, arena, event, &entry);
+        entry.instances = instances_of(watch, arena, event->what, &entry.figures);
+        if (event->instance)
+                *vec_push(arena, &entry.instances) = event->instance;
+        journal_entry(&entry);
 }
 
 static void arm_settle(Watch *watch, uint64_t delay_usec);

@@ -15,7 +15,11 @@ enum { PASSES_MAX = 8, ATTEMPTS_MAX = 200 };
 /* ---- telling ---- */
 
 void keeper_tell(const Keeper *keeper, int level, const char *id, const char *text) {
-        keeper->listener(keeper->userdata, &(KeeperEvent){.level = level, .id = id, .text = text});
+        keeper->listener(keeper->userdata,
+                         &(KeeperEvent){.level = level,
+                                        .what = id ? HISTORY_PROBLEM : HISTORY_NONE,
+                                        .id = id,
+                                        .text = text});
 }
 
 void keeper_tell_diag(const Keeper *keeper, const Diag *diag) {
@@ -28,12 +32,9 @@ void keeper_tell_diag(const Keeper *keeper, const Diag *diag) {
 
 static void note_attempts(Keeper *keeper, const ApplyResult *result) {
         VEC_FOREACH(record, &result->escalation.records) {
-                CLEANUP(arena_freep) Arena *arena = arena_new();
                 const Attempt attempt = {result->step.pool->node,
                                          result->step.pool->page_size_bytes, *record};
 
-                keeper_tell(keeper, record->error < 0 ? LOG_WARNING : LOG_INFO, NULL,
-                            attempt_format(arena, &attempt));
                 if (keeper->attempts.n == ATTEMPTS_MAX)
                         memmove(keeper->attempts.items, keeper->attempts.items + 1,
                                 --keeper->attempts.n * sizeof(Attempt));
@@ -63,7 +64,8 @@ static void begin_round(Keeper *keeper, uint64_t now_usec) {
         keeper->is_another_wanted = false;
         keeper->is_hurried = false;
         keeper->is_drift_left = false;
-        keeper_forget_lost(keeper);
+        keeper_begin_repair(keeper);
+        keeper_forget_moves(keeper);
         keeper->n_passes = 0;
         /* Before the pools: a gate may let its instance through between two writes to them. */
         keeper_set_thp(keeper, &keeper->look->host.thp);
@@ -136,6 +138,7 @@ static bool end_pass(Keeper *keeper) {
         }
         ARRAY_FOREACH(result, results, n) {
                 note_attempts(keeper, result);
+                keeper_note_move(keeper, result);
                 keeper_record_result(keeper->look->ledger, result);
                 has_moved = has_moved || result->is_unread ||
                             result->reached_pages != result->step.from_pages;
@@ -179,6 +182,7 @@ bool keeper_next(Keeper *keeper, uint64_t now_usec, ApplyOperation *ret) {
                         return true;
                 if (next_pass(keeper, now_usec))
                         continue;
+                keeper_tell_moves(keeper);
                 /* What the round has brought is not known. */
                 if (keeper->fault.error < 0) {
                         keeper_reload_break_off(keeper);
@@ -351,8 +355,12 @@ static void set_found(Keeper *keeper, const char *instance, const PageCount *cou
 bool keeper_grow(Keeper *keeper, const InstanceConfig *instance, const PageCounts *pages,
                  uint64_t now_usec) {
         const PlanInstance *planned = plan_find(keeper->look->plan, instance->name);
-        VEC_FOREACH(count, pages)
+        VEC_FOREACH(count, pages) {
+                if (planned && planned->page_size_bytes == count->page_size_bytes &&
+                    planned->pages_wanted != count->pages)
+                        keeper_tell_learned(keeper, instance->name, count, planned->pages_wanted);
                 set_found(keeper, instance->name, count);
+        }
         /* The plan that holds was made for these numbers. */
         if (planned && planned->demand->n_options > 0 &&
             !ARRAY_FIND(option, planned->demand->options, planned->demand->n_options,
@@ -375,6 +383,7 @@ Keeper *keeper_new(const Root *root, KeeperListener listener, void *userdata) {
                 .attempts_arena = arena_new(),
                 .starting_arena = arena_new(),
                 .lost_arena = arena_new(),
+                .moves_arena = arena_new(),
         };
         return keeper;
 }
@@ -397,6 +406,8 @@ Keeper *keeper_free(Keeper *keeper) {
         arena_free(keeper->told_arena);
         arena_free(keeper->fault_arena);
         arena_free(keeper->lost_arena);
+        arena_free(keeper->repairs_arena);
+        arena_free(keeper->moves_arena);
         memory_free(keeper);
         return NULL;
 }

@@ -17,15 +17,18 @@
 #include "keeper/look.h"
 #include "plan/changes.h"
 #include "plan/drift.h"
+#include "status/history.h"
 
 typedef struct Keeper Keeper;
 
 /* Something that an administrator may want to read: with a priority of syslog(3). */
 typedef struct KeeperEvent {
         int level;
-        const char *id;       /* of a problem or reason; NULL: a plain line */
+        HistoryEvent what;
+        const char *id;       /* of a problem or reason; else NULL */
         const char *instance; /* NULL: of none */
         const char *text;
+        HistoryFigures figures;
         const Drift *drift;       /* a drift, which has no text yet; else NULL */
         const Topology *topology; /* as the drift was seen */
 } KeeperEvent;

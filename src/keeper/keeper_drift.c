@@ -26,6 +26,7 @@ static size_t tell_drifts(Keeper *keeper, const Drifts *drifts, const Topology *
                 if (keeper->has_settled && !source_names_have(&keeper->told, text))
                         keeper->listener(keeper->userdata,
                                          &(KeeperEvent){.level = level,
+                                                        .what = HISTORY_DRIFT,
                                                         .id = problem_id(PROBLEM_DRIFT),
                                                         .text = text,
                                                         .drift = drift,
@@ -47,8 +48,10 @@ bool keeper_is_anything_lost(const Keeper *keeper) {
         return false;
 }
 
-void keeper_forget_lost(Keeper *keeper) {
-        arena_free(keeper->lost_arena);
+void keeper_begin_repair(Keeper *keeper) {
+        arena_free(keeper->repairs_arena);
+        keeper->repairs_arena = keeper->lost_arena;
+        keeper->repairs = keeper->lost;
         keeper->lost_arena = arena_new();
         keeper->lost = (Drifts){};
 }

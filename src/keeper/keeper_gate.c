@@ -138,6 +138,7 @@ static Reason let_start(Keeper *keeper, Arena *arena, const Status *status,
                                                        .placement = config->placement}});
         ledger_forget_refusal(keeper->look->ledger, config->name);
         keeper_save(keeper);
+        keeper_tell_start(keeper, planned, NULL);
         return (Reason){};
 }
 
@@ -157,6 +158,8 @@ static bool may_try_again(const Keeper *keeper, Gate *gate, bool may_try, uint64
 /* Who starts. Who only asks ends nothing for him. */
 static GateAnswer refuse(Keeper *keeper, const Gate *gate, const Reason *reason) {
         forget_starting(keeper, gate->instance);
+        if (!keeper_was_refused(keeper, gate->instance, gate->run))
+                keeper_tell_start(keeper, plan_find(keeper->look->plan, gate->instance), reason);
         ledger_note_refusal(keeper->look_arena, keeper->look->ledger, gate->instance, gate->run,
                             reason->text);
         keeper_save(keeper);

@@ -17,15 +17,19 @@ static void tell_failed_write(Keeper *keeper, ProblemKind kind, const char *path
                     remedy);
 }
 
+static void tell_set(const Keeper *keeper, const char *text) {
+        keeper->listener(keeper->userdata,
+                         &(KeeperEvent){.level = LOG_INFO, .what = HISTORY_SET, .text = text});
+}
+
 void keeper_set_thp(Keeper *keeper, const ThpPlan *plan) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
         const char *path = NULL;
         int r = thp_apply(keeper->root, plan, &path);
 
         if (plan->writes.n > 0 && r == 0)
-                keeper_tell(keeper, LOG_INFO, NULL,
-                            arena_printf(arena, "transparent huge pages are now '%s'",
-                                         thp_policy_name(plan->policy)));
+                tell_set(keeper, arena_printf(arena, "transparent huge pages are now '%s'",
+                                              thp_policy_name(plan->policy)));
         if (r < 0)
                 tell_failed_write(keeper, PROBLEM_THP_WRITE, path, r,
                                   "run hugepland as root with /sys writable, or write "
@@ -42,8 +46,8 @@ void keeper_set_limits(Keeper *keeper, const LimitsPlan *plan) {
                                   "run hugepland as root with /proc/sys writable");
         else
                 VEC_FOREACH(write, &plan->writes)
-                        keeper_tell(keeper, LOG_INFO, NULL,
-                                    arena_printf(arena, "%s is now %s", write->path, write->value));
+                        tell_set(keeper,
+                                 arena_printf(arena, "%s is now %s", write->path, write->value));
 }
 
 void keeper_guard_pool(const Keeper *keeper) {

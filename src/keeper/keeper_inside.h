@@ -35,6 +35,21 @@ typedef struct Reload {
         Arena *unread_arena; /* of the problem where the host could not be read */
 } Reload;
 
+/* What a round has done to a pool. */
+typedef struct PoolMove {
+        unsigned node;
+        uint64_t page_size_bytes;
+        bool has_begun;
+        uint64_t from_pages;               /* persistent, before the round */
+        uint64_t pages;                    /* now */
+        uint64_t best_pages;               /* the most that it had in between */
+        uint64_t wanted_pages;             /* to which it was to be raised; 0: it was not */
+        unsigned n_tries[ESCALATION_DONE]; /* by action */
+        uint64_t usec;
+        int error;                                   /* the last; 0: none */
+        uint64_t told_wanted_pages, told_best_pages; /* of the shortage that was told last */
+} PoolMove;
+
 struct Keeper {
         const Root *root;
         KeeperListener listener;
@@ -79,10 +94,27 @@ struct Keeper {
         SourceNames told;
         Arena *lost_arena;
         Drifts lost; /* pools that others have lowered, as long as no round has begun since */
+        Arena *repairs_arena;
+        Drifts repairs; /* the same, which this round is to repair */
+        Arena *moves_arena;
+        VEC(PoolMove) moves; /* each pool that was ever written to, once */
 };
 
 void keeper_tell(const Keeper *keeper, int level, const char *id, const char *text);
 void keeper_tell_diag(const Keeper *keeper, const Diag *diag);
+
+/* ---- what was done: keeper_history.c ---- */
+
+void keeper_note_move(Keeper *keeper, const ApplyResult *result);
+/* At the end of a round, and before the next one. */
+void keeper_tell_moves(Keeper *keeper);
+void keeper_forget_moves(Keeper *keeper);
+
+/* Whose gate was answered; REFUSAL: why it may not start, NULL: it may. */
+void keeper_tell_start(Keeper *keeper, const PlanInstance *planned, const Reason *refusal);
+
+void keeper_tell_learned(Keeper *keeper, const char *instance, const PageCount *count,
+                         uint64_t pages_before);
 
 /* ---- looks: keeper_look.c ---- */
 
@@ -134,7 +166,8 @@ size_t keeper_look_for_drift(Keeper *keeper);
 
 /* Whether others have lowered a pool and it has not come back, nor a round begun. */
 bool keeper_is_anything_lost(const Keeper *keeper);
-void keeper_forget_lost(Keeper *keeper);
+/* A round begins, which is to bring them back. */
+void keeper_begin_repair(Keeper *keeper);
 
 /* By the last look: what has been repaired is told again when it comes again. */
 void keeper_forget_drift(Keeper *keeper);

@@ -37,7 +37,10 @@
 #define PATH_UNITS_ETC         "/etc/systemd/system"
 #define PATH_SYSTEMD_PRIVATE   "/run/systemd/private" /* where systemd listens, for root alone */
 #define PATH_GENERATOR_DIR     "/run/systemd/generator"
-#define KERNEL_SWITCH_OFF      "hugeplan=off"
+/* Where systemd-journald keeps what it was told: over boots, and for this one. */
+#define PATH_JOURNAL          "/var/log/journal"
+#define PATH_JOURNAL_VOLATILE "/run/log/journal"
+#define KERNEL_SWITCH_OFF     "hugeplan=off"
 
 /* The drop-in directories, the most important one first (UAPI.6, systemd's standard order). */
 #define PATH_CONFIG_ETC   "/etc/" NAME_CONFIG_DIR

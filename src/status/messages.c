@@ -47,6 +47,10 @@ const Message messages[] = {
         {"cmdline", "d7f970ef6e3b443db43a8f8a7112803a"},
         {"existing-pages-kept", "bb64d1a7bb59452ebf57a29c86359b02"},
         {"database-files", "e9bf3949d51a47059813716e929e77d1"},
+        {"pool", "3b12d258c4414ac8af21ab98391d39b4"},
+        {"start", "368557a7103a427b929f615200a9ba12"},
+        {"learned", "feaae98d92f24d7c89c15cf4b9cd4a4b"},
+        {"host-set", "a0820c78ed3d4dd6995182b592d8482a"},
 };
 const size_t n_messages = ARRAY_LEN(messages);
 

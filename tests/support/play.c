@@ -107,6 +107,14 @@ void stop_unit(Play *play, const char *unit, uint64_t mapped, uint64_t used) {
 
 /* ---- the owner of a keeper ---- */
 
+size_t count(const Text *text, const char *needle) {
+        size_t n = 0;
+
+        for (const char *at = text_string(text); (at = strstr(at, needle)); at++)
+                n++;
+        return n;
+}
+
 static void listen(void *userdata, const KeeperEvent *event) {
         Play *play = userdata;
 

@@ -32,6 +32,9 @@ typedef struct Play {
         Text noted;  /* the others */
 } Play;
 
+/* How often it was told. */
+size_t count(const Text *text, const char *needle);
+
 /* A test that gets a Play as its *state: a host with two nodes, and no configuration but KeepFree=1G. */
 #define PLAY_TEST(function) cmocka_unit_test_setup_teardown(function, play_setup, play_teardown)
 

@@ -48,14 +48,6 @@ static void save_guard(const Play *play, uint64_t failed_boots) {
         assert_int_equal(boot_guard_save(play->tree->root, &guard), 0);
 }
 
-static size_t count(const Text *text, const char *needle) {
-        size_t n = 0;
-
-        for (const char *at = text_string(text); (at = strstr(at, needle)); at++)
-                n++;
-        return n;
-}
-
 /* What was known stands; it is told once, and once that it is over. */
 static void test_host_cannot_be_read(void **state) {
         Play *play = begin(state, "Pages=100\nNodes=0", NULL);

@@ -106,20 +106,55 @@ static const Attempts *attempts_of(const Play *play) {
         return &keeper_judge(play->keeper, play->tree->arena, false)->attempts;
 }
 
-/* Of the last round that did anything; each is told when it is done. */
+/* Of the last round that did anything; of each pool what has come of them is told in one line. */
 static void test_attempts(void **state) {
         Play *play = begin(state, "Pages=100\nNodes=0", "Pages=30\nNodes=1");
 
         round_of(play);
         assert_int_equal(attempts_of(play)->n, 2);
-        assert_contains(text_string(&play->noted), "node 0, 2M: write: 0 -> 100 pages in 1ms\n"
-                                                   "node 1, 2M: write: 0 -> 30 pages in 1ms\n");
+        assert_contains(text_string(&play->noted),
+                        "node 0: 100 pages of 2M are reserved, 200M (before: 0); write x 1 in 1ms\n"
+                        "node 1: 30 pages of 2M are reserved, 60M (before: 0); write x 1 in 1ms\n");
         round_of(play);
         assert_int_equal(attempts_of(play)->n, 2);
         set_pool(play, 0, 60);
         round_of(play);
         assert_int_equal(attempts_of(play)->n, 1);
         assert_int_equal(attempts_of(play)->items[0].record.pages_before, 60);
+}
+
+/* The same shortage is told once, however often it is tried; with other figures, again. */
+static void test_shortage_is_told_once(void **state) {
+        static const char forty[] = "node 0: 40 of 100 pages of 2M could be had, ";
+        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+
+        play->pools[0].most = 40;
+        for (int i = 0; i < 3; i++)
+                round_of(play);
+        assert_int_equal(count(&play->told, forty), 1);
+        assert_int_equal(count(&play->noted, "given back"), 0);
+        play->pools[0].most = 60;
+        round_of(play);
+        assert_int_equal(count(&play->told, "node 0: 60 of 100 pages"), 1);
+        play->pools[0].most = UINT64_MAX;
+        round_of(play);
+        assert_contains(text_string(&play->noted), "node 0: 100 pages of 2M are reserved");
+        play->pools[0].most = 40;
+        set_pool(play, 0, 40);
+        round_of(play);
+        assert_int_equal(count(&play->told, forty), 2);
+}
+
+/* What others had taken is there again; 180 GB are one line, not one for each slice. */
+static void test_repair_is_told(void **state) {
+        Play *play = begin(state, "Pages=100\nNodes=0", NULL);
+
+        round_of(play);
+        set_pool(play, 0, 60);
+        round_of(play);
+        assert_contains(text_string(&play->noted),
+                        "node 0: 100 pages of 2M are there again, 200M (before: 60); write");
+        assert_int_equal(count(&play->noted, "node 0: "), 2);
 }
 
 /* What the first writes have taught is shown beside what was done by it. */
@@ -532,6 +567,8 @@ TEST_FILE(keeper_rounds) {
                 PLAY_TEST(test_nothing_brought_is_learned),
                 PLAY_TEST(test_hurry),
                 PLAY_TEST(test_look_now_knows_no_limits),
+                PLAY_TEST(test_shortage_is_told_once),
+                PLAY_TEST(test_repair_is_told),
                 PLAY_TEST(test_standing_is_noted),
                 PLAY_TEST(test_standing_is_noted_in_a_hurry),
                 PLAY_TEST(test_attempts),

@@ -3,6 +3,7 @@
  * explains each of them and nothing else. */
 
 #include "model/problem.h"
+#include "status/history.h"
 #include "status/messages.h"
 
 #include "support/testing.h"
@@ -67,6 +68,17 @@ static void test_every_verdict_has_one(void **state) {
         assert_explained(message_kind(&(StatusInstance){.verdict = VERDICT_PENDING}));
 }
 
+static void test_every_event_has_one(void **state) {
+        (void) state;
+        for (int event = HISTORY_PROBLEM; event <= HISTORY_GATE_REFUSED; event++) {
+                const char *kind = history_event_kind((HistoryEvent) event);
+
+                assert_non_null(history_event_name((HistoryEvent) event));
+                if (kind)
+                        assert_explained(kind);
+        }
+}
+
 static void test_problems_have_families(void **state) {
         (void) state;
         assert_text(message_find("config-syntax")->kind, "config");
@@ -82,6 +94,9 @@ static bool is_family_of(const Message *message, const char *kind) {
 }
 
 static bool is_used(const Message *message) {
+        for (int event = HISTORY_PROBLEM; event <= HISTORY_GATE_REFUSED; event++)
+                if (text_equals(message->kind, history_event_kind((HistoryEvent) event)))
+                        return true;
         if (text_equals(message->kind, verdict_name(VERDICT_READY)) ||
             text_equals(message->kind, verdict_name(VERDICT_PENDING)))
                 return true;
@@ -158,10 +173,10 @@ static void test_nothing_else_is_explained(void **state) {
 
 TEST_FILE(messages) {
         const struct CMUnitTest tests[] = {
-                TEST(test_every_reason_has_one),      TEST(test_every_problem_has_one),
-                TEST(test_every_verdict_has_one),     TEST(test_problems_have_families),
-                TEST(test_every_identifier_is_used),  TEST(test_every_identifier_is_explained),
-                TEST(test_nothing_else_is_explained),
+                TEST(test_every_reason_has_one),          TEST(test_every_problem_has_one),
+                TEST(test_every_verdict_has_one),         TEST(test_every_event_has_one),
+                TEST(test_problems_have_families),        TEST(test_every_identifier_is_used),
+                TEST(test_every_identifier_is_explained), TEST(test_nothing_else_is_explained),
         };
 
         return RUN_TESTS(tests);

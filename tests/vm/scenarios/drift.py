@@ -62,6 +62,7 @@ def heals() -> None:
         ready_again = watcher.verdicts["pg-main"][-1:] == ["ready"]
         check(ready_again, "who watches saw it ready again", watcher.verdicts)
     told()
+    history()
     check_equal(postgresql(), before, "PostgreSQL has its process and its pages still")
     check_equal(sh(psql("SELECT count(*) FROM t")).stdout.strip(), "50000", "and its data")
     check_equal(unit("hugeplan.service", "NRestarts"), "0", "hugeplan runs on")
@@ -132,6 +133,19 @@ def told() -> None:
     explained = [match and int(match[1]) <= int(match[2]) for match in named]
     check(all(explained), "nobody is blamed for more pages than he has asked for", blamed)
     check(any("transparent_hugepage" in one for one in drifts), "THP's drift, too", logged)
+
+
+def history() -> None:
+    """What hugeplanctl reads back is what was written, each once."""
+    events = json.loads(output("hugeplanctl log --boot=0 --json"))["history"]
+    found = {event["event"] for event in events}
+    check({"reserved", "ready", "drift", "repaired", "gate-passed"} <= found, "all of it is in the history", events)
+    drift = next(event for event in events if event["event"] == "drift" and event.get("by"))
+    check(drift["pages"] < drift["pagesBefore"] and drift["instances"], "a drift with its figures", drift)
+    reserved = [(event["node"], event["pageSizeBytes"]) for event in events if event["event"] == "reserved"]
+    check(reserved, "what was reserved, by node and size", events)
+    log = output("journalctl -b -u hugeplan.service -o cat HUGEPLAN_EVENT=repaired").splitlines()
+    check_equal([event["text"] for event in events if event["event"] == "repaired"], log, "as journalctl has it")
 
 
 class Watcher:

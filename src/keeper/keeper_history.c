@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What the keeper has done, told once each: of a round one event for each pool, however many writes it took. */
+#include "base/text.h"
+#include "keeper/keeper_inside.h"
+
+#include <string.h>
+#include <syslog.h>
+
+/* ---- pools ---- */
+
+void keeper_forget_moves(Keeper *keeper) {
+        VEC_FOREACH(move, &keeper->moves)
+                *move = (PoolMove){.node = move->node,
+                                   .page_size_bytes = move->page_size_bytes,
+                                   .told_wanted_pages = move->told_wanted_pages,
+                                   .told_best_pages = move->told_best_pages};
+}
+
+static PoolMove *find_or_add_move(Keeper *keeper, const PlanPool *pool) {
+        PoolMove *move = VEC_FIND(each, &keeper->moves,
+                                  each->node == pool->node &&
+                                          each->page_size_bytes == pool->page_size_bytes);
+
+        if (move)
+                return move;
+        move = vec_push(keeper->moves_arena, &keeper->moves);
+        *move = (PoolMove){.node = pool->node, .page_size_bytes = pool->page_size_bytes};
+        return move;
+}
+
+static void add_record(PoolMove *move, const EscalationRecord *record) {
+        move->n_tries[record->action]++;
+        move->usec += record->usec;
+        move->best_pages = MAX(move->best_pages, record->pages_after);
+        if (record->error < 0)
+                move->error = record->error;
+}
+
+void keeper_note_move(Keeper *keeper, const ApplyResult *result) {
+        PoolMove *move = find_or_add_move(keeper, result->step.pool);
+
+        if (!move->has_begun)
+                move->from_pages = move->pages = result->step.from_pages;
+        move->has_begun = true;
+        if (result->step.to_pages > result->step.from_pages)
+                move->wanted_pages = MAX(move->wanted_pages, result->step.to_pages);
+        VEC_FOREACH(record, &result->escalation.records)
+                add_record(move, record);
+        if (result->error < 0)
+                move->error = result->error;
+        if (!result->is_unread)
+                move->pages = result->reached_pages;
+        move->best_pages = MAX(move->best_pages, move->pages);
+}
+
+static HistoryEvent judge_move(const Keeper *keeper, const PoolMove *move) {
+        const Drift *lost = VEC_FIND(each, &keeper->repairs,
+                                     each->node == move->node &&
+                                             each->page_size_bytes == move->page_size_bytes);
+
+        if (move->best_pages < move->wanted_pages)
+                return HISTORY_SHORT;
+        if (move->pages < move->from_pages)
+                return HISTORY_GIVEN_BACK;
+        if (move->pages == move->from_pages)
+                return HISTORY_NONE;
+        return lost && move->pages >= lost->expected_pages ? HISTORY_REPAIRED : HISTORY_RESERVED;
+}
+
+/* "38 writes, 2 reclaims in 12s: Input/output error". */
+static char *describe_tries(Arena *arena, const PoolMove *move) {
+        Text text = text_in(arena);
+
+        for (int i = 0; i < ESCALATION_DONE; i++)
+                if (move->n_tries[i] > 0)
+                        text_add_item(&text,
+                                      arena_printf(arena, "%s x %u",
+                                                   escalation_action_name((EscalationAction) i),
+                                                   move->n_tries[i]));
+        text_printf(&text, " in %s", format_duration(arena, move->usec));
+        if (move->error < 0)
+                text_printf(&text, ": %s", strerror(-move->error));
+        return text.string;
+}
+
+static char *describe_move(Arena *arena, const PoolMove *move, HistoryEvent what) {
+        const char *size = format_page_size(arena, move->page_size_bytes),
+                   *pages = format_count(arena, move->pages);
+
+        if (what == HISTORY_SHORT)
+                return arena_printf(arena,
+                                    "node %u: %s of %s pages of %s could be had, %s are there",
+                                    move->node, format_count(arena, move->best_pages),
+                                    format_count(arena, move->wanted_pages), size, pages);
+        if (what == HISTORY_GIVEN_BACK)
+                return arena_printf(arena, "node %u: %s pages of %s were given back, %s are there",
+                                    move->node, format_count(arena, move->from_pages - move->pages),
+                                    size, pages);
+        return arena_printf(arena, "node %u: %s pages of %s %s, %s (before: %s)", move->node, pages,
+                            size, what == HISTORY_REPAIRED ? "are there again" : "are reserved",
+                            format_size(arena, mul_saturated(move->pages, move->page_size_bytes)),
+                            format_count(arena, move->from_pages));
+}
+
+/* The same shortage is tried again and again; it is told when its figures are others. */
+static bool was_told(PoolMove *move, HistoryEvent what) {
+        bool is_short = what == HISTORY_SHORT;
+        bool was = is_short && move->told_wanted_pages == move->wanted_pages &&
+                   move->told_best_pages == move->best_pages;
+
+        move->told_wanted_pages = is_short ? move->wanted_pages : 0;
+        move->told_best_pages = is_short ? move->best_pages : 0;
+        return was;
+}
+
+void keeper_tell_moves(Keeper *keeper) {
+        VEC_FOREACH(move, &keeper->moves) {
+                CLEANUP(arena_freep) Arena *arena = arena_new();
+                HistoryEvent what = move->has_begun ? judge_move(keeper, move) : HISTORY_NONE;
+
+                if (!move->has_begun || was_told(move, what) || what == HISTORY_NONE)
+                        continue;
+                const KeeperEvent event = {
+                        .level = what == HISTORY_SHORT ? LOG_WARNING : LOG_INFO,
+                        .what = what,
+                        .text = arena_printf(arena, "%s; %s", describe_move(arena, move, what),
+                                             describe_tries(arena, move)),
+                        .figures =
+                                {
+                                        .node = HISTORY_NUMBER(move->node),
+                                        .page_size_bytes = HISTORY_NUMBER(move->page_size_bytes),
+                                        .pages_before = HISTORY_NUMBER(move->from_pages),
+                                        .pages = HISTORY_NUMBER(move->pages),
+                                        .pages_wanted = {move->wanted_pages > 0,
+                                                         move->wanted_pages},
+                                },
+                };
+
+                keeper->listener(keeper->userdata, &event);
+        }
+        keeper_forget_moves(keeper);
+}
+
+/* ---- instances ---- */
+
+static HistoryFigures figures_of(const PlanInstance *planned) {
+        if (planned->page_size_bytes == 0)
+                return (HistoryFigures){};
+        return (HistoryFigures){
+                .page_size_bytes = HISTORY_NUMBER(planned->page_size_bytes),
+                .pages = HISTORY_NUMBER(planned->pages_granted),
+                .pages_wanted = HISTORY_NUMBER(planned->pages_wanted),
+        };
+}
+
+void keeper_tell_start(Keeper *keeper, const PlanInstance *planned, const Reason *refusal) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        const InstanceConfig *config = planned->demand->config;
+        const char *pages = arena_printf(arena, "%s pages of %s",
+                                         format_count(arena, planned->pages_granted),
+                                         format_page_size(arena, planned->page_size_bytes));
+        const KeeperEvent event = {
+                .level = refusal ? LOG_WARNING : LOG_INFO,
+                .what = refusal ? HISTORY_GATE_REFUSED : HISTORY_GATE_PASSED,
+                .instance = config->name,
+                .text = refusal ? arena_printf(arena, "%s: its start is refused: %s", config->name,
+                                               refusal->text)
+                                : arena_printf(arena, "%s: may start with %s", config->name,
+                                               planned->page_size_bytes > 0 ? pages
+                                                                            : "no huge pages"),
+                .figures = figures_of(planned),
+        };
+
+        keeper->listener(keeper->userdata, &event);
+}
+
+void keeper_tell_learned(Keeper *keeper, const char *instance, const PageCount *count,
+                         uint64_t pages_before) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        KeeperEvent event = {
+                .level = LOG_INFO,
+                .what = HISTORY_LEARNED,
+                .instance = instance,
+                .text = arena_printf(arena, "%s: was found to need %s pages of %s (before: %s)",
+                                     instance, format_count(arena, count->pages),
+                                     format_page_size(arena, count->page_size_bytes),
+                                     format_count(arena, pages_before)),
+                .figures = {.page_size_bytes = HISTORY_NUMBER(count->page_size_bytes),
+                            .pages_before = HISTORY_NUMBER(pages_before),
+                            .pages_wanted = HISTORY_NUMBER(count->pages)},
+        };
+
+        keeper->listener(keeper->userdata, &event);
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+
+/* What the daemon writes into the journal is read back as it was, and nothing is told twice. */
+
+#include "render/render_history.h"
+#include "status/history.h"
+#include "support/testing.h"
+
+static HistoryEntry taken(Arena *arena, const SourceNames *fields) {
+        HistoryEntry entry = {};
+
+        VEC_FOREACH(field, fields)
+                history_take_field(arena, &entry, *field, strlen(*field));
+        return entry;
+}
+
+static const char *fields_text(Arena *arena, const HistoryEntry *entry) {
+        SourceNames fields = history_to_fields(arena, entry);
+        Text text = text_in(arena);
+
+        VEC_FOREACH(field, &fields)
+                text_printf(&text, "%s\n", *field);
+        return text_string(&text);
+}
+
+static HistoryEntry reservation(Arena *arena) {
+        HistoryEntry entry = {
+                .level = HISTORY_NUMBER(6),
+                .event = history_event_name(HISTORY_RESERVED),
+                .kind = history_event_kind(HISTORY_RESERVED),
+                .text = "node 0: 92,160 pages of 2M are reserved",
+                .figures = {.node = HISTORY_NUMBER(0),
+                            .page_size_bytes = HISTORY_NUMBER(2 * MIB),
+                            .pages_before = HISTORY_NUMBER(0),
+                            .pages = HISTORY_NUMBER(92160)},
+        };
+
+        *vec_push(arena, &entry.instances) = "orders";
+        *vec_push(arena, &entry.instances) = "sales";
+        return entry;
+}
+
+static void test_fields(void **state) {
+        Arena *arena = *state;
+        const HistoryEntry entry = reservation(arena);
+
+        assert_text(fields_text(arena, &entry), "MESSAGE=node 0: 92,160 pages of 2M are reserved\n"
+                                                "PRIORITY=6\n"
+                                                "HUGEPLAN_EVENT=reserved\n"
+                                                "HUGEPLAN_KIND=pool\n"
+                                                "HUGEPLAN_NODE=0\n"
+                                                "HUGEPLAN_PAGE_SIZE=2097152\n"
+                                                "HUGEPLAN_PAGES_BEFORE=0\n"
+                                                "HUGEPLAN_PAGES=92160\n"
+                                                "HUGEPLAN_INSTANCE=orders\n"
+                                                "HUGEPLAN_INSTANCE=sales\n");
+}
+
+static void test_read_back(void **state) {
+        Arena *arena = *state;
+        const HistoryEntry entry = reservation(arena);
+        SourceNames fields = history_to_fields(arena, &entry);
+        const HistoryEntry again = taken(arena, &fields);
+
+        assert_text(fields_text(arena, &again), fields_text(arena, &entry));
+}
+
+/* The journal may hold anything. */
+static void test_strange_fields(void **state) {
+        Arena *arena = *state;
+        HistoryEntry entry = {};
+        static const char *const fields[] = {"HUGEPLAN_NODE=-1", "HUGEPLAN_PAGES=12x", "no equals",
+                                             "=", "_PID=1"};
+
+        for (size_t i = 0; i < ARRAY_LEN(fields); i++)
+                history_take_field(arena, &entry, fields[i], strlen(fields[i]));
+        assert_text(fields_text(arena, &entry), "");
+        history_take_field(arena, &entry, "MESSAGE=a\033[2Jb\nc\0d", 19);
+        assert_text(entry.text, "a?[2Jb?c");
+}
+
+static void say(Arena *arena, HistoryEntries *history, const char *boot, const char *instance,
+                const char *event, const char *text) {
+        HistoryEntry *entry = vec_push(arena, history);
+
+        *entry = (HistoryEntry){.boot = boot, .event = event, .text = text, .at = "then"};
+        *vec_push(arena, &entry->instances) = instance;
+}
+
+static void test_nothing_twice(void **state) {
+        Arena *arena = *state;
+        HistoryEntries history = {};
+
+        say(arena, &history, "1", "orders", "ready", "a");
+        say(arena, &history, "1", "sales", "ready", "b");
+        say(arena, &history, "1", "orders", "ready",
+            "with other figures"); /* the daemon was started anew */
+        say(arena, &history, "1", "orders", "lost", "c");
+        say(arena, &history, "1", "orders", "ready", "a");
+        say(arena, &history, "2", "orders", "ready", "a");
+        say(arena, &history, "2", "orders", "gate-passed", "d");
+        say(arena, &history, "2", "orders", "gate-passed", "d");
+        history_fold(&history);
+        assert_text(render_history(arena, &history, &(RenderOptions){}),
+                    "WHEN  BOOT  EVENT        INSTANCE  NODE  WHAT HAPPENED\n"
+                    "then     -  ready        orders       -  a\n"
+                    "then     -  ready        sales        -  b\n"
+                    "then     -  lost         orders       -  c\n"
+                    "then     -  ready        orders       -  a\n"
+                    "then     -  ready        orders       -  a\n"
+                    "then     -  gate-passed  orders       -  d\n"
+                    "then     -  gate-passed  orders       -  d\n");
+}
+
+static void test_many_instances(void **state) {
+        Arena *arena = *state;
+        HistoryEntries history = {};
+        HistoryEntry entry = reservation(arena);
+
+        *vec_push(arena, &entry.instances) = "stock";
+        entry.boots_ago = HISTORY_NUMBER(3);
+        *vec_push(arena, &history) = entry;
+        assert_contains(render_history(arena, &history, &(RenderOptions){}),
+                        "-       -3  reserved  orders, 2 more     0  node 0: 92,160 pages");
+        assert_text(render_history(arena, &(HistoryEntries){}, &(RenderOptions){}), "");
+}
+
+TEST_FILE(history) {
+        const struct CMUnitTest tests[] = {
+                TEST(test_fields),        TEST(test_read_back),      TEST(test_strange_fields),
+                TEST(test_nothing_twice), TEST(test_many_instances),
+        };
+
+        return RUN_TESTS(tests);
+}
