@@ -19,7 +19,6 @@ import tempfile
 import run_cases
 import unpack_host
 
-HERE = pathlib.Path(__file__).resolve().parent
 WRAPPER = shlex.split(os.environ.get("MESON_EXE_WRAPPER", ""))
 LOOKS = ["status", "plan", "check", "cmdline", "suggest", "import"]
 
@@ -109,7 +108,7 @@ def check_secrets(program: pathlib.Path) -> list[str]:
         directory = pathlib.Path(name).resolve()
         root = directory / "root"
         root.mkdir()
-        run_cases.make_root(HERE / "cases" / "import-sysctl", root)
+        run_cases.make_root(run_cases.HERE / "cases" / "import-sysctl", root)
         for path, text in PLANTED.items():
             file = root / path.lstrip("/")
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -135,8 +134,7 @@ def main() -> int:
     parser.add_argument("cases", nargs="*")
     arguments = parser.parse_args()
     program = arguments.hugeplanctl.resolve()
-    cases = ([HERE / "cases" / name for name in arguments.cases]
-             or sorted(path for path in (HERE / "cases").iterdir() if path.is_dir()))
+    cases = run_cases.cases_named(arguments.cases)
     problems = [problem for case in cases for problem in check_case(program, case)] + check_secrets(program)
     sys.stdout.write("".join(problems) + f"{len(cases)} snapshots, {len(problems)} problems\n")
     return 1 if problems or not cases else 0
