@@ -190,6 +190,12 @@ def self_test() -> None:
         assert compare_trees("", before, snapshot(directory))
 
 
+def cases_named(names: list[str], pattern: str = "*") -> list[pathlib.Path]:
+    """Without names: all that match."""
+    return ([HERE / "cases" / name for name in names]
+            or sorted(path for path in (HERE / "cases").glob(pattern) if path.is_dir()))
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -199,8 +205,7 @@ def main() -> int:
     parser.add_argument("cases", nargs="*")
     arguments = parser.parse_args()
     programs = Programs(arguments.hugeplanctl.resolve(), arguments.generator.resolve())
-    cases = ([HERE / "cases" / name for name in arguments.cases]
-             or sorted(path for path in (HERE / "cases").iterdir() if path.is_dir()))
+    cases = cases_named(arguments.cases)
     self_test()
     n_failed = 0
     for case in cases:

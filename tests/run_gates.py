@@ -604,18 +604,25 @@ def test_many_gates_of_one_user(host: Host, fixture: str = "one-node") -> None:
     host.stop(daemon)
 
 
-def test_gates_wait_during_a_reservation(host: Host, fixture: str = "one-node") -> None:
-    """A hundred `hugeplanctl wait` of one user: none decides alone, and all start when the pages stand."""
-    if os.geteuid() != 0:
-        return  # nobody else to be
+@contextlib.contextmanager
+def reservation(host: Host) -> Iterator[subprocess.Popen[bytes]]:
+    """A daemon that is reserving the pages of "large" all the while: no write of its returns."""
     host.config("20-pg.conf", PG)
     host.stop(host.start())
     host.config("30-large.conf", "[Instance]\nPages=500\n")
     os.chmod(host.root.parent, 0o755)
     assert host.kernel
-    with host.kernel.shared():  # no write returns meanwhile
+    with host.kernel.shared():
         daemon = host.spawn("prlimit", "--nofile=4096")
         wait_until("the daemon", lambda: host.path(SOCKET).exists())
+        yield daemon
+
+
+def test_gates_wait_during_a_reservation(host: Host, fixture: str = "one-node") -> None:
+    """A hundred `hugeplanctl wait` of one user: none decides alone, and all start when the pages stand."""
+    if os.geteuid() != 0:
+        return  # nobody else to be
+    with reservation(host) as daemon:
         gates = [subprocess.Popen([*host.hugeplanctl, f"--root={host.root}", "wait", "large"], user=60001,
                                   group=60001, extra_groups=[], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                   text=True) for _ in range(100)]
@@ -632,12 +639,7 @@ def test_gates_during_a_reservation(host: Host, fixture: str = "one-node") -> No
     """A thousand of one user that wait for a write hold up nobody, and are all answered when the pages stand."""
     if os.geteuid() != 0:
         return  # nobody else to be
-    host.config("20-pg.conf", PG)
-    host.stop(host.start())
-    host.config("30-large.conf", "[Instance]\nPages=500\n")
-    os.chmod(host.root.parent, 0o755)
     path = str(host.path(SOCKET))
-    assert host.kernel
 
     def gates() -> bytes:
         resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))
@@ -646,9 +648,7 @@ def test_gates_during_a_reservation(host: Host, fixture: str = "one-node") -> No
         return str(len([each for each in clients if b'"ready"' in hear(each)])).encode()
 
     came = os.pipe()
-    with host.kernel.shared():  # no write returns meanwhile
-        daemon = host.spawn("prlimit", "--nofile=4096")
-        wait_until("the daemon", lambda: host.path(SOCKET).exists())
+    with reservation(host) as daemon:
         check(host.status()["host"]["phase"] == "reserving", "a write is under way")
         crowd = as_user(60001, gates)
         check(os.read(came[0], 64) == b"all", "they are there")

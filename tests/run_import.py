@@ -21,7 +21,6 @@ from typing import Any
 
 import run_cases
 
-HERE = pathlib.Path(__file__).resolve().parent
 WRAPPER = shlex.split(os.environ.get("MESON_EXE_WRAPPER", ""))
 
 
@@ -86,7 +85,7 @@ def main() -> int:
     parser.add_argument("--hugeplanctl", type=pathlib.Path, required=True)
     parser.add_argument("cases", nargs="*")
     arguments = parser.parse_args()
-    cases = [HERE / "cases" / name for name in arguments.cases] or sorted((HERE / "cases").glob("import-*"))
+    cases = run_cases.cases_named(arguments.cases, "import-*")
     problems = [problem for case in cases for problem in check(arguments.hugeplanctl.resolve(), case)]
     sys.stdout.write("".join(problems) + f"{len(cases)} imports, {len(problems)} problems\n")
     return 1 if problems or not cases else 0

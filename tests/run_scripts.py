@@ -18,18 +18,10 @@ import time
 import traceback
 from collections.abc import Callable
 
+from run_daemon import Failure, check
 from terminal import Foreground, TerminalError
 
 PATIENCE = 60.0
-
-
-class Failure(AssertionError):
-    """A check that does not hold."""
-
-
-def check(holds: bool, what: str) -> None:
-    if not holds:
-        raise Failure(what)
 
 
 class Checkout:

@@ -22,7 +22,6 @@ import tempfile
 import run_cases
 import unpack_host
 
-HERE = pathlib.Path(__file__).resolve().parent
 WRAPPER = shlex.split(os.environ.get("MESON_EXE_WRAPPER", ""))
 LOOKS = ["status", "plan", "check", "cmdline", "suggest", "import"]
 
@@ -112,7 +111,7 @@ def check_secrets(program: pathlib.Path) -> list[str]:
         directory = pathlib.Path(name).resolve()
         root = directory / "root"
         root.mkdir()
-        run_cases.make_root(HERE / "cases" / "import-sysctl", root)
+        run_cases.make_root(run_cases.HERE / "cases" / "import-sysctl", root)
         for path, text in PLANTED.items():
             file = root / path.lstrip("/")
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -140,8 +139,7 @@ def main() -> int:
     arguments = parser.parse_args()
     program = arguments.hugeplanctl.resolve()
     plain = (arguments.plain_hugeplanctl or program).resolve()
-    cases = ([HERE / "cases" / name for name in arguments.cases]
-             or sorted(path for path in (HERE / "cases").iterdir() if path.is_dir()))
+    cases = run_cases.cases_named(arguments.cases)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         problems = [problem for found in pool.map(lambda case: check_case(program, plain, case), cases)
                     for problem in found] + check_secrets(program)

@@ -20,19 +20,12 @@ import time
 import traceback
 from collections.abc import Callable
 
+from run_daemon import check
+
 SKIP = 77
 OWNER = "postgres"
 PATIENCE = 60.0
 REFUSAL = "pg-main: refused: 227 pages of 2M (454M) do not fit"
-
-
-class Failure(AssertionError):
-    """A check that does not hold."""
-
-
-def check(holds: object, what: str) -> None:
-    if not holds:
-        raise Failure(what)
 
 
 def programs_of_server() -> pathlib.Path | None:

@@ -155,20 +155,16 @@ Reason planner_explain(Planner *planner, const PlanInstance *instance, const Dem
                 shortage_remedy(planner, demand, capacity)};
 }
 
-/* What is missing is in use: nobody has to come for it yet. */
-static Reason explain_used(Arena *arena, const PlanInstance *instance, const Lack *lack) {
-        return (Reason){
-                REASON_TAKEN,
-                arena_printf(arena, "%s of its %s %s in use by others: %s %s %s free",
-                             format_count(arena, lack->pages),
-                             format_page_count_and_size(arena, instance->pages_wanted,
-                                                        instance->page_size_bytes),
-                             lack->pages == 1 ? "is" : "are",
-                             topology_format_nodes(arena, &lack->nodes),
-                             id_set_count(&lack->nodes) == 1 ? "has" : "have",
-                             format_count(arena, lack->free_pages)),
-                "see who uses huge pages in 'hugeplanctl status', and describe that program in "
-                "/etc/hugeplan.d too; 'hugeplanctl reload' reserves more"};
+/* HOW the pages that are missing are not to be had. */
+static const char *describe_lack(Arena *arena, const PlanInstance *instance, const Lack *lack,
+                                 const char *how) {
+        return arena_printf(
+                arena, "%s of its %s %s %s: %s %s %s free", format_count(arena, lack->pages),
+                format_page_count_and_size(arena, instance->pages_wanted,
+                                           instance->page_size_bytes),
+                lack->pages == 1 ? "is" : "are", how, topology_format_nodes(arena, &lack->nodes),
+                id_set_count(&lack->nodes) == 1 ? "has" : "have",
+                format_count(arena, lack->free_pages));
 }
 
 Reason plan_explain_lack(Arena *arena, const PlanInstance *instance, const Lack *lack) {
@@ -179,7 +175,12 @@ Reason plan_explain_lack(Arena *arena, const PlanInstance *instance, const Lack 
                         : "free memory there and run 'hugeplanctl reload'";
 
         if (lack->taken_pages == 0)
-                return explain_used(arena, instance, lack);
+                return (Reason){REASON_TAKEN,
+                                describe_lack(arena, instance, lack, "in use by others"),
+                                /* Nobody has to come for it yet. */
+                                "see who uses huge pages in 'hugeplanctl status', and describe "
+                                "that program in /etc/hugeplan.d too; 'hugeplanctl reload' "
+                                "reserves more"};
         const char *taken = format_count(arena, lack->taken_pages);
         const char *most = lack->taker ? lack->taker : "processes of no unit that is known";
         const char *takers =
@@ -196,14 +197,8 @@ Reason plan_explain_lack(Arena *arena, const PlanInstance *instance, const Lack 
                         "there and run 'hugeplanctl reload'",
                         lack->taker);
         return (Reason){REASON_TAKEN,
-                        arena_printf(arena,
-                                     "%s of its %s %s not for it alone: %s %s %s free, of which %s",
-                                     format_count(arena, lack->pages),
-                                     format_page_count_and_size(arena, instance->pages_wanted,
-                                                                instance->page_size_bytes),
-                                     lack->pages == 1 ? "is" : "are",
-                                     topology_format_nodes(arena, &lack->nodes),
-                                     id_set_count(&lack->nodes) == 1 ? "has" : "have",
-                                     format_count(arena, lack->free_pages), takers),
+                        arena_printf(arena, "%s, of which %s",
+                                     describe_lack(arena, instance, lack, "not for it alone"),
+                                     takers),
                         remedy};
 }

@@ -12,6 +12,7 @@ some of it is small. Needs what test_live.py needs, and Java 11 or later. Else i
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import pathlib
 import re
@@ -19,12 +20,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
-import traceback
 from collections.abc import Iterator
 
 import test_live
-from test_live import SKIP, Failure, check, set_pool
+from test_live import SKIP, check, passes, set_pool
 from test_postgresql import no_surplus, pools_locked, reserved
 
 PATIENCE = 30.0
@@ -124,18 +123,11 @@ def check_case(hugeplanctl: str, settings: Settings, log: pathlib.Path) -> str:
 def run_cases(hugeplanctl: str, log: pathlib.Path) -> int:
     n_failed = 0
     for settings in CASES:
-        name, start = " ".join(f"{name}={value}" for name, value in settings.items()), time.monotonic()
+        name = " ".join(f"{name}={value}" for name, value in settings.items())
         if not knows(settings):
             print(f"skip {name}: this Java has no such collector")
             continue
-        try:
-            figures = check_case(hugeplanctl, settings, log)
-        except (Failure, subprocess.TimeoutExpired, OSError, ValueError, KeyError):
-            n_failed += 1
-            print(f"FAIL {name}")
-            traceback.print_exc(file=sys.stdout)
-        else:
-            print(f"ok   {name}: {figures} ({time.monotonic() - start:.2f} s)")
+        n_failed += not passes(name, functools.partial(check_case, hugeplanctl, settings, log))
     return n_failed
 
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import json
 import mmap
 import os
@@ -531,6 +532,31 @@ def test_not_root(live: Live) -> None:
     check(done.returncode == 1 and "must run as root" in done.stderr, done.stderr)
 
 
+def passes(name: str, run: Callable[[], object]) -> bool:
+    """Runs one test and says how it went, with the figures that it may return."""
+    start = time.monotonic()
+    try:
+        figures = run()
+    except (Failure, subprocess.TimeoutExpired, OSError, ValueError, KeyError):
+        print(f"FAIL {name}")
+        traceback.print_exc(file=sys.stdout)
+        return False
+    print(f"ok   {name}{f': {figures}' if figures else ''} ({time.monotonic() - start:.2f} s)")
+    return True
+
+
+def run_test(programs: argparse.Namespace, test: Callable[[Live], None]) -> None:
+    with tempfile.TemporaryDirectory(prefix="hugeplan-live-") as directory:
+        live = Live(programs.hugepland.resolve(), programs.hugeplanctl.resolve(),
+                    programs.plain_hugepland.resolve(), programs.kill_at.resolve(), pathlib.Path(directory))
+        with host_as_it_was():
+            set_pool(0)
+            try:
+                test(live)
+            finally:
+                live.end()
+
+
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--hugepland", type=pathlib.Path, required=True)
@@ -544,27 +570,9 @@ def main() -> int:
         print(f"skipped: {reason}")
         return SKIP
     tests = {name: function for name, function in globals().items() if name.startswith("test_")}
-    n_failed = 0
-    for name in arguments.tests or tests:
-        start = time.monotonic()
-        try:
-            with tempfile.TemporaryDirectory(prefix="hugeplan-live-") as directory:
-                live = Live(arguments.hugepland.resolve(), arguments.hugeplanctl.resolve(),
-                            arguments.plain_hugepland.resolve(), arguments.kill_at.resolve(),
-                            pathlib.Path(directory))
-                with host_as_it_was():
-                    set_pool(0)
-                    try:
-                        tests[name](live)
-                    finally:
-                        live.end()
-        except (Failure, subprocess.TimeoutExpired, OSError, ValueError, KeyError):
-            n_failed += 1
-            print(f"FAIL {name}")
-            traceback.print_exc(file=sys.stdout)
-        else:
-            print(f"ok   {name} ({time.monotonic() - start:.2f} s)")
-    print(f"{len(arguments.tests or tests)} tests, {n_failed} failed")
+    names = arguments.tests or list(tests)
+    n_failed = sum(not passes(name, functools.partial(run_test, arguments, tests[name])) for name in names)
+    print(f"{len(names)} tests, {n_failed} failed")
     return 1 if n_failed else 0
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import functools
 import json
 import os
 import pathlib
@@ -26,12 +27,10 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
-import traceback
 from collections.abc import Iterator
 
 import test_live
-from test_live import CONFIG, HUGEPAGES, SKIP, Failure, check, count, set_pool
+from test_live import CONFIG, HUGEPAGES, SKIP, check, count, passes, set_pool
 
 OWNER = "postgres"
 OVERCOMMIT = HUGEPAGES / "nr_overcommit_hugepages"
@@ -261,30 +260,15 @@ def check_seen(hugeplanctl: str, server: Server) -> None:
 
 
 def run_cases(hugeplanctl: str, server: Server) -> int:
-    n_failed = 0
     server.create()
     CONFIG.mkdir(exist_ok=True)
     (CONFIG / "20-pg.conf").write_text(
         f"[Instance]\nEngine=postgresql\nPageSize=2M\nDataDirectory={server.data}\n")
-    for settings, place in CASES:
-        start = time.monotonic()
-        try:
-            figures = check_case(hugeplanctl, server, settings, place)
-        except (Failure, subprocess.TimeoutExpired, OSError, ValueError, KeyError):
-            n_failed += 1
-            print(f"FAIL {settings} ({place})")
-            traceback.print_exc(file=sys.stdout)
-        else:
-            print(f"ok   {settings} ({place}): {figures} ({time.monotonic() - start:.2f} s)")
-    try:
-        check_seen(hugeplanctl, server)
-    except (Failure, subprocess.TimeoutExpired, OSError, ValueError, KeyError):
-        n_failed += 1
-        print("FAIL what is seen")
-        traceback.print_exc(file=sys.stdout)
-    else:
-        print("ok   what is seen")
-    return n_failed
+    results = [passes(f"{settings} ({place})",
+                      functools.partial(check_case, hugeplanctl, server, settings, place))
+               for settings, place in CASES]
+    results.append(passes("what is seen", functools.partial(check_seen, hugeplanctl, server)))
+    return results.count(False)
 
 
 def main() -> int:

@@ -36,6 +36,11 @@ def postgresql_unit(version: int) -> str:
     return f"postgresql@{version}-main.service"
 
 
+def postgresql() -> str:
+    """The unit of the guest's own cluster, in checks."""
+    return postgresql_unit(installed_postgresql())
+
+
 def postgresql_files(version: int, shared_buffers: str) -> dict[str, Content]:
     """Debian's own cluster, started at boot, that has huge pages or does not start."""
     etc = f"/etc/postgresql/{version}/main"

@@ -86,6 +86,12 @@ def said(done: subprocess.CompletedProcess[str]) -> str:
     return f"exit status {done.returncode}: {done.stdout}{done.stderr}".rstrip()
 
 
+def systemctl(command: str, what: str | None = None) -> None:
+    """What systemd is told to do has to succeed."""
+    done = sh(f"systemctl {command}", timeout_sec=120)
+    check(done.returncode == 0, what or command, said(done))
+
+
 def wait_for(condition: Callable[[], Any], timeout_sec: float = 30) -> Any:
     """The first true value of `condition`, or its last one when the time is up."""
     deadline = time.monotonic() + timeout_sec
@@ -130,6 +136,12 @@ def meminfo(node: int | None = None) -> dict[str, int]:
     for name, number, unit in re.findall(r"(\S+):\s+(\d+)( kB)?$", path.read_text(), re.MULTILINE):
         values[name] = int(number) * (1024 if unit else 1)
     return values
+
+
+def taken_pages() -> int:
+    """Of the default size: in use, or promised."""
+    host = meminfo()
+    return host["HugePages_Total"] - host["HugePages_Free"] + host["HugePages_Rsvd"]
 
 
 def thp() -> str:
@@ -217,6 +229,16 @@ def journal(*arguments: str) -> list[dict[str, Any]]:
         ["journalctl", "--boot", "--output=json", *arguments], capture_output=True, text=True
     )
     return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def messages(*arguments: str) -> list[str]:
+    """Their texts alone."""
+    return [str(entry.get("MESSAGE")) for entry in journal(*arguments)]
+
+
+def told(name: str, *words: str) -> bool:
+    """Whether the log of a unit, or of those of a pattern, has a line with all of these words."""
+    return any(all(word in line for word in words) for line in messages("-u", name))
 
 
 def journal_time(pattern: str, *arguments: str) -> float | None:

@@ -5,7 +5,7 @@ built."""
 
 from pathlib import Path
 
-from databases import check_postgresql, drop_in, installed_postgresql, postgresql_unit
+from databases import check_postgresql, drop_in, installed_postgresql, postgresql
 from guestlib import (
     DEFAULT_PAGE_BYTES,
     MIB,
@@ -14,10 +14,10 @@ from guestlib import (
     hugeplan,
     hugetlb_mappings,
     instance,
-    journal,
     pools,
-    said,
     sh,
+    systemctl,
+    told,
     unit,
 )
 from memory import configure, pages_service, reload, start_pages, stop_pages
@@ -44,10 +44,6 @@ def hugetlb_limits() -> None:
 # The guest
 
 
-def postgresql() -> str:
-    return postgresql_unit(installed_postgresql())
-
-
 def group(name: str) -> Path:
     """The control group of a unit that runs."""
     return Path("/sys/fs/cgroup" + unit(name, "ControlGroup"))
@@ -62,16 +58,6 @@ def limit(name: str, size: str = "2MB") -> int | None:
 def promised(name: str) -> int:
     """The pages of 2M that a unit has mapped."""
     return int((group(name) / "hugetlb.2MB.rsvd.current").read_text()) // DEFAULT_PAGE_BYTES
-
-
-def systemctl(command: str, what: str) -> None:
-    done = sh(f"systemctl {command}", timeout_sec=120)
-    check(done.returncode == 0, what, said(done))
-
-
-def told(name: str, *words: str) -> bool:
-    lines = [str(entry.get("MESSAGE")) for entry in journal("-u", name)]
-    return any(all(word in line for word in words) for line in lines)
 
 
 def plan(name: str, text: str | None) -> None:

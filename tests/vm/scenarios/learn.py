@@ -6,20 +6,23 @@ database's owner, who may say what he likes."""
 import re
 from pathlib import Path
 
-from databases import check_postgresql, drop_in, installed_postgresql, postgresql_unit
+from databases import check_postgresql, drop_in, installed_postgresql, postgresql
 from guestlib import (
     MIB,
     check,
     check_equal,
     instance,
     journal,
-    meminfo,
+    messages,
     output,
     pools,
     said,
     sh,
     status,
+    systemctl,
+    taken_pages,
     thp,
+    told,
     unit,
     wait_for,
 )
@@ -27,6 +30,7 @@ from memory import CONFIG, configure, pools_witness, witnessed
 from scenario import Boot, Node, Scenario
 
 LEARNED = CONFIG / "20-pg-main.conf.d/90-learned.conf"
+LEARN = "hugeplan-learn@*"  # the units that ask
 SEEN = CONFIG / "20-pg-main.conf.d/91-seen.conf"
 FIRST, RAISED = 192, 384  # MiB of shared_buffers
 
@@ -44,10 +48,6 @@ ExecStart=/bin/sh -c 'cat /sys/kernel/mm/transparent_hugepage/enabled >/run/mong
     systemd-notify --ready; exec sleep infinity'
 """,
 }
-
-
-def postgresql() -> str:
-    return postgresql_unit(installed_postgresql())
 
 
 def etc() -> Path:
@@ -74,23 +74,10 @@ def learned() -> int:
     return int(found[1]) if found else 0
 
 
-def told(*words: str) -> bool:
-    """Whether our unit's log has a line with all of these words."""
-    lines = [str(entry.get("MESSAGE")) for entry in journal("-u", "hugeplan-learn@*")]
-    return any(all(word in line for word in words) for line in lines)
-
-
-def systemctl(verb: str, what: str) -> None:
-    done = sh(f"systemctl {verb} {postgresql()}", timeout_sec=120)
-    check(done.returncode == 0, what, said(done))
-
-
 def counters_agree(pages: int, what: str) -> None:
     """The pool is what was learned, and PostgreSQL has all of it."""
-    host = meminfo()
-    taken = host["HugePages_Total"] - host["HugePages_Free"] + host["HugePages_Rsvd"]
     check_equal(sum(pools().values()), pages, f"{what}: so many pages are reserved")
-    check_equal(taken, pages, f"{what}: PostgreSQL takes them all")
+    check_equal(taken_pages(), pages, f"{what}: PostgreSQL takes them all")
     check_equal(instance("pg-main")["verdict"], "ready", f"{what}: the verdict")
 
 
@@ -103,7 +90,7 @@ def learns() -> None:
     check(re.search(asks, drop_in(postgresql()), re.M), "it is asked before", drop_in(postgresql()))
     check_equal(learned(), 0, "nothing is learned without a start")
     exact = own_word()
-    systemctl("start", "PostgreSQL starts")
+    systemctl(f"start {postgresql()}", "PostgreSQL starts")
     check_equal(learned(), exact, "first start: the server's own word is learned")
     text = LEARNED.read_text()
     check("X-Exact=yes" in text, "first start: exact", text)
@@ -122,15 +109,15 @@ def learns() -> None:
 
 def grows(before: int) -> None:
     set_shared_buffers(f"{RAISED}MB")
-    systemctl("restart", "raised: PostgreSQL starts")
+    systemctl(f"restart {postgresql()}", "raised: PostgreSQL starts")
     raised = learned()
     check(raised > before + 80, "raised: more is learned", raised)
-    check(told("learned", f"before it was {before} pages"), "raised: our unit's log tells")
+    check(told(LEARN, "learned", f"before it was {before} pages"), "raised: our unit's log tells")
     counters_agree(raised, "raised")
     stamp = LEARNED.stat().st_mtime_ns
-    systemctl("stop", "it stops")
+    systemctl(f"stop {postgresql()}", "it stops")
     check_equal(own_word(), raised, "raised: it is the server's own word")
-    systemctl("start", "it starts again")
+    systemctl(f"start {postgresql()}", "it starts again")
     check_equal(LEARNED.stat().st_mtime_ns, stamp, "again: nothing is written")
     counters_agree(raised, "again")
 
@@ -161,10 +148,10 @@ def says_what_he_likes() -> None:
     ):
         override.write_text(f"[Service]\nExecStart=\nExecStart=/bin/sh -c {command!r}\n")
         output("systemctl daemon-reload")
-        systemctl("restart", f"the owner says {what}: PostgreSQL starts")
-        check(wait_for(lambda word=word: told("pg-main keeps its last figure", word), 10),
+        systemctl(f"restart {postgresql()}", f"the owner says {what}: PostgreSQL starts")
+        check(wait_for(lambda word=word: told(LEARN, "pg-main keeps its last figure", word), 10),
               f"the owner says {what}: our unit's log tells",
-              [entry.get("MESSAGE") for entry in journal("-u", "hugeplan-learn@*")][-20:])
+              messages("-u", LEARN)[-20:])
         counters_agree(pages, f"the owner says {what}")
     override.unlink()
     output("systemctl daemon-reload; systemctl reset-failed")
@@ -186,7 +173,7 @@ def learns_while_it_runs() -> None:
     counters_agree(pages, "running")
     shown = output("hugeplanctl explain pg-main")
     check(f"What counts: {pages} pages of 2M, seen: exact" in shown, "running: explain tells", shown)
-    systemctl("restart", "asked again: it starts")
+    systemctl(f"restart {postgresql()}", "asked again: it starts")
     check_equal(learned(), pages, "asked again: its own word")
     counters_agree(pages, "asked again")
 
@@ -199,29 +186,29 @@ def asked_though_given() -> None:
     done = sh("hugeplanctl reload")
     check(done.returncode == 0, "given: it can be reloaded", said(done))
     sh(f"systemctl restart {postgresql()}", timeout_sec=120)
-    lines = [str(entry.get("MESSAGE")) for entry in journal("-u", postgresql())]
+    lines = messages("-u", postgresql())
     check(any("too little: PostgreSQL itself says that it takes" in line and f"Pages=2M:{pages}" in line
               for line in lines), "given: the gate says that it is too little, and what would do", lines[-10:])
     configure("20-pg-main", described)
     output("systemctl daemon-reload && hugeplanctl reload")
     sh(f"systemctl reset-failed {postgresql()}")
-    systemctl("restart", "not given: it starts")
+    systemctl(f"restart {postgresql()}", "not given: it starts")
     counters_agree(pages, "not given")
 
 
 def keeps_its_last_figure() -> None:
     pages = learned()
-    systemctl("stop", "it stops")
+    systemctl(f"stop {postgresql()}", "it stops")
     set_shared_buffers("nonsense")
     done = sh(f"systemctl start {postgresql()}", timeout_sec=120)
     check(done.returncode != 0, "broken: PostgreSQL itself does not start", said(done))
-    check(told("pg-main keeps its last figure", f"{pages} pages of 2M"),
+    check(told(LEARN, "pg-main keeps its last figure", f"{pages} pages of 2M"),
           "broken: its last figure is kept, and the log says so",
-          [entry.get("MESSAGE") for entry in journal("-u", "hugeplan-learn@*")][-20:])
+          messages("-u", LEARN)[-20:])
     check_equal((learned(), sum(pools().values())), (pages, pages), "broken: nothing has changed")
     set_shared_buffers(f"{RAISED}MB")
     sh(f"systemctl reset-failed {postgresql()}")
-    systemctl("start", "mended: it starts")
+    systemctl(f"start {postgresql()}", "mended: it starts")
     counters_agree(pages, "mended")
 
 
@@ -253,8 +240,8 @@ def remembers() -> None:
     check_equal(seen, pages, "next boot: what was learned stood there before sysinit.target")
     check_postgresql(installed_postgresql(), RAISED * MIB, set(pools()))
     counters_agree(pages, "next boot")
-    check(not told("learned"), "next boot: there is nothing to learn")
-    check(not told("keeps its last"), "next boot: and was told the truth")
+    check(not told(LEARN, "learned"), "next boot: there is nothing to learn")
+    check(not told(LEARN, "keeps its last"), "next boot: and was told the truth")
     check_equal(unit("hugeplan.service", "NRestarts"), "0", "hugeplan started at the first try")
 
 

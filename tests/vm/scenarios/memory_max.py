@@ -5,7 +5,7 @@ into a limit of the unit or of a slice that is below its pages, for it would spi
 import subprocess
 from pathlib import Path
 
-from guestlib import check, check_equal, hugeplan, journal, said, sh, unit
+from guestlib import check, check_equal, hugeplan, said, sh, told, unit
 from memory import configure, pages_service, reload
 from scenario import Boot, Node, Scenario
 
@@ -24,20 +24,20 @@ def limits() -> None:
     check(done.returncode == 0, "this kernel counts huge pages where it is told to", said(done))
 
     check(start().returncode != 0, "MemoryMax= below its huge pages keeps a unit out")
-    check(told("limited: refused: MemoryMax= of limited.service is 50M", "alone are 80M"),
+    check(told(UNIT, "limited: refused: MemoryMax= of limited.service is 50M", "alone are 80M"),
           "by unit and figures")
     check("memory-max" in findings(), "check has it as well")
     service("hold", "Slice=small.slice\n")
     sh("systemctl set-property --runtime small.slice MemoryHigh=60M")
     check(start().returncode != 0, "MemoryHigh= of its slice, too")
-    check(told("limited: refused: MemoryHigh= of small.slice is 60M"), "which is named")
+    check(told(UNIT, "limited: refused: MemoryHigh= of small.slice is 60M"), "which is named")
 
     # Mapped, but not touched: whoever touches them spins.
     service("reserve", "Slice=small.slice\n")
     planned("Shortage=degrade\n")
     done = start()
     check(done.returncode == 0, "with Shortage=degrade it starts", said(done))
-    check(told("limited: degraded: MemoryHigh= of small.slice is 60M"), "with a warning")
+    check(told(UNIT, "limited: degraded: MemoryHigh= of small.slice is 60M"), "with a warning")
     sh(f"systemctl stop {UNIT}")
     sh("systemctl set-property --runtime small.slice MemoryHigh=200M")
     service("hold", "Slice=small.slice\n")
@@ -58,7 +58,7 @@ def limited_together() -> None:
     reload()
     check(sh("systemctl start second.service").returncode != 0, "the second in a slice is kept out")
     text = "MemoryHigh= of small.slice is 100M, and the huge pages alone of"
-    check(told("second: refused:", text, "limited (80M)", "second (80M)", unit_name="second.service"),
+    check(told("second.service", "second: refused:", text, "limited (80M)", "second (80M)"),
           "with both figures")
     sh(f"systemctl stop {UNIT}")
     done = sh("systemctl start second.service", timeout_sec=120)
@@ -79,11 +79,6 @@ def service(verb: str, more: str) -> None:
 
 def start() -> subprocess.CompletedProcess[str]:
     return sh(f"systemctl start {UNIT}", timeout_sec=120)
-
-
-def told(*words: str, unit_name: str = UNIT) -> bool:
-    lines = [str(entry.get("MESSAGE")) for entry in journal("-u", unit_name)]
-    return any(all(word in line for word in words) for line in lines)
 
 
 def findings() -> set[str]:

@@ -12,7 +12,7 @@ from guestlib import (
     check_equal,
     hugetlb_mappings,
     instance,
-    journal,
+    messages,
     output,
     pools,
     said,
@@ -128,7 +128,7 @@ def check_pages(what: str) -> int:
 
 
 def said_by_patroni() -> list[str]:
-    return [str(entry.get("MESSAGE")) for entry in journal("-u", PATRONI)]
+    return messages("-u", PATRONI)
 
 
 def restarts(what: str) -> None:

@@ -9,7 +9,7 @@ import re
 import shutil
 from pathlib import Path
 
-from guestlib import check, check_equal, instance, journal, output, pools, said, sh, unit, wait_for
+from guestlib import check, check_equal, instance, messages, output, pools, said, sh, unit, wait_for
 from memory import CONFIG, configure
 from scenario import Boot, Node, Scenario
 
@@ -38,7 +38,7 @@ def learned_pages() -> int:
 
 
 def asked() -> list[str]:
-    return [str(entry.get("MESSAGE")) for entry in journal("-u", "hugeplan-learn@planted.service")]
+    return messages("-u", "hugeplan-learn@planted.service")
 
 
 def restart(what: str) -> None:
@@ -103,7 +103,7 @@ def whose() -> None:
     check("Pages=2M:" in first, "whose: reload, as root, finds the owner", first)
     options_file.write_text(options(128))
     output("systemctl start owned.service")
-    said_so = [str(entry.get("MESSAGE")) for entry in journal("-u", "hugeplan-learn@owned.service")]
+    said_so = messages("-u", "hugeplan-learn@owned.service")
     check(any("it belongs to games" in line and "User=" in line for line in said_so),
           "whose: before a start somebody else is asked, and says whose it is", said_so)
     check_equal(figure.read_text(), first, "whose: and nothing is learned")

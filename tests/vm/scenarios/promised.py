@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from databases import charged, installed_postgresql, postgresql_files, postgresql_unit, psql
+from databases import charged, postgresql, postgresql_files, postgresql_unit, psql
 from guestlib import (
     MIB,
     check,
@@ -20,6 +20,7 @@ from guestlib import (
     said,
     sh,
     status,
+    systemctl,
     unit,
     wait_for,
 )
@@ -128,10 +129,6 @@ def reload_is_a_transaction() -> None:
 
 
 # The changes: of PostgreSQL's own file, and back
-
-
-def postgresql() -> str:
-    return postgresql_unit(installed_postgresql())
 
 
 def described(node: int = 1, pages: int = PAGES) -> str:
@@ -251,11 +248,6 @@ def service(name: str, arguments: str) -> None:
     with open(f"/etc/systemd/system/{name}.service", "w") as file:
         file.write(pages_service(arguments))
     sh("systemctl daemon-reload")
-
-
-def systemctl(command: str, what: str) -> None:
-    done = sh(f"systemctl {command}", timeout_sec=120)
-    check(done.returncode == 0, what, said(done))
 
 
 def reloaded(code: int, what: str) -> str:

@@ -6,7 +6,22 @@ boot. With a size that is too small the gate says so."""
 import re
 from pathlib import Path
 
-from guestlib import MIB, check, check_equal, instance, journal, meminfo, output, pools, said, sh, unit, wait_for
+from guestlib import (
+    MIB,
+    check,
+    check_equal,
+    instance,
+    messages,
+    output,
+    pools,
+    said,
+    sh,
+    systemctl,
+    taken_pages,
+    told,
+    unit,
+    wait_for,
+)
 from memory import CONFIG, configure
 from scenario import Boot, Node, Scenario
 
@@ -57,17 +72,7 @@ def seen() -> tuple[int, bool]:
 
 
 def log(name: str) -> list[str]:
-    return [str(entry.get("MESSAGE")) for entry in journal("-u", name)]
-
-
-def systemctl(verb: str, what: str) -> None:
-    done = sh(f"systemctl {verb} own.service", timeout_sec=120)
-    check(done.returncode == 0, what, said(done) + "\n".join(log("own.service")[-10:]))
-
-
-def taken() -> int:
-    host = meminfo()
-    return host["HugePages_Total"] - host["HugePages_Free"] + host["HugePages_Rsvd"]
+    return messages("-u", name)
 
 
 def learns() -> None:
@@ -86,18 +91,18 @@ def first_start() -> None:
     known = instance("own")
     check_equal(known["verdict"], "degraded", "before its first start: what is known is said")
     check("has run once" in known["reason"], "before its first start: and why", known)
-    systemctl("start", "first start: it is let start with nothing")
-    check(any("has run once" in line for line in log("own.service")), "first start: its log says so", log("own.service"))
-    check_equal(taken(), 0, "first start: it runs in small pages")
+    systemctl("start own.service", "first start: it is let start with nothing")
+    check(told("own.service", "has run once"), "first start: its log says so", log("own.service"))
+    check_equal(taken_pages(), 0, "first start: it runs in small pages")
     check(wait_for(lambda: seen()[0] > 0), "first start: it is looked at", log("hugeplan-look@own.service"))
     check_equal(seen(), (pages(FIRST), False), "first start: as much as its shared memory, once, an estimate")
     check_equal(unit("hugeplan-look@own.service"), "active", "who looks goes with it")
 
 
 def second_start() -> None:
-    systemctl("restart", "second start: it starts")
+    systemctl("restart own.service", "second start: it starts")
     check_equal(instance("own")["verdict"], "ready", "second start: it has its pages")
-    check_equal((sum(pools().values()), taken()), (pages(FIRST),) * 2, "second start: exactly as many")
+    check_equal((sum(pools().values()), taken_pages()), (pages(FIRST),) * 2, "second start: exactly as many")
     check(wait_for(lambda: seen()[1]), "second start: which is exact", log("hugeplan-look@own.service"))
     check_equal(seen()[0], pages(FIRST), "second start: and as many")
     shown = output("hugeplanctl explain own")
@@ -108,17 +113,17 @@ def second_start() -> None:
 def raised() -> None:
     """Started with more, it gets small pages once more, which is seen at the last look too."""
     Path("/etc/own").write_text(f"SIZE={RAISED}\n")
-    systemctl("restart", "raised: it starts")
+    systemctl("restart own.service", "raised: it starts")
     check(wait_for(lambda: seen()[0] == pages(RAISED)), "raised: it is seen to want more", SEEN.read_text())
-    systemctl("restart", "raised: it starts again")
-    check_equal(taken(), pages(RAISED), "raised: and has it")
+    systemctl("restart own.service", "raised: it starts again")
+    check_equal(taken_pages(), pages(RAISED), "raised: and has it")
     check(wait_for(lambda: seen() == (pages(RAISED), True)), "raised: exact", SEEN.read_text())
 
 
 def too_little() -> None:
     configure("20-own", f"[Instance]\nPages={pages(RAISED) - 1}\nUnit=own.service\n")
     output("systemctl daemon-reload && hugeplanctl reload")
-    systemctl("restart", "too little: it starts, with a page less than it takes")
+    systemctl("restart own.service", "too little: it starts, with a page less than it takes")
     check(any("too little" in line and f"{pages(RAISED)} pages" in line for line in log("own.service")),
           "too little: its log says so, with the number", log("own.service")[-10:])
     configure("20-own", "[Instance]\nMemory=auto\nUnit=own.service\n")
@@ -142,18 +147,18 @@ def crashes() -> None:
 
 def exact_again() -> None:
     Path("/etc/own").write_text(f"SIZE={RAISED}\n")
-    systemctl("start", "it starts once more")
-    check_equal((sum(pools().values()), taken()), (pages(RAISED),) * 2, "with exactly what it takes")
+    systemctl("start own.service", "it starts once more")
+    check_equal((sum(pools().values()), taken_pages()), (pages(RAISED),) * 2, "with exactly what it takes")
     output("systemctl enable own.service 2>/dev/null || true")
     stamp = wait_for(lambda: seen()[1]) and SEEN.stat().st_mtime_ns
-    systemctl("stop", "it stops")
+    systemctl("stop own.service", "it stops")
     check_equal(SEEN.stat().st_mtime_ns, stamp, "nothing new is seen, and nothing written")
 
 
 def remembers() -> None:
     check_equal(sum(pools().values()), pages(RAISED), "next boot: as many stand there before it starts")
-    systemctl("start", "next boot: it starts")
-    check_equal(taken(), pages(RAISED), "next boot: with all of them")
+    systemctl("start own.service", "next boot: it starts")
+    check_equal(taken_pages(), pages(RAISED), "next boot: with all of them")
     check_equal(instance("own")["verdict"], "ready", "next boot: ready")
 
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from databases import charged, installed_postgresql, postgresql_unit, psql
+from databases import charged, installed_postgresql, postgresql, psql
 from guestlib import (
     DEFAULT_PAGE_BYTES,
     check,
@@ -15,8 +15,8 @@ from guestlib import (
     hugetlb_mappings,
     instance,
     output,
-    said,
     sh,
+    systemctl,
     unit,
     wait_for,
 )
@@ -28,19 +28,10 @@ MARIADB_CONF = Path("/etc/mysql/mariadb.conf.d/90-verify.cnf")
 DAY = 24 * 60 * 60
 
 
-def postgresql() -> str:
-    return postgresql_unit(installed_postgresql())
-
-
 def set_huge_pages(value: str) -> None:
     etc = Path(f"/etc/postgresql/{installed_postgresql()}/main")
     (etc / "start.conf").write_text("manual\n")
     (etc / "conf.d/hugeplan-vm.conf").write_text(f"huge_pages = {value}\nshared_buffers = 256MB\nmax_connections = 40\nfsync = off\n")
-
-
-def systemctl(verb: str, name: str) -> None:
-    done = sh(f"systemctl {verb} '{name}'", timeout_sec=120)
-    check(done.returncode == 0, f"{verb} {name}", said(done))
 
 
 def allow_only(name: str, pages: int | None) -> None:
@@ -112,7 +103,7 @@ def in_use() -> None:
     output("systemctl daemon-reload && systemctl restart hugeplan.service")
     check_equal(proof("pg")["outcome"], "not-started", "PostgreSQL does not run yet")
     for name in (postgresql(), MARIADB):
-        systemctl("restart", name)
+        systemctl(f"restart {name}")
     wait_for(lambda: sh(psql("SELECT 1")).stdout.strip() == "1")
     as_the_kernel_has_it("pg", postgresql())
     as_the_kernel_has_it("maria", MARIADB)
@@ -138,7 +129,7 @@ def fell_back() -> None:
     allow_only(postgresql(), 0)
     allow_only(MARIADB, 60)
     for name in (postgresql(), MARIADB):
-        systemctl("restart", name)
+        systemctl(f"restart {name}")
     pg, maria = proof("pg"), proof("maria")
     check_equal((pg["outcome"], pg["mappedBytes"]), ("fell-back", 0), "PostgreSQL fell back whole")
     check("huge_pages=try" in pg["why"], "because of huge_pages=try", pg)
@@ -155,7 +146,7 @@ def fell_back() -> None:
     seen = proof("pg", "runuser -u nobody --")
     check(seen["outcome"] in ("starting", "fell-back"), "others are told by the controller, a minute later", seen)
     set_huge_pages("off")
-    systemctl("restart", postgresql())
+    systemctl(f"restart {postgresql()}")
     check_equal(proof("pg")["why"], "its huge_pages is off", "and why, where it is told not to")
 
 
@@ -163,9 +154,9 @@ def mended() -> None:
     set_huge_pages("on")
     for name in (postgresql(), MARIADB):
         allow_only(name, None)
-        systemctl("restart", name)
+        systemctl(f"restart {name}")
     as_the_kernel_has_it("pg", postgresql())
-    systemctl("stop", postgresql())
+    systemctl(f"stop {postgresql()}")
     check_equal(proof("pg")["outcome"], "not-started", "stopped, it is not started")
     waste = {row["instance"]: row["kind"] for row in hugeplan("verify")["waste"]}
     check_equal(waste.get("pg"), "disabled", "and nothing starts it")
