@@ -43,6 +43,7 @@ FILES = {
     "/usr/lib/systemd/system/hugeplan-wait@.service",
     "/usr/lib/sysusers.d/hugeplan.conf",
     "/usr/share/bash-completion/completions/hugeplanctl",
+    *(f"/usr/share/hugeplan/schema/{path.name}" for path in (ROOT / "schema").glob("*.json")),
     "/usr/share/man/man1/hugeplanctl.1",
     "/usr/share/man/man5/hugeplan.d.5",
     "/usr/share/man/man7/hugeplan.7",
