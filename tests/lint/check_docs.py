@@ -130,8 +130,10 @@ def main() -> int:
                                    for option in options(root / "src/ctl/hugeplanctl.c")])
         problems += missing_words("hugeplanctl(1), JSON", page.partition("# JSON\n")[2].partition("\n# ")[0], "fields",
                                   fields(root))
-    for path in sorted((root / "contrib/completion").glob("*hugeplanctl")):
+    for path in sorted((root / "contrib/completion").glob("*hugeplanctl*")):
         text, name = path.read_text(encoding="utf-8"), f"contrib/completion/{path.name}"
+        if path.suffix == ".fish":
+            text = re.sub(r" -l ([a-z-]+)", r" --\1", text)
         problems += missing_words(name, text, "verbs", verbs(root, SHOWN_VERB_ROW))
         problems += missing_words(name, text, "options",
                                   [f"--{option}"

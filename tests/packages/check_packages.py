@@ -45,6 +45,7 @@ FILES = {
     "/usr/lib/systemd/system/hugeplan-wait@.service",
     "/usr/lib/sysusers.d/hugeplan.conf",
     "/usr/share/bash-completion/completions/hugeplanctl",
+    "/usr/share/fish/vendor_completions.d/hugeplanctl.fish",
     *(f"/usr/share/hugeplan/monitoring/{name}"
       for name in ("README.md", "hugeplan-dashboard.json", "hugeplan.rules.yml")),
     *(f"/usr/share/hugeplan/schema/{path.name}" for path in (ROOT / "schema").glob("*.json")),
