@@ -1044,6 +1044,27 @@ def test_release(host: Host, fixture: str = "one-node") -> None:
     host.stop(daemon)
 
 
+def test_nagios(host: Host, fixture: str = "one-node") -> None:
+    host.config("20-pg.conf", PG)
+    daemon = host.start()
+    done = host.ctl("status", "--nagios")
+    check(done.returncode == 0 and done.stdout.startswith("HUGEPLAN OK - 1 of 1 ready | "), done.stdout)
+    check(" 'granted pg'=2097152000B;;;0;2097152000 " in done.stdout and done.stdout.count("\n") == 1, done.stdout)
+    host.config("30-large.conf", "[Instance]\nPages=999999\n")
+    host.ctl("reload")
+    done = host.ctl("status", "--nagios")
+    check(done.returncode == 2 and done.stdout.startswith("HUGEPLAN CRITICAL - 1 of 2 ready; large "), done.stdout)
+    done = host.ctl("status", "--nagios", "pg")
+    check(done.returncode == 0 and "large" not in done.stdout, done.stdout)
+    done = host.ctl("metrics", str(host.path("metrics/hugeplan.prom")).removeprefix(str(host.root)))
+    check(done.returncode == 0 and done.stdout == "", done.stdout + done.stderr)
+    written = host.path("metrics/hugeplan.prom")
+    check([path.name for path in written.parent.iterdir()] == [written.name], "nothing is left beside it")
+    check("hugeplan_daemon_reached 1\n" in written.read_text() and written.read_text().endswith("# EOF\n"),
+          written.read_text())
+    host.stop(daemon)
+
+
 MARIADB = "etc/mysql/my.cnf"
 ANSWER = "run/hugeplan-learn/db/answer"
 LEARNED = f"{CONFIG}/20-db.conf.d/90-learned.conf"

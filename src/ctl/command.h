@@ -33,6 +33,7 @@ typedef struct Command {
         bool is_all;           /* --all */
         bool is_restart;       /* --restart */
         bool is_watching;      /* --watch */
+        bool is_plugin;        /* --nagios */
         bool is_writing;       /* --write */
         bool is_forced;        /* --force */
         const char *draft;     /* --draft=, below the root; NULL: none */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `size`: what if a database had these settings? */
+#include "base/json.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "ctl/verbs.h"
@@ -83,9 +84,12 @@ static void print_engines(Command *command) {
         for (size_t i = 0; i < n_engines; i++) {
                 table_add(table, engines[i]->name);
                 table_add(table, engines[i]->title);
-                json_array_append_new(json, json_pack("{ss ss sb}", "engine", engines[i]->name,
-                                                      "title", engines[i]->title, "reserves",
-                                                      engines[i]->reserves));
+                const SettingNames names = engine_settings(engines[i], command->arena);
+
+                json_array_append_new(
+                        json, json_pack("{ss ss sb so}", "engine", engines[i]->name, "title",
+                                        engines[i]->title, "reserves", engines[i]->reserves,
+                                        "settings", VEC_TO_JSON(name, &names, json_string(*name))));
         }
         if (command->json != JSON_OFF) {
                 print_json(command, json);

@@ -6,6 +6,7 @@
 #include "ipc/manager_interface.h"
 #include "model/exit_code.h"
 #include "model/problem.h"
+#include "render/render_nagios.h"
 #include "render/render_status.h"
 #include "render/status_json.h"
 #include "runtime/clock.h"
@@ -13,6 +14,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 Status *status_now(Command *command, const Config **ret_config) {
         const char *why = NULL;
@@ -26,7 +28,8 @@ Status *status_now(Command *command, const Config **ret_config) {
 
         *ret_config = look->config;
         status = local_status(command, look, is_off ? "switched off" : "no daemon");
-        if (!is_off && command->n_arguments == 1) /* that of one instance shows no problems */
+        if (!is_off && command->n_arguments == 1 &&
+            !command->is_plugin) /* that of one instance shows no problems */
                 log_line(
                         LOG_WARNING,
                         "hugepland cannot be reached (%s); this is what the files say; " DAEMON_REMEDY,
@@ -62,6 +65,24 @@ static int print_status(Command *command, const Status *status, const Config *co
         if (command->json == JSON_OFF && !command->is_watching && status->n_instances == 0)
                 print_first_look(command, status);
         return status->verdict == VERDICT_READY ? EXIT_DONE : EXIT_NOT_READY;
+}
+
+/* As a plugin: whatever goes wrong is UNKNOWN, for any other code would be a verdict about the databases. */
+static int print_plugin(Command *command, const Status *status) {
+        const char *name = command->n_arguments == 1 ? command->arguments[0] : NULL;
+        const StatusInstance *instance = status_find(status, name);
+        const ReadFault fault = root_any_fault(command->root, command->arena);
+        const char *why = NULL;
+
+        if (fault.error < 0)
+                why = arena_printf(command->arena, "%s cannot be read: %s", fault.path,
+                                   strerror(-fault.error));
+        else if (name && !instance)
+                why = arena_printf(command->arena, "no instance is called '%s'", name);
+        if (instance)
+                status = nagios_status_of(command->arena, status, instance);
+        fputs(render_nagios(command->arena, status, why), stdout);
+        return why ? NAGIOS_UNKNOWN : (int) nagios_judge(status);
 }
 
 /* Prints what the daemon sends next; a negative errno where it sends nothing more. */
@@ -121,7 +142,7 @@ static void find_page_users(Command *command, Status *status) {
                 status->page_users = page_users_find(command->root, command->arena,
                                                      probe_topology(command->root, command->arena));
         else if (instance && instance->unit && instance->pages_wanted > 0 &&
-                 command->json == JSON_OFF)
+                 command->json == JSON_OFF && !command->is_plugin)
                 status->page_users = page_users_find_unit(
                         command->root, command->arena,
                         probe_topology(command->root, command->arena), instance->unit);
@@ -130,6 +151,10 @@ static void find_page_users(Command *command, Status *status) {
 int verb_status(Command *command) {
         const Config *config;
 
+        if (command->is_plugin && (command->is_watching || command->is_all)) {
+                puts("HUGEPLAN UNKNOWN - --nagios goes with neither --watch nor --all");
+                return NAGIOS_UNKNOWN;
+        }
         if (command->is_watching)
                 return watch_status(command);
         if (command->is_all && command->n_arguments == 1) {
@@ -140,5 +165,6 @@ int verb_status(Command *command) {
 
         find_page_users(command, status);
         add_outcomes(command, status);
-        return print_status(command, status, config);
+        return command->is_plugin ? print_plugin(command, status)
+                                  : print_status(command, status, config);
 }

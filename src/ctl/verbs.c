@@ -7,7 +7,7 @@ const Verb verbs[] = {
         {"plan", "", 0, 0, verb_plan, "What would be written; writes nothing", .takes_draft = true},
         {"verify", "[NAME]", 0, 1, verb_verify,
          "Whether the databases that run use their huge pages, why not, and what is wasted"},
-        {"metrics", "", 0, 0, verb_metrics,
+        {"metrics", "[FILE]", 0, 1, verb_metrics,
          "The same for a monitoring system: OpenMetrics, as node_exporter's textfile collector takes it"},
         {"log", "[NAME]", 0, 1, verb_log,
          "What happened, in this boot and before: reserved, short, refused, drift, repaired, learned"},

@@ -46,6 +46,8 @@ typedef struct Sizing {
         VEC(SizingStep) steps;
 } Sizing;
 
+typedef struct ParameterTable ParameterTable; /* engines/parameters.h */
+
 typedef struct EngineFormula {
         /* The pages of PAGE_SIZE_BYTES (not 0) that SETTINGS need; what they leave out is the
          * product's default. Fills *ret (allocated in ARENA) and returns NULL, or leaves it and returns
@@ -54,7 +56,10 @@ typedef struct EngineFormula {
          * product's own file holds much that does not matter here. */
         const char *(*size)(Arena *arena, const Settings *settings, uint64_t page_size_bytes,
                             Sizing *ret);
+        const ParameterTable *parameters; /* the settings that it reads; NULL: none */
 } EngineFormula;
+
+typedef VEC(const char *) SettingNames;
 
 /* Never NULL: that of an engine without one refuses all settings. */
 const EngineFormula *engine_formula(const Engine *engine);
@@ -62,6 +67,9 @@ const EngineFormula *engine_formula(const Engine *engine);
 /* By the engine's formula. */
 const char *engine_size(const Engine *engine, Arena *arena, const Settings *settings,
                         uint64_t page_size_bytes, Sizing *ret);
+
+/* The settings that its formula counts, in the order of its table; its version is none. */
+SettingNames engine_settings(const Engine *engine, Arena *arena);
 
 /* A character of a setting's name as the products compare it: case does not count, "-" is "_". */
 char setting_fold(char c);

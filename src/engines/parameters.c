@@ -66,6 +66,16 @@ static const char *refuse_unknown(Arena *arena, const ParameterTable *table,
 
 /* ---- parameters ---- */
 
+SettingNames engine_settings(const Engine *engine, Arena *arena) {
+        const ParameterTable *table = engine_formula(engine)->parameters;
+        SettingNames names = {};
+
+        for (size_t i = 1; table && i < table->n; i++) /* the first is the version */
+                if (!table->rows[i].takes_nothing)
+                        *vec_push(arena, &names) = table->rows[i].name;
+        return names;
+}
+
 static const Parameter *parameter_find(const ParameterTable *table, const char *name) {
         for (size_t i = 0; i < table->n; i++)
                 if (setting_is_named(table->rows[i].name, name))

@@ -29,12 +29,12 @@ typedef struct Parameter {
                 .expects = "write a version such as 15.18 or 19c"       \
         }
 
-typedef struct ParameterTable {
+struct ParameterTable {
         const Engine *engine;
         const Parameter *rows;
         size_t n;
         bool has_prefixes; /* "hot.key_buffer_size" is known as its row is */
-} ParameterTable;
+};
 
 typedef struct ParameterValue {
         uint64_t number;

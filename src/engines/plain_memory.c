@@ -14,6 +14,8 @@ static const Parameter parameters[N_PARAMETERS] = {
                     .is_required = true},
 };
 
+const ParameterTable plain_memory_parameters = {.rows = parameters, .n = N_PARAMETERS};
+
 const char *plain_memory_size(const Engine *engine, Arena *arena, const Settings *settings,
                               uint64_t page_size_bytes, Sizing *ret) {
         const ParameterTable table = {engine, parameters, N_PARAMETERS};

@@ -6,6 +6,9 @@
 
 #include "engines/formula.h"
 
+/* `memory`, and nothing else. */
+extern const ParameterTable plain_memory_parameters;
+
 /* As EngineFormula.size, of the one setting `memory`. */
 const char *plain_memory_size(const Engine *engine, Arena *arena, const Settings *settings,
                               uint64_t page_size_bytes, Sizing *ret);

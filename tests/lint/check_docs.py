@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Every configuration key, verb, option and rule stands in its man page, and no rule stands there that
-the code does not have; verbs and options stand in the completions, too.
+the code does not have, and every field of JSON; verbs and options stand in the completions, too.
 Skips (77) as long as a page is not written.
 
 usage: check_docs.py SOURCE-DIR
@@ -9,6 +9,7 @@ usage: check_docs.py SOURCE-DIR
 
 from __future__ import annotations
 
+import json
 import pathlib
 import re
 import sys
@@ -97,6 +98,21 @@ def wrong_rules(root: pathlib.Path, page: str) -> list[str]:
     return problems if len(rows) > 40 else ["the pattern for rules must be fixed"]
 
 
+def fields(root: pathlib.Path) -> list[str]:
+    """Those that a schema knows, of whatever answer."""
+    found: set[str] = set()
+
+    def walk(value: object) -> None:
+        if isinstance(value, dict):
+            found.update(value.get("properties", {}))
+        for item in (value.values() if isinstance(value, dict) else value if isinstance(value, list) else []):
+            walk(item)
+
+    for path in (root / "schema").glob("*.json"):
+        walk(json.loads(path.read_text(encoding="utf-8")))
+    return sorted(found)
+
+
 def main() -> int:
     root = pathlib.Path(sys.argv[1])
     pages = {name: root / "man" / name
@@ -112,8 +128,12 @@ def main() -> int:
         problems += missing_words("hugeplanctl(1)", page, "options",
                                   [f"--{option}"
                                    for option in options(root / "src/ctl/hugeplanctl.c")])
-    for path in sorted((root / "contrib/completion").glob("*hugeplanctl")):
+        problems += missing_words("hugeplanctl(1), JSON", page.partition("# JSON\n")[2].partition("\n# ")[0], "fields",
+                                  fields(root))
+    for path in sorted((root / "contrib/completion").glob("*hugeplanctl*")):
         text, name = path.read_text(encoding="utf-8"), f"contrib/completion/{path.name}"
+        if path.suffix == ".fish":
+            text = re.sub(r" -l ([a-z-]+)", r" --\1", text)
         problems += missing_words(name, text, "verbs", verbs(root, SHOWN_VERB_ROW))
         problems += missing_words(name, text, "options",
                                   [f"--{option}"

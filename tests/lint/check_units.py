@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 
-SUFFIXES = (".service", ".socket")
+SUFFIXES = (".service", ".socket", ".timer")
 # What is no program's path; of several forms, the one that every systemd knows.
 VALUES = {
     "RESTART_PAUSES": "RestartSec=2s",
@@ -27,7 +27,7 @@ VALUES = {
 # Tenths, as `systemd-analyze security` rates them, of 100.
 EXPOSURE_MAX = 8
 # What each costs that is there for a reason: CAP_SYS_PTRACE.
-EXPOSED_MORE = {"hugeplan-look@.service": 3}
+EXPOSED_MORE = {"hugeplan-look@.service": 3, "hugeplan-metrics.service": 6}
 
 
 def write_units(source: pathlib.Path, directory: pathlib.Path) -> list[str]:

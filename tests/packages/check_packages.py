@@ -40,9 +40,15 @@ FILES = {
     "/usr/lib/systemd/system/hugeplan-ask@.service",
     "/usr/lib/systemd/system/hugeplan-learn@.service",
     "/usr/lib/systemd/system/hugeplan-look@.service",
+    "/usr/lib/systemd/system/hugeplan-metrics.service",
+    "/usr/lib/systemd/system/hugeplan-metrics.timer",
     "/usr/lib/systemd/system/hugeplan-wait@.service",
     "/usr/lib/sysusers.d/hugeplan.conf",
     "/usr/share/bash-completion/completions/hugeplanctl",
+    "/usr/share/fish/vendor_completions.d/hugeplanctl.fish",
+    *(f"/usr/share/hugeplan/monitoring/{name}"
+      for name in ("README.md", "hugeplan-dashboard.json", "hugeplan.rules.yml")),
+    *(f"/usr/share/hugeplan/schema/{path.name}" for path in (ROOT / "schema").glob("*.json")),
     "/usr/share/man/man1/hugeplanctl.1",
     "/usr/share/man/man5/hugeplan.d.5",
     "/usr/share/man/man7/hugeplan.7",
@@ -207,7 +213,7 @@ def check_rpm(rpm: Path, directory: Path, report: Report) -> None:
     check_scripts("RPM", scripts, report)
     for what, units in {
         "install-system-units": UNITS,
-        "remove-system-units": UNITS,
+        "remove-system-units": UNITS | {"hugeplan-metrics.timer"},
         "mark-restart-system-units": {"hugeplan.service"},
     }.items():
         named = re.search(rf"systemd-update-helper {what} (.*?) *\|\|", scripts)

@@ -4,8 +4,19 @@
 #include "ctl/verbs.h"
 #include "model/exit_code.h"
 #include "render/render_metrics.h"
+#include "runtime/log.h"
 
 #include <stdio.h>
+#include <string.h>
+
+/* In one go: whoever collects them never finds half a file. */
+static int write_metrics(const Command *command, const char *path, const char *text) {
+        int r = root_write_file(command->root, absolute_path(command, path), text, 0644);
+
+        if (r < 0)
+                log_line(LOG_ERR, "%s cannot be written: %s", path, strerror(-r));
+        return r < 0 ? EXIT_FAILED : EXIT_DONE;
+}
 
 int verb_metrics(Command *command) {
         const Config *config;
@@ -14,6 +25,9 @@ int verb_metrics(Command *command) {
                 observe(command, status, config ? config : read_config(command), NULL);
         bool is_reached = !TEXT_IS_ANY(status->phase, "no daemon", "switched off");
 
-        fputs(render_metrics(command->arena, status, &proofs, is_reached), stdout);
-        return EXIT_DONE;
+        const char *text = render_metrics(command->arena, status, &proofs, is_reached);
+
+        return command->n_arguments == 1 ? write_metrics(command, command->arguments[0], text)
+               : fputs(text, stdout) < 0 ? EXIT_FAILED
+                                         : EXIT_DONE;
 }

@@ -11,4 +11,4 @@ static const char *size_db2(Arena *arena, const Settings *settings, uint64_t pag
         return plain_memory_size(&engine_db2, arena, settings, page_size_bytes, ret);
 }
 
-const EngineFormula formula_db2 = {size_db2};
+const EngineFormula formula_db2 = {size_db2, &plain_memory_parameters};

@@ -11,4 +11,4 @@ static const char *size_generic(Arena *arena, const Settings *settings, uint64_t
         return plain_memory_size(&engine_generic, arena, settings, page_size_bytes, ret);
 }
 
-const EngineFormula formula_generic = {size_generic};
+const EngineFormula formula_generic = {size_generic, &plain_memory_parameters};

@@ -492,4 +492,4 @@ static const char *size_jvm(Arena *arena, const Settings *settings, uint64_t pag
         return NULL;
 }
 
-const EngineFormula formula_jvm = {size_jvm};
+const EngineFormula formula_jvm = {size_jvm, &table};

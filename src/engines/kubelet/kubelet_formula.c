@@ -10,4 +10,4 @@ static const char *size_kubelet(Arena *arena, const Settings *settings, uint64_t
         return plain_memory_size(&engine_kubelet, arena, settings, page_size_bytes, ret);
 }
 
-const EngineFormula formula_kubelet = {size_kubelet};
+const EngineFormula formula_kubelet = {size_kubelet, &plain_memory_parameters};

@@ -338,4 +338,4 @@ static const char *size_mariadb(Arena *arena, const Settings *settings, uint64_t
         return NULL;
 }
 
-const EngineFormula formula_mariadb = {size_mariadb};
+const EngineFormula formula_mariadb = {size_mariadb, &table};

@@ -213,4 +213,4 @@ static const char *size_mysql(Arena *arena, const Settings *settings, uint64_t p
         return NULL;
 }
 
-const EngineFormula formula_mysql = {size_mysql};
+const EngineFormula formula_mysql = {size_mysql, &table};

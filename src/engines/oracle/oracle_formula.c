@@ -232,4 +232,4 @@ static const char *size_oracle(Arena *arena, const Settings *settings, uint64_t 
         return NULL;
 }
 
-const EngineFormula formula_oracle = {size_oracle};
+const EngineFormula formula_oracle = {size_oracle, &oracle_parameter_table};

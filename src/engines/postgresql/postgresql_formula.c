@@ -446,4 +446,4 @@ static const char *size_postgresql(Arena *arena, const Settings *settings, uint6
         return NULL;
 }
 
-const EngineFormula formula_postgresql = {size_postgresql};
+const EngineFormula formula_postgresql = {size_postgresql, &postgresql_parameters};

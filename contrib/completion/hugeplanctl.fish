@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# fish completion for hugeplanctl(1).
+
+# What is asked for other hosts and drafts is asked of them here, too.
+function __hugeplanctl_ask
+    hugeplanctl (string match -r -- '^--root=.*' (commandline -opc)) $argv --json=short 2>/dev/null
+end
+
+function __hugeplanctl_instances
+    __hugeplanctl_ask status | string match -ra '"name":"[^"]*"' | string split -f 4 '"'
+end
+
+function __hugeplanctl_engines
+    __hugeplanctl_ask size | string match -ra '"engine":"[^"]*"' | string split -f 4 '"'
+end
+
+# Settings of the engine that the line names, with "=".
+function __hugeplanctl_settings
+    set -l listed (__hugeplanctl_ask size)
+    for word in (commandline -opc)
+        set -l name (string escape --style=regex -- $word)
+        set -l found (string match -r -- '\{"engine":"'$name'"[^}]*"settings":\[([^]]*)\]' $listed)
+        and string match -ra -- '[^",]+' $found[2] | string replace -r '$' '='
+    end
+end
+
+set -l verbs status plan verify metrics check cmdline explain size fit suggest import wait learn reload release snapshot cat-config
+set -l no_verb "not __fish_seen_subcommand_from $verbs"
+
+complete -c hugeplanctl -f
+complete -c hugeplanctl -n $no_verb -a status -d 'what is reserved, for whom, and what is wrong'
+complete -c hugeplanctl -n $no_verb -a plan -d 'what would be written; writes nothing'
+complete -c hugeplanctl -n $no_verb -a verify -d 'whether databases use their huge pages, and what is wasted'
+complete -c hugeplanctl -n $no_verb -a metrics -d 'the same for a monitoring system'
+complete -c hugeplanctl -n $no_verb -a check -d 'look for what will hurt on this host, or for mistakes in files'
+complete -c hugeplanctl -n $no_verb -a cmdline -d 'what the kernel command line should say for gigantic pages'
+complete -c hugeplanctl -n $no_verb -a explain -d 'how the size of an instance comes about'
+complete -c hugeplanctl -n $no_verb -a size -d 'what-if: pages for given settings'
+complete -c hugeplanctl -n $no_verb -a suggest -d 'drop-ins for the databases found on this host'
+complete -c hugeplanctl -n $no_verb -a import -d 'the same, with what sysctl.d, tuned, hugeadm and others set today'
+complete -c hugeplanctl -n $no_verb -a fit -d 'the largest shared_buffers or SGA for the pages at hand'
+complete -c hugeplanctl -n $no_verb -a wait -d 'wait until an instance has its pages'
+complete -c hugeplanctl -n $no_verb -a reload -d 'read the configuration anew and apply the difference'
+complete -c hugeplanctl -n $no_verb -a learn -d 'find out what an instance needs, before its database starts'
+complete -c hugeplanctl -n $no_verb -a release -d 'give back the free pages of an instance'
+complete -c hugeplanctl -n $no_verb -a snapshot -d 'all that hugeplan reads of this host, as an archive without secrets'
+complete -c hugeplanctl -n $no_verb -a cat-config -d 'print the configuration files that count'
+
+complete -c hugeplanctl -n '__fish_seen_subcommand_from status verify explain fit wait learn release' -a '(__hugeplanctl_instances)'
+complete -c hugeplanctl -n '__fish_seen_subcommand_from check snapshot metrics' -F
+complete -c hugeplanctl -n '__fish_seen_subcommand_from size' -a '(__hugeplanctl_engines)'
+
+complete -c hugeplanctl -l json -a 'pretty short off' -d 'JSON instead of tables'
+complete -c hugeplanctl -l root -r -a '(__fish_complete_directories)' -d 'a captured host below a directory'
+complete -c hugeplanctl -l no-pager -d accepted
+complete -c hugeplanctl -s h -l help -d 'print a short help'
+complete -c hugeplanctl -l version -d 'print the version'
+
+complete -c hugeplanctl -n '__fish_seen_subcommand_from status' -l watch -d 'again on every change'
+complete -c hugeplanctl -n '__fish_seen_subcommand_from status' -l nagios -d 'one line, as a plugin of Nagios'
+complete -c hugeplanctl -n '__fish_seen_subcommand_from status' -l all -d 'who uses huge pages, too'
+complete -c hugeplanctl -n '__fish_seen_subcommand_from wait' -l all -d 'every instance'
+complete -c hugeplanctl -n '__fish_seen_subcommand_from wait' -l timeout -x -d 'how long'
+complete -c hugeplanctl -n '__fish_seen_subcommand_from wait' -l restart -d 'its database starts again, and its unit runs on'
+complete -c hugeplanctl -n '__fish_seen_subcommand_from size' -s c -x -a '(__hugeplanctl_settings)' -d 'a setting of the engine'
+complete -c hugeplanctl -n '__fish_seen_subcommand_from size' -l page-size -x -a '2M 1G' -d 'instead of the default'
+complete -c hugeplanctl -n '__fish_seen_subcommand_from size' -l engine-version -x -d 'version of the engine'
+complete -c hugeplanctl -n '__fish_seen_subcommand_from suggest import' -l write -d 'create the files'
+complete -c hugeplanctl -n '__fish_seen_subcommand_from reload' -l force -d 'even if an instance that stands falls'
+complete -c hugeplanctl -n '__fish_seen_subcommand_from plan check cmdline explain fit cat-config' -l draft -r \
+    -a '(__fish_complete_directories)' -d 'as if its files were in /etc/hugeplan.d'

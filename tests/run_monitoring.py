@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""contrib/monitoring goes with what `hugeplanctl metrics` says: every metric and label that a rule or a panel names
+exists. Then, by promtool: the metrics of every case, the rules and what they alert of, the queries of the panels.
+Without promtool (Debian: in the package prometheus; scripts/run-tests unpacks it) the test is skipped (77) after the first part.
+
+usage: run_monitoring.py --hugeplanctl=PROGRAM
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+
+import run_cases
+
+HERE = pathlib.Path(__file__).resolve().parent
+MONITORING = HERE.parent / "contrib/monitoring"
+TOOL = shutil.which("promtool") or shutil.which("promtool", path=str(HERE.parent / "build-logs/prometheus/usr/bin"))
+# What Prometheus adds of itself, and node_exporter for each file.
+OTHERS = {"node_textfile_mtime_seconds", "instance", "file"}
+CASES = ("busy", "verify", "running", "no-directory")
+# A name, and what stands in the braces behind it.
+USE = re.compile(r"\b(hugeplan_\w+)(?:\{([^}]*)\})?")
+
+
+def metrics_of(program: pathlib.Path, case: str) -> str:
+    with tempfile.TemporaryDirectory(prefix="hugeplan-monitoring-") as name:
+        root = pathlib.Path(name).resolve()
+        run_cases.make_root(HERE / "cases" / case, root)
+        done = run_cases.run([*run_cases.WRAPPER, str(program), f"--root={root}", "metrics"], root)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+
+def queries_in(panel: object) -> Iterator[str]:
+    """All that a dashboard asks for."""
+    if isinstance(panel, dict):
+        if "expr" in panel:
+            yield panel["expr"]
+        for item in panel.values():
+            yield from queries_in(item)
+    elif isinstance(panel, list):
+        for item in panel:
+            yield from queries_in(item)
+
+
+def labels_of(text: str) -> dict[str, dict[str, set[str]]]:
+    """By metric and label, the values."""
+    found: dict[str, dict[str, set[str]]] = {name: {} for name in re.findall(r"^# TYPE (\w+) ", text, re.MULTILINE)}
+    for name, labels in re.findall(r"^(hugeplan_\w+)\{(.*)\} \d+$", text, re.MULTILINE):
+        for label, value in re.findall(r'(\w+)="((?:[^"\\]|\\.)*)"', labels):
+            found[name].setdefault(label, set()).add(value)
+    return found
+
+
+def wrong_uses(what: str, query: str, there: dict[str, dict[str, set[str]]]) -> list[str]:
+    problems = []
+    for name, selectors in USE.findall(query):
+        if name not in there:
+            problems.append(f"{what}: there is no metric {name}")
+            continue
+        for label, operator, value in re.findall(r'(\w+)(=~|=)"([^"]*)"', selectors):
+            values = there[name].get(label, set())
+            if label not in OTHERS and not values.issuperset(value.split("|") if operator == "=~" else [value]):
+                problems.append(f"{what}: no {name} has {label}{operator}{value}")
+    return problems
+
+
+def tool_problems(*arguments: str, given: str = "") -> list[str]:
+    done = subprocess.run([str(TOOL), *arguments], check=False, capture_output=True, text=True, input=given,
+                          cwd=MONITORING, timeout=120)
+    return [] if done.returncode == 0 else [f"promtool {' '.join(arguments)}:\n{done.stdout}{done.stderr}"]
+
+
+def check_with_tool(texts: list[str], queries: list[str]) -> list[str]:
+    problems = tool_problems("check", "rules", "hugeplan.rules.yml")
+    problems += tool_problems("test", "rules", "alerts.test.yml")
+    for text in texts:
+        problems += tool_problems("check", "metrics", given=text)
+    rules = [{"record": f"panel:{i}", "expr": query.replace("$instance", ".*")} for i, query in enumerate(queries)]
+    with tempfile.NamedTemporaryFile("w", suffix=".yml") as file:
+        json.dump({"groups": [{"name": "panels", "rules": rules}]}, file)  # JSON is YAML
+        file.flush()
+        return problems + tool_problems("check", "rules", "--lint=none", file.name)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--hugeplanctl", type=pathlib.Path, required=True)
+    program = parser.parse_args().hugeplanctl.resolve()
+    texts = [metrics_of(program, case) for case in CASES]
+    there = labels_of("".join(texts))
+    queries = list(queries_in(json.loads((MONITORING / "hugeplan-dashboard.json").read_text(encoding="utf-8"))))
+    rules = (MONITORING / "hugeplan.rules.yml").read_text(encoding="utf-8")
+    alerts = set(re.findall(r"alert: (\w+)", rules))
+    tested = (MONITORING / "alerts.test.yml").read_text(encoding="utf-8")
+    assert len(queries) > 10 and len(alerts) > 5 and wrong_uses("self-test", 'hugeplan_problems{severity="x"}', there)
+    problems = wrong_uses("hugeplan.rules.yml", rules, there)
+    for query in queries:
+        problems += wrong_uses("hugeplan-dashboard.json", query, there)
+    problems += [f"{name} exists, and no panel shows it" for name in there
+                 if not any(name in query for query in queries) and not name.endswith(("_surplus_bytes", "_owned_bytes",
+                                                                                        "_foreign_bytes"))]
+    problems += [f"alerts.test.yml: {alert} alerts of nothing" for alert in alerts
+                 if not re.search(rf"alertname: {alert}\n *exp_alerts:\n", tested)]
+    if TOOL:
+        problems += check_with_tool(texts, queries)
+    print("\n".join(problems) or f"{len(there)} metrics, {len(alerts)} alerts, {len(queries)} queries")
+    if problems:
+        return 1
+    if not TOOL:
+        print("promtool is not installed")
+        return 77
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Every answer of `hugeplanctl --json` is as its schema says: those that the cases expect, those about the host of
+each case, and those of a daemon. A field that the schema does not know is noticed anywhere in any of them.
+Skips (77) where Python's jsonschema is not installed.
+
+usage: run_schema.py --hugepland=PROGRAM --hugeplanctl=PROGRAM --shim=LIBRARY [CASE...]
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import concurrent.futures
+import copy
+import json
+import os
+import pathlib
+import sys
+import tempfile
+from collections.abc import Iterator
+
+import run_cases
+import run_daemon
+
+try:
+    import jsonschema
+except ImportError:
+    print("jsonschema is not installed (Debian: python3-jsonschema)")
+    sys.exit(77)
+
+HERE = pathlib.Path(__file__).resolve().parent
+SCHEMAS = HERE.parent / "schema"
+COMMON = "common.json"
+OF_HOSTS = ["status", "status --all", "plan", "verify", "check", "cmdline", "suggest", "import", "size",
+            "snapshot /dev/shm/@", "size generic -c memory=1G", "size mongodb"]
+OF_INSTANCES = ["status", "verify", "explain", "fit", "wait"]
+
+
+def load(verb: str) -> jsonschema.Draft202012Validator:
+    """With what is common to all made its own: validators differ in how they find another file."""
+    text = (SCHEMAS / f"{verb}.json").read_text(encoding="utf-8")
+    schema = json.loads(text.replace(f'"{COMMON}#', '"#'))
+    common = json.loads((SCHEMAS / COMMON).read_text(encoding="utf-8"))["$defs"]
+    own = schema.setdefault("$defs", {})
+    assert not own.keys() & common.keys(), f"{verb}.json defines what {COMMON} does"
+    own.update(common)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(schema)
+
+
+def objects_in(value: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], dict]]:
+    """The objects within VALUE, each with its path; those of a list have the same."""
+    if isinstance(value, dict):
+        yield path, value
+        for key, item in value.items():
+            yield from objects_in(item, (*path, key))
+    elif isinstance(value, list):
+        for item in value:
+            yield from objects_in(item, (*path, "[]"))
+
+
+class Schemas:
+    """Judges answers, and counts them by verb."""
+
+    def __init__(self) -> None:
+        self.by_verb = {path.stem: load(path.stem) for path in sorted(SCHEMAS.glob("*.json"))
+                        if path.name != COMMON}
+        self.n_valid: collections.Counter[str] = collections.Counter()
+        self.planted: set[tuple[str, ...]] = set()
+        self.problems: list[str] = []
+
+    def judge(self, name: str, verb: str, text: str) -> None:
+        schema = self.by_verb.get(verb)
+        if not schema:
+            self.problems.append(f"{name}: there is no schema/{verb}.json")
+            return
+        answer = json.loads(text)
+        error = jsonschema.exceptions.best_match(schema.iter_errors(answer))
+        if error:
+            self.problems.append(f"{name}: {error.json_path}: {error.message}")
+        else:
+            self.n_valid[verb] += 1
+            self.plant(name, verb, answer)
+
+    def plant(self, name: str, verb: str, answer: object) -> None:
+        """A field that nobody has heard of, once in each object that a verb's answers have."""
+        answer = copy.deepcopy(answer)
+        for path, each in list(objects_in(answer)):
+            if (verb, *path) in self.planted:
+                continue
+            self.planted.add((verb, *path))
+            each["planted"] = 1
+            if self.by_verb[verb].is_valid(answer):
+                self.problems.append(f"{name}: another field in {'.'.join(path) or 'it'} is not noticed")
+            del each["planted"]
+
+
+def judge_expected(schemas: Schemas, case: pathlib.Path) -> None:
+    for file in sorted(case.glob("*.expected")):
+        what = file.name.removesuffix(".expected")
+        command = [] if what == "generator" else run_cases.command_of(case, what)
+        answer = file.read_text(encoding="utf-8").partition("--- ")[0]
+        if answer and any(word in ("--json", "--json=pretty", "--json=short") for word in command):
+            verb = next((word for word in command if not word.startswith("-")), "status")
+            schemas.judge(f"{case.name}/{file.name}", verb, answer)
+
+
+def answers_about(program: pathlib.Path, case: pathlib.Path) -> list[tuple[str, str, str]]:
+    """What hugeplanctl says of the case's host, without a daemon: name, verb and text of each."""
+    answers = []
+    with tempfile.TemporaryDirectory(prefix="hugeplan-schema-") as name:
+        root = pathlib.Path(name).resolve() / "root"
+        root.mkdir()
+        run_cases.make_root(case, root)
+
+        def ask(line: str) -> str:
+            words = [word.replace("/dev/shm/@", f"{name}/snapshot") for word in line.split()]
+            done = run_cases.run([*run_cases.WRAPPER, str(program), f"--root={root}", "--json=short", *words], root)
+            if done.stdout:
+                answers.append((f"{case.name}: {line}", words[0], done.stdout))
+            return done.stdout
+
+        for line in OF_HOSTS:
+            ask(line)
+        for instance in json.loads(ask("status") or '{"instances": []}')["instances"][:2]:
+            for verb in OF_INSTANCES:
+                ask(f"{verb} {instance['name']}")
+        for file in sorted(root.glob("etc/hugeplan.d/*.conf"))[:1]:
+            ask(f"check /{file.relative_to(root)}")
+    return answers
+
+
+def judge_daemon(schemas: Schemas, programs: argparse.Namespace) -> None:
+    with run_daemon.host_of(programs, "two-nodes-hole") as host:
+        host.config("20-pg.conf", run_daemon.PG)
+        host.config("40-large.conf", "[Instance]\nPages=999999\n")
+        daemon = host.start()
+
+        def ask(*words: str) -> None:
+            schemas.judge(f"daemon: {' '.join(words)}", words[0], host.ctl("--json=short", *words).stdout)
+
+        for words in (["status"], ["wait", "pg"], ["wait", "large"]):
+            ask(*words)
+        host.config("30-small.conf", run_daemon.SMALL)
+        ask("reload")
+        host.config("50-broken.conf", "[Instance]\nMemory=8GG\n")
+        ask("reload")
+        ask("release", "pg")
+        host.stop(daemon)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("hugepland", "hugeplanctl", "shim"):
+        parser.add_argument(f"--{name}", type=pathlib.Path, required=True)
+    parser.add_argument("cases", nargs="*")
+    programs = parser.parse_args()
+    schemas = Schemas()
+    cases = sorted(path for path in (HERE / "cases").iterdir()
+                   if path.is_dir() and (not programs.cases or path.name in programs.cases))
+    for case in cases:
+        judge_expected(schemas, case)
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for answers in pool.map(lambda case: answers_about(programs.hugeplanctl.resolve(), case), cases):
+            for answer in answers:
+                schemas.judge(*answer)
+    judge_daemon(schemas, programs)
+    schemas.problems += [f"schema/{verb}.json was never used" for verb in schemas.by_verb
+                         if not schemas.n_valid[verb] and not programs.cases]
+    print("\n".join(schemas.problems))
+    print(", ".join(f"{verb} {n}" for verb, n in sorted(schemas.n_valid.items())))
+    return 1 if schemas.problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
