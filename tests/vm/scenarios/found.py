@@ -89,7 +89,8 @@ def found() -> None:
 
 SCENARIO = Scenario(
     nodes=(Node("3G"),),
-    suites=("trixie",),
+    suites=(),
+    more_suites=("trixie",),
     files={
         **postgresql_files(VERSION, "64MB"),
         f"/etc/postgresql/{VERSION}/main/conf.d/found.conf": "huge_pages = try\n",

@@ -187,5 +187,7 @@ def supervised() -> None:
 
 SCENARIO = Scenario(
     nodes=(Node("1G"), Node("1G")),
+    suites=(),  # four minutes
+    more_suites=("bookworm",),
     boots=(Boot(supervised, limit_sec=1500),),
 )
