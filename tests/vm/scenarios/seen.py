@@ -164,7 +164,8 @@ def remembers() -> None:
 
 SCENARIO = Scenario(
     nodes=(Node("1G"),),
-    more_suites=("trixie",),
+    suites=(),
+    more_suites=("bookworm", "trixie"),
     files=FILES,
     boots=(Boot(learns, limit_sec=900), Boot(remembers)),
 )
