@@ -1555,6 +1555,32 @@ def test_grow(host: Host, fixture: str = "one-node") -> None:
     host.stop(daemon)
 
 
+SEEN_EXACTLY = "[Instance]\nX-Seen=2M:640\nX-SeenExact=yes\nX-SeenBase=2M:700\nX-SeenUnit=pg.service\nX-SeenVersion=14.5\n"
+
+
+def test_seen_while_it_runs(host: Host, fixture: str = "one-node") -> None:
+    """What a database was let start with, and has not mapped, is given back as soon as that was seen."""
+    host.config("20-pg.conf", "[Instance]\nEngine=postgresql\nUnit=pg.service\n")
+    host.write(f"{CONFIG}/20-pg.conf.d/90-learned.conf", "[Instance]\nPages=2M:700\nX-Version=14.5\n")
+    unlimited(host, "pg.service")
+    group = "sys/fs/cgroup/system.slice/pg.service"
+    host.write(f"{group}/cgroup.events", "populated 1\n")
+    host.write(f"{group}/hugetlb.1GB.rsvd.current", "0\n")
+    host.write(f"{group}/hugetlb.2MB.rsvd.current", "0\n")
+    host.write(f"{group}/hugetlb.2MB.numa_stat", "total=0 N0=0\n")
+    daemon = host.start()
+    check(host.gate("pg.service", "pg").returncode == 0 and host.pool(0) == 700, str(host.pool(0)))
+    host.write(f"{group}/hugetlb.2MB.rsvd.current", f"{640 * 2 * MIB}\n")
+    host.write(f"{CONFIG}/20-pg.conf.d/.new", SEEN_EXACTLY)
+    host.path(f"{CONFIG}/20-pg.conf.d/.new").rename(host.path(f"{CONFIG}/20-pg.conf.d/91-seen.conf"))
+    wait_until("what it has not mapped is given back", lambda: host.pool(0) == 640)
+    wait_until("the round", host.is_idle)
+    instance = host.status()["instances"][0]
+    check(instance["verdict"] == "ready" and instance["untilRestart"] is None and instance["running"], str(instance))
+    check("pg: was found to need 640 pages of 2M (before: 700)" in host.log(daemon), host.log(daemon))
+    host.stop(daemon)
+
+
 def test_no_configuration(host: Host, fixture: str = "one-node") -> None:
     before = host.kernel_files()
     daemon = host.start()

@@ -125,6 +125,9 @@ static void tell_news(void *userdata) {
                 return;
         outcome_log(&manager->outcome, manager_judge(manager, arena));
         manager->listener(manager, MANAGER_CHANGED);
+        if (!keeper_is_working(manager->keeper) &&
+            keeper_take_seen(manager->keeper, files_config(&manager->files), clock_now_usec()))
+                manager_work(manager);
 }
 
 static void on_watch(void *userdata, WatchNews news) {

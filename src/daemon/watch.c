@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "daemon/journal.h"
 #include "daemon/loop.h"
+#include "demand/seen.h"
 #include "host/probe.h"
 #include "host/unit_cgroup.h"
 #include "inspect/setting_sources.h"
@@ -317,7 +318,27 @@ static int on_unit_changed(sd_event_source *source UNUSED, const struct inotify_
 
 static void unwatch_unit(WatchedUnit *unit) {
         sd_event_source_disable_unref(unit->source);
+        sd_event_source_disable_unref(unit->seen);
         free(unit->name);
+}
+
+/* What a database has mapped that maps all of it at its start is seen moments after that. */
+static void watch_seen(Watch *watch, Arena *arena, WatchedUnit *unit) {
+        const Config *config = keeper_config(watch->keeper);
+        const InstanceConfig *instance = ARRAY_FIND(each, config->instances, config->n_instances,
+                                                    !each->refusal &&
+                                                            text_equals(each->unit, unit->name) &&
+                                                            each->engine->maps_all_at_start);
+
+        if (!instance)
+                return;
+        const char *path = seen_path(arena, instance);
+
+        sd_event_add_inotify(
+                watch->event, &unit->seen,
+                root_path(arena, watch->root,
+                          arena_strndup(arena, path, (size_t) (text_base_name(path) - path))),
+                IN_MOVED_TO, on_written, watch);
 }
 
 /* Whether the group has processes is told by its cgroup.events: cgroup-v2.rst. A unit that was started
@@ -333,6 +354,7 @@ static void watch_unit(Watch *watch, Arena *arena, const char *name) {
                 unwatch_unit(&unit);
                 return;
         }
+        watch_seen(watch, arena, &unit);
         units = realloc(watch->units, (watch->n_units + 1) * sizeof(*units));
         if (!units) {
                 unwatch_unit(&unit);

@@ -13,6 +13,7 @@
 typedef struct WatchedUnit {
         char *name;
         sd_event_source *source;
+        sd_event_source *seen; /* of what is seen of its instance; NULL: there is nothing to come */
 } WatchedUnit;
 
 typedef enum WatchNews {

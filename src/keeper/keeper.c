@@ -332,7 +332,7 @@ void keeper_release(Keeper *keeper, const char *instance, uint64_t now_usec) {
         keeper_begin(keeper, KEEPER_FRESH, now_usec);
 }
 
-static void set_found(Keeper *keeper, const char *instance, const PageCount *count) {
+void keeper_set_found(Keeper *keeper, const char *instance, const PageCount *count) {
         const Figure figure = {
                 .instance = instance,
                 .sizing =
@@ -359,7 +359,7 @@ bool keeper_grow(Keeper *keeper, const InstanceConfig *instance, const PageCount
                 if (planned && planned->page_size_bytes == count->page_size_bytes &&
                     planned->pages_wanted != count->pages)
                         keeper_tell_learned(keeper, instance->name, count, planned->pages_wanted);
-                set_found(keeper, instance->name, count);
+                keeper_set_found(keeper, instance->name, count);
         }
         /* The plan that holds was made for these numbers. */
         if (planned && planned->demand->n_options > 0 &&

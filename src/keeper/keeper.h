@@ -132,6 +132,11 @@ PoolChanges keeper_pool_changes(const Keeper *keeper, Arena *arena);
 bool keeper_grow(Keeper *keeper, const InstanceConfig *instance, const PageCounts *pages,
                  uint64_t now_usec);
 
+/* Units that run keep what they were let start with; of databases that map everything at their start, no more than they
+ * have mapped, once that was seen. By FILES, the configuration as it is on disk now. Begins a round where there is
+ * something to be given back by that; whether it did. */
+bool keeper_take_seen(Keeper *keeper, const Config *files, uint64_t now_usec);
+
 /* ---- gates ---- */
 
 typedef struct Gate {

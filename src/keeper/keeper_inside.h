@@ -113,6 +113,9 @@ void keeper_forget_moves(Keeper *keeper);
 /* Whose gate was answered; REFUSAL: why it may not start, NULL: it may. */
 void keeper_tell_start(Keeper *keeper, const PlanInstance *planned, const Reason *refusal);
 
+/* What INSTANCE, a name of the configuration in force, needs by what was found out since that was read. */
+void keeper_set_found(Keeper *keeper, const char *instance, const PageCount *count);
+
 void keeper_tell_learned(Keeper *keeper, const char *instance, const PageCount *count,
                          uint64_t pages_before);
 

@@ -200,6 +200,27 @@ void ledger_start(Arena *arena, Ledger *ledger, const char *instance, const Ledg
         add_evenly(arena, &known->granted, &policy->nodes, outside);
 }
 
+void ledger_settle(LedgerHold *hold, uint64_t pages, const NodePages *used, size_t n_used) {
+        uint64_t over = sub_floored(ledger_granted_pages(&hold->granted), pages);
+
+        /* In equal parts; what one node cannot give the others do. */
+        for (int pass = 0; pass < 2; pass++) {
+                uint64_t left = pass == 0 ? hold->granted.grants.n : 1;
+
+                VEC_FOREACH(grant, &hold->granted.grants) {
+                        const NodePages *use = node_pages_find(used, n_used, grant->node);
+                        uint64_t spare = sub_floored(grant->pages, use ? use->pages : 0);
+                        uint64_t part = MIN(div_round_up(over, left), spare);
+
+                        grant->pages -= part;
+                        over -= part;
+                        left -= left > 1;
+                }
+        }
+        VEC_KEEP(grant, &hold->granted.grants, grant->pages > 0);
+        hold->granted.pages_wanted = pages;
+}
+
 void ledger_end(Ledger *ledger, const char *unit, const char *run, const char *instance) {
         VEC_KEEP(hold, &ledger->holds,
                  !text_equals(hold->unit, unit) || (*run && text_equals(hold->run, run) &&

@@ -126,6 +126,10 @@ HoldIndex ledger_index_holds(Arena *arena, const LedgerHolds *holds);
  * HOLD->policy does not let it take any count for those from which it does. */
 void ledger_start(Arena *arena, Ledger *ledger, const char *instance, const LedgerHold *hold);
 
+/* Notes that the unit of HOLD has taken all that it will ever take, PAGES, of which USED are touched: it keeps no more,
+ * and of each node no less than it has touched there. */
+void ledger_settle(LedgerHold *hold, uint64_t pages, const NodePages *used, size_t n_used);
+
 /* Notes why RUN of the unit of INSTANCE was not let start, in the place of what it was told before; or that
  * it was. */
 void ledger_note_refusal(Arena *arena, Ledger *ledger, const char *instance, const char *run,
