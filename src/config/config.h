@@ -105,6 +105,13 @@ typedef struct PageCount {
 
 typedef VEC(PageCount) PageCounts;
 
+/* What the page tables of a unit came to while it ran with small pages alone. */
+typedef struct SmallTables {
+        uint64_t bytes; /* of all its processes; 0: it was not seen so */
+        uint64_t n_processes;
+        const char *at; /* when, as people write it; NULL: not known */
+} SmallTables;
+
 /* What NAME.conf.d/91-seen.conf holds: the most that its unit was seen to have mapped at once, and the settings
  * that this held for. */
 typedef struct Seen {
@@ -114,6 +121,7 @@ typedef struct Seen {
         const char *version; /* what `Learned.version` was then; NULL: not known */
         const char *command; /* the program, and a fingerprint of its arguments */
         bool is_exact;       /* false: some of it was of small pages, or could not be looked into */
+        SmallTables small_tables; /* of the last time that it ran so; may be known without pages */
 } Seen;
 
 /* What NAME.conf.d/90-learned.conf holds: the figures that the last start found. */

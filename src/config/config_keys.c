@@ -427,6 +427,7 @@ void config_keys_note_learned(KeyTarget *target, const Assignment *assignment) {
                 PageCounts *counts;
                 const char **text;
                 bool *flag;
+                uint64_t *number;
         } notes[] = {
                 {"X-Version", .text = &learned->version},
                 {"X-Exact", .flag = &learned->is_exact},
@@ -437,6 +438,9 @@ void config_keys_note_learned(KeyTarget *target, const Assignment *assignment) {
                 {"X-SeenUnit", .text = &seen->unit},
                 {"X-SeenVersion", .text = &seen->version},
                 {"X-SeenCommand", .text = &seen->command},
+                {"X-SmallTables", .number = &seen->small_tables.bytes},
+                {"X-SmallProcesses", .number = &seen->small_tables.n_processes},
+                {"X-SmallSeen", .text = &seen->small_tables.at},
         };
 
         ARRAY_FOREACH(note, notes, ARRAY_LEN(notes)) {
@@ -446,6 +450,8 @@ void config_keys_note_learned(KeyTarget *target, const Assignment *assignment) {
                         note_counts(target, assignment->value, note->counts);
                 else if (note->text)
                         *note->text = arena_strdup(target->arena, assignment->value);
+                else if (note->number)
+                        parse_u64(assignment->value, note->number);
                 else
                         parse_boolean(assignment->value, note->flag);
         }

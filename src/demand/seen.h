@@ -15,6 +15,9 @@
 /* Whether something was seen of INSTANCE: of the unit that it has now. */
 bool seen_is_known(const InstanceConfig *instance);
 
+/* What the page tables of its unit came to when that ran with small pages; NULL: it was not seen so. */
+const SmallTables *seen_small_tables(const InstanceConfig *instance);
+
 /* Corrects *SIZING, the figure for the next start, for pages of its size: the server's own word
  * (is_exact) or the rule's, of VERSION; of 0 pages where nothing tells. As long as that is what it was when the
  * unit was looked at, what was seen counts: in place of a rule, and beside the server's word where it is more. Otherwise
@@ -23,7 +26,8 @@ bool seen_apply(Arena *arena, const InstanceConfig *instance, const char *versio
 
 /* What is to be kept of NOW beside what was seen before (INSTANCE's): for the same unit, command, version and
  * settings the most; else NOW. IS_LAST: it is about to stop, and took what it takes, so that less than an
- * estimate is more than that. */
+ * estimate is more than that. What was seen of small pages stays until it runs with such again; with the same settings
+ * the most of it does. */
 Seen seen_merge(const InstanceConfig *instance, const Seen *now, bool is_last);
 
 /* Whether that is what stands in the file already. */
@@ -31,6 +35,9 @@ bool seen_is_same(const Seen *a, const Seen *b);
 
 /* Where it is kept: always below /etc, wherever the instance's own file is. */
 char *seen_path(Arena *arena, const InstanceConfig *instance);
+
+/* What was seen, in words: "it has mapped 540 pages of 2M, an estimate". */
+char *seen_describe(Arena *arena, const Seen *seen);
 
 /* The text of that file. WHEN is the time as people write it. */
 char *seen_format(Arena *arena, const InstanceConfig *instance, const Seen *seen, const char *when);

@@ -429,6 +429,7 @@ void learn_for_reload(Command *command) {
                 conclude(command, &lesson);
         }
         ARRAY_FOREACH(instance, config->instances, config->n_instances)
-                if (instance->memory_kind == MEMORY_AUTO && instance->learned.seen.pages.n == 0)
+                if (!instance->learned.seen.unit ||
+                    (instance->memory_kind == MEMORY_AUTO && instance->learned.seen.pages.n == 0))
                         look_while_it_runs(command, instance->name);
 }

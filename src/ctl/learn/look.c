@@ -66,6 +66,18 @@ static uint64_t page_size_of(const InstanceConfig *instance, const Topology *top
                                        : topology->default_page_size_bytes;
 }
 
+/* All of them, and at a time when it has memory to speak of: shared, or private that is half of what its settings ask
+ * for. */
+static SmallTables small_tables_of(Arena *arena, const UnitMappings *mappings, const View *view) {
+        uint64_t base = page_counts_find(&view->instance->learned.pages, view->page_size_bytes);
+        bool is_large = base > 0 && mappings->resident_bytes / view->page_size_bytes >= base / 2;
+
+        if (view->huge_pages > 0 || mappings->table_bytes == 0 ||
+            !(view->small_pages > 0 || is_large))
+                return (SmallTables){};
+        return (SmallTables){mappings->table_bytes, mappings->n_processes, learn_time(arena)};
+}
+
 /* Two databases on one unit cannot be told apart. */
 static bool is_alone(Command *command, const InstanceConfig *instance) {
         const Config *config = read_config(command);
@@ -103,6 +115,8 @@ Seen look_at_unit(Command *command, const InstanceConfig *instance, const Topolo
                 return (Seen){};
         view.huge_pages = page_counts_find(&seen.pages, view.page_size_bytes);
         view.small_pages = unit_mappings_small(&mappings, view.page_size_bytes);
+        if (seen.pages.n == 0)
+                seen.small_tables = small_tables_of(arena, &mappings, &view);
         uint64_t refused = refused_pages(command, &view);
 
         seen.is_exact = mappings.is_complete && refused == 0 && seen.pages.n == 1;
@@ -122,7 +136,9 @@ Seen look_at_unit(Command *command, const InstanceConfig *instance, const Topolo
                 "started with others",
                 page_counts_format(arena, &seen.pages),
                 page_counts_format(arena, &instance->learned.pages));
-        return (Seen){};
+        seen.pages = (PageCounts){};
+        seen.is_exact = false;
+        return seen;
 }
 
 static void keep(Command *command, const InstanceConfig *instance, const Seen *seen) {
@@ -136,8 +152,7 @@ static void keep(Command *command, const InstanceConfig *instance, const Seen *s
                         LOG_WARNING,
                         "%s: what was seen cannot be written to %s: %s; the next start will not know it",
                         instance->name, root_path(arena, command->root, path), strerror(-r));
-        log_line(LOG_NOTICE, "%s: seen that it has mapped %s%s (%s)", instance->name,
-                 page_counts_format(arena, &seen->pages), seen->is_exact ? "" : ", an estimate",
+        log_line(LOG_NOTICE, "%s: seen: %s (%s)", instance->name, seen_describe(arena, seen),
                  r < 0 ? "not kept" : root_path(arena, command->root, path));
 }
 
@@ -148,7 +163,7 @@ Seen look_and_keep(Command *command, const InstanceConfig *instance, bool is_las
 
         if (why)
                 log_line(LOG_NOTICE, "%s: what it has mapped is not kept: %s", instance->name, why);
-        if (now.pages.n == 0)
+        if (now.pages.n == 0 && now.small_tables.bytes == 0)
                 return now;
         const Seen kept = seen_merge(instance, &now, is_last);
 

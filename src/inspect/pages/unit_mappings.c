@@ -13,6 +13,7 @@ enum {
         SMAPS_BYTES_MAX = 64 << 20, /* as many, in full */
         SMAPS_MAX = 64, /* processes that have something that others of the unit have not */
         ARGUMENTS_BYTES_MAX = 128 * 1024,
+        STATUS_BYTES_MAX = 64 * 1024,
         PROGRAM_BYTES_MAX = 120,
 };
 
@@ -23,6 +24,7 @@ typedef struct Search {
         HugeMappings found;
         uint64_t leader, leader_bytes; /* who has the most, and how much */
         size_t n_smaps;
+        uint64_t table_bytes, resident_bytes;
         bool is_complete;
 } Search;
 
@@ -37,6 +39,18 @@ static char *read_file(Search *search, Arena *arena, uint64_t pid, const char *n
         if (r < 0 && !process_file_is_gone(r))
                 search->is_complete = false;
         return text;
+}
+
+static void read_status(Search *search, uint64_t pid) {
+        CLEANUP(arena_freep) Arena *scratch = arena_new();
+        const char *text = read_file(search, scratch, pid, "status", STATUS_BYTES_MAX, NULL);
+
+        if (!text)
+                return;
+        search->table_bytes =
+                add_saturated(search->table_bytes, process_find_bytes(scratch, text, "VmPTE"));
+        search->resident_bytes =
+                MAX(search->resident_bytes, process_find_bytes(scratch, text, "VmRSS"));
 }
 
 static void read_process(Search *search, uint64_t pid) {
@@ -130,12 +144,16 @@ UnitMappings unit_mappings_read(const Root *root, Arena *arena, const char *unit
         /* Its own mounts: what is in a container is not among ours. */
         if (ids.n > 0)
                 search.devices = process_file_hugetlbfs(root, scratch, ids.items[0]);
-        VEC_FOREACH(pid, &ids)
+        VEC_FOREACH(pid, &ids) {
+                read_status(&search, *pid);
                 read_process(&search, *pid);
+        }
         return (UnitMappings){
                 .segments = join_parts(arena, &search.found),
                 .command = search.leader > 0 ? read_command(&search) : NULL,
                 .n_processes = ids.n,
+                .table_bytes = search.table_bytes,
+                .resident_bytes = search.resident_bytes,
                 .is_complete = search.is_complete,
         };
 }

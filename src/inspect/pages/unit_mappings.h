@@ -19,7 +19,9 @@ typedef struct UnitMappings {
          * may hold what is nobody's business. NULL: none has mapped anything. */
         const char *command;
         size_t n_processes; /* of the unit */
-        bool is_complete;   /* all of them could be looked into */
+        /* By their status: page tables of all of them (VmPTE), and the small pages of the one with the most (VmRSS). */
+        uint64_t table_bytes, resident_bytes;
+        bool is_complete; /* all of them could be looked into */
 } UnitMappings;
 
 /* Never fails: who ends meanwhile is left out. */

@@ -161,6 +161,56 @@ static void test_read_back(void **state) {
         }
 }
 
+static Seen small_of(uint64_t bytes, const char *command) {
+        return (Seen){.unit = "db.service",
+                      .command = command,
+                      .small_tables = {bytes, 40, "2026-11-20 03:00 UTC"}};
+}
+
+/* Of the last run with small pages, its most; what was seen of huge ones stays beside it. */
+static void test_small_tables(void **state) {
+        Arena *arena = *state;
+        const InstanceConfig *instance =
+                instance_of(arena, "generic",
+                            "X-Seen=2M:500\nX-SeenExact=yes\nX-SeenUnit=db.service\n"
+                            "X-SeenCommand=/opt/a 01\nX-SmallTables=4096\n"
+                            "X-SmallProcesses=3\nX-SmallSeen=a day\n");
+        Seen now = seen_of(arena, 600, true, "/opt/a 01");
+
+        assert_int_equal(seen_small_tables(instance)->n_processes, 3);
+        assert_int_equal(seen_merge(instance, &now, true).small_tables.bytes, 4096);
+        now = small_of(8192, "/opt/a 01");
+        assert_int_equal(seen_merge(instance, &now, false).pages.n, 1);
+        assert_int_equal(seen_merge(instance, &now, false).small_tables.bytes, 8192);
+        assert_false(seen_is_same(&now, &instance->learned.seen));
+        now = small_of(1024, "/opt/a 01");
+        assert_int_equal(seen_merge(instance, &now, true).small_tables.bytes, 4096);
+        now = small_of(1024, "/opt/a 02");
+        assert_int_equal(seen_merge(instance, &now, true).small_tables.bytes, 1024);
+        now.unit = "other.service";
+        now.small_tables = (SmallTables){};
+        assert_int_equal(seen_merge(instance, &now, true).small_tables.bytes, 0);
+}
+
+/* A file that says nothing of huge pages. */
+static void test_small_tables_read_back(void **state) {
+        const InstanceConfig *instance = instance_of(*state, "generic", "");
+        const Seen seen = small_of(8192, "/opt/a 01");
+        const char *text = seen_format(*state, instance, &seen, "a day");
+        const Config *config = config_make(*state, "20-db.conf",
+                                           "[Instance]\nMemory=auto\nUnit=db.service\n",
+                                           "20-db.conf.d/91-seen.conf", text, NULL);
+        const InstanceConfig *again = config_find(config, "db");
+
+        assert_text(problems_text(*state, &config->problems), "");
+        assert_contains(text, "# db: page tables of 8K with small pages (40 processes).\n");
+        assert_false(seen_is_known(again));
+        assert_true(seen_is_same(&again->learned.seen, &seen));
+        assert_text(seen_small_tables(again)->at, "2026-11-20 03:00 UTC");
+        ((InstanceConfig *) again)->unit = "other.service";
+        assert_null(seen_small_tables(again));
+}
+
 /* Each of our files is refused for itself. */
 static void test_broken(void **state) {
         const Config *config = config_make(
@@ -212,9 +262,16 @@ static void test_by_rule(void **state) {
 
 TEST_FILE(seen) {
         const struct CMUnitTest tests[] = {
-                TEST(test_same_settings), TEST(test_other_settings), TEST(test_nothing_beforehand),
-                TEST(test_kept),          TEST(test_read_back),      TEST(test_broken),
-                TEST(test_lesson),        TEST(test_by_rule),
+                TEST(test_same_settings),
+                TEST(test_other_settings),
+                TEST(test_nothing_beforehand),
+                TEST(test_kept),
+                TEST(test_read_back),
+                TEST(test_broken),
+                TEST(test_lesson),
+                TEST(test_by_rule),
+                TEST(test_small_tables),
+                TEST(test_small_tables_read_back),
         };
 
         return RUN_TESTS(tests);

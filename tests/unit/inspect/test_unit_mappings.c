@@ -54,9 +54,14 @@ static void test_unit(void **state) {
         write_process(tree, 105, "maps", HUGE_LINE("7f1000000000", "7f1080000000", "9"));
         write_process(tree, 105, "smaps",
                       HUGE_LINE("7f1000000000", "7f1080000000", "9") HUGE_FIELDS);
+        write_process(tree, 101, "status", "Name:\tpostgres\nVmRSS:\t 2048 kB\nVmPTE:\t  100 kB\n");
+        write_process(tree, 102, "status", "Name:\tpostgres\nVmRSS:\t 1024 kB\nVmPTE:\t  300 kB\n");
+        write_process(tree, 105, "status", "Name:\tpostgres\nVmRSS:\t 9999 kB\nVmPTE:\t  999 kB\n");
         UnitMappings mappings = unit_mappings_read(tree->root, tree->arena, "db.service");
         PageCounts huge = unit_mappings_huge(tree->arena, &mappings);
 
+        assert_int_equal(mappings.table_bytes, 400 * KIB);
+        assert_int_equal(mappings.resident_bytes, 2 * MIB);
         assert_int_equal(mappings.n_processes, 4);
         assert_true(mappings.is_complete);
         assert_int_equal(huge.n, 1);
