@@ -35,8 +35,9 @@ static Finding *add_finding(Arena *arena, const Config *config, const Diag *diag
 static bool is_same(const RuleRun *run, const Finding *finding, const Diag *diag) {
         const Diag *other = &finding->diag;
 
-        return finding->last_instance &&
-               !text_equals(finding->last_instance, run->instance->config->name) &&
+        return finding->instances.n > 0 &&
+               !text_equals(finding->instances.items[finding->instances.n - 1],
+                            run->instance->config->name) &&
                diag->line > 0 && diag->line == other->line && diag->severity == other->severity &&
                text_equals(diag->id, other->id) && text_equals(diag->file, other->file) &&
                text_equals(diag->key, other->key) && text_equals(diag->remedy, other->remedy);
@@ -65,16 +66,8 @@ void rule_add_as(RuleRun *run, Severity severity, const Diag *diag) {
                 finding = VEC_FIND(each, lists[i], is_same(run, each, &found));
         if (!finding)
                 finding = add_finding(run->arena, run->input->config, &found, run->findings);
-        if (run->instance) {
-                const char *name = run->instance->config->name;
-
-                if (finding->n_instances > 0)
-                        finding->diag.text = arena_printf(
-                                run->arena, "%s%s%s", finding->diag.text,
-                                finding->n_instances == 1 ? "; the same holds for " : ", ", name);
-                finding->n_instances++;
-                finding->last_instance = name;
-        }
+        if (run->instance)
+                *vec_push(run->arena, &finding->instances) = run->instance->config->name;
 }
 
 void rule_add(RuleRun *run, const Diag *diag) {
@@ -93,8 +86,14 @@ void rule_tell(RuleRun *run, Diag at, const char *remedy, const char *format, ..
 
 void rule_add_problem(RuleRun *run, const Diag *problem) {
         const Diag found = printable_diag(run->arena, problem);
+        const Config *config = run->input->config;
+        Finding *finding = add_finding(run->arena, config, &found, run->findings);
+        const InstanceConfig *instance = ARRAY_FIND(each, config->instances, config->n_instances,
+                                                    text_equals(each->file, problem->file));
 
-        add_finding(run->arena, run->input->config, &found, run->findings);
+        /* A mistake is one line of its file. */
+        if (instance && !text_starts_with(found.id, "config-"))
+                *vec_push(run->arena, &finding->instances) = instance->name;
 }
 
 /* ---- places ---- */

@@ -47,6 +47,52 @@ static RuleInstance make_instance(const RuleInput *input, size_t i) {
         return instance;
 }
 
+/* ---- many of a kind ---- */
+
+static bool is_of_kind(const Finding *a, const Finding *b) {
+        return a->instances.n > 0 && b->instances.n > 0 && text_equals(a->diag.id, b->diag.id) &&
+               a->diag.severity == b->diag.severity && a->hurts == b->hurts;
+}
+
+static void fold_kinds(Arena *arena, FindingList *list) {
+        FindingList folded = {};
+
+        VEC_FOREACH(finding, list) {
+                Finding *first = VEC_FIND(each, &folded, is_of_kind(each, finding));
+
+                if (!first ||
+                    VEC_SUM(each, list, is_of_kind(each, finding)) <= FINDINGS_OF_KIND_MAX) {
+                        *vec_push(arena, &folded) = *finding;
+                        continue;
+                }
+                first->is_of_many = true;
+                vec_push_all(arena, &first->instances, &finding->instances);
+        }
+        *list = folded;
+}
+
+/* As many names as people read; the others are in JSON. */
+static void name_others(Arena *arena, Finding *finding) {
+        static const size_t n_named_max = 8;
+        size_t n = finding->instances.n, n_named = n > n_named_max + 2 ? n_named_max : n;
+        Text names = text_in(arena);
+
+        if (n < 2)
+                return;
+        for (size_t i = 1; i < n_named; i++)
+                text_add_item(&names, finding->instances.items[i]);
+        finding->diag.text = arena_printf(
+                arena, "%s; %s %s%s", finding->diag.text,
+                finding->is_of_many ? "so it is with" : "the same holds for", names.string,
+                n > n_named ? arena_printf(arena, " and %zu more", n - n_named) : "");
+}
+
+static void finish(Arena *arena, FindingList *list) {
+        fold_kinds(arena, list);
+        VEC_FOREACH(finding, list)
+                name_others(arena, finding);
+}
+
 static bool is_mistake(const Finding *finding) {
         return finding->diag.severity == SEVERITY_ERROR && !finding->hurts;
 }
@@ -94,6 +140,8 @@ Findings rules_judge(Arena *arena, const RuleInput *input) {
                                         row->find_in_instance(&run, run.instance);
                         }
                 }
+        finish(arena, &findings.list);
+        finish(arena, &findings.silenced);
         sort_findings(arena, &findings);
         return findings;
 }

@@ -42,8 +42,8 @@ typedef struct Finding {
         Diag diag;
         bool hurts;                      /* at the next start of a database, or of the host */
         const SilencedRule *silenced_by; /* NULL: it is not */
-        size_t n_instances;              /* that it holds for; 0: it is of the host */
-        const char *last_instance;       /* of them */
+        VEC(const char *) instances;     /* that it holds for, by name; none: it is of the host */
+        bool is_of_many; /* it stands for findings of its kind in other places, with other figures */
 } Finding;
 
 typedef VEC(Finding) FindingList;
@@ -52,6 +52,9 @@ typedef struct Findings {
         FindingList list;     /* the most severe first, those that hurt before those that do not */
         FindingList silenced; /* by SilenceRules= */
 } Findings;
+
+/* More findings of one kind about instances than these are one, the first, that names the others. */
+enum { FINDINGS_OF_KIND_MAX = 5 };
 
 /* All findings; refers to INPUT, which must outlive them. */
 Findings rules_judge(Arena *arena, const RuleInput *input);

@@ -80,6 +80,8 @@ char *render_findings(Arena *arena, const Findings *findings, const RenderOption
 static json_t *finding_to_json(Arena *arena, const Finding *finding) {
         json_t *json = problem_to_json(&finding->diag);
 
+        json_object_set_new(json, "instances",
+                            VEC_TO_JSON(name, &finding->instances, json_string(*name)));
         json_object_set_new(json, "hurts", json_boolean(finding->hurts));
         json_object_set_new(json, "documentation",
                             json_string(rule_documentation(arena, finding->diag.id)));
