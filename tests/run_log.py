@@ -18,7 +18,9 @@ import shlex
 import subprocess
 import sys
 import tempfile
+import time
 
+import run_cases
 import run_daemon
 
 WRAPPER = shlex.split(os.environ.get("MESON_EXE_WRAPPER", ""))
@@ -77,6 +79,10 @@ def make_journal(remote: str, root: pathlib.Path, entries: str) -> None:
                    check=True, capture_output=True, timeout=60)
 
 
+def find_remote() -> str | None:
+    return next(filter(os.path.exists, REMOTES), None)
+
+
 class Host:
     def __init__(self, program: str, root: pathlib.Path):
         self.program, self.root = program, root
@@ -121,6 +127,21 @@ def check_json(host: Host) -> None:
                 "/etc/sysctl.d/99-db.conf:3"})
 
 
+CSV = """\
+atUSec,at,boot,bootsAgo,event,kind,instances,node,pageSizeBytes,pagesBefore,pages,pagesWanted,by,text
+%d,2027-01-01 03:00:05,%s,0,drift,pool,orders sales,0,2097152,540,12,,vm.nr_hugepages=12 in /etc/sysctl.d/99-db.conf:3,\
+drift: node 0 has 12 pages of 2M instead of 540; likely because of vm.nr_hugepages=12 in /etc/sysctl.d/99-db.conf:3
+%d,2027-01-01 03:00:06,%s,0,gate-refused,,sales,,,,,,,sales: its start is refused: short
+"""
+
+
+def check_columns(host: Host) -> None:
+    expected = CSV % ((NIGHT + DAY + 5) * 1000000, BOOTS[1], (NIGHT + DAY + 6) * 1000000, BOOTS[1])
+    check("as CSV", host.log("--output=csv", "sales", "--boot=0")[0], expected)
+    check("as a table", [line.split()[0] for line in host.log("--output=table")[0].splitlines()][:2],
+          ["atUSec", str(NIGHT * 1000000)])
+
+
 def check_mistakes(host: Host) -> None:
     for arguments, code, words in ((("--boot=7",), 2, "--boot: '7' is no boot"), (("--boot=-2",), 1, "nothing of that boot"),
                                    (("--since=soon",), 2, "--since: 'soon' is no time")):
@@ -133,6 +154,26 @@ def check_none(program: str, root: pathlib.Path) -> None:
     text, said = Host(program, root).log(code=1)
     if text or "there is no journal on this host" not in said:
         raise AssertionError(f"no journal: {text}{said}")
+
+
+def check_waste(program: str, remote: str, root: pathlib.Path) -> None:
+    """Since when pages wait for a unit that nothing starts is what the journal says."""
+    root.mkdir()
+    run_cases.make_root(run_cases.HERE / "cases/verify", root)
+    at = int(time.time()) - NIGHT - 3 * DAY
+    ready = "HUGEPLAN_EVENT=ready"
+    make_journal(remote, root, "".join([
+        entry(0, at - 10, "late is ready", ready, "HUGEPLAN_INSTANCE=late"),
+        entry(1, at, "gone is ready", ready, "HUGEPLAN_INSTANCE=gone"),
+        entry(1, at + 1, "late is ready", ready, "HUGEPLAN_INSTANCE=late"),
+        entry(1, at + 2, "late starts", "HUGEPLAN_EVENT=gate-passed", "HUGEPLAN_INSTANCE=late")]))
+    done = subprocess.run([*WRAPPER, program, f"--root={root}", "verify", "--json"], check=False, capture_output=True,
+                          text=True, timeout=60)
+    since = {row["instance"]: row["sinceSec"] for row in json.loads(done.stdout)["waste"]
+             if row["kind"] in ("disabled", "no-unit")}
+    check("late was let start", since["late"], None)
+    if not 3 * DAY <= (since["gone"] or 0) < 3 * DAY + 60:
+        raise AssertionError(f"gone: {since['gone']}")
 
 
 # It is told that its standard error is the journal.
@@ -180,7 +221,7 @@ def main() -> int:
         parser.add_argument(f"--{name}", type=pathlib.Path, required=True)
     programs = parser.parse_args()
     program = str(programs.hugeplanctl)
-    remote = next(filter(os.path.exists, REMOTES), None)
+    remote = find_remote()
     with tempfile.TemporaryDirectory(prefix="hugeplan-log-") as name:
         empty, root = pathlib.Path(name, "empty"), pathlib.Path(name, "root")
         empty.mkdir()
@@ -193,7 +234,9 @@ def main() -> int:
         check("as a table", host.log()[0], TABLE)
         check_selections(host)
         check_json(host)
+        check_columns(host)
         check_mistakes(host)
+        check_waste(program, remote, pathlib.Path(name, "waste"))
         check_daemon(programs, remote, pathlib.Path(name, "daemon"))
     return 0
 

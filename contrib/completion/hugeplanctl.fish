@@ -3,20 +3,20 @@
 
 # What is asked for other hosts and drafts is asked of them here, too.
 function __hugeplanctl_ask
-    hugeplanctl (string match -r -- '^--root=.*' (commandline -opc)) $argv --json=short 2>/dev/null
+    hugeplanctl (string match -r -- '^--root=.*' (commandline -opc)) $argv 2>/dev/null
 end
 
 function __hugeplanctl_instances
-    __hugeplanctl_ask status | string match -ra '"name":"[^"]*"' | string split -f 4 '"'
+    __hugeplanctl_ask status --output=csv | tail -n +2 | string split -f 1 ,
 end
 
 function __hugeplanctl_engines
-    __hugeplanctl_ask size | string match -ra '"engine":"[^"]*"' | string split -f 4 '"'
+    __hugeplanctl_ask size --json=short | string match -ra '"engine":"[^"]*"' | string split -f 4 '"'
 end
 
 # Settings of the engine that the line names, with "=".
 function __hugeplanctl_settings
-    set -l listed (__hugeplanctl_ask size)
+    set -l listed (__hugeplanctl_ask size --json=short)
     for word in (commandline -opc)
         set -l name (string escape --style=regex -- $word)
         set -l found (string match -r -- '\{"engine":"'$name'"[^}]*"settings":\[([^]]*)\]' $listed)
@@ -59,6 +59,7 @@ complete -c hugeplanctl -l version -d 'print the version'
 
 complete -c hugeplanctl -n '__fish_seen_subcommand_from log' -l boot -d 'of one boot: -1 is the one before'
 complete -c hugeplanctl -n '__fish_seen_subcommand_from log' -l since -r -d 'from that time on'
+complete -c hugeplanctl -n '__fish_seen_subcommand_from status verify log' -l output -x -a 'table csv' -d 'columns for scripts'
 complete -c hugeplanctl -n '__fish_seen_subcommand_from status' -l watch -d 'again on every change'
 complete -c hugeplanctl -n '__fish_seen_subcommand_from status' -l nagios -d 'one line, as a plugin of Nagios'
 complete -c hugeplanctl -n '__fish_seen_subcommand_from status' -l all -d 'who uses huge pages, too'

@@ -15,13 +15,19 @@
 
 typedef enum JsonMode { JSON_OFF, JSON_SHORT, JSON_PRETTY } JsonMode;
 
+typedef enum OutputMode { OUTPUT_TEXT, OUTPUT_TABLE, OUTPUT_CSV } OutputMode;
+
+typedef struct Progress Progress;
+
 typedef struct Command {
         Arena *arena;
         const char *root_name; /* --root= */
         Root *root;
         JsonMode json;
+        OutputMode output; /* --output= */
         RenderOptions render;
-        char **arguments; /* after the verb */
+        Progress *progress; /* of the call under way (progress.h); NULL: nobody is shown any */
+        char **arguments;   /* after the verb */
         size_t n_arguments;
         VEC(const char *) settings; /* -c NAME=VALUE */
         const char *page_size;      /* --page-size= */
@@ -58,6 +64,9 @@ Status *local_status(Command *command, const Look *look, const char *phase);
 
 /* Prints JSON (stolen) in the mode the command asks for. */
 void print_json(const Command *command, json_t *json);
+
+/* A moment of CLOCK_REALTIME in local time: "2026-12-31 03:00:00"; "-" where that cannot be told. */
+const char *format_local_time(Arena *arena, uint64_t usec);
 
 /* A derivation, as `size` and `explain` print it. */
 json_t *sizing_to_json(const Sizing *sizing);

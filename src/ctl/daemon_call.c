@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/size.h"
+#include "ctl/observe/progress.h"
 #include "ipc/manager_interface.h"
 #include "ipc/varlink_client.h"
 #include "model/names.h"
@@ -84,16 +85,40 @@ static int next_reply(DaemonCall *call, uint64_t limit_usec, json_t **ret_parame
         return r;
 }
 
+/* The same; who waits sees how far it is. */
+static int next_reply_with_progress(DaemonCall *call, uint64_t limit_usec, json_t **ret_parameters,
+                                    char **ret_error_name) {
+        Progress *progress = call->command->progress;
+        uint64_t deadline_usec = deadline_in(limit_usec);
+
+        for (;;) {
+                uint64_t left_usec = deadline_left_usec(deadline_usec);
+                int r = next_reply(call, progress ? MIN(left_usec, PROGRESS_USEC) : left_usec,
+                                   ret_parameters, ret_error_name);
+
+                if (r == -ETIMEDOUT && progress && left_usec > PROGRESS_USEC) {
+                        progress_show(progress);
+                        continue;
+                }
+                if (r != -ETIMEDOUT)
+                        progress_hide(progress);
+                return r;
+        }
+}
+
 int daemon_await(DaemonCall *call, uint64_t deadline_usec, json_t **ret_parameters,
                  char **ret_error_name) {
         for (;;) {
                 uint64_t left_usec = deadline_left_usec(deadline_usec);
-                int r = next_reply(call, MIN(left_usec, call->patience_usec), ret_parameters,
-                                   ret_error_name);
+                int r = next_reply_with_progress(call, MIN(left_usec, call->patience_usec),
+                                                 ret_parameters, ret_error_name);
 
+                if (r == -ETIMEDOUT && left_usec <= call->patience_usec)
+                        progress_hide(call->command->progress);
                 if (r != -ETIMEDOUT || left_usec <= call->patience_usec)
                         return r;
                 if (!is_alive(call->command)) {
+                        progress_hide(call->command->progress);
                         r = next_reply(call, 0, ret_parameters, ret_error_name);
                         return r == -ETIMEDOUT ? -EAGAIN : r;
                 }

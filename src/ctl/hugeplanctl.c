@@ -8,6 +8,8 @@
 #include "runtime/log.h"
 
 #include <getopt.h>
+#include <langinfo.h>
+#include <locale.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +32,7 @@ static int print_help(Command *command, const char *value) {
         puts("\n"
              "Options:\n"
              "  --json=pretty|short|off  JSON instead of tables\n"
+             "  --output=table|csv       with status, verify, log: columns that stay as they are, for scripts\n"
              "  --root=DIR               a captured host below DIR instead of /\n"
              "  --draft=DIR              as if the files in DIR were in /etc/hugeplan.d\n"
              "  --timeout=TIME           with wait: how long, instead of WaitTimeout=\n"
@@ -72,6 +75,19 @@ static int take_json(Command *command, const char *value) {
         return 0;
 }
 
+static int take_output(Command *command, const char *value) {
+        static const char *const names[] = {
+                [OUTPUT_TABLE] = "table",
+                [OUTPUT_CSV] = "csv",
+        };
+
+        if (TEXT_TO_ENUM(names, value, &command->output) < 0) {
+                log_line(LOG_ERR, "--output: '%s' is not one of table, csv", value);
+                return -EINVAL;
+        }
+        return 0;
+}
+
 static int take_boot(Command *command, const char *value) {
         command->boot = value ? value : "0";
         return 0;
@@ -96,6 +112,7 @@ static const struct {
         {"root", required_argument, .text = offsetof(Command, root_name)},
         {"draft", required_argument, .text = offsetof(Command, draft)},
         {"json", optional_argument, .take = take_json},
+        {"output", required_argument, .take = take_output},
         {"no-pager", no_argument},
         {"page-size", required_argument, .text = offsetof(Command, page_size)},
         {"engine-version", required_argument, .text = offsetof(Command, engine_version)},
@@ -135,18 +152,40 @@ static int parse_options(Command *command, int argc, char **argv) {
         return r;
 }
 
-/* Colour and width: only for a terminal. https://no-color.org */
-static RenderOptions terminal_options(void) {
-        const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+/* As $COLUMNS says, whatever it goes to; else as wide as the terminal; 0: neither. */
+static size_t output_columns(bool is_terminal) {
+        const char *columns = getenv("COLUMNS");
         struct winsize size;
+        uint64_t n = 0;
 
-        if (!isatty(STDOUT_FILENO))
-                return (RenderOptions){};
+        if (!columns || parse_u64(columns, &n) < 0)
+                n = is_terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+        return n >= 40 && n <= UINT16_MAX ? (size_t) n : 0;
+}
+
+/* Most locales have it in their names, and are not loaded for that: there may be no memory. */
+static bool has_utf8(void) {
+        static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+        const char *locale = NULL;
+
+        for (size_t i = 0; i < ARRAY_LEN(names) && !(locale && *locale); i++)
+                locale = getenv(names[i]);
+        if (!locale || TEXT_IS_ANY(locale, "", "C", "POSIX"))
+                return false;
+        return strcasestr(locale, ".UTF-8") || strcasestr(locale, ".utf8") ||
+               (setlocale(LC_CTYPE, "") && text_equals(nl_langinfo(CODESET), "UTF-8"));
+}
+
+/* Colour: only for a terminal. https://no-color.org
+ * Of the locale only the characters are taken: numbers are read and written alike everywhere. */
+static RenderOptions output_options(void) {
+        const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+        bool is_terminal = isatty(STDOUT_FILENO);
+
         return (RenderOptions){
-                .is_colored = !(no_color && *no_color) && !text_equals(term, "dumb"),
-                .width = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40
-                                 ? size.ws_col
-                                 : 0,
+                .is_colored = is_terminal && !(no_color && *no_color) && !text_equals(term, "dumb"),
+                .is_ascii = !has_utf8(),
+                .width = output_columns(is_terminal),
         };
 }
 
@@ -170,6 +209,24 @@ static int open_draft(Command *command, const Verb *verb) {
                 return EXIT_FAILED;
         }
         return EXIT_DONE;
+}
+
+static int check_output(const Command *command, const Verb *verb) {
+        Text names = text_in(command->arena);
+
+        if (command->output == OUTPUT_TEXT)
+                return EXIT_DONE;
+        ARRAY_FOREACH(each, verbs, n_verbs)
+                if (each->has_columns)
+                        text_add_item(&names, each->name);
+        if (!verb->has_columns)
+                log_line(LOG_ERR, "--output: '%s' takes none; it is for %s", verb->name,
+                         names.string);
+        else if (command->json != JSON_OFF || command->is_watching || command->is_plugin)
+                log_line(LOG_ERR, "--output goes with neither --json nor --watch nor --nagios");
+        else
+                return EXIT_DONE;
+        return EXIT_USAGE;
 }
 
 /* What could not be read is not empty: what was made of the rest is no success. */
@@ -203,8 +260,10 @@ static int run_verb(Command *command, const char *name) {
                 log_line(LOG_ERR, "usage: hugeplanctl %s %s", verb->name, verb->synopsis);
                 return EXIT_USAGE;
         }
-        int code = open_draft(command, verb);
+        int code = check_output(command, verb);
 
+        if (code == EXIT_DONE)
+                code = open_draft(command, verb);
         if (code == EXIT_DONE)
                 code = judge_reading(command, verb, verb->run(command));
         /* A full disk or a closed pipe must not pass for success. */
@@ -220,7 +279,7 @@ int main(int argc, char **argv) {
         json_set_alloc_funcs(memory_new, memory_free);
         CLEANUP(arena_freep) Arena *arena = arena_new();
         CLEANUP(root_freep) Root *root = NULL;
-        Command command = {.arena = arena, .root_name = "/", .render = terminal_options()};
+        Command command = {.arena = arena, .root_name = "/", .render = output_options()};
         int r = parse_options(&command, argc, argv);
 
         if (r != 0)

@@ -15,15 +15,15 @@
 static const struct {
         const char *mark, *color, *title, *headline;
 } verdict_looks[] = {
-        [KERNEL_LINE_NOT_NEEDED] = {"●", "\033[32m", "fine",
+        [KERNEL_LINE_NOT_NEEDED] = {RENDER_FULL, RENDER_GREEN, "fine",
                                     "the plan needs nothing on the kernel command line"},
-        [KERNEL_LINE_RUN_TIME] = {"●", "\033[33m", "run time",
+        [KERNEL_LINE_RUN_TIME] = {RENDER_FULL, RENDER_YELLOW, "run time",
                                   "this kernel cannot be told on which nodes; hugeplan reserves the "
                                   "plan's gigantic pages at run time"},
-        [KERNEL_LINE_SERVES] = {"●", "\033[32m", "fine",
+        [KERNEL_LINE_SERVES] = {RENDER_FULL, RENDER_GREEN, "fine",
                                 "the kernel command line gives the gigantic pages that the plan "
                                 "wants; they count as served"},
-        [KERNEL_LINE_CHANGE] = {"×", "\033[31m", "change",
+        [KERNEL_LINE_CHANGE] = {RENDER_CROSS, RENDER_RED, "change",
                                 "the kernel command line does not serve the plan"},
 };
 
@@ -59,9 +59,9 @@ static char *render_advice(Arena *arena, const KernelAdvice *advice, const BootL
 
         if (advice->verdict == KERNEL_LINE_CHANGE && !*advice->wanted)
                 headline = "the kernel command line has mistakes";
-        text_printf(&text, options->is_colored ? "%s%s %s\033[0m" : "%s%s %s",
-                    options->is_colored ? verdict_looks[advice->verdict].color : "",
-                    verdict_looks[advice->verdict].mark, verdict_looks[advice->verdict].title);
+        render_add_marked(&text, options, verdict_looks[advice->verdict].color,
+                          verdict_looks[advice->verdict].mark,
+                          verdict_looks[advice->verdict].title);
         text_printf(&text, "  %s\n", headline);
         add_pools(&text, advice, options->is_colored);
         text_printf(&text, "\n%10s: %s\n", "Wanted", *advice->wanted ? advice->wanted : "-");

@@ -2,6 +2,7 @@
 /* `reload` and `release`: what has the daemon change something. */
 #include "base/text.h"
 #include "ctl/learn/learn.h"
+#include "ctl/observe/progress.h"
 #include "ctl/verbs.h"
 #include "ipc/manager_interface.h"
 #include "model/exit_code.h"
@@ -100,6 +101,7 @@ int verb_reload(Command *command) {
 
         command->is_changing = true;
         learn_for_reload(command);
+        progress_begin(command);
         int r = daemon_call(command, MANAGER_RELOAD, json_pack("{sb}", "force", command->is_forced),
                             UINT64_MAX, &reply, &error_name);
 

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* `status`: as the daemon has it, or, where it cannot be reached, as the files say. */
+#include "base/json.h"
+#include "ctl/observe/observe.h"
 #include "ctl/verbs.h"
 #include "host/probe.h"
 #include "inspect/pages/page_users.h"
 #include "ipc/manager_interface.h"
 #include "model/exit_code.h"
 #include "model/problem.h"
+#include "render/render_first_look.h"
 #include "render/render_nagios.h"
 #include "render/render_status.h"
 #include "render/status_json.h"
@@ -43,6 +46,33 @@ Status *status_now(Command *command, const Config **ret_config) {
         return status;
 }
 
+/* The fields of an instance that make a row. */
+static const char instance_columns[] =
+        "name|verdict|outcome|unit|engine|>pageSizeBytes|>pagesWanted|>pagesGranted|nodes|"
+        ">priority|shortage|running|reasonId";
+
+static void print_rows(const Command *command, const StatusInstance *instances, size_t n) {
+        print_columns(command,
+                      ARRAY_TO_JSON(instance, instances, n, status_instance_to_json(instance)),
+                      instance_columns);
+}
+
+static void print_all(Command *command, const Status *status) {
+        const FirstLook *look = command->is_watching ? NULL : take_first_look(command, status);
+        json_t *json = command->json != JSON_OFF ? status_to_json(status) : NULL;
+
+        if (json) {
+                if (look)
+                        json_object_set_new(json, "firstLook",
+                                            first_look_to_json(command->arena, look));
+                print_json(command, json);
+                return;
+        }
+        fputs(render_status(command->arena, status, &command->render), stdout);
+        if (look)
+                fputs(render_first_look(command->arena, look, &command->render), stdout);
+}
+
 static int print_status(Command *command, const Status *status, const Config *config) {
         if (command->n_arguments == 1) {
                 const char *name = command->arguments[0];
@@ -50,7 +80,9 @@ static int print_status(Command *command, const Status *status, const Config *co
 
                 if (!instance)
                         return fail_no_instance(command, name, config);
-                if (command->json != JSON_OFF)
+                if (command->output != OUTPUT_TEXT)
+                        print_rows(command, instance, 1);
+                else if (command->json != JSON_OFF)
                         print_json(command, status_instance_to_json(instance));
                 else
                         fputs(render_status_instance(command->arena, status, instance,
@@ -58,12 +90,10 @@ static int print_status(Command *command, const Status *status, const Config *co
                               stdout);
                 return instance->verdict == VERDICT_READY ? EXIT_DONE : EXIT_NOT_READY;
         }
-        if (command->json != JSON_OFF)
-                print_json(command, status_to_json(status));
+        if (command->output != OUTPUT_TEXT)
+                print_rows(command, status->instances, status->n_instances);
         else
-                fputs(render_status(command->arena, status, &command->render), stdout);
-        if (command->json == JSON_OFF && !command->is_watching && status->n_instances == 0)
-                print_first_look(command, status);
+                print_all(command, status);
         return status->verdict == VERDICT_READY ? EXIT_DONE : EXIT_NOT_READY;
 }
 
@@ -101,6 +131,8 @@ static int watch_next(const Command *command, DaemonCall *call) {
         if (!status)
                 return r < 0 ? r : -EPROTO;
         add_outcomes(&now, status);
+        if (command->json == JSON_OFF)
+                puts(format_local_time(arena, clock_read_usec(CLOCK_REALTIME)));
         print_status(&now, status, NULL);
         if (command->json == JSON_OFF)
                 putchar('\n');

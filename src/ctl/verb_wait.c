@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "ctl/gate_memory.h"
 #include "ctl/gate_size.h"
+#include "ctl/observe/progress.h"
 #include "ctl/verbs.h"
 #include "host/probe.h"
 #include "host/unit_cgroup.h"
@@ -383,5 +384,6 @@ int verb_wait(Command *command) {
         }
         if (is_switched_off(command))
                 return EXIT_DONE;
+        progress_begin(command);
         return command->is_all ? wait_for_all(command) : wait_for(command, command->arguments[0]);
 }

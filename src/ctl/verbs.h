@@ -4,6 +4,7 @@
 /* The verbs of hugeplanctl: one row and one function each. */
 
 #include "check/boot/kernel_args.h"
+#include "check/first_look.h"
 #include "check/suggest.h"
 #include "ctl/command.h"
 #include "ctl/daemon_call.h"
@@ -15,6 +16,7 @@ typedef struct Verb {
         int (*run)(Command *command); /* gives the exit code */
         const char *help;             /* NULL: not for people */
         bool takes_draft;             /* works from the configuration files alone */
+        bool has_columns;             /* takes --output= */
         bool is_gate; /* lets start whom hugepland lets, whatever else cannot be read */
 } Verb;
 
@@ -57,5 +59,5 @@ void add_outcomes(const Command *command, Status *status);
 /* The databases of this host, as `suggest` has them. */
 Suggestions suggestions_find(Command *command);
 
-/* What there is on a host of which nothing is described yet, and the next command; nothing where that has begun. */
-void print_first_look(Command *command, const Status *status);
+/* What there is on a host of which nothing is described yet; NULL where that has begun. */
+const FirstLook *take_first_look(Command *command, const Status *status);

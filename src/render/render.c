@@ -6,15 +6,29 @@
 static const struct {
         const char *color, *mark;
 } looks[] = {
-        [VERDICT_READY] = {RENDER_GREEN, "●"},    [VERDICT_DEGRADED] = {RENDER_YELLOW, "●"},
-        [VERDICT_PENDING] = {RENDER_YELLOW, "○"}, [VERDICT_REFUSED] = {RENDER_RED, "×"},
-        [VERDICT_INVALID] = {RENDER_RED, "×"},    [VERDICT_LOST] = {RENDER_RED, "×"},
+        [VERDICT_READY] = {RENDER_GREEN, RENDER_FULL},
+        [VERDICT_DEGRADED] = {RENDER_YELLOW, RENDER_FULL},
+        [VERDICT_PENDING] = {RENDER_YELLOW, RENDER_EMPTY},
+        [VERDICT_REFUSED] = {RENDER_RED, RENDER_CROSS},
+        [VERDICT_INVALID] = {RENDER_RED, RENDER_CROSS},
+        [VERDICT_LOST] = {RENDER_RED, RENDER_CROSS},
 };
 
+const char *render_mark(const RenderOptions *options, const char *mark) {
+        if (!options->is_ascii)
+                return mark;
+        return text_equals(mark, RENDER_FULL) ? "*" : text_equals(mark, RENDER_EMPTY) ? "o" : "x";
+}
+
+void render_add_marked(Text *text, const RenderOptions *options, const char *color,
+                       const char *mark, const char *words) {
+        render_colored(text, options, color,
+                       arena_printf(text->arena, "%s %s", render_mark(options, mark), words));
+}
+
 void render_add_verdict(Text *text, const RenderOptions *options, Verdict verdict) {
-        render_colored(
-                text, options, looks[verdict].color,
-                arena_printf(text->arena, "%s %s", looks[verdict].mark, verdict_name(verdict)));
+        render_add_marked(text, options, looks[verdict].color, looks[verdict].mark,
+                          verdict_name(verdict));
 }
 
 size_t render_width(const RenderOptions *options) {
@@ -78,13 +92,38 @@ void render_problem(Text *text, const Diag *problem, const char *separator,
                                  render_width(options));
 }
 
+/* Of many of a kind, so many are shown. */
+enum { PROBLEMS_OF_KIND_MAX = 12, PROBLEMS_OF_KIND_SHOWN = 8 };
+
+static bool is_of_kind(const Diag *a, const Diag *b) {
+        return a->severity == b->severity && a->id && text_equals(a->id, b->id);
+}
+
+static void add_problem(Text *text, const Diags *problems, const Diag *problem,
+                        const RenderOptions *options) {
+        uint64_t n = VEC_SUM(each, &problems->list, is_of_kind(each, problem));
+        uint64_t n_before =
+                VEC_SUM(each, &problems->list, each < problem && is_of_kind(each, problem));
+
+        if (n <= PROBLEMS_OF_KIND_MAX || n_before < PROBLEMS_OF_KIND_SHOWN)
+                render_problem(text, problem, ": ", options);
+        else if (n_before == PROBLEMS_OF_KIND_SHOWN)
+                render_problem(text,
+                               &(Diag){.severity = problem->severity,
+                                       .text = arena_printf(text->arena,
+                                                            "%" PRIu64 " more of this kind (%s)",
+                                                            n - n_before, problem->id),
+                                       .remedy = "--json has all of them"},
+                               ": ", options);
+}
+
 char *render_problems(Arena *arena, const Diags *problems, const RenderOptions *options) {
         Text text = text_in(arena);
 
         for (int severity = SEVERITY_ERROR; severity <= SEVERITY_NOTICE; severity++)
                 VEC_FOREACH(problem, &problems->list)
                         if ((int) problem->severity == severity)
-                                render_problem(&text, problem, ": ", options);
+                                add_problem(&text, problems, problem, options);
         return arena_strdup(arena, text_string(&text));
 }
 

@@ -11,7 +11,8 @@
 
 typedef struct RenderOptions {
         bool is_colored;
-        size_t width; /* columns; 0: 100 */
+        bool is_ascii; /* the locale has no more: no marks beyond it */
+        size_t width;  /* columns; 0: 100 */
 } RenderOptions;
 
 #define RENDER_RED    "\033[31m"
@@ -20,6 +21,17 @@ typedef struct RenderOptions {
 #define RENDER_DIM    "\033[2m"
 #define RENDER_BOLD   "\033[1m"
 #define RENDER_PLAIN  "\033[0m"
+
+#define RENDER_FULL  "●"
+#define RENDER_EMPTY "○"
+#define RENDER_CROSS "×"
+
+/* MARK, one of these, as far as the locale has it: else "*", "o", "x". */
+const char *render_mark(const RenderOptions *options, const char *mark);
+
+/* "● fine": a mark and what it says, in colour. */
+void render_add_marked(Text *text, const RenderOptions *options, const char *color,
+                       const char *mark, const char *words);
 
 /* In columns. */
 size_t render_width(const RenderOptions *options);

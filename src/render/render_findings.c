@@ -31,8 +31,8 @@ static void add_headline(Text *text, const Findings *findings, const RenderOptio
         if (n_rest > 0)
                 text_printf(&line, "; %s",
                             count_of(arena, n_rest, is_fine ? "finding" : "more finding"));
-        render_colored(text, options, is_fine ? RENDER_GREEN : RENDER_RED,
-                       is_fine ? "● fine" : "× not fine");
+        render_add_marked(text, options, is_fine ? RENDER_GREEN : RENDER_RED,
+                          is_fine ? RENDER_FULL : RENDER_CROSS, is_fine ? "fine" : "not fine");
         text_printf(text, "  %s\n", text_string(&line));
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "render/render_first_look.h"
 
+#include "base/json.h"
 #include "base/size.h"
 
 /* A page table entry of 8 bytes for each small page of 4K that a session touches. */
@@ -85,18 +86,68 @@ static void add_set_pages(Text *text, const FirstLook *look) {
         }
 }
 
+/* The verb with which it goes on. */
+static const char *next_verb(const FirstLook *look) {
+        return look->set_pages->n > 0                                     ? "import"
+               : VEC_ANY(suggestion, look->suggestions, suggestion->path) ? "suggest"
+                                                                          : NULL;
+}
+
 char *render_first_look(Arena *arena, const FirstLook *look, const RenderOptions *options) {
-        bool is_proposed = VEC_ANY(suggestion, look->suggestions, suggestion->path);
+        const char *next = next_verb(look);
         Text text = text_in(arena);
 
         add_databases(&text, look, options);
         add_set_pages(&text, look);
         text_add(
                 &text,
-                look->set_pages->n > 0
+                text_equals(next, "import")
                         ? "\nNext: hugeplanctl import     what it would write for all this; --write creates it\n"
-                : is_proposed
-                        ? "\nNext: hugeplanctl suggest    what it would write for these; --write creates it\n"
-                        : "\nNext: describe an instance in /etc/hugeplan.d; see hugeplan.d(5)\n");
+                : next ? "\nNext: hugeplanctl suggest    what it would write for these; --write creates it\n"
+                       : "\nNext: describe an instance in /etc/hugeplan.d; see hugeplan.d(5)\n");
         return text.string;
+}
+
+/* ---- JSON ---- */
+
+static json_t *known(uint64_t n) {
+        return n > 0 ? count_to_json(n) : json_null();
+}
+
+static json_t *memory_to_json(const UnitMemory *memory) {
+        return !memory ? json_null()
+                       : json_pack("{so so so so}", "processes", count_to_json(memory->n_processes),
+                                   "smallBytes", count_to_json(memory->small_bytes), "hugeBytes",
+                                   count_to_json(memory->huge_bytes), "pageTableBytes",
+                                   count_to_json(memory->tables_bytes));
+}
+
+static json_t *database_to_json(const FirstLook *look, const Suggestion *suggestion) {
+        uint64_t bytes = mul_saturated(suggestion->pages, look->default_page_size_bytes);
+
+        return json_pack("{ss ss ss? so so so so}", "title", suggestion->title, "engine",
+                         suggestion->engine->name, "unit", suggestion->unit, "neededBytes",
+                         known(bytes), "sessionsMax", known(suggestion->sessions),
+                         "worstPageTableBytes",
+                         known(mul_saturated(bytes / BYTES_PER_TABLE_BYTE, suggestion->sessions)),
+                         "now", memory_to_json(memory_of(look, suggestion)));
+}
+
+static json_t *set_pages_to_json(Arena *arena, const SetPages *set) {
+        return json_pack("{so so so}", "pageSizeBytes", count_to_json(set->page_size_bytes),
+                         "pages", count_to_json(set->pages), "sources",
+                         VEC_TO_JSON(source, &set->sources,
+                                     json_string(text_printable(
+                                             arena, setting_source_format(arena, *source)))));
+}
+
+json_t *first_look_to_json(Arena *arena, const FirstLook *look) {
+        json_t *databases = json_array();
+
+        VEC_FOREACH(suggestion, look->suggestions)
+                if (suggestion->engine->reserves)
+                        json_array_append_new(databases, database_to_json(look, suggestion));
+        return json_pack("{so so so ss?}", "databases", databases, "setByOthers",
+                         VEC_TO_JSON(set, look->set_pages, set_pages_to_json(arena, set)),
+                         "pageTableBytes", known(look->tables_bytes), "next", next_verb(look));
 }

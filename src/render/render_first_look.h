@@ -6,3 +6,5 @@
 
 /* As tables and sentences, with the next command at the end. */
 char *render_first_look(Arena *arena, const FirstLook *look, const RenderOptions *options);
+
+json_t *first_look_to_json(Arena *arena, const FirstLook *look);

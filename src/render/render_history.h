@@ -9,4 +9,9 @@
 /* A line for each entry, in their order; "" for none. */
 char *render_history(Arena *arena, const HistoryEntries *history, const RenderOptions *options);
 
+/* The fields of an event that make a row. */
+#define HISTORY_COLUMNS                                                        \
+        ">atUSec|at|boot|>bootsAgo|event|kind|instances|>node|>pageSizeBytes|" \
+        ">pagesBefore|>pages|>pagesWanted|by|text"
+
 json_t *history_to_json(const HistoryEntries *history);

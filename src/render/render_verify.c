@@ -19,8 +19,9 @@ static void add_headline(Text *text, const Proofs *proofs, const RenderOptions *
                 n_used += proof->outcome == OUTCOME_IN_USE || proof->outcome == OUTCOME_IDLE;
                 n_wrong += !proof->is_as_planned;
         }
-        render_colored(text, options, n_wrong == 0 ? RENDER_GREEN : RENDER_RED,
-                       n_wrong == 0 ? "● as planned" : "× not as planned");
+        render_add_marked(text, options, n_wrong == 0 ? RENDER_GREEN : RENDER_RED,
+                          n_wrong == 0 ? RENDER_FULL : RENDER_CROSS,
+                          n_wrong == 0 ? "as planned" : "not as planned");
         if (n_running == 0)
                 text_add(text, "  no database with huge pages of its own runs");
         else
@@ -190,20 +191,48 @@ static void add_pages(Text *text, const Proof *proof, const RenderOptions *optio
                       format_size(arena, proof->small_bytes));
 }
 
+/* "8.1G for 402 processes" */
+static char *tables_of(Arena *arena, uint64_t bytes, uint64_t n_processes) {
+        return arena_printf(arena, "%s for %s process%s", format_size(arena, bytes),
+                            format_count(arena, n_processes), n_processes == 1 ? "" : "es");
+}
+
+/* The day alone of "2026-12-31 03:00 UTC". */
+static const char *seen_day(Arena *arena, const SmallTables *seen) {
+        const char *at = seen->at, *day = at ? text_next_word(arena, &at, " ") : NULL;
+
+        return day ? text_printable(arena, day) : "once";
+}
+
+/* What was measured, and apart from that what was not. */
 static void add_tables(Text *text, const Proof *proof, const RenderOptions *options) {
         Arena *arena = text->arena;
         const ServerLook *look = proof->look;
 
+        const SmallTables *seen = proof->seen_tables;
+        Text line = text_in(arena);
+
         if (look->page_table_bytes > 0)
-                field(text, options, "Tables",
-                      "%s of page tables for %zu %s; with pages of 4K up to %s",
-                      format_size(arena, look->page_table_bytes), look->n_processes,
-                      look->n_processes == 1 ? "process" : "processes",
-                      format_size(arena, proof->small_tables_bytes));
+                text_add_item(&line, arena_printf(arena, "%s now",
+                                                  tables_of(arena, look->page_table_bytes,
+                                                            look->n_processes)));
+        if (seen)
+                text_add_item(&line, arena_printf(arena, "%s with pages of 4K (seen %s)",
+                                                  tables_of(arena, seen->bytes, seen->n_processes),
+                                                  seen_day(arena, seen)));
+        if (line.length > 0)
+                field(text, options, "Tables", "%s", line.string);
+        line = text_in(arena);
+        if (look->page_table_bytes > 0)
+                text_add_item(&line, arena_printf(arena, "up to %s",
+                                                  tables_of(arena, proof->small_tables_bytes,
+                                                            look->n_processes)));
         if (proof->n_sessions_max > 0)
-                field(text, options, "At most", "%s with %s sessions and pages of 4K",
-                      format_size(arena, proof->worst_tables_bytes),
-                      format_count(arena, proof->n_sessions_max));
+                text_add_item(&line, arena_printf(arena, "%s for %s sessions",
+                                                  format_size(arena, proof->worst_tables_bytes),
+                                                  format_count(arena, proof->n_sessions_max)));
+        if (line.length > 0)
+                field(text, options, "Reckoned", "%s, with pages of 4K", line.string);
 }
 
 static void add_limits(Text *text, const Proof *proof, const RenderOptions *options) {
@@ -232,9 +261,9 @@ char *render_proof(Arena *arena, const Proof *proof, const WasteList *waste,
         const ServerLook *look = proof->look;
         Text text = text_in(arena);
 
-        render_colored(&text, options, proof->is_as_planned ? RENDER_GREEN : RENDER_RED,
-                       arena_printf(arena, "%s %s", proof->is_as_planned ? "●" : "×",
-                                    proof_word(arena, proof)));
+        render_add_marked(&text, options, proof->is_as_planned ? RENDER_GREEN : RENDER_RED,
+                          proof->is_as_planned ? RENDER_FULL : RENDER_CROSS,
+                          proof_word(arena, proof));
         text_add(&text, "  ");
         render_colored(&text, options, RENDER_BOLD, proof->instance->name);
         text_add(&text, "\n");
@@ -298,12 +327,19 @@ static json_t *look_to_json(const ServerLook *look) {
                 "missing", texts_to_json(look->missing.items, look->missing.n));
 }
 
+static json_t *tables_to_json(const SmallTables *tables) {
+        return !tables ? json_null()
+                       : json_pack("{so so ss?}", "bytes", count_to_json(tables->bytes),
+                                   "processes", count_to_json(tables->n_processes), "at",
+                                   tables->at);
+}
+
 json_t *proof_to_json(const Proof *proof) {
         const ServerLook *look = proof->look;
         bool is_seen = proof->outcome != OUTCOME_UNKNOWN && look->is_running;
 
         return json_pack(
-                "{ss ss? ss? ss sb so so so so so so so so ss? ss? so so so so so}", "name",
+                "{ss ss? ss? ss sb so so so so so so so so ss? ss? so so so so so so}", "name",
                 proof->instance->name, "engine", proof->instance->engine, "unit",
                 proof->instance->unit, "outcome", outcome_name(proof->outcome), "asPlanned",
                 proof->is_as_planned, "fellBack",
@@ -320,12 +356,17 @@ json_t *proof_to_json(const Proof *proof) {
                 known_count(look->has_map, proof->small_bytes), "pageTableBytes",
                 known_count(look->page_table_bytes > 0, look->page_table_bytes), "why", proof->why,
                 "remedy", proof->remedy, "deviations",
-                texts_to_json(proof->deviations.items, proof->deviations.n), "smallPageTableBytes",
+                texts_to_json(proof->deviations.items, proof->deviations.n), "seenPageTables",
+                tables_to_json(proof->seen_tables), "smallPageTableBytes",
                 known_count(look->is_running, proof->small_tables_bytes), "sessionsMax",
                 known_count(proof->n_sessions_max > 0, proof->n_sessions_max),
                 "worstPageTableBytes",
                 known_count(proof->n_sessions_max > 0, proof->worst_tables_bytes), "server",
                 look->is_running ? look_to_json(look) : json_null());
+}
+
+json_t *proofs_to_rows(const Proofs *proofs) {
+        return VEC_TO_JSON(proof, &proofs->list, proof_to_json(proof));
 }
 
 json_t *proofs_to_json(const Proofs *proofs) {
@@ -337,6 +378,5 @@ json_t *proofs_to_json(const Proofs *proofs) {
                           known_count(row->age_usec > 0, row->age_usec / USEC_PER_SEC), "text",
                           row->what, "remedy", row->command));
 
-        return json_pack("{so so}", "instances",
-                         VEC_TO_JSON(proof, &proofs->list, proof_to_json(proof)), "waste", waste);
+        return json_pack("{so so}", "instances", proofs_to_rows(proofs), "waste", waste);
 }

@@ -121,6 +121,22 @@ static const HistoryEntry *last_verdict(const HistoryEntry *entries, size_t n) {
         return NULL;
 }
 
+uint64_t history_unused_since(const HistoryEntries *history, const char *instance) {
+        uint64_t since_usec = 0;
+
+        VEC_FOREACH(entry, history) {
+                if (!source_names_have(&entry->instances, instance))
+                        continue;
+                if (text_equals(entry->event, history_event_name(HISTORY_GATE_PASSED)))
+                        return 0;
+                if (is_verdict(entry))
+                        since_usec = !text_equals(entry->event, verdict_name(VERDICT_READY)) ? 0
+                                     : since_usec > 0 ? since_usec
+                                                      : entry->at_usec;
+        }
+        return since_usec;
+}
+
 void history_fold(HistoryEntries *history) {
         size_t n = 0;
 

@@ -68,6 +68,10 @@ SourceNames history_to_fields(Arena *arena, const HistoryEntry *entry);
 /* Takes one field, of LENGTH bytes, into ENTRY; what is none of ours, or no number, is passed over. */
 void history_take_field(Arena *arena, HistoryEntry *entry, const char *field, size_t length);
 
+/* Since when INSTANCE has had its pages, and was not let start, by the HISTORY of one boot: since 1970. 0: it was let
+ * start, and when it stopped nobody tells; or it is not known. */
+uint64_t history_unused_since(const HistoryEntries *history, const char *instance);
+
 /* Leaves out what repeats the last verdict on an instance, and its reason, in the same boot: a daemon that was
  * started anew says again how it finds them. */
 void history_fold(HistoryEntries *history);

@@ -190,6 +190,7 @@ static void reckon_tables(const ProofInput *input, Proof *proof) {
         uint64_t bytes = mul_saturated(MAX(proof->mapped_pages, proof->wanted_pages),
                                        proof->page_size_bytes);
 
+        proof->seen_tables = input->small_tables;
         proof->small_tables_bytes = mul_saturated(bytes / 512, proof->look->n_processes);
         proof->n_sessions_max = count_sessions(input);
         proof->worst_tables_bytes = mul_saturated(bytes / 512, proof->n_sessions_max);

@@ -5,7 +5,8 @@
  *
  * ".known" beside nr_hugepages is the count that the others were made for, ".pending" what it and that of
  * the free ones are about to be, for whoever is killed in between; who writes there in another
- * way (a test that plays somebody else) is served by run_daemon.py in the same manner. */
+ * way (a test that plays somebody else) is served by run_daemon.py in the same manner.
+ * SHIM_PAUSE_MS has each write to a pool take so much longer. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -121,20 +122,21 @@ static void set_pool(char *path, const char *value) {
         take_memory(path, more);
 }
 
-static void set(int fd, const char *value) {
+/* Whether it is a pool. */
+static bool set(int fd, const char *value) {
         char link[64], path[PATH_MAX], *lock;
         ssize_t n;
 
         snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
         n = readlink(link, path, sizeof(path) - 1);
         if (n <= 0)
-                return;
+                return false;
         path[n] = '\0';
         char *at = strstr(path, nodes);
 
         if (!at || (size_t) n < strlen(pool_file) ||
             strcmp(path + n - strlen(pool_file), pool_file) != 0)
-                return;
+                return false;
         if (asprintf(&lock, "%.*s/.lock", (int) (at - path), path) < 0)
                 abort();
         int locked = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -144,6 +146,7 @@ static void set(int fd, const char *value) {
         flock(locked, LOCK_EX);
         set_pool(path, value);
         close(locked);
+        return true;
 }
 
 /* In fault_shim.c, where that is preloaded before this: what the kernel does does not fail. */
@@ -158,8 +161,13 @@ ssize_t write(int fd, const void *bytes, size_t n) {
         memcpy(value, bytes, n < sizeof(value) ? n : sizeof(value) - 1);
         if (fault_pause)
                 fault_pause(true);
-        set(fd, value);
+        bool is_pool = set(fd, value);
         if (fault_pause)
                 fault_pause(false);
-        return next(fd, bytes, n);
+        ssize_t written = next(fd, bytes, n);
+        const char *pause_ms = is_pool ? getenv("SHIM_PAUSE_MS") : NULL;
+
+        if (pause_ms)
+                usleep((useconds_t) (1000 * strtol(pause_ms, NULL, 10)));
+        return written;
 }

@@ -9,7 +9,6 @@
 #include <dlfcn.h>
 #include <string.h>
 #include <systemd/sd-journal.h>
-#include <time.h>
 
 /* clang-format off */
 #define CALLS(X)                                                         \
@@ -105,17 +104,6 @@ static const Boot *wanted_boot(const Boots *boots, const JournalQuery *query) {
 
 /* ---- entries ---- */
 
-static const char *format_moment(Arena *arena, uint64_t usec) {
-        time_t seconds = (time_t) (usec / USEC_PER_SEC);
-        char text[sizeof("2026-12-31 23:59:59") + 16];
-        struct tm local;
-
-        if (!localtime_r(&seconds, &local) ||
-            strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &local) == 0)
-                return "-";
-        return arena_strdup(arena, text);
-}
-
 static void read_entry(Journal *journal, Arena *arena, const Boots *boots,
                        HistoryEntries *history) {
         static const char digits[] = "0123456789abcdef";
@@ -136,7 +124,7 @@ static void read_entry(Journal *journal, Arena *arena, const Boots *boots,
                 text_printf(&id, "%c%c", digits[boot.bytes[i] >> 4], digits[boot.bytes[i] & 15]);
         const Boot *known = VEC_FIND(each, boots, text_equals(each->id, id.string));
 
-        entry.at = format_moment(arena, entry.at_usec);
+        entry.at = format_local_time(arena, entry.at_usec);
         entry.boot = id.string;
         if (known)
                 entry.boots_ago = HISTORY_NUMBER((size_t) (boots->items + boots->n - 1 - known));

@@ -9,3 +9,8 @@
 /* Looks at the server of each instance of STATUS that reserves huge pages, or of the one called NAME, which is
  * one of them; without NAME also at what is nobody's. CONFIG is what the files say. All in COMMAND's arena. */
 Proofs observe(Command *command, const Status *status, const Config *config, const char *name);
+
+/* Prints rows of JSON (stolen) as the columns that are named: "name|>pagesWanted", the names of fields, with ">" where a
+ * table has them to the right. For scripts: nothing is abbreviated, nothing is coloured. As CSV (RFC 4180, with plain
+ * line ends) or as a table; what is not known is empty, or "-". Lists are one cell: "orders sales", "0:541 1:540". */
+void print_columns(const Command *command, json_t *rows, const char *columns);

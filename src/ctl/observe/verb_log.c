@@ -2,6 +2,7 @@
 /* `log`: what happened, from the journal. */
 #include "base/text.h"
 #include "ctl/observe/journal_read.h"
+#include "ctl/observe/observe.h"
 #include "ctl/verbs.h"
 #include "model/exit_code.h"
 #include "model/names.h"
@@ -134,7 +135,9 @@ int verb_log(Command *command) {
                 log_line(LOG_ERR, "the journal cannot be read: %s", why);
                 return EXIT_FAILED;
         }
-        if (command->json != JSON_OFF)
+        if (command->output != OUTPUT_TEXT)
+                print_columns(command, history_to_json(&answer.history), HISTORY_COLUMNS);
+        else if (command->json != JSON_OFF)
                 print_json(command, json_pack("{so}", "history", history_to_json(&answer.history)));
         else
                 fputs(render_history(command->arena, &answer.history, &command->render), stdout);

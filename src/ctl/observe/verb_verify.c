@@ -2,8 +2,10 @@
 /* `verify`: whether the databases that run use their huge pages, and what is wasted. */
 #include "base/text.h"
 #include "check/idle_pages.h"
+#include "ctl/observe/journal_read.h"
 #include "ctl/observe/observe.h"
 #include "ctl/verbs.h"
+#include "demand/seen.h"
 #include "host/host_sources.h"
 #include "host/probe.h"
 #include "inspect/gather.h"
@@ -14,6 +16,7 @@
 #include "model/names.h"
 #include "read/unit_file.h"
 #include "render/render_verify.h"
+#include "runtime/clock.h"
 #include "runtime/log.h"
 
 #include <stdio.h>
@@ -67,7 +70,9 @@ static void verify_instance(Verification *verification, const StatusInstance *in
         Arena *arena = verification->arena;
         const InstanceConfig *config = config_find(verification->config, instance->name);
         ServerLook *look = ARENA_NEW(arena, ServerLook);
-        ProofInput input = {.instance = instance, .look = look};
+        ProofInput input = {.instance = instance,
+                            .look = look,
+                            .small_tables = config ? seen_small_tables(config) : NULL};
         UnitStart start = UNIT_START_WANTED;
 
         *look = server_look(verification->command->root, arena, verification->topology,
@@ -119,7 +124,9 @@ static void find_ownerless(Verification *verification) {
 static void print(const Command *command, const Proofs *proofs) {
         const Proof *only = command->n_arguments == 1 ? &proofs->list.items[0] : NULL;
 
-        if (command->json != JSON_OFF)
+        if (command->output != OUTPUT_TEXT)
+                print_columns(command, proofs_to_rows(proofs), PROOF_COLUMNS);
+        else if (command->json != JSON_OFF)
                 print_json(command, only ? proof_to_json(only) : proofs_to_json(proofs));
         else
                 fputs(only ? render_proof(command->arena, only, &proofs->waste, &command->render)
@@ -160,6 +167,25 @@ Proofs observe(Command *command, const Status *status, const Config *config, con
         return verification.proofs;
 }
 
+/* Nothing in the kernel tells since when pages wait for a unit that does not come; the journal does, if it may be read. */
+static void date_waste(Command *command, WasteList *waste) {
+        const JournalQuery this_boot = {.boots_ago = HISTORY_NUMBER(0)};
+        uint64_t now_usec = clock_read_usec(CLOCK_REALTIME);
+        JournalAnswer answer = {};
+
+        if (!VEC_ANY(row, waste, row->kind == WASTE_DISABLED || row->kind == WASTE_NO_UNIT) ||
+            journal_read(command, &this_boot, &answer) < 0)
+                return;
+        VEC_FOREACH(row, waste) {
+                bool is_waiting = row->kind == WASTE_DISABLED || row->kind == WASTE_NO_UNIT;
+                uint64_t since_usec =
+                        is_waiting ? history_unused_since(&answer.history, row->instance) : 0;
+
+                if (since_usec > 0)
+                        row->age_usec = sub_floored(now_usec, since_usec);
+        }
+}
+
 int verb_verify(Command *command) {
         const char *name = command->n_arguments == 1 ? command->arguments[0] : NULL;
         const Config *config;
@@ -169,8 +195,9 @@ int verb_verify(Command *command) {
                 config = read_config(command);
         if (name && !status_find(status, name))
                 return fail_no_instance(command, name, config);
-        const Proofs proofs = observe(command, status, config, name);
+        Proofs proofs = observe(command, status, config, name);
 
+        date_waste(command, &proofs.waste);
         print(command, &proofs);
         return VEC_ANY(proof, &proofs.list, !proof->is_as_planned) ? EXIT_NOT_READY : EXIT_DONE;
 }

@@ -125,10 +125,34 @@ static void test_many_instances(void **state) {
         assert_text(render_history(arena, &(HistoryEntries){}, &(RenderOptions){}), "");
 }
 
+static uint64_t unused_since(Arena *arena, const char *const *events, size_t n) {
+        HistoryEntries history = {};
+
+        for (size_t i = 0; i < n; i++) {
+                say(arena, &history, "1", "orders", events[i], "a");
+                history.items[i].at_usec = 100 + i;
+        }
+        say(arena, &history, "1", "sales", "gate-passed", "b");
+        return history_unused_since(&history, "orders");
+}
+
+#define SINCE(...)                                               \
+        unused_since(*state, (const char *const[]){__VA_ARGS__}, \
+                     ARRAY_LEN(((const char *const[]){__VA_ARGS__})))
+
+/* Since its pages were there; not where it was let start. */
+static void test_unused_since(void **state) {
+        assert_int_equal(SINCE("reserved", "ready", "drift", "ready"), 101);
+        assert_int_equal(SINCE("ready", "lost", "ready"), 102);
+        assert_int_equal(SINCE("ready", "refused"), 0);
+        assert_int_equal(SINCE("ready", "gate-passed", "ready"), 0);
+        assert_int_equal(SINCE("reserved"), 0);
+}
+
 TEST_FILE(history) {
         const struct CMUnitTest tests[] = {
                 TEST(test_fields),        TEST(test_read_back),      TEST(test_strange_fields),
-                TEST(test_nothing_twice), TEST(test_many_instances),
+                TEST(test_nothing_twice), TEST(test_many_instances), TEST(test_unused_since),
         };
 
         return RUN_TESTS(tests);

@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""How hugeplanctl prints: plain marks where the locale has no others, $COLUMNS, columns for scripts, many findings of
+one kind, the time with --watch, and how far a reload is: on a terminal, beside it, and in the journal.
+
+usage: run_output.py --hugepland=PROGRAM --hugeplanctl=PROGRAM --shim=LIBRARY
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+import run_cases
+import run_daemon
+from run_daemon import check
+from terminal import Foreground
+
+VERIFY = run_cases.HERE / "cases/verify"
+TIME = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$", re.MULTILINE)
+MANY = 300
+
+
+class Root:
+    def __init__(self, program: pathlib.Path, root: pathlib.Path, case: str) -> None:
+        self.program, self.root = program, root
+        root.mkdir()
+        run_cases.make_root(run_cases.HERE / "cases" / case, root)
+
+    def run(self, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([*run_cases.WRAPPER, str(self.program), f"--root={self.root}", *words], check=False,
+                              capture_output=True, text=True, timeout=120, cwd=self.root,
+                              env=run_cases.ENVIRONMENT | environment)
+
+
+def check_locale(root: Root) -> None:
+    for words in (("status",), ("verify",), ("verify", "pg"), ("check",), ("cmdline",)):
+        plain = root.run(*words, LC_ALL="C").stdout
+        marked = root.run(*words).stdout
+        check(plain.isascii() and not marked.isascii(), f"{words}: {plain}")
+        check(marked.translate({0x25CF: "*", 0x25CB: "o", 0xD7: "x"}) == plain, f"{words}: {plain}{marked}")
+    check(root.run("status", LC_ALL="", LANG="C.UTF-8").stdout.startswith("\u25cf "), "by LANG")
+
+
+def check_width(root: Root) -> None:
+    for width in (60, 80, 200):
+        lines = root.run("verify", "pg", COLUMNS=str(width)).stdout.splitlines()
+        check(max(map(len, lines)) <= width, f"{width}: {lines}")
+    check(len(root.run("verify", "pg", COLUMNS="200").stdout.splitlines())
+          < len(root.run("verify", "pg", COLUMNS="60").stdout.splitlines()), "what fits is not broken")
+    for width in ("0", "nonsense", "-1"):
+        check(root.run("verify", "pg", COLUMNS=width).stdout == root.run("verify", "pg").stdout, width)
+
+
+def check_columns(root: Root) -> None:
+    for verb in ("status", "verify"):
+        rows = list(csv.DictReader(io.StringIO(root.run(verb, "--output=csv").stdout)))
+        found = json.loads(root.run(verb, "--json").stdout)["instances"]
+        check(len(rows) == len(found) > 5, verb)
+        for row, instance in zip(rows, found):
+            for name, cell in row.items():
+                value = instance[name]
+                expected = ("" if value is None else str(value).lower() if isinstance(value, bool)
+                            else " ".join(f"{node['node']}:{node['pages']}" for node in value)
+                            if isinstance(value, list) else str(value))
+                check(cell == expected, f"{verb}: {name} is {cell} instead of {expected}")
+        table = root.run(verb, "--output=table").stdout.splitlines()
+        check(table[0].split() == list(rows[0]) and len(table) == len(rows) + 1, f"{verb}: {table}")
+        check(len(root.run(verb, "pg", "--output=csv").stdout.splitlines()) == 2, "one instance")
+    for words, said in ((("plan", "--output=csv"), "it is for status, verify, log"),
+                        (("status", "--output=xml"), "is not one of table, csv"),
+                        (("status", "--output=csv", "--json"), "goes with neither")):
+        done = root.run(*words)
+        check(done.returncode == 2 and said in done.stderr and not done.stdout, f"{words}: {done.stderr}")
+
+
+def check_quotes(root: Root) -> None:
+    """What separates cells, or lines, is no separator within one."""
+    (root.root / "etc/hugeplan.d/90-comma.conf").write_text('[Instance]\nPages=1\nUnit=a,"b".service\n')
+    rows = list(csv.DictReader(io.StringIO(root.run("status", "--output=csv").stdout)))
+    check(len(rows) > 5 and all(None not in row and None not in row.values() for row in rows), str(rows))
+
+
+def check_first_look(root: Root) -> None:
+    done = root.run("status", "--json")
+    look = json.loads(done.stdout)["firstLook"]
+    text = root.run("status").stdout
+    check(look["databases"] and all(each["title"] in text for each in look["databases"]), str(look))
+    check(f"Next: hugeplanctl {look['next']}" in text, text)
+
+
+def check_many(root: Root) -> None:
+    """Instances with the same mistake are one finding, which names them."""
+    directory = root.root / "etc/hugeplan.d"
+    for file in directory.glob("*.conf"):
+        file.unlink()
+    for i in range(MANY):
+        (directory / f"{i:03}-db.conf").write_text(
+            f"[Instance]\nName=db{i:03}\nEngine=generic\nPages=2M:{99999 if i % 2 else 1}\n")
+    problems = json.loads(root.run("check", "--json").stdout)["problems"]
+    kinds = [(each["id"], each["severity"]) for each in problems if each["instances"]]
+    check(len(kinds) == len(set(kinds)), str([kind for kind in kinds if kinds.count(kind) > 1][:3]))
+    check(sorted(len(each["instances"]) for each in problems)[-2:] == [MANY // 2, MANY], str(kinds))
+    text = root.run("check").stdout
+    check(f" and {MANY - 8} more" in text and len(text.splitlines()) < 100, text)
+    status = root.run("status").stdout
+    check(f"{MANY // 2 - 8} more of this kind (not-enough-memory)" in status, status[-3000:])
+    check(len(status.splitlines()) < MANY + 60, status[-3000:])
+
+
+def check_watch(host: run_daemon.Host) -> None:
+    watching = Foreground([*host.hugeplanctl, f"--root={host.root}", "status", "--watch"], {"TERM": "xterm"})
+    watching.read_until("may start", 20)
+    check(TIME.search(watching.output) is not None, watching.output)
+    watching.kill()
+
+
+def check_progress(host: run_daemon.Host) -> None:
+    """Its writes take their time: a terminal shows how far they are, and what is left."""
+    host.config("20-pg.conf", "[Instance]\nPages=4000\n")
+    reload = [*host.hugeplanctl, f"--root={host.root}", "reload"]
+    shown = Foreground(reload, {"TERM": "xterm"})
+    check(shown.finish() == 0, shown.output)
+    check(re.search(r"\rreserving: [\d.]+[MG]? of 7\.8G, [\d.]+[MG] a second, \d+ s left\x1b\[K", shown.output) is not None,
+          repr(shown.output))
+    check(shown.output.endswith("pages of 2M\n") and "\r\x1b[K" in shown.output, repr(shown.output))
+    host.config("20-pg.conf", "[Instance]\nPages=10\n")
+    done = subprocess.run(reload, check=True, capture_output=True, text=True, timeout=120)
+    check("reserving" not in done.stderr, done.stderr)
+
+
+def test_roots(program: pathlib.Path) -> None:
+    with tempfile.TemporaryDirectory(prefix="hugeplan-output-") as name:
+        directory = pathlib.Path(name).resolve()
+        root = Root(program, directory / "verify", "verify")
+        for test in (check_locale, check_width, check_columns, check_quotes, check_many):
+            test(root)
+        check_first_look(Root(program, directory / "found", "found-postgresql"))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("hugepland", "hugeplanctl", "shim"):
+        parser.add_argument(f"--{name}", type=pathlib.Path, required=True)
+    programs = parser.parse_args()
+    test_roots(programs.hugeplanctl.resolve())
+    with run_daemon.host_of(programs, "one-node") as host:
+        host.config("20-pg.conf", "[Instance]\nPages=10\n")
+        daemon = host.spawn(more_environment={"SHIM_PAUSE_MS": "700"})
+        run_daemon.wait_until("the first round", host.is_idle)
+        check_watch(host)
+        check_progress(host)
+        host.stop(daemon)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
