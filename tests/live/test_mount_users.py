@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The recipes for those who take their pages as files of a mount: a guest of QEMU, and a program that maps as DPDK
+does. The mount is made as hugeplan writes it for an instance with Mount=; then they are asked for on this kernel.
+
+    test_mount_users.py HUGEPLANCTL
+
+Needs root, QEMU and room for some pages of 2M; gives back what it took. Skips (exit 77) with a reason.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import mmap
+import os
+import pathlib
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from collections.abc import Iterator
+
+PAGE = 2 << 20
+PAGES = 32
+POOL = pathlib.Path("/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages")
+QEMU = shutil.which("qemu-system-x86_64")
+hugeplanctl = ""
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([hugeplanctl, *arguments], capture_output=True, text=True, timeout=60, check=False)
+
+
+def generated_options(mount: str) -> str:
+    """Of the mount unit that hugeplan-generator writes for such an instance."""
+    with tempfile.TemporaryDirectory(prefix="hugeplan-mount_users-") as name:
+        pathlib.Path(name, "60-guests.conf").write_text(
+            f"[Instance]\nName=guests\nEngine=generic\nPages=2M:{PAGES}\nUnit=guests.service\nMount={mount} mode=0700 owner=root\n")
+        done = run(f"--draft={name}", "--json=short", "explain", "guests")
+    files = {file["name"]: file["text"] for file in json.loads(done.stdout)["generated"]}
+    unit = next(text for name, text in files.items() if name.endswith(".mount"))
+    found = re.search(r"^Options=(.*)$", unit, re.MULTILINE)
+    assert found and f"Where={mount}\n" in unit, unit
+    return found[1]
+
+
+@contextlib.contextmanager
+def mounted() -> Iterator[str]:
+    directory = tempfile.mkdtemp(prefix="hugeplan-mount_users-", dir="/run")
+    try:
+        subprocess.run(["mount", "-t", "hugetlbfs", "-o", generated_options(directory), "hugetlbfs", directory],
+                       check=True)
+        try:
+            yield directory
+        finally:
+            subprocess.run(["umount", directory], check=True)
+    finally:
+        os.rmdir(directory)
+
+
+def kernel_that_touches(size: int) -> bytes:
+    """A guest's kernel, loaded at 1M (Multiboot, without ELF): writes into each page of 2M from the second on, says so
+    on its serial line, and halts."""
+    at = 0x100000
+    code = (b"\xbe" + struct.pack("<I", PAGE)             # mov esi, 2M
+            + b"\xc6\x06\x01"                             # mov byte [esi], 1
+            + b"\x81\xc6" + struct.pack("<I", PAGE)       # add esi, 2M
+            + b"\x81\xfe" + struct.pack("<I", size)       # cmp esi, size
+            + b"\x72\xef"                                 # jb to the second
+            + b"\x66\xba\xf8\x03\xb0T\xee"                # mov dx, 0x3f8; mov al, 'T'; out dx, al
+            + b"\xf4\xeb\xfd")                            # hlt; jmp to it
+    magic, flags = 0x1BADB002, 1 << 16
+    end = at + 32 + len(code)
+    header = struct.pack("<8I", magic, flags, -(magic + flags) & 0xFFFFFFFF, at, at, end, end, at + 32)
+    return header + code
+
+
+def start_guest(mount: str, kernel: pathlib.Path, size: int) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [str(QEMU), "-nodefaults", "-display", "none", "-serial", "stdio", "-machine", "pc,memory-backend=ram",
+         "-accel", "tcg", "-m", f"size={size >> 20}M", "-kernel", str(kernel),
+         "-object", f"memory-backend-file,id=ram,size={size},mem-path={mount},share=on"],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def pages_of(pid: int) -> list[tuple[int, int]]:
+    rows = json.loads(run("status", "--all", "--json=short").stdout)["pageUsers"]
+    return [(row["pages"], row["mappedPages"]) for row in rows if row["pid"] == pid]
+
+
+class MountUsers(unittest.TestCase):
+    gained = 0
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        before = int(POOL.read_text())
+        POOL.write_text(str(before + PAGES))
+        cls.gained = int(POOL.read_text()) - before
+        if cls.gained < PAGES:
+            cls.tearDownClass()
+            raise unittest.SkipTest(f"only {cls.gained} of {PAGES} pages could be had")
+
+    @classmethod
+    def tearDownClass(cls) -> None:
+        # By difference: others may have changed the pool meanwhile.
+        POOL.write_text(str(max(0, int(POOL.read_text()) - cls.gained)))
+
+    def start(self, mount: str, size: int) -> subprocess.Popen[bytes]:
+        with tempfile.TemporaryDirectory(prefix="hugeplan-mount_users-") as name:
+            kernel = pathlib.Path(name, "kernel")
+            kernel.write_bytes(kernel_that_touches(size))
+            guest = start_guest(mount, kernel, size)
+            assert guest.stdout
+            said = guest.stdout.read(1)  # or its end
+        if not said:
+            guest.wait(30)
+        return guest
+
+    @unittest.skipUnless(QEMU, "QEMU is not installed")
+    def test_guest(self) -> None:
+        with mounted() as mount:
+            guest = self.start(mount, PAGES * PAGE)
+            try:
+                self.assertIsNone(guest.poll(), guest.stderr and guest.poll() is not None and guest.stderr.read())
+                self.assertEqual(os.statvfs(mount).f_bfree, 0)
+                ((touched, mapped),) = pages_of(guest.pid)
+                self.assertEqual(mapped, PAGES)
+                self.assertGreaterEqual(touched, PAGES - 1)
+            finally:
+                guest.kill()
+                guest.communicate()
+
+    @unittest.skipUnless(QEMU, "QEMU is not installed")
+    def test_guest_that_is_too_large(self) -> None:
+        """It gets no page of anybody else: it does not start."""
+        with mounted() as mount:
+            guest = self.start(mount, (PAGES + 1) * PAGE)
+            _, errors = guest.communicate()
+            self.assertNotEqual(guest.returncode, 0)
+            self.assertIn(b"Cannot allocate memory", errors)
+
+    def test_files(self) -> None:
+        """As DPDK's environment layer: a file for each page, mapped by all who take part."""
+        with mounted() as mount:
+            maps = []
+            for i in range(PAGES):
+                fd = os.open(f"{mount}/rtemap_{i}", os.O_CREAT | os.O_RDWR, 0o600)
+                os.ftruncate(fd, PAGE)
+                maps.append(mmap.mmap(fd, PAGE, mmap.MAP_SHARED | mmap.MAP_POPULATE))
+                os.close(fd)
+            self.assertEqual(pages_of(os.getpid()), [(PAGES, PAGES)])
+            fd = os.open(f"{mount}/rtemap_{PAGES}", os.O_CREAT | os.O_RDWR, 0o600)
+            os.ftruncate(fd, PAGE)
+            with self.assertRaises(OSError):
+                mmap.mmap(fd, PAGE, mmap.MAP_SHARED)
+            os.close(fd)
+            for memory in maps:
+                memory.close()
+            # What stays is what its files hold: the next run finds them, and others do not.
+            self.assertEqual(os.statvfs(mount).f_bfree, 0)
+            for file in pathlib.Path(mount).iterdir():
+                file.unlink()
+
+
+def main() -> int:
+    global hugeplanctl
+    hugeplanctl = sys.argv.pop(1)
+    if os.environ.get("HUGEPLAN_LIVE") != "1" or os.geteuid() != 0 or not POOL.exists():
+        print("needs root, pages of 2M and HUGEPLAN_LIVE=1")
+        return 77
+    result = unittest.main(argv=sys.argv, exit=False).result
+    return 0 if result.wasSuccessful() else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
