@@ -25,22 +25,22 @@ typedef struct Reading {
         size_t n_blocks;
 } Reading;
 
-static ShellVariable *find(JvmScript *script, const char *name) {
+static Variable *find(JvmScript *script, const char *name) {
         return VEC_FIND(known, &script->variables, text_equals(known->name, name));
 }
 
 void jvm_script_set(JvmScript *script, const char *name, const char *value, const char *origin) {
-        ShellVariable *variable = find(script, name);
+        Variable *variable = find(script, name);
 
         if (!variable && script->variables.n < VARIABLES_MAX)
                 variable = vec_push(script->arena, &script->variables);
         if (variable)
-                *variable = (ShellVariable){name, value, origin};
+                *variable = (Variable){name, value, origin};
 }
 
-const ShellVariable *jvm_script_find(JvmScript *script, const char *name) {
-        static const ShellVariable too_many = {.name = "", .value = ""};
-        const ShellVariable *variable = find(script, name);
+const Variable *jvm_script_find(JvmScript *script, const char *name) {
+        static const Variable too_many = {.name = "", .value = ""};
+        const Variable *variable = find(script, name);
         const char *origin = NULL, *value;
 
         if (variable)
@@ -93,7 +93,7 @@ static void assign(Reading *reading, const char *name, const char *value, bool i
                 return;
         if (is_within(reading, BLOCK_UNKNOWN))
                 *vec_push(script->arena, &script->conditional) =
-                        (ShellVariable){name, take_value(&nothing, value), origin};
+                        (Variable){name, take_value(&nothing, value), origin};
         else
                 jvm_script_set(
                         script, name,

@@ -35,7 +35,7 @@ typedef struct Script {
         Arena *arena;
         const UnitFile *unit;
         const Sources *sources;
-        UnitWords words;
+        SourceNames words;
         Text word;
         bool has_word; /* an empty one too: "" */
 } Script;
@@ -106,7 +106,7 @@ static const char *add_next(Script *script, const char *at, char *quote) {
 
 /* TEXT as a shell takes it apart, roughly: no patterns, no commands within. An operator is a word of
  * its own. */
-static UnitWords script_words(Script *script, const char *text) {
+static SourceNames script_words(Script *script, const char *text) {
         char quote = '\0';
 
         script->word = text_in(script->arena);
@@ -123,7 +123,7 @@ static bool is_operator(const char *word) {
 /* ---- command lines ---- */
 
 /* The words behind the last server that is named, up to the next operator. */
-static bool find_arguments(Arena *arena, const UnitWords *words, UnitWords *ret) {
+static bool find_arguments(Arena *arena, const SourceNames *words, SourceNames *ret) {
         size_t i = words->n;
 
         while (i > 0 && !is_server(words->items[i - 1]))
@@ -136,7 +136,7 @@ static bool find_arguments(Arena *arena, const UnitWords *words, UnitWords *ret)
 }
 
 /* The script of sh -c, NULL where it is none. */
-static const char *shell_script(const UnitWords *words) {
+static const char *shell_script(const SourceNames *words) {
         if (words->n == 0 || !is_shell(words->items[0]))
                 return NULL;
         for (size_t i = 1; i + 1 < words->n; i++)
@@ -146,9 +146,9 @@ static const char *shell_script(const UnitWords *words) {
 }
 
 static bool read_command_line(Arena *arena, const UnitFile *unit, const Sources *sources,
-                              const char *command_line, UnitWords *ret) {
+                              const char *command_line, SourceNames *ret) {
         Script script = {.arena = arena, .unit = unit, .sources = sources};
-        UnitWords words = unit_file_command(arena, unit, sources, command_line);
+        SourceNames words = unit_file_command(arena, unit, sources, command_line);
         const char *text = shell_script(&words);
 
         if (text)
@@ -161,7 +161,7 @@ MysqlCommand mysql_command_read(Arena *arena, const UnitFile *unit, const Source
         MysqlCommand command = {};
 
         VEC_FOREACH(each, &commands) {
-                UnitWords arguments = {};
+                SourceNames arguments = {};
 
                 if (read_command_line(arena, unit, sources, (*each)->value, &arguments))
                         command =

@@ -138,7 +138,7 @@ const char *mysql_start_read_files(MysqlStart *start) {
 
         if (start->target->config_file)
                 return read_named(start, start->target->config_file, "ConfigFile=");
-        const UnitWords *words = &start->command.arguments;
+        const SourceNames *words = &start->command.arguments;
 
         if (words->n > 0 && text_equals(words->items[0], "--no-defaults"))
                 return NULL;

@@ -14,8 +14,8 @@ typedef struct Place {
 
 /* The file among the words of the unit's command line; NULL: it is not Patroni that they start. "": it has none. */
 static const char *find_file(Arena *arena, const UnitFile *unit, const Sources *sources) {
-        const char *start = unit_file_value(unit, "Service", "ExecStart"), *file = NULL;
-        UnitWords words = start ? unit_file_command(arena, unit, sources, start) : (UnitWords){};
+        const SourceNames words = unit_file_start(arena, unit, sources);
+        const char *file = NULL;
 
         VEC_FOREACH(word, &words)
                 if (!file)

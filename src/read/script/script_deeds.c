@@ -28,7 +28,7 @@ typedef struct Function {
 typedef struct Script {
         Arena *arena;
         ScriptDeeds deeds;
-        ShellVariables variables; /* values may be unknown, in part too; NULL: wholly */
+        Variables variables; /* values may be unknown, in part too; NULL: wholly */
         VEC(Function) functions;
         size_t n_commands;
 } Script;
@@ -66,7 +66,7 @@ static const char *variable(void *userdata, const char *name, const char *more) 
                 return NULL;
         if (parse_u64(name, &n) == 0)
                 return arguments && n > 0 && n <= arguments->n ? arguments->items[n - 1] : NULL;
-        const ShellVariable *known =
+        const Variable *known =
                 VEC_FIND(each, &scope->script->variables, text_equals(each->name, name));
 
         return known ? known->value : NULL;
@@ -84,10 +84,10 @@ static const char *take_word(Script *script, const Command *command, const char 
 
 /* What has one value here and another there depends on conditions: it is not known. NULL: likewise. */
 static void set_variable(Script *script, const char *name, const char *value) {
-        ShellVariable *known = VEC_FIND(each, &script->variables, text_equals(each->name, name));
+        Variable *known = VEC_FIND(each, &script->variables, text_equals(each->name, name));
 
         if (!known)
-                *vec_push(script->arena, &script->variables) = (ShellVariable){name, value, NULL};
+                *vec_push(script->arena, &script->variables) = (Variable){name, value, NULL};
         else if (!text_equals(known->value, value) && shell_is_known(known->value))
                 known->value = arena_printf(script->arena, SHELL_UNKNOWN "%s",
                                             value ? value : known->value);
@@ -405,7 +405,7 @@ static void run_text(Script *script, const char *text, const Command *caller,
         run_lines(script, &lines, command, 0);
 }
 
-ScriptDeeds script_deeds_read(Arena *arena, const SourceText *text, const ShellVariables *variables,
+ScriptDeeds script_deeds_read(Arena *arena, const SourceText *text, const Variables *variables,
                               unsigned line) {
         Script script = {.arena = arena};
         const Lines lines = lines_of(arena, text);

@@ -13,14 +13,6 @@
 /* Stands in a word for what only a shell would know. */
 #define SHELL_UNKNOWN "\001"
 
-typedef struct ShellVariable {
-        const char *name;
-        const char *value;  /* may be unknown, in part too; NULL: wholly */
-        const char *origin; /* "FILE:LINE" of the last assignment; NULL: not kept */
-} ShellVariable;
-
-typedef VEC(ShellVariable) ShellVariables;
-
 /* How words are taken. */
 typedef struct ShellWords {
         Arena *arena;
