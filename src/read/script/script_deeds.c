@@ -44,10 +44,6 @@ typedef struct Command {
         unsigned depth;
 } Command;
 
-static bool is_digit(char c) {
-        return c >= '0' && c <= '9';
-}
-
 /* ---- words ---- */
 
 /* Whose words are taken: variables are the script's, arguments the command's. */
@@ -243,7 +239,7 @@ static size_t skip_prefixes(Script *script, const Command *command) {
                     !TEXT_IS_ANY(word, "if", "then", "else", "elif", "do", "while", "until", "!",
                                  "{", "sudo", "exec", "nohup", "command", "export", "local",
                                  "readonly", "declare", "numactl", "[", "test") &&
-                    !(i > 0 && (*word == '-' || is_digit(*word))))
+                    !(i > 0 && (*word == '-' || text_is_digit(*word))))
                         break;
         }
         return i;
@@ -309,7 +305,7 @@ static void run_line(Script *script, const char *text, Command command) {
                 while ((at += strspn(at, " \t"), *at) && !strchr(";&|()#", *at))
                         if (*at == '<' || *at == '>')
                                 at = take_redirection(script, &command, at,
-                                                      at > text && is_digit(at[-1]));
+                                                      at > text && text_is_digit(at[-1]));
                         else if ((word = take_word(script, &command, &at)))
                                 *vec_push(script->arena, &command.words) = word;
                         else
@@ -344,21 +340,11 @@ static const char *function_head(Arena *arena, const char *line, const char **re
 static Lines lines_of(Arena *arena, const SourceText *text) {
         SourceLines source = source_lines(text);
         Lines lines = {};
-        Text whole = text_in(arena);
-        unsigned number = 0;
+        const char *line;
+        unsigned number;
 
-        /* A backslash at the end joins two lines. */
-        for (char *line; (line = source_line(arena, &source));) {
-                size_t length = strlen(line);
-                bool goes_on = length > 0 && line[length - 1] == '\\';
-
-                number = whole.length == 0 ? source.number : number;
-                text_add_n(&whole, line, length - goes_on);
-                if (goes_on && whole.length < WORD_MAX)
-                        continue;
-                *vec_push(arena, &lines) = (Line){text_string(&whole), number};
-                whole = text_in(arena);
-        }
+        while ((line = shell_take_line(arena, &source, false, &number)))
+                *vec_push(arena, &lines) = (Line){line, number};
         return lines;
 }
 
