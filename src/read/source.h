@@ -64,6 +64,13 @@ static inline SourceNames source_list(const Sources *sources, Arena *arena, cons
         return names;
 }
 
+/* Whether there is a file of that path, be it one that cannot be read. */
+static inline bool source_exists(const Sources *sources, Arena *arena, const char *path) {
+        int error = source_read(sources, arena, path).error;
+
+        return error != -ENOENT && error != -ENOTDIR;
+}
+
 static inline const char *source_link(const Sources *sources, Arena *arena, const char *path) {
         return sources->link(sources, arena, path);
 }

@@ -161,9 +161,7 @@ static const char *add_config_file(Search *search) {
 }
 
 static bool is_there(const Search *search, const char *path) {
-        int error = source_read(search->sources, search->arena, path).error;
-
-        return error != -ENOENT && error != -ENOTDIR;
+        return source_exists(search->sources, search->arena, path);
 }
 
 /* "@/conf" beside the product's script; NULL where that is not known. */

@@ -5,28 +5,10 @@
 
 #include <string.h>
 
-static bool is_program(const char *word, const char *const *names, size_t n) {
-        const char *slash = strrchr(word, '/');
-
-        for (size_t i = 0; i < n; i++)
-                if (text_equals(slash ? slash + 1 : word, names[i]))
-                        return true;
-        return false;
-}
-
 /* mysqld_safe passes on what it is given. */
 static bool is_server(const char *word) {
-        static const char *const names[] = {"mariadbd",     "mysqld",       "mariadbd-safe",
-                                            "mysqld_safe",  "mysqld-debug", "mariadbd-debug",
-                                            "mariadbd_safe"};
-
-        return is_program(word, names, ARRAY_LEN(names));
-}
-
-static bool is_shell(const char *word) {
-        static const char *const names[] = {"sh", "bash", "dash"};
-
-        return is_program(word, names, ARRAY_LEN(names));
+        return TEXT_IS_ANY(text_base_name(word), "mariadbd", "mysqld", "mariadbd-safe",
+                           "mysqld_safe", "mysqld-debug", "mariadbd-debug", "mariadbd_safe");
 }
 
 /* ---- scripts ---- */
@@ -137,7 +119,7 @@ static bool find_arguments(Arena *arena, const SourceNames *words, SourceNames *
 
 /* The script of sh -c, NULL where it is none. */
 static const char *shell_script(const SourceNames *words) {
-        if (words->n == 0 || !is_shell(words->items[0]))
+        if (words->n == 0 || !TEXT_IS_ANY(text_base_name(words->items[0]), "sh", "bash", "dash"))
                 return NULL;
         for (size_t i = 1; i + 1 < words->n; i++)
                 if (text_equals(words->items[i], "-c"))

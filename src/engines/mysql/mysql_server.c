@@ -167,8 +167,7 @@ static const char *leading_version(Arena *arena, const char *text) {
         const char *point = strchr(version, '.');
         uint64_t major, minor;
 
-        if (!point || point[1] < '0' || point[1] > '9' ||
-            parse_version(version, &major, &minor) < 0)
+        if (!point || !text_is_digit(point[1]) || parse_version(version, &major, &minor) < 0)
                 return NULL;
         return version;
 }

@@ -215,8 +215,7 @@ static void add_mariadb(Arena *arena, const Sources *sources, SourceNames *units
 }
 
 static const char *find_absent_mariadb(Arena *arena, const EngineTarget *target,
-                                       const Sources *sources, bool has_disks) {
-        (void) has_disks;
+                                       const Sources *sources, bool has_disks UNUSED) {
         return find_absent(arena, &mysql_product_mariadb, target, sources);
 }
 
@@ -227,8 +226,7 @@ static void add_mysql(Arena *arena, const Sources *sources, SourceNames *units) 
 }
 
 static const char *find_absent_mysql(Arena *arena, const EngineTarget *target,
-                                     const Sources *sources, bool has_disks) {
-        (void) has_disks;
+                                     const Sources *sources, bool has_disks UNUSED) {
         return find_absent(arena, &mysql_product_mysql, target, sources);
 }
 
