@@ -157,8 +157,7 @@ int parse_switch(const char *value, uint64_t *ret) {
         return r;
 }
 
-int parse_as_text(const char *value, uint64_t *ret) {
-        (void) value;
+int parse_as_text(const char *value UNUSED, uint64_t *ret) {
         *ret = 0;
         return 0;
 }

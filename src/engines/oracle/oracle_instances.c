@@ -86,7 +86,7 @@ static const char *sid_between(Arena *arena, const char *name, const char *prefi
 }
 
 const char *oracle_sid_of_file(Arena *arena, const char *path) {
-        const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+        const char *name = text_base_name(path);
         const char *sid = sid_between(arena, name, "spfile");
 
         return sid ? sid : sid_between(arena, name, "init");
