@@ -67,11 +67,6 @@ void mysql_option_take(Arena *arena, const char *group, char *line, const char *
         option->name = text_strip(arena, line);
 }
 
-const char *mysql_files_read(Arena *arena, const Sources *sources, const char *path,
-                             MysqlFiles *files, bool *ret_exists) {
-        return mysql_files_walk(arena, sources, path, mysql_option_take, files, ret_exists);
-}
-
 /* ---- settings ---- */
 
 /* How many bytes of GIVEN and NAME are the same, by the rules for names. */
