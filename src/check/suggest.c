@@ -244,6 +244,7 @@ Suggestions suggest(Arena *arena, const SuggestInput *input) {
                         settle_twins(arena, &suggestions);
                 }
         }
+        suggestions.processes = *input->processes;
         suggestions.places = finder.places;
         suggestions.passed_over = finder.passed_over;
         return suggestions;

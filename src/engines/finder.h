@@ -19,8 +19,11 @@ typedef struct RunningProcess {
                 directory; /* where it works, which for many servers is their data; NULL: not known */
         const char *
                 container; /* "Podman container 0123456789ab"; NULL: none that its control group tells of */
-        uint64_t peak_bytes; /* VmPeak; 0: not known */
-        bool is_elsewhere;   /* its root directory is another, as in a container */
+        uint64_t peak_bytes;   /* VmPeak; 0: not known */
+        uint64_t tables_bytes; /* its page tables: VmPTE */
+        uint64_t shared_bytes; /* what it has touched of shared memory: RssShmem */
+        uint64_t huge_bytes;   /* of huge pages: HugetlbPages; a lower bound */
+        bool is_elsewhere;     /* its root directory is another, as in a container */
 } RunningProcess;
 
 typedef VEC(RunningProcess) RunningProcesses;

@@ -89,17 +89,16 @@ ThpPlan thp_plan_make(Arena *arena, const Config *config, const Topology *topolo
         if (!text_equals(topology->thp_enabled, value))
                 add_write(arena, &plan, PATH_THP_ENABLED, value);
         VEC_FOREACH(size, &topology->thp_sizes) {
-                const char *directory = arena_printf(
-                        arena, PATH_THP "/" NAME_HUGEPAGES_DIR "%" PRIu64 "kB", size->bytes / KIB);
                 const char *weaker = weaker_shmem(size->shmem_enabled, plan.policy);
 
                 /* A per-size file that would give what the policy denies. */
                 if (size->enabled && thp_policy_from_name(size->enabled, &enabled) == 0 &&
                     enabled > plan.policy)
-                        add_write(arena, &plan, arena_printf(arena, "%s/enabled", directory),
-                                  value);
+                        add_write(arena, &plan,
+                                  page_size_path(arena, PATH_THP, size->bytes, "enabled"), value);
                 if (weaker)
-                        add_write(arena, &plan, arena_printf(arena, "%s/shmem_enabled", directory),
+                        add_write(arena, &plan,
+                                  page_size_path(arena, PATH_THP, size->bytes, "shmem_enabled"),
                                   weaker);
         }
         if (shmem)

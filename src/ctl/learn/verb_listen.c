@@ -34,8 +34,7 @@ static int start_listening(Command *command, const char *name) {
                 0600);
 }
 
-static void note_signal(int number) {
-        (void) number;
+static void note_signal(int number UNUSED) {
 }
 
 /* SIGTERM is kept for later. Systemd stops us as soon as nobody is going to ask any more; what was said by then

@@ -39,65 +39,48 @@ static const char *applied(Arena *arena, const char *engine, const char *seen, u
                             sizing_source_name(sizing.source), sizing.is_exact ? " exact" : "");
 }
 
-static void test_same_settings(void **state) {
-        Arena *arena = *state;
+static void test_applied(void **state) {
+        static const struct {
+                const char *engine, *seen;
+                uint64_t base;
+                bool is_word;
+                const char *version, *is;
+        } rows[] = {
+                /* With the same settings: in place of the rule, where less is all that it takes. */
+                {"postgresql", SEEN("540", "600"), 600, false, "14.5", "540 seen exact"},
+                {"postgresql", SEEN("610", "600"), 600, false, "14.5", "610 seen exact"},
+                /* Beside the server's word only where it is more. */
+                {"postgresql", SEEN("540", "600"), 600, true, "14.5", "600 word exact"},
+                {"postgresql", SEEN("610", "600"), 600, true, "14.5", "610 seen exact"},
+                /* Others may map more as they run: never less than the rule, and never exact. */
+                {"jvm", SEEN("540", "600"), 600, false, "14.5", "600 rule"},
+                {"jvm", SEEN("600", "600"), 600, false, "14.5", "600 rule"},
+                {"jvm", SEEN("610", "600"), 600, false, "14.5", "610 seen"},
+                /* Of another version, or by other settings: the larger of what was seen, scaled, and the figure. */
+                {"postgresql", SEEN("540", "600"), 1200, false, "14.5", "1200 rule"},
+                {"postgresql", SEEN("540", "600"), 300, false, "14.5", "300 rule"},
+                {"postgresql", SEEN("660", "600"), 1200, false, "14.5", "1320 seen"},
+                {"postgresql", SEEN("660", "600"), 300, true, "14.5", "330 seen"},
+                {"postgresql", SEEN("540", "600"), 600, false, "15.1", "600 rule"},
+                {"postgresql", SEEN("660", "600"), 600, false, NULL, "660 seen"},
+                /* No figure now: never below what was seen. */
+                {"oracle", SEEN("660", "600"), 0, false, NULL, "660 seen"},
+                /* A program that nothing tells of beforehand. */
+                {"generic", "X-Seen=2M:540\nX-SeenUnit=db.service\n", 0, false, NULL, "540 seen"},
+                {"generic", "X-Seen=2M:540\nX-SeenExact=yes\nX-SeenUnit=db.service\n", 0, false,
+                 NULL, "540 seen exact"},
+                /* Of another size of pages, of another unit, of nothing. */
+                {"generic", "X-Seen=1G:2\nX-SeenUnit=db.service\n", 0, false, NULL, "0 rule"},
+                {"generic", "X-Seen=2M:540\nX-SeenUnit=other.service\n", 0, false, NULL, "0 rule"},
+                {"generic", "X-Seen=2M:nonsense\nX-SeenUnit=db.service\n", 0, false, NULL,
+                 "0 rule"},
+                {"generic", "", 0, false, NULL, "0 rule"},
+        };
 
-        /* In place of the rule, where less is all that it takes. */
-        assert_text(applied(arena, "postgresql", SEEN("540", "600"), 600, false, "14.5"),
-                    "540 seen exact");
-        assert_text(applied(arena, "postgresql", SEEN("610", "600"), 600, false, "14.5"),
-                    "610 seen exact");
-        /* Beside the server's word only where it is more. */
-        assert_text(applied(arena, "postgresql", SEEN("540", "600"), 600, true, "14.5"),
-                    "600 word exact");
-        assert_text(applied(arena, "postgresql", SEEN("610", "600"), 600, true, "14.5"),
-                    "610 seen exact");
-        /* Others may map more as they run: never less than the rule, and never exact. */
-        assert_text(applied(arena, "jvm", SEEN("540", "600"), 600, false, "14.5"), "600 rule");
-        assert_text(applied(arena, "jvm", SEEN("600", "600"), 600, false, "14.5"), "600 rule");
-        assert_text(applied(arena, "jvm", SEEN("610", "600"), 600, false, "14.5"), "610 seen");
-}
-
-/* Of another version, or by other settings: the larger of what was seen, scaled, and the figure. */
-static void test_other_settings(void **state) {
-        Arena *arena = *state;
-
-        assert_text(applied(arena, "postgresql", SEEN("540", "600"), 1200, false, "14.5"),
-                    "1200 rule");
-        assert_text(applied(arena, "postgresql", SEEN("540", "600"), 300, false, "14.5"),
-                    "300 rule");
-        assert_text(applied(arena, "postgresql", SEEN("660", "600"), 1200, false, "14.5"),
-                    "1320 seen");
-        assert_text(applied(arena, "postgresql", SEEN("660", "600"), 300, true, "14.5"),
-                    "330 seen");
-        assert_text(applied(arena, "postgresql", SEEN("540", "600"), 600, false, "15.1"),
-                    "600 rule");
-        assert_text(applied(arena, "postgresql", SEEN("660", "600"), 600, false, NULL), "660 seen");
-        /* No figure now: never below what was seen. */
-        assert_text(applied(arena, "oracle", SEEN("660", "600"), 0, false, NULL), "660 seen");
-}
-
-/* A program that nothing tells of beforehand. */
-static void test_nothing_beforehand(void **state) {
-        static const char seen[] = "X-Seen=2M:540\nX-SeenUnit=db.service\n";
-        Arena *arena = *state;
-
-        assert_text(applied(arena, "generic", seen, 0, false, NULL), "540 seen");
-        assert_text(applied(arena, "generic",
-                            "X-Seen=2M:540\nX-SeenExact=yes\nX-SeenUnit=db.service\n", 0, false,
-                            NULL),
-                    "540 seen exact");
-        /* Of another size of pages, of another unit, of nothing. */
-        assert_text(
-                applied(arena, "generic", "X-Seen=1G:2\nX-SeenUnit=db.service\n", 0, false, NULL),
-                "0 rule");
-        assert_text(applied(arena, "generic", "X-Seen=2M:540\nX-SeenUnit=other.service\n", 0, false,
-                            NULL),
-                    "0 rule");
-        assert_text(applied(arena, "generic", "X-Seen=2M:nonsense\nX-SeenUnit=db.service\n", 0,
-                            false, NULL),
-                    "0 rule");
-        assert_text(applied(arena, "generic", "", 0, false, NULL), "0 rule");
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+                assert_text(applied(*state, rows[i].engine, rows[i].seen, rows[i].base,
+                                    rows[i].is_word, rows[i].version),
+                            rows[i].is);
 }
 
 static Seen seen_of(Arena *arena, uint64_t pages, bool is_exact, const char *command) {
@@ -212,9 +195,8 @@ static void test_by_rule(void **state) {
 
 TEST_FILE(seen) {
         const struct CMUnitTest tests[] = {
-                TEST(test_same_settings), TEST(test_other_settings), TEST(test_nothing_beforehand),
-                TEST(test_kept),          TEST(test_read_back),      TEST(test_broken),
-                TEST(test_lesson),        TEST(test_by_rule),
+                TEST(test_applied), TEST(test_kept),   TEST(test_read_back),
+                TEST(test_broken),  TEST(test_lesson), TEST(test_by_rule),
         };
 
         return RUN_TESTS(tests);
