@@ -278,7 +278,7 @@ static void take_sid(Facts *facts, const char *line, FactOrigin origin) {
 
         if (*line != '#' && *line != '*' && colon && colon != line)
                 *vec_push(facts->arena, &facts->ret->sids) = (OracleSid){
-                        arena_strndup(facts->arena, line, (size_t) (colon - line)),
+                        arena_strdup_to(facts->arena, line, colon),
                         arena_strndup(facts->arena, colon + 1, strcspn(colon + 1, ":")), origin};
 }
 

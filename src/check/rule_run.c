@@ -106,8 +106,7 @@ Diag rule_at_setting(RuleRun *run, const Setting *setting) {
         if (!colon || parse_u64(colon + 1, &line) < 0 || line > UINT32_MAX)
                 return (Diag){.file = setting->origin, .key = setting->name};
         return (Diag){
-                .file = arena_strndup(run->arena, setting->origin,
-                                      (size_t) (colon - setting->origin)),
+                .file = arena_strdup_to(run->arena, setting->origin, colon),
                 .line = (unsigned) line,
                 .key = setting->name,
         };

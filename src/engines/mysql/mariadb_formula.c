@@ -256,8 +256,7 @@ static const char *add_named_key_caches(Arena *arena, Sizing *sizing, const Sett
                 if (!point || !setting_is_named(point + 1, parameters[KEY_BUFFER_SIZE].name) ||
                     settings_find(settings, setting->name) != setting)
                         continue;
-                const char *name =
-                        arena_strndup(arena, setting->name, (size_t) (point - setting->name));
+                const char *name = arena_strdup_to(arena, setting->name, point);
 
                 wrong = read_of_cache(arena, settings, name, &parameters[KEY_BUFFER_SIZE], &bytes);
                 if (!wrong)

@@ -184,7 +184,7 @@ static const char *key_cache_of(Arena *arena, const char **given) {
 
         if (!point)
                 return cache;
-        cache = arena_strndup(arena, *given, (size_t) (point + 1 - *given));
+        cache = arena_strdup_to(arena, *given, point + 1);
         *given = point + 1;
         return strcasecmp(cache, "default.") == 0 ? "" : cache;
 }
@@ -211,7 +211,7 @@ static bool read_long(Arena *arena, const char *word, MysqlOption *ret) {
 
         if (!text_starts_with(word, "--") || !word[2])
                 return false;
-        ret->name = equals ? arena_strndup(arena, word + 2, (size_t) (equals - word - 2))
+        ret->name = equals ? arena_strdup_to(arena, word + 2, equals)
                            : arena_strdup(arena, word + 2);
         ret->value = equals ? arena_strdup(arena, equals + 1) : NULL;
         return true;

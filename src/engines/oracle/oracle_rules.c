@@ -32,9 +32,7 @@ static SourceNames find_sids(Arena *arena, const RuleInstance *instance) {
 
         VEC_FOREACH(setting, &instance->gathered->settings) {
                 const char *dot = strchr(setting->name, '.');
-                const char *sid =
-                        dot ? arena_strndup(arena, setting->name, (size_t) (dot - setting->name))
-                            : NULL;
+                const char *sid = dot ? arena_strdup_to(arena, setting->name, dot) : NULL;
 
                 if (sid && !text_equals(sid, "*") && !source_names_have(&sids, sid))
                         *vec_push(arena, &sids) = sid;

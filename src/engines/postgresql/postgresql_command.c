@@ -34,7 +34,7 @@ static const char *add_assignment(const Reading *reading, const char *assignment
 
         if (!equals)
                 return NULL;
-        char *name = arena_strndup(reading->arena, assignment, (size_t) (equals - assignment));
+        char *name = arena_strdup_to(reading->arena, assignment, equals);
 
         for (char *at = name; *at; at++)
                 if (*at == '-')
