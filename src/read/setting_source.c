@@ -79,12 +79,8 @@ SettingSources *setting_sources_new(Arena *arena, const Topology *topology) {
         return entries;
 }
 
-size_t setting_sources_count(const SettingSources *entries) {
-        return entries->list.n;
-}
-
-const SettingSource *setting_sources_get(const SettingSources *entries, size_t i) {
-        return &entries->list.items[i];
+const SettingSourceList *setting_sources_list(const SettingSources *entries) {
+        return &entries->list;
 }
 
 /* ---- adding entries ---- */
@@ -290,10 +286,10 @@ static void search_tuned(SettingSearch *search) {
         end_section(search, &lines);
 }
 
-SettingSourceNames setting_source_tuned_includes(Arena *arena, const char *text, size_t size) {
+SourceNames setting_source_tuned_includes(Arena *arena, const char *text, size_t size) {
         SettingSearch search = {.arena = arena};
         SourceLines lines = file_lines(text, size);
-        SettingSourceNames names = {};
+        SourceNames names = {};
         bool is_main = false;
 
         for (char *line; (line = source_line(arena, &lines));) {

@@ -21,11 +21,9 @@ static char *find_text(const Tree *tree) {
                 setting_sources_find(tree->root, tree->arena, topology_of(tree));
         Text text = text_in(tree->arena);
 
-        for (size_t i = 0; i < setting_sources_count(setting_sources); i++)
-                text_printf(&text, "%s%s\n",
-                            setting_sources_get(setting_sources, i)->is_effective ? "" : "!",
-                            setting_source_format(tree->arena,
-                                                  setting_sources_get(setting_sources, i)));
+        VEC_FOREACH(entry, setting_sources_list(setting_sources))
+                text_printf(&text, "%s%s\n", entry->is_effective ? "" : "!",
+                            setting_source_format(tree->arena, entry));
         return arena_strdup(tree->arena, text_string(&text));
 }
 
