@@ -309,7 +309,8 @@ bool keeper_is_held_back(const Keeper *keeper) {
 
 /* ---- changes by hand ---- */
 
-void keeper_note_before(Keeper *keeper) {
+/* Notes what the pools hold, for keeper_pool_changes(). */
+static void note_before(Keeper *keeper) {
         Arena *arena = arena_new();
         LookInput input = keeper_look_input(keeper);
 
@@ -327,7 +328,7 @@ PoolChanges keeper_pool_changes(const Keeper *keeper, Arena *arena) {
 }
 
 void keeper_release(Keeper *keeper, const char *instance, uint64_t now_usec) {
-        keeper_note_before(keeper);
+        note_before(keeper);
         ledger_release(keeper->look_arena, keeper->look->ledger, instance);
         keeper_begin(keeper, KEEPER_FRESH, now_usec);
 }

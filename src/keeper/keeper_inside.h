@@ -181,9 +181,6 @@ void keeper_undo_host(Keeper *keeper);
 /* Where instances have pages of the default size, keeps systemd-sysctl from moving them. */
 void keeper_guard_pool(const Keeper *keeper);
 
-/* Notes what the pools hold, for keeper_pool_changes(). */
-void keeper_note_before(Keeper *keeper);
-
 /* The end of a round, for a reload under way; true: another round has begun. */
 bool keeper_reload_continue(Keeper *keeper, uint64_t now_usec);
 
