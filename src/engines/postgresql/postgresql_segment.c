@@ -225,11 +225,8 @@ static uint64_t slots_bytes(const Segment *s) {
                 {v->max_logical_replication_workers, s->release->logical_worker},
                 {v->autovacuum_max_workers, s->release->autovacuum_worker},
         };
-        uint64_t sum = 0;
 
-        for (size_t i = 0; i < ARRAY_LEN(terms); i++)
-                sum = add_saturated(sum, mul_saturated(terms[i][0], terms[i][1]));
-        return sum;
+        return ARRAY_SUM(term, terms, ARRAY_LEN(terms), mul_saturated((*term)[0], (*term)[1]));
 }
 
 static uint64_t dynamic_bytes(const Segment *s) {
