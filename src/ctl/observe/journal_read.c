@@ -196,6 +196,8 @@ const char *journal_why_not(const Command *command, int error, const JournalAnsw
                 return "systemd's library (libsystemd.so.0) is not there to read the journal with";
         if (error < 0)
                 return strerror(-error);
+        if (answer->n_boots == 0 && !root_is_host(command->root))
+                return "the captured host's journal is not there, or may not be read";
         if (answer->n_boots == 0)
                 return geteuid() == 0
                                ? "the journal has no entries"

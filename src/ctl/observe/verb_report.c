@@ -79,7 +79,9 @@ static void read_history(Command *command, ReportInput *input) {
         int r = journal_read(command, &query, answer);
 
         input->history = &answer->history;
-        input->no_history = journal_why_not(command, r, answer);
+        input->no_history = answer->n_boots > 0 && !answer->is_boot_known
+                                    ? "the journal has nothing of this boot"
+                                    : journal_why_not(command, r, answer);
 }
 
 /* With the zone, for tickets travel; of a captured host it is not known when it was captured. */

@@ -4,7 +4,7 @@
 #include "render/report/document_style.h"
 
 /* Bars are drawn this wide, and stretched to the column. */
-enum { BAR_WIDTH = 1000, BAR_HEIGHT = 10, PART_WIDTH_MIN = 3 };
+enum { BAR_WIDTH = 1000, BAR_HEIGHT = 10, PART_WIDTH_MIN = 3, SHORT_COLUMNS_MAX = 20 };
 
 static const char *const tones[] = {
         [DOC_PLAIN] = "plain", [DOC_GOOD] = "good",   [DOC_ATTENTION] = "attention",
@@ -49,19 +49,33 @@ static void add_between(Text *out, const char *before, const char *string, const
 
 /* ---- tables ---- */
 
+/* What is short is not broken: figures, words, dates, most names. */
+static const char *class_of(const DocCell *cell, const DocColumn *column) {
+        bool is_short = text_width(cell->text) <= SHORT_COLUMNS_MAX;
+
+        return column->is_right ? " class=\"right\"" : is_short ? " class=\"short\"" : "";
+}
+
 static void add_cell(Text *out, const DocCell *cell, const DocColumn *column, bool is_first) {
-        const char *class = column->is_right ? " class=\"right\"" : "";
         const char *strong = arena_printf(out->arena, "<strong class=\"%s\">", tones[cell->tone]);
         bool is_toned = cell->tone != DOC_PLAIN;
 
-        text_printf(out, is_first ? "<th scope=\"row\"%s>" : "<td%s>", class);
+        text_printf(out, is_first ? "<th scope=\"row\"%s>" : "<td%s>", class_of(cell, column));
         add_between(out, is_toned ? strong : "", cell->text, is_toned ? "</strong>" : "");
         add_between(out, " <small>", cell->note, "</small>");
         text_add(out, is_first ? "</th>" : "</td>");
 }
 
+/* One that is wider than the page is scrolled, by keys as well. */
+static void begin_table(Text *out, const char *class, const char *name) {
+        add_between(out, "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"", name,
+                    "\">\n");
+        text_printf(out, "<table%s>", class);
+        add_between(out, "<caption>", name, "</caption>\n");
+}
+
 static void add_table(Text *out, const DocTable *table) {
-        add_between(out, "<div class=\"scroll\">\n<table><caption>", table->name, "</caption>\n");
+        begin_table(out, "", table->name);
         text_add(out, "<thead><tr>");
         VEC_FOREACH(column, &table->columns)
                 add_between(out,
@@ -171,8 +185,7 @@ static void add_group(Text *out, const DocBars *bars, const DocBar *first, size_
 static void add_bars(Text *out, const DocBars *bars) {
         const DocBar *end = bars->list.items + bars->list.n;
 
-        add_between(out, "<div class=\"scroll\"><table class=\"bars\"><caption>", bars->name,
-                    "</caption>\n");
+        begin_table(out, " class=\"bars\"", bars->name);
         for (const DocBar *bar = bars->list.items; bar < end;) {
                 size_t n = group_size(bars, bar);
 

@@ -79,8 +79,10 @@ static void add_figures(Arena *arena, Document *document, const Report *report) 
                            : before);
         add_figure(
                 arena, document, "In use", report->used_bytes,
-                of_pages ? arena_printf(arena, "%s of them, the rest is free or reserved", of_pages)
-                         : NULL);
+                report->used_bytes > 0 && of_pages
+                        ? arena_printf(arena, "%s of them, the rest is free or reserved", of_pages)
+                : report->now_bytes > 0 ? "all are free or reserved"
+                                        : NULL);
         add_figure(arena, document, "Wasted", report->wasted_bytes,
                    report->wasted_bytes > 0 ? "huge pages that serve nobody" : NULL);
         if (tables->n > 0)
@@ -122,7 +124,10 @@ static void add_findings(Arena *arena, Document *document, const Report *report)
                                      "'hugeplanctl check' have all of them.",
                                      n - n_shown));
         if (n == 0)
-                section_add_paragraph(arena, section, "Nothing was found.");
+                section_add_paragraph(arena, section,
+                                      report->wasted_bytes > 0
+                                              ? "Nothing but what is wasted; see below."
+                                              : "Nothing was found.");
 }
 
 /* ---- before and after ---- */
