@@ -1619,6 +1619,26 @@ def test_no_hugetlb(host: Host, fixture: str = "no-hugetlb") -> None:
     host.stop(daemon)
 
 
+def test_report(host: Host, fixture: str = "two-nodes-hole") -> None:
+    """Before is what was there at the daemon's first look in this boot, also after a reload and for a daemon anew."""
+    host.pool_path(0).write_text("24\n")
+    wait_until("the pages that are there before", lambda: host.pool(0) == 24)
+    host.config("20-pg.conf", PG)
+    daemon = host.start()
+    host.config("30-small.conf", SMALL)
+    check(host.ctl("reload").returncode == 0, "the reload")
+    host.stop(daemon)
+    daemon = host.start()
+    done = host.ctl("report", "--format=markdown")
+    check(done.returncode == 0 and not done.stderr, done.stderr)
+    rows = [line.split(" | ") for line in done.stdout.splitlines() if line.startswith(("| 0 | 2M", "| 2 | 2M"))]
+    pools = [(row[2], row[3], row[4], row[5]) for row in rows]
+    check(pools == [("24", "500", "+476", "500"), ("0", "510", "+510", "510")], done.stdout)
+    check("cannot be reached" not in done.stdout and "**error**" not in done.stdout, done.stdout)
+    check("\n- hugeplan: " in done.stdout and "before: 48M" in done.stdout, done.stdout)
+    host.stop(daemon)
+
+
 def test_reading_changes_nothing(host: Host, fixture: str = "busy") -> None:
     """--dry-run is real, also while a daemon runs."""
     host.config("20-pg.conf", PG)
@@ -1628,7 +1648,7 @@ def test_reading_changes_nothing(host: Host, fixture: str = "busy") -> None:
     before = host.kernel_files()
     state = run_cases.snapshot(host.path("run/hugeplan"))
     for arguments in (["plan"], ["check"], ["status"], ["explain", "pg"], ["cat-config"],
-                      ["--json=short", "plan"], ["status", "large"]):
+                      ["--json=short", "plan"], ["status", "large"], ["report"]):
         host.ctl(*arguments)
     changed = run_cases.compare_trees("reading", before, host.kernel_files())
     changed += run_cases.compare_trees("reading", state,

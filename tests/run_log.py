@@ -121,6 +121,17 @@ def check_json(host: Host) -> None:
                 "/etc/sysctl.d/99-db.conf:3"})
 
 
+def check_report(host: Host) -> None:
+    """The journal's last boot is this one, where the kernel does not say which it is."""
+    done = subprocess.run([*WRAPPER, host.program, f"--root={host.root}", "report", "--format=markdown"], check=True,
+                          capture_output=True, text=True, timeout=60, env={**os.environ, "TZ": "UTC"})
+    history = done.stdout.partition("## History of this boot\n")[2].partition("\n## ")[0]
+    check("rows of the history", [line.split(" | ")[:3] for line in history.splitlines() if line.startswith("| 2")], [
+        ["| 2027-01-01 03:00:00", "ready", "orders"], ["| 2027-01-01 03:00:05", "**drift**", "orders, sales"],
+        ["| 2027-01-01 03:00:06", "**gate-refused**", "sales"], ["| 2027-01-01 03:00:07", "**lost**", "orders"],
+        ["| 2027-01-01 03:00:08", "ready", "orders"]])
+
+
 def check_mistakes(host: Host) -> None:
     for arguments, code, words in ((("--boot=7",), 2, "--boot: '7' is no boot"), (("--boot=-2",), 1, "nothing of that boot"),
                                    (("--since=soon",), 2, "--since: 'soon' is no time")):
@@ -193,6 +204,7 @@ def main() -> int:
         check("as a table", host.log()[0], TABLE)
         check_selections(host)
         check_json(host)
+        check_report(host)
         check_mistakes(host)
         check_daemon(programs, remote, pathlib.Path(name, "daemon"))
     return 0

@@ -30,6 +30,7 @@ typedef struct Command {
         uint64_t timeout_usec;
         const char *boot;      /* --boot=; NULL: any */
         const char *since;     /* --since=; NULL: ever */
+        const char *format;    /* --format=; NULL: by the file's name */
         bool is_all;           /* --all */
         bool is_restart;       /* --restart */
         bool is_watching;      /* --watch */

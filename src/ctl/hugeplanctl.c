@@ -34,6 +34,7 @@ static int print_help(Command *command UNUSED, const char *value UNUSED) {
              "  --restart                with wait: its database starts again, and its unit runs on\n"
              "  --boot[=-N]              with log: this boot, or the Nth before it\n"
              "  --since=TIME             with log: from then on: 2h, yesterday, 2026-12-31, '2026-12-31 03:00'\n"
+             "  --format=html|markdown   with report: instead of what the file's name says\n"
              "  --watch                  with status: again on every change\n"
              "  --nagios                 with status: one line, figures and exit codes as a plugin of Nagios has them\n"
              "  --write                  with suggest, import: create the files; none is ever replaced\n"
@@ -97,6 +98,7 @@ static const struct {
         {"timeout", required_argument, .take = take_timeout},
         {"boot", optional_argument, .take = take_boot},
         {"since", required_argument, .text = offsetof(Command, since)},
+        {"format", required_argument, .text = offsetof(Command, format)},
         {"all", no_argument, offsetof(Command, is_all)},
         {"restart", no_argument, offsetof(Command, is_restart)},
         {"watch", no_argument, offsetof(Command, is_watching)},

@@ -6,6 +6,7 @@
 #include "ipc/manager_interface.h"
 #include "model/exit_code.h"
 #include "model/problem.h"
+#include "render/render_first_look.h"
 #include "render/render_nagios.h"
 #include "render/render_status.h"
 #include "render/status_json.h"
@@ -62,8 +63,13 @@ static int print_status(Command *command, const Status *status, const Config *co
                 print_json(command, status_to_json(status));
         else
                 fputs(render_status(command->arena, status, &command->render), stdout);
-        if (command->json == JSON_OFF && !command->is_watching && status->n_instances == 0)
-                print_first_look(command, status);
+        const FirstLook *first = command->json == JSON_OFF && !command->is_watching &&
+                                                 status->n_instances == 0
+                                         ? first_look_now(command, status)
+                                         : NULL;
+
+        if (first)
+                fputs(render_first_look(command->arena, first, &command->render), stdout);
         return status->verdict == VERDICT_READY ? EXIT_DONE : EXIT_NOT_READY;
 }
 

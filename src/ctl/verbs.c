@@ -11,6 +11,8 @@ const Verb verbs[] = {
          "The same for a monitoring system: OpenMetrics, as node_exporter's textfile collector takes it"},
         {"log", "[NAME]", 0, 1, verb_log,
          "What happened, in this boot and before: reserved, short, refused, drift, repaired, learned"},
+        {"report", "[FILE]", 0, 1, verb_report,
+         "All of this as one page for a change ticket: HTML, or Markdown (--format=)"},
         {"check", "[FILE...]", 0, SIZE_MAX, verb_check,
          "Look for what will hurt on this host, or for mistakes in files", .takes_draft = true},
         {"cmdline", "", 0, 0, verb_cmdline,

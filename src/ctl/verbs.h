@@ -4,7 +4,8 @@
 /* The verbs of hugeplanctl: one row and one function each. */
 
 #include "check/boot/kernel_args.h"
-#include "check/suggest.h"
+#include "check/first_look.h"
+#include "check/rules.h"
 #include "ctl/command.h"
 #include "ctl/daemon_call.h"
 
@@ -38,6 +39,7 @@ int verb_pam_limits(Command *command);
 int verb_plan(Command *command);
 int verb_release(Command *command);
 int verb_reload(Command *command);
+int verb_report(Command *command);
 int verb_size(Command *command);
 int verb_snapshot(Command *command);
 int verb_status(Command *command);
@@ -54,8 +56,11 @@ Status *status_now(Command *command, const Config **ret_config);
 
 /* Adds to each instance whose unit has, or could have, pages of its own what it makes of them, at a glance. */
 void add_outcomes(const Command *command, Status *status);
+/* What `check` finds on the host, and the look that it was made from. */
+Findings findings_now(Command *command, const Look **ret_look);
+
 /* The databases of this host, as `suggest` has them. */
 Suggestions suggestions_find(Command *command);
 
-/* What there is on a host of which nothing is described yet, and the next command; nothing where that has begun. */
-void print_first_look(Command *command, const Status *status);
+/* What there is on a host of which nothing is described yet; NULL where that has begun. */
+const FirstLook *first_look_now(Command *command, const Status *status);

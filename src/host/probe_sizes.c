@@ -116,3 +116,11 @@ const char *probe_kernel_command_line(const Root *root, Arena *arena) {
 const char *probe_boot_id(const Root *root, Arena *arena) {
         return read_or_empty(root, arena, PATH_BOOT_ID);
 }
+
+const char *probe_host_name(const Root *root, Arena *arena) {
+        return read_or_empty(root, arena, PATH_HOST_NAME);
+}
+
+uint64_t probe_page_tables(const Root *root, Arena *arena) {
+        return probe_meminfo(arena, read_or_empty(root, arena, PATH_MEMINFO), "PageTables");
+}

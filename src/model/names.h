@@ -64,6 +64,7 @@
 #define PATH_CMDLINE                "/proc/cmdline"
 #define PATH_BOOT_ID                "/proc/sys/kernel/random/boot_id"
 #define PATH_OSRELEASE              "/proc/sys/kernel/osrelease"
+#define PATH_HOST_NAME              "/proc/sys/kernel/hostname"
 #define PATH_SELF_STATUS            "/proc/self/status"
 #define PATH_NR_HUGEPAGES           "/proc/sys/vm/nr_hugepages"
 #define PATH_NR_HUGEPAGES_MEMPOLICY "/proc/sys/vm/nr_hugepages_mempolicy"

@@ -54,22 +54,42 @@ static const char *tables_at_worst(Arena *arena, const FirstLook *look,
                             format_count(arena, suggestion->sessions));
 }
 
+FirstLookRow first_look_row(Arena *arena, const FirstLook *look, const Suggestion *suggestion) {
+        const UnitMemory memory = memory_of(look, suggestion->unit);
+
+        return (FirstLookRow){
+                .needs = render_size(arena, suggestion->pages, look->default_page_size_bytes),
+                .memory = runs_on(arena, suggestion, &memory),
+                .tables = memory.is_running ? format_size(arena, memory.tables_bytes) : "-",
+                .tables_at_worst = tables_at_worst(arena, look, suggestion),
+        };
+}
+
+FirstLookNext first_look_next(const FirstLook *look) {
+        if (look->set_pages->n > 0)
+                return (FirstLookNext){"hugeplanctl import",
+                                       "what it would write for all this; --write creates it"};
+        if (VEC_ANY(suggestion, look->suggestions, suggestion->path))
+                return (FirstLookNext){"hugeplanctl suggest",
+                                       "what it would write for these; --write creates it"};
+        return (FirstLookNext){NULL, "describe an instance in /etc/hugeplan.d; see hugeplan.d(5)"};
+}
+
 static void add_databases(Text *text, const FirstLook *look, const RenderOptions *options) {
         Arena *arena = text->arena;
         Table *table =
                 table_new(arena, "DATABASE|>NEEDS|MEMORY NOW|>TABLES NOW|TABLES AT WORST|UNIT");
 
         VEC_FOREACH(suggestion, look->suggestions) {
-                const UnitMemory memory = memory_of(look, suggestion->unit);
+                const FirstLookRow row = first_look_row(arena, look, suggestion);
 
                 if (!suggestion->engine->reserves)
                         continue;
                 table_add(table, suggestion->title);
-                table_add(table,
-                          render_size(arena, suggestion->pages, look->default_page_size_bytes));
-                table_add(table, runs_on(arena, suggestion, &memory));
-                table_add(table, memory.is_running ? format_size(arena, memory.tables_bytes) : "-");
-                table_add(table, tables_at_worst(arena, look, suggestion));
+                table_add(table, row.needs);
+                table_add(table, row.memory);
+                table_add(table, row.tables);
+                table_add(table, row.tables_at_worst);
                 table_add(table, suggestion->unit ? suggestion->unit : "-");
         }
         if (table_rows(table) == 0) {
@@ -102,17 +122,14 @@ static void add_set_pages(Text *text, const FirstLook *look) {
 }
 
 char *render_first_look(Arena *arena, const FirstLook *look, const RenderOptions *options) {
-        bool is_proposed = VEC_ANY(suggestion, look->suggestions, suggestion->path);
+        const FirstLookNext next = first_look_next(look);
         Text text = text_in(arena);
 
         add_databases(&text, look, options);
         add_set_pages(&text, look);
-        text_add(
-                &text,
-                look->set_pages->n > 0
-                        ? "\nNext: hugeplanctl import     what it would write for all this; --write creates it\n"
-                : is_proposed
-                        ? "\nNext: hugeplanctl suggest    what it would write for these; --write creates it\n"
-                        : "\nNext: describe an instance in /etc/hugeplan.d; see hugeplan.d(5)\n");
+        if (next.command)
+                text_printf(&text, "\nNext: %-22s %s\n", next.command, next.what);
+        else
+                text_printf(&text, "\nNext: %s\n", next.what);
         return text.string;
 }

@@ -249,6 +249,39 @@ Proof proof_judge(Arena *arena, const ProofInput *input) {
         return proof;
 }
 
+/* ---- in words ---- */
+
+/* "fell back: 128 of 643 huge pages are mapped, and 1.1G of its memory is in small pages". */
+static char *describe_fall(Arena *arena, const Proof *proof) {
+        Text text = text_in(arena);
+
+        text_printf(&text, "%s: %s%s huge pages are mapped", proof_word(arena, proof),
+                    format_count(arena, proof->mapped_pages),
+                    proof->wanted_pages > 0 ? arena_printf(arena, " of %s",
+                                                           format_count(arena, proof->wanted_pages))
+                                            : "");
+        if (proof->small_bytes > 0)
+                text_printf(&text, ", and %s of its memory is in small pages",
+                            format_size(arena, proof->small_bytes));
+        return text.string;
+}
+
+void proof_add_problems(const Proof *proof, Diags *problems) {
+        const char *name = proof->instance->name;
+        bool is_unknown = proof->outcome == OUTCOME_UNKNOWN;
+
+        if (proof->why)
+                diags_tell(problems,
+                           (Diag){.severity = is_unknown ? SEVERITY_WARNING : SEVERITY_ERROR,
+                                  .remedy = proof->remedy},
+                           "%s %s: %s", name,
+                           is_unknown ? "cannot be judged" : describe_fall(problems->arena, proof),
+                           proof->why);
+        VEC_FOREACH(deviation, &proof->deviations)
+                diags_tell(problems, (Diag){.severity = SEVERITY_WARNING}, "%s: %s", name,
+                           *deviation);
+}
+
 static const char *const names[] = {
         [OUTCOME_UNKNOWN] = "unknown",   [OUTCOME_NOT_STARTED] = "not-started",
         [OUTCOME_STARTING] = "starting", [OUTCOME_IN_USE] = "in-use",

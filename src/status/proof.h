@@ -75,6 +75,9 @@ typedef struct Proof {
 
 Proof proof_judge(Arena *arena, const ProofInput *input);
 
+/* Adds what is not as it should be, or not known: why, and what to do. */
+void proof_add_problems(const Proof *proof, Diags *problems);
+
 /* "in use", "fell back", "not started", "starting", "idle 3 d", "not known". */
 char *proof_word(Arena *arena, const Proof *proof);
 
