@@ -76,6 +76,10 @@ static void begin_alive(Manager *manager) {
 
 /* ---- what is so ---- */
 
+static const Config *files_now(Manager *manager) {
+        return files_config(&manager->files, keeper_config(manager->keeper));
+}
+
 /* IS_UNREAD: systemd has yet to read the units of FILES. */
 static Status *judge(Manager *manager, Arena *arena, const Config *files, bool *ret_is_unread) {
         const Config *config = keeper_config(manager->keeper);
@@ -99,11 +103,11 @@ static Status *judge(Manager *manager, Arena *arena, const Config *files, bool *
 Status *manager_judge(Manager *manager, Arena *arena) {
         bool is_unread;
 
-        return judge(manager, arena, files_config(&manager->files), &is_unread);
+        return judge(manager, arena, files_now(manager), &is_unread);
 }
 
 Status *manager_describe(Manager *manager, Arena *arena) {
-        PendingInput pending = {.files = files_config(&manager->files)};
+        PendingInput pending = {.files = files_now(manager)};
         Diags found = diags_in(arena);
 
         units_refresh(&manager->units);
