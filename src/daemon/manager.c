@@ -219,10 +219,14 @@ static int on_worker(sd_event_source *source UNUSED, int fd UNUSED, uint32_t eve
         return 0;
 }
 
-void manager_begin_round(Manager *manager) {
+static void begin_round(Manager *manager, KeeperCause cause) {
         manager->retry_delay_usec = retry_delay_min_usec;
-        keeper_begin(manager->keeper, KEEPER_FRESH, clock_now_usec());
+        keeper_begin(manager->keeper, cause, clock_now_usec());
         manager_work(manager);
+}
+
+void manager_begin_round(Manager *manager) {
+        begin_round(manager, KEEPER_FRESH);
 }
 
 /* ---- beginning ---- */
@@ -254,7 +258,7 @@ void manager_start(Manager *manager) {
                 keeper_hold_back(manager->keeper);
                 tell_ready(manager, manager_judge(manager, arena));
         } else {
-                manager_begin_round(manager);
+                begin_round(manager, KEEPER_START);
         }
         units_begin(&manager->units);
 }
