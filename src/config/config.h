@@ -17,6 +17,7 @@
 #include "model/problem.h"
 #include "model/read_fault.h"
 #include "model/thp.h"
+#include "read/source.h"
 
 /* One file as the host room found it: later files come later in the list. */
 typedef struct ConfigFile {
@@ -175,6 +176,9 @@ typedef struct Config {
         bool is_incomplete;
         bool is_unlisted; /* not even all names: a directory could not be read */
         ReadFault fault; /* one that may pass; its error is 0 where it is no fault, or nothing is wrong */
+        /* What it was read from, and a stamp of that (host/config_load.h); 0: it may be another by now. */
+        SourceNames paths;
+        uint64_t stamp;
 } Config;
 
 const InstanceConfig *config_find(const Config *config, const char *name);

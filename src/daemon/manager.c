@@ -76,6 +76,10 @@ static void begin_alive(Manager *manager) {
 
 /* ---- what is so ---- */
 
+static const Config *files_now(Manager *manager) {
+        return files_config(&manager->files, keeper_config(manager->keeper));
+}
+
 /* IS_UNREAD: systemd has yet to read the units of FILES. */
 static Status *judge(Manager *manager, Arena *arena, const Config *files, bool *ret_is_unread) {
         const Config *config = keeper_config(manager->keeper);
@@ -99,11 +103,11 @@ static Status *judge(Manager *manager, Arena *arena, const Config *files, bool *
 Status *manager_judge(Manager *manager, Arena *arena) {
         bool is_unread;
 
-        return judge(manager, arena, files_config(&manager->files), &is_unread);
+        return judge(manager, arena, files_now(manager), &is_unread);
 }
 
 Status *manager_describe(Manager *manager, Arena *arena) {
-        PendingInput pending = {.files = files_config(&manager->files)};
+        PendingInput pending = {.files = files_now(manager)};
         Diags found = diags_in(arena);
 
         units_refresh(&manager->units);
@@ -215,10 +219,14 @@ static int on_worker(sd_event_source *source UNUSED, int fd UNUSED, uint32_t eve
         return 0;
 }
 
-void manager_begin_round(Manager *manager) {
+static void begin_round(Manager *manager, KeeperCause cause) {
         manager->retry_delay_usec = retry_delay_min_usec;
-        keeper_begin(manager->keeper, KEEPER_FRESH, clock_now_usec());
+        keeper_begin(manager->keeper, cause, clock_now_usec());
         manager_work(manager);
+}
+
+void manager_begin_round(Manager *manager) {
+        begin_round(manager, KEEPER_FRESH);
 }
 
 /* ---- beginning ---- */
@@ -250,7 +258,7 @@ void manager_start(Manager *manager) {
                 keeper_hold_back(manager->keeper);
                 tell_ready(manager, manager_judge(manager, arena));
         } else {
-                manager_begin_round(manager);
+                begin_round(manager, KEEPER_START);
         }
         units_begin(&manager->units);
 }

@@ -12,8 +12,13 @@
 /* A unit that runs: its pages are free when it has stopped. */
 typedef struct WatchedUnit {
         char *name;
-        sd_event_source *source;
+        int number; /* of inotify(7) */
 } WatchedUnit;
+
+typedef struct WatchedFile {
+        int number;
+        bool is_of_host; /* through which the pools of all nodes are set at once */
+} WatchedFile;
 
 typedef enum WatchNews {
         WATCH_LOST,   /* pages have gone, and are about to be put back */
@@ -27,7 +32,9 @@ typedef struct Watch {
         Keeper *keeper;
         void (*listener)(void *userdata, WatchNews news);
         void *userdata;
-        sd_event_source *files[256];
+        int inotify_fd; /* of files and units */
+        sd_event_source *inotify;
+        WatchedFile files[256];
         size_t n_files;
         IdSet nodes; /* the nodes whose files are watched */
         WatchedUnit *units;

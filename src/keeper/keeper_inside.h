@@ -146,11 +146,12 @@ void keeper_save(const Keeper *keeper);
  * pages again and does not take them for another's. */
 void keeper_record_intent(Keeper *keeper, uint64_t now_usec);
 
-/* What was read back. */
-void keeper_record_result(Ledger *ledger, const ApplyResult *result);
+/* What was read back; whether it is another thing than was intended. */
+bool keeper_record_result(Ledger *ledger, const ApplyResult *result);
 
-/* Surplus pages that were made persistent are ours to give back: nobody has set them there. 0: of no size. */
-void keeper_record_straightening(const Keeper *keeper, uint64_t page_size_bytes);
+/* Surplus pages that were made persistent are ours to give back: nobody has set them there. 0: of no size. Whether
+ * there were any. */
+bool keeper_record_straightening(const Keeper *keeper, uint64_t page_size_bytes);
 
 /* What the instances have in the end may be less than was intended; only then it is known who has all that
  * he wants. */
@@ -164,6 +165,9 @@ void keeper_forget_old_restores(const Keeper *keeper, uint64_t now_usec);
 /* Looks anew, and says what others have changed since the host was left; what they have moved between
  * nodes is to be repaired, too. How many there are to repair; keeper->fault says whether that could be seen. */
 size_t keeper_look_for_drift(Keeper *keeper);
+
+/* The same of a LOOK that was made already. */
+size_t keeper_note_drift(Keeper *keeper, const Look *look);
 
 /* Whether others have lowered a pool and it has not come back, nor a round begun. */
 bool keeper_is_anything_lost(const Keeper *keeper);
