@@ -125,6 +125,17 @@ static Reason fill_automatic(const Context *context, const InstanceConfig *confi
 
 /* ---- a size that was given ---- */
 
+const char *demand_add_version(Arena *arena, const InstanceConfig *config, Settings *settings) {
+        const EngineUnits *units = engine_units(config->engine);
+        const char *version = config->unit && units->version ? units->version(arena, config->unit)
+                                                             : NULL;
+
+        if (!version || settings_find(settings, "server_version"))
+                return NULL;
+        settings_add(arena, settings, "server_version", version, config->unit);
+        return version;
+}
+
 static Reason fill_sized(const Context *context, const InstanceConfig *config,
                          DemandOption *option) {
         Arena *arena = context->arena;
@@ -137,11 +148,15 @@ static Reason fill_sized(const Context *context, const InstanceConfig *config,
                      arena_printf(arena, "%" PRIu64 "%s", memory_bytes, name ? "B" : ""),
                      "Memory=");
         settings_add_cpus(arena, &settings, context->topology->n_cpus);
+        const char *version = demand_add_version(arena, config, &settings);
         const char *wrong = engine_size(config->engine, arena, &settings, option->page_size_bytes,
                                         &option->sizing);
 
         if (wrong)
                 return refuse(REASON_ENGINE_SIZE, wrong, "fix it, or give the number by Pages=");
+        if (version)
+                option->sizing.caveat = arena_printf(arena, "for version %s, by the name of %s: %s",
+                                                     version, config->unit, option->sizing.caveat);
         option->pages = option->sizing.pages;
         /* NodeMemory= gives the proportions; what the engine adds on top is spread the same way. Parts are rounded so
          * that they add up: each takes its share of what is left. */

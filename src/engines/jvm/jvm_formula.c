@@ -466,11 +466,11 @@ static const char *caveat(Arena *arena, const ParameterValue *v) {
                 if (measured[i] == major)
                         return arena_printf(arena,
                                             "an upper bound, measured with OpenJDK %" PRIu64
-                                            " on x86-64",
+                                            " on x86-64: at most 2 %% and 8 pages more",
                                             major);
         return arena_printf(arena,
                             "an upper bound, measured with OpenJDK before and after %" PRIu64
-                            " on x86-64",
+                            " on x86-64: at most 2 %% and 8 pages more",
                             major);
 }
 
