@@ -97,7 +97,7 @@ static bool take_learned(const InstanceConfig *config, DemandOption *option) {
 static Reason fill_automatic(const Context *context, const InstanceConfig *config,
                              DemandOption *option) {
         const Figure *figure = NULL;
-        const char *version = config->learned.version;
+        FigureBasis basis = {config->learned.version, config->learned.settings};
 
         INDEX_FOREACH(entry, context->figures, config->name) {
                 const Figure *known = entry->value;
@@ -110,13 +110,14 @@ static Reason fill_automatic(const Context *context, const InstanceConfig *confi
 
         if (is_found) {
                 option->sizing = figure->sizing;
-                version = figure->gathered ? figure->gathered->version : version;
+                if (figure->gathered)
+                        basis = figure_basis(context->arena, config->engine, figure->gathered);
         }
         bool is_known = is_found || take_learned(config, option);
 
         /* In what its gate has told (SIZING_LEARNED) that counts already. */
         if (!(is_found && figure->sizing.source == SIZING_LEARNED))
-                is_known = seen_apply(context->arena, config, version, &option->sizing) || is_known;
+                is_known = seen_apply(context->arena, config, &basis, &option->sizing) || is_known;
         if (!is_known)
                 return refuse_unknown(context->arena, config, figure);
         option->pages = option->sizing.pages;

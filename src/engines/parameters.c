@@ -93,6 +93,31 @@ static bool is_known(const ParameterTable *table, const char *name) {
         return parameters_have(table, point ? point + 1 : name);
 }
 
+/* "orders.sga_max_size" is its row's too. */
+static bool is_counted(const ParameterTable *table, const char *name) {
+        const Parameter *row = parameter_find(table, name);
+        const char *point = strchr(name, '.');
+
+        if (!row && point)
+                row = parameter_find(table, point + 1);
+        return row && !row->takes_nothing;
+}
+
+/* A sum, for it does not matter in which order settings stand. */
+const char *engine_fingerprint(const Engine *engine, Arena *arena, const Settings *settings) {
+        const ParameterTable *table = engine_formula(engine)->parameters;
+        uint64_t sum = 0;
+
+        if (!table)
+                return NULL;
+        VEC_FOREACH(setting, settings)
+                if (is_counted(table, setting->name) &&
+                    settings_find(settings, setting->name) == setting)
+                        sum += text_fold(text_fold(TEXT_FOLD_START, folded(arena, setting->name)),
+                                         setting->value);
+        return arena_printf(arena, "%016" PRIx64, sum);
+}
+
 static const char *read_given(Arena *arena, const ParameterTable *table, const Parameter *row,
                               uint64_t major_version, ParameterValue *value) {
         const Setting *setting = value->setting;

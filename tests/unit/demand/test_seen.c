@@ -21,22 +21,28 @@ static const InstanceConfig *instance_of(Arena *arena, const char *engine, const
 
 #define SEEN(pages, base)                                                                       \
         "X-Seen=2M:" pages "\nX-SeenExact=yes\nX-SeenBase=2M:" base "\nX-SeenUnit=db.service\n" \
-        "X-SeenVersion=14.5\n"
+        "X-SeenVersion=14.5\nX-SeenSettings=0a\n"
 
 /* The figure of BASE pages (by the server's word where IS_WORD) becomes this, "word" where it is exact. */
-static const char *applied(Arena *arena, const char *engine, const char *seen, uint64_t base,
-                           bool is_word, const char *version) {
+static const char *applied_to(Arena *arena, const char *engine, const char *seen, uint64_t base,
+                              bool is_word, const char *version, const char *settings) {
         Sizing sizing = {.page_size_bytes = page_bytes,
                          .pages = base,
                          .bytes = base * page_bytes,
                          .is_exact = is_word,
                          .source = is_word ? SIZING_WORD : SIZING_RULE};
-        bool is_changed = seen_apply(arena, instance_of(arena, engine, seen), version, &sizing);
+        const FigureBasis basis = {version, version ? settings : NULL};
+        bool is_changed = seen_apply(arena, instance_of(arena, engine, seen), &basis, &sizing);
 
         assert_int_equal(is_changed, sizing.source == SIZING_SEEN);
         assert_true(sizing.bytes == sizing.pages * page_bytes);
         return arena_printf(arena, "%" PRIu64 " %s%s", sizing.pages,
                             sizing_source_name(sizing.source), sizing.is_exact ? " exact" : "");
+}
+
+static const char *applied(Arena *arena, const char *engine, const char *seen, uint64_t base,
+                           bool is_word, const char *version) {
+        return applied_to(arena, engine, seen, base, is_word, version, "0a");
 }
 
 static void test_same_settings(void **state) {
@@ -56,6 +62,21 @@ static void test_same_settings(void **state) {
         assert_text(applied(arena, "jvm", SEEN("540", "600"), 600, false, "14.5"), "600 rule");
         assert_text(applied(arena, "jvm", SEEN("600", "600"), 600, false, "14.5"), "600 rule");
         assert_text(applied(arena, "jvm", SEEN("610", "600"), 600, false, "14.5"), "610 seen");
+        /* But where that was all. */
+        assert_text(
+                applied(arena, "jvm", SEEN("540", "600") "X-SeenWhole=yes\n", 600, false, "14.5"),
+                "540 seen exact");
+        assert_text(
+                applied(arena, "jvm", SEEN("540", "600") "X-SeenWhole=yes\n", 700, false, "14.5"),
+                "700 rule");
+        assert_text(applied(arena, "jvm", SEEN("540", "600") "X-SeenWhole=yes\nX-SeenExact=no\n",
+                            600, false, "14.5"),
+                    "600 rule");
+        /* The rule may say the same of settings that take a page more. */
+        assert_text(applied_to(arena, "postgresql", SEEN("540", "600"), 600, false, "14.5", "0b"),
+                    "600 rule");
+        assert_text(applied_to(arena, "postgresql", SEEN("610", "600"), 600, false, "14.5", "0b"),
+                    "610 seen");
 }
 
 /* Of another version, or by other settings: the larger of what was seen, scaled, and the figure. */
@@ -123,6 +144,20 @@ static const char *kept(Arena *arena, bool was_exact, uint64_t now, bool is_exac
                             merged.is_exact ? " exact" : "");
 }
 
+/* Whether what is kept of NOW pages is known to be all, of 500 of which it was known (WAS). */
+static bool is_kept_whole(Arena *arena, const char *was, uint64_t now, bool is_whole) {
+        const InstanceConfig *instance =
+                instance_of(arena, "jvm",
+                            arena_printf(arena,
+                                         "X-Seen=2M:500\nX-SeenExact=yes\nX-SeenUnit=db.service\n"
+                                         "X-SeenCommand=/opt/a 01\nX-SeenWhole=%s\n",
+                                         was));
+        Seen seen = seen_of(arena, now, true, "/opt/a 01");
+
+        seen.is_whole = is_whole;
+        return seen_merge(instance, &seen, true).is_whole;
+}
+
 static void test_kept(void **state) {
         static const char same[] = "/opt/a 01";
         Arena *arena = *state;
@@ -136,6 +171,11 @@ static void test_kept(void **state) {
         /* An estimate gives way to what it really took, when that is all. */
         assert_text(kept(arena, false, 400, true, same, false), "500");
         assert_text(kept(arena, false, 400, true, same, true), "400 exact");
+        /* What says more is kept, whatever the next look can tell. */
+        assert_true(is_kept_whole(arena, "no", 500, true) &&
+                    is_kept_whole(arena, "yes", 500, false));
+        assert_true(is_kept_whole(arena, "yes", 400, true));
+        assert_false(is_kept_whole(arena, "yes", 501, false));
         /* It was started with others: what was seen before holds for nothing. */
         assert_text(kept(arena, true, 400, true, "/opt/a 02", false), "400 exact");
 }
@@ -147,7 +187,10 @@ static void test_read_back(void **state) {
 
         assert_text(seen_path(*state, instance), "/etc/hugeplan.d/20-db.conf.d/91-seen.conf");
         for (size_t i = 0; i < ARRAY_LEN(hostile); i++) {
-                const Seen seen = seen_of(*state, 540, true, hostile[i]);
+                Seen seen = seen_of(*state, 540, true, hostile[i]);
+
+                seen.is_whole = true;
+                seen.settings = hostile[i];
                 const char *text = seen_format(*state, instance, &seen, "a day");
                 const Config *config = config_make(*state, "20-db.conf",
                                                    "[Instance]\nMemory=auto\nUnit=db.service\n",
@@ -157,7 +200,8 @@ static void test_read_back(void **state) {
                 assert_text(problems_text(*state, &config->problems), "");
                 assert_int_equal(page_counts_find(&again->learned.seen.pages, page_bytes), 540);
                 assert_int_equal(page_counts_find(&again->learned.seen.pages, GIB), 0);
-                assert_true(again->learned.seen.is_exact && seen_is_known(again));
+                assert_true(again->learned.seen.is_exact && again->learned.seen.is_whole &&
+                            seen_is_known(again));
         }
 }
 
