@@ -113,6 +113,14 @@ Diag rule_at_setting(RuleRun *run, const Setting *setting) {
         };
 }
 
+Diag rule_at_name(RuleRun *run, const RuleInstance *instance, const char *name) {
+        const Setting *setting = rule_setting(instance, name);
+
+        return setting ? rule_at_setting(run, setting)
+                       : (Diag){.file = instance->gathered ? instance->gathered->config_file : NULL,
+                                .key = name};
+}
+
 Diag rule_at_size(const RuleInstance *instance) {
         static const char *const keys[] = {"Pages", "Memory", "NodeMemory"};
 

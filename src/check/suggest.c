@@ -141,10 +141,10 @@ static bool is_in_unit(const Candidate *candidate) {
 }
 
 static const char *say_mapped(Arena *arena, const RunningProcess *process) {
-        if (!process || process->shared_bytes == 0)
+        if (!process || process->mapped_bytes == 0)
                 return "";
         return arena_printf(arena, "; it has %s mapped now that huge pages could be of",
-                            format_size(arena, process->shared_bytes));
+                            format_size(arena, process->mapped_bytes));
 }
 
 /* What is made of another root directory is not read: whoever made it decides what its paths lead to. */
@@ -271,6 +271,7 @@ Suggestions suggest(Arena *arena, const SuggestInput *input) {
                         settle_twins(arena, &suggestions);
                 }
         }
+        suggestions.processes = *input->processes;
         suggestions.places = finder.places;
         suggestions.passed_over = finder.passed_over;
         return suggestions;

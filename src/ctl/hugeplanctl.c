@@ -15,10 +15,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-static int print_help(Command *command, const char *value) {
-        (void) command;
-        (void) value;
-
+static int print_help(Command *command UNUSED, const char *value UNUSED) {
         puts("hugeplanctl [OPTIONS] VERB\n"
              "\n"
              "Shows and checks the huge page plan of this database host.\n"
@@ -53,9 +50,7 @@ static int print_help(Command *command, const char *value) {
         return 1;
 }
 
-static int print_version(Command *command, const char *value) {
-        (void) command;
-        (void) value;
+static int print_version(Command *command UNUSED, const char *value UNUSED) {
         puts("hugeplanctl " HUGEPLAN_VERSION);
         return 1;
 }

@@ -31,7 +31,7 @@ static bool is_server(Arena *arena, const RunningProcess *process) {
 static void look_elsewhere(const Command *command, RunningProcesses *processes) {
         VEC_FOREACH(process, processes)
                 if (process->is_elsewhere && is_server(command->arena, process))
-                        process->shared_bytes = process_mappings_bytes(command->root, process->pid);
+                        process->mapped_bytes = process_mappings_bytes(command->root, process->pid);
 }
 
 Suggestions suggestions_find(Command *command) {

@@ -123,7 +123,7 @@ static void tell_news(void *userdata) {
         /* A round tells it when it has ended. */
         if (keeper_is_working(manager->keeper) || keeper_is_held_back(manager->keeper))
                 return;
-        outcome_log(&manager->outcome, manager_judge(manager, arena));
+        told_log(&manager->told, manager_judge(manager, arena));
         manager->listener(manager, MANAGER_CHANGED);
 }
 
@@ -173,7 +173,7 @@ static void end_round(Manager *manager) {
                 units_refresh(&manager->units);
         Status *status = manager_judge(manager, arena);
 
-        outcome_log(&manager->outcome, status);
+        told_log(&manager->told, status);
         tell_ready(manager, status);
         manager->listener(manager, MANAGER_SETTLED);
         /* A round leaves holes in the heap; what follows is a long quiet time. */
@@ -324,7 +324,7 @@ void manager_freep(Manager **at) {
         units_free(&manager->units);
         write_worker_free(manager->worker);
         keeper_free(manager->keeper);
-        outcome_free(&manager->outcome);
+        told_free(&manager->told);
         files_free(&manager->files);
         memory_free(manager);
 }

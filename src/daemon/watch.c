@@ -282,25 +282,21 @@ static void watch_files(Watch *watch, const Topology *topology) {
         watch_file(watch, arena, PATH_NR_HUGEPAGES_MEMPOLICY, on_host_written);
         ARRAY_FOREACH(size, topology->page_sizes, topology->n_page_sizes) {
                 watch_file(watch, arena,
-                           arena_printf(arena,
-                                        PATH_HUGEPAGES "/" NAME_HUGEPAGES_DIR "%" PRIu64
-                                                       "kB/nr_hugepages",
-                                        size->bytes / KIB),
+                           page_size_path(arena, PATH_HUGEPAGES, size->bytes, "nr_hugepages"),
                            on_host_written);
                 ARRAY_FOREACH(node, topology->nodes, topology->is_numa ? topology->n_nodes : 0)
                         watch_file(watch, arena,
-                                   probe_pool_path(arena, topology, node->id, size->bytes,
-                                                   "nr_hugepages"),
+                                   topology_pool_path(arena, topology, node->id, size->bytes,
+                                                      "nr_hugepages"),
                                    on_written);
         }
         ARRAY_FOREACH(path, others, ARRAY_LEN(others))
                 watch_file(watch, arena, *path, on_written);
         VEC_FOREACH(size, &topology->thp_sizes) {
-                const char *directory = arena_printf(
-                        arena, PATH_THP "/" NAME_HUGEPAGES_DIR "%" PRIu64 "kB", size->bytes / KIB);
-
-                watch_file(watch, arena, arena_printf(arena, "%s/enabled", directory), on_written);
-                watch_file(watch, arena, arena_printf(arena, "%s/shmem_enabled", directory),
+                watch_file(watch, arena, page_size_path(arena, PATH_THP, size->bytes, "enabled"),
+                           on_written);
+                watch_file(watch, arena,
+                           page_size_path(arena, PATH_THP, size->bytes, "shmem_enabled"),
                            on_written);
         }
 }

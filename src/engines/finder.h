@@ -19,9 +19,12 @@ typedef struct RunningProcess {
                 directory; /* where it works, which for many servers is their data; NULL: not known */
         const char *
                 container; /* "Podman container 0123456789ab"; NULL: none that its control group tells of */
-        uint64_t peak_bytes; /* VmPeak; 0: not known */
+        uint64_t peak_bytes;   /* VmPeak; 0: not known */
+        uint64_t tables_bytes; /* its page tables: VmPTE */
+        uint64_t shared_bytes; /* what it has touched of shared memory: RssShmem */
+        uint64_t huge_bytes;   /* of huge pages: HugetlbPages; a lower bound */
         /* What it has mapped of huge pages, and of shared memory in their place; 0: none, or not looked at. */
-        uint64_t shared_bytes;
+        uint64_t mapped_bytes;
         bool is_elsewhere; /* its root directory is another, as in a container */
 } RunningProcess;
 

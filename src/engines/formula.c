@@ -5,12 +5,8 @@
 #include "engines/engine_rows.h"
 #include "model/names.h"
 
-static const char *size_nothing(Arena *arena, const Settings *settings, uint64_t page_size_bytes,
-                                Sizing *ret) {
-        (void) arena;
-        (void) settings;
-        (void) page_size_bytes;
-        (void) ret;
+static const char *size_nothing(Arena *arena UNUSED, const Settings *settings UNUSED,
+                                uint64_t page_size_bytes UNUSED, Sizing *ret UNUSED) {
         return "this engine takes no reserved huge pages, it has a preference for transparent ones only; "
                "leave out Memory= and Pages=";
 }

@@ -43,9 +43,3 @@ int probe_pool(const Root *root, const Topology *topology, unsigned node, uint64
 bool probe_counts_again(const Root *root, Topology *topology);
 
 int probe_node_memory(const Root *root, const Topology *topology, Node *node);
-
-/* Where an attribute of a pool, or of a node ("compact"), is: below the node, or for the whole host
- * where there is no NUMA. */
-char *probe_pool_path(Arena *arena, const Topology *topology, unsigned node,
-                      uint64_t page_size_bytes, const char *attribute);
-char *probe_node_path(Arena *arena, unsigned node, const char *attribute);

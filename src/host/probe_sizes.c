@@ -48,8 +48,6 @@ static int compare_sizes_down(const void *a, const void *b) {
 
 void probe_page_size(const Root *root, PageSize *size) {
         CLEANUP(arena_freep) Arena *arena = arena_new();
-        const char *base = arena_printf(
-                arena, PATH_HUGEPAGES "/" NAME_HUGEPAGES_DIR "%" PRIu64 "kB", size->bytes / KIB);
         const struct {
                 const char *attribute;
                 uint64_t *count;
@@ -61,7 +59,8 @@ void probe_page_size(const Root *root, PageSize *size) {
         };
 
         ARRAY_FOREACH(file, files, ARRAY_LEN(files))
-                root_read_u64(root, arena_printf(arena, "%s/%s", base, file->attribute),
+                root_read_u64(root,
+                              page_size_path(arena, PATH_HUGEPAGES, size->bytes, file->attribute),
                               file->count);
 }
 

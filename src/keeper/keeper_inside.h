@@ -31,6 +31,7 @@ typedef struct Reload {
         const Ledger *ledger; /* as it was then */
         const Status *status;
         const Topology *topology;
+        HostWrites undo; /* what was set besides the pools, as it was before */
         Diags problems;
         Arena *unread_arena; /* of the problem where the host could not be read */
 } Reload;
@@ -174,6 +175,8 @@ void keeper_forget_drift(Keeper *keeper);
 
 void keeper_set_thp(Keeper *keeper, const ThpPlan *plan);
 void keeper_set_limits(Keeper *keeper, const LimitsPlan *plan);
+/* A reload is taken back: what both have set for it is as it was before. */
+void keeper_undo_host(Keeper *keeper);
 
 /* Where instances have pages of the default size, keeps systemd-sysctl from moving them. */
 void keeper_guard_pool(const Keeper *keeper);

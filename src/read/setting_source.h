@@ -58,10 +58,10 @@ typedef struct SettingSourceFile {
         const char *text; /* may hold NULs and anything else */
         size_t size;
         /* Of a script: */
-        unsigned line;                   /* the number of its first line; 0: 1 */
-        const char *unit;                /* that runs it; NULL: none */
-        const ShellVariables *variables; /* its environment; may be NULL */
-        bool is_dormant;                 /* nothing runs it at boot: it overrules nobody */
+        unsigned line;              /* the number of its first line; 0: 1 */
+        const char *unit;           /* that runs it; NULL: none */
+        const Variables *variables; /* its environment; may be NULL */
+        bool is_dormant;            /* nothing runs it at boot: it overrules nobody */
 } SettingSourceFile;
 
 /* None yet. TOPOLOGY says which pools there are to be set; it must outlive the setting_sources. */

@@ -6,14 +6,30 @@
 /* A page table entry of 8 bytes for each small page of 4K that a session touches. */
 enum { BYTES_PER_TABLE_BYTE = 512 };
 
-static const UnitMemory *memory_of(const FirstLook *look, const Suggestion *suggestion) {
-        return suggestion->unit
-                       ? VEC_FIND(each, look->memories, text_equals(each->unit, suggestion->unit))
-                       : NULL;
+/* How the processes of a unit have mapped their memory. */
+typedef struct UnitMemory {
+        bool is_running;
+        uint64_t tables_bytes; /* page tables, of all of them */
+        uint64_t small_bytes;  /* shared memory on small pages: of the one that has touched most */
+        uint64_t huge_bytes;   /* likewise on huge ones */
+} UnitMemory;
+
+static UnitMemory memory_of(const FirstLook *look, const char *unit) {
+        UnitMemory memory = {};
+
+        VEC_FOREACH(process, &look->suggestions->processes) {
+                if (!unit || !text_equals(process->unit, unit))
+                        continue;
+                memory.is_running = true;
+                memory.tables_bytes = add_saturated(memory.tables_bytes, process->tables_bytes);
+                memory.small_bytes = MAX(memory.small_bytes, process->shared_bytes);
+                memory.huge_bytes = MAX(memory.huge_bytes, process->huge_bytes);
+        }
+        return memory;
 }
 
 static const char *runs_on(Arena *arena, const Suggestion *suggestion, const UnitMemory *memory) {
-        if (!memory)
+        if (!memory->is_running)
                 return suggestion->unit ? "does not run" : "-";
         if (memory->huge_bytes > 0)
                 return arena_printf(arena, "%s huge%s", format_size(arena, memory->huge_bytes),
@@ -44,15 +60,15 @@ static void add_databases(Text *text, const FirstLook *look, const RenderOptions
                 table_new(arena, "DATABASE|>NEEDS|MEMORY NOW|>TABLES NOW|TABLES AT WORST|UNIT");
 
         VEC_FOREACH(suggestion, look->suggestions) {
-                const UnitMemory *memory = memory_of(look, suggestion);
+                const UnitMemory memory = memory_of(look, suggestion->unit);
 
                 if (!suggestion->engine->reserves)
                         continue;
                 table_add(table, suggestion->title);
                 table_add(table,
                           render_size(arena, suggestion->pages, look->default_page_size_bytes));
-                table_add(table, runs_on(arena, suggestion, memory));
-                table_add(table, memory ? format_size(arena, memory->tables_bytes) : "-");
+                table_add(table, runs_on(arena, suggestion, &memory));
+                table_add(table, memory.is_running ? format_size(arena, memory.tables_bytes) : "-");
                 table_add(table, tables_at_worst(arena, look, suggestion));
                 table_add(table, suggestion->unit ? suggestion->unit : "-");
         }

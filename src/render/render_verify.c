@@ -29,16 +29,6 @@ static void add_headline(Text *text, const Proofs *proofs, const RenderOptions *
         text_add(text, "\n");
 }
 
-static const PageUser *own_pages(const Proof *proof) {
-        return VEC_FIND(user, &proof->look->pages, user->page_size_bytes == proof->page_size_bytes);
-}
-
-static char *touched_nodes(Arena *arena, const Proof *proof) {
-        const PageUser *own = own_pages(proof);
-
-        return render_nodes(arena, own ? own->nodes : NULL, own ? own->n_nodes : 0);
-}
-
 static char *touched_pages(Arena *arena, const Proof *proof) {
         return arena_printf(arena, "%s%s", format_count(arena, proof->touched_pages),
                             proof->is_lower_bound ? "+" : "");
@@ -66,7 +56,8 @@ static void add_instances(Text *text, const Proofs *proofs, const RenderOptions 
                 table_add(table, proof->page_size_bytes > 0
                                          ? format_page_size(arena, proof->page_size_bytes)
                                          : NULL);
-                table_add(table, touched_nodes(arena, proof));
+                table_add(table, render_nodes(arena, proof->own ? proof->own->nodes : NULL,
+                                              proof->own ? proof->own->n_nodes : 0));
                 table_add(table, look->page_table_bytes > 0
                                          ? format_size(arena, look->page_table_bytes)
                                          : NULL);
@@ -265,13 +256,6 @@ char *render_proof(Arena *arena, const Proof *proof, const WasteList *waste,
 
 static json_t *known_count(bool is_known, uint64_t n) {
         return is_known ? count_to_json(n) : json_null();
-}
-
-static json_t *page_counts_to_json(const PageCounts *counts) {
-        return VEC_TO_JSON(count, counts,
-                           json_pack("{so so}", "pageSizeBytes",
-                                     count_to_json(count->page_size_bytes), "pages",
-                                     count_to_json(count->pages)));
 }
 
 static json_t *texts_to_json(const char *const *texts, size_t n) {

@@ -59,7 +59,8 @@ typedef struct Proof {
         bool is_as_planned; /* false: what DEVIATIONS say, or it fell back, or that is not known */
         uint64_t page_size_bytes;
         uint64_t wanted_pages; /* by what it was let start with, where it runs with that */
-        uint64_t mapped_pages, touched_pages; /* of that size */
+        const PageUser *own;   /* what LOOK has of that size; NULL: nothing */
+        uint64_t mapped_pages, touched_pages; /* of it */
         bool is_mapped_known;                 /* false: mapped_pages is what is surely in use */
         bool is_lower_bound;                  /* there may be more touched */
         uint64_t small_bytes;                 /* small pages in the place of huge ones */

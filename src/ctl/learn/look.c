@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "ctl/learn/learn.h"
 #include "demand/demand.h"
-#include "demand/seen.h"
+#include "demand/seen_json.h"
 #include "host/probe.h"
 #include "inspect/pages/unit_mappings.h"
 #include "runtime/log.h"
@@ -159,20 +159,70 @@ static void keep(Command *command, const InstanceConfig *instance, const Seen *s
                  r < 0 ? "not kept" : root_path(arena, command->root, path));
 }
 
-Seen look_and_keep(Command *command, const InstanceConfig *instance, bool is_last) {
+Seen look_now(Command *command, const InstanceConfig *instance) {
         const Topology *topology = probe_topology(command->root, command->arena);
         const char *why;
-        Seen now = look_at_unit(command, instance, topology, &why);
+        const Seen now = look_at_unit(command, instance, topology, &why);
 
-        /* A start may take long: only its end shows that it is over. */
-        now.is_whole = now.is_whole && is_last;
         if (why)
                 log_line(LOG_NOTICE, "%s: what it has mapped is not kept: %s", instance->name, why);
-        if (now.pages.n == 0)
-                return now;
-        const Seen kept = seen_merge(instance, &now, is_last);
+        return now;
+}
+
+void look_keep(Command *command, const InstanceConfig *instance, const Seen *now, bool is_last) {
+        if (now->pages.n == 0)
+                return;
+        Seen shown = *now;
+
+        /* A start may take long: only its end shows that it is over. */
+        shown.is_whole = now->is_whole && is_last;
+        const Seen kept = seen_merge(instance, &shown, is_last);
 
         if (!seen_is_same(&kept, &instance->learned.seen))
                 keep(command, instance, &kept);
-        return now;
+}
+
+/* ---- what was said ---- */
+
+/* The last line that was finished: whoever says it may be stopped at any time. */
+static const char *last_line(const char *answer, size_t size, size_t *ret_size) {
+        const char *end = memrchr(answer, '\n', size);
+
+        if (!end)
+                return NULL;
+        const char *before = memrchr(answer, '\n', (size_t) (end - answer));
+        const char *line = before ? before + 1 : answer;
+
+        *ret_size = (size_t) (end - line);
+        return line;
+}
+
+static int take_answer(Command *command, const InstanceConfig *instance, const char *answer,
+                       size_t size, Seen *ret, bool *ret_is_last) {
+        const Topology *topology = probe_page_sizes(command->root, command->arena);
+        json_t *json = json_loadb(answer, size, JSON_REJECT_DUPLICATES, NULL);
+        int r = json ? seen_from_json(command->arena, json, instance, topology, ret, ret_is_last)
+                     : -EINVAL;
+
+        json_decref(json);
+        return r;
+}
+
+void look_answer(Command *command, const char *name, const char *answer, size_t size,
+                 const char *wrong, uint64_t timeout_usec UNUSED) {
+        const InstanceConfig *instance = config_find(read_config(command), name);
+        bool is_last;
+        Seen now;
+
+        /* That there was nothing to be seen is no news. */
+        if (!instance || !instance_is_looked_at(instance) || (!wrong && size == 0))
+                return;
+        const char *line = wrong ? NULL : last_line(answer, size, &size);
+
+        if (!wrong && (!line || take_answer(command, instance, line, size, &now, &is_last) < 0))
+                wrong = "hugeplan-look@.service, which looks at it, gave no answer";
+        if (wrong)
+                log_line(LOG_WARNING, "%s: what it has mapped is not kept: %s", name, wrong);
+        else
+                look_keep(command, instance, &now, is_last);
 }

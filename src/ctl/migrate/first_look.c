@@ -1,50 +1,33 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What `status` shows beside nothing: a host of which no instance is described yet. */
 #include "check/first_look.h"
-#include "base/text.h"
 #include "ctl/verbs.h"
 #include "host/probe.h"
-#include "inspect/pages/unit_memory.h"
 #include "inspect/setting_sources.h"
 #include "model/names.h"
+#include "read/process.h"
 #include "render/render_first_look.h"
 
 #include <stdio.h>
-#include <string.h>
-
-/* "PageTables:  3176 kB" */
-static uint64_t host_tables_bytes(Command *command) {
-        char *text = NULL;
-        const char *at;
-        uint64_t kib = 0;
-
-        if (root_read_attribute(command->root, command->arena, PATH_MEMINFO, &text) < 0 ||
-            !(at = strstr(text, "\nPageTables:")))
-                return 0;
-        at += strlen("\nPageTables:");
-        const char *word = text_next_word(command->arena, &at, " \t\n");
-
-        return word && parse_u64(word, &kib) == 0 ? mul_saturated(kib, KIB) : 0;
-}
 
 void print_first_look(Command *command, const Status *status) {
         Arena *arena = command->arena;
         const Topology *topology = probe_topology(command->root, arena);
         const SettingSources *sources;
+        char *memory;
 
         /* Files that the daemon has not read yet: the next step is in the status. */
         if (status->problems.list.n > 0 && read_config(command)->n_instances > 0)
                 return;
         sources = setting_sources_find(command->root, arena, topology);
         const Suggestions suggestions = suggestions_find(command);
-        const UnitMemories memories = unit_memories_read(command->root, arena);
         const SetPagesList set_pages = set_pages_find(arena, sources, topology);
+        bool has_memory = root_read_attribute(command->root, arena, PATH_MEMINFO, &memory) >= 0;
         const FirstLook look = {
                 .suggestions = &suggestions,
-                .memories = &memories,
                 .set_pages = &set_pages,
                 .default_page_size_bytes = topology->default_page_size_bytes,
-                .tables_bytes = host_tables_bytes(command),
+                .tables_bytes = has_memory ? process_find_bytes(arena, memory, "PageTables") : 0,
         };
 
         fputs(render_first_look(arena, &look, &command->render), stdout);

@@ -118,7 +118,6 @@ static const char *format_moment(Arena *arena, uint64_t usec) {
 
 static void read_entry(Journal *journal, Arena *arena, const Boots *boots,
                        HistoryEntries *history) {
-        static const char digits[] = "0123456789abcdef";
         HistoryEntry entry = {};
         const void *data;
         size_t length;
@@ -133,7 +132,7 @@ static void read_entry(Journal *journal, Arena *arena, const Boots *boots,
             journal->get_monotonic_usec(journal->journal, &monotonic, &boot) < 0)
                 return;
         for (size_t i = 0; i < sizeof(boot.bytes); i++)
-                text_printf(&id, "%c%c", digits[boot.bytes[i] >> 4], digits[boot.bytes[i] & 15]);
+                text_printf(&id, "%02x", boot.bytes[i]);
         const Boot *known = VEC_FIND(each, boots, text_equals(each->id, id.string));
 
         entry.at = format_moment(arena, entry.at_usec);

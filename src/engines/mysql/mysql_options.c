@@ -67,11 +67,6 @@ void mysql_option_take(Arena *arena, const char *group, char *line, const char *
         option->name = text_strip(arena, line);
 }
 
-const char *mysql_files_read(Arena *arena, const Sources *sources, const char *path,
-                             MysqlFiles *files, bool *ret_exists) {
-        return mysql_files_walk(arena, sources, path, mysql_option_take, files, ret_exists);
-}
-
 /* ---- settings ---- */
 
 /* How many bytes of GIVEN and NAME are the same, by the rules for names. */
@@ -210,13 +205,6 @@ bool mysql_option_set(Arena *arena, const MysqlOption *option, const MysqlNames 
 
 /* ---- command lines ---- */
 
-static const MysqlName *find_letter(const MysqlNames *names, char letter) {
-        for (const MysqlName *name = names->items; name < names->items + names->n; name++)
-                if (name->letter && name->letter == letter)
-                        return name;
-        return NULL;
-}
-
 /* "--name", "--name=value"; false for other words. */
 static bool read_long(Arena *arena, const char *word, MysqlOption *ret) {
         const char *equals = strchr(word, '=');
@@ -230,9 +218,10 @@ static bool read_long(Arena *arena, const char *word, MysqlOption *ret) {
 }
 
 static bool read_short(const char *word, const MysqlNames *names, MysqlOption *ret) {
-        const MysqlName *name = word[0] == '-' ? find_letter(names, word[1]) : NULL;
+        const MysqlName *name =
+                ARRAY_FIND(each, names->items, names->n, each->letter && each->letter == word[1]);
 
-        if (!name)
+        if (*word != '-' || !name)
                 return false;
         ret->name = name->name;
         ret->value = word[2] ? word + 2 : NULL;

@@ -321,21 +321,13 @@ static Segment segment_of(const Release *release, const PostgresqlSettings *v) {
         return s;
 }
 
-static uint64_t segment_bytes(const Segment *s) {
-        uint64_t sum = 0;
-
-        for (size_t i = 0; i < ARRAY_LEN(terms); i++)
-                sum = add_saturated(sum, terms[i].bytes(s));
-        return sum;
-}
-
 static const Release *largest_release(const PostgresqlSettings *settings) {
         const Release *largest = releases;
         uint64_t most = 0;
 
         for (size_t i = 0; i < ARRAY_LEN(releases); i++) {
                 Segment segment = segment_of(&releases[i], settings);
-                uint64_t bytes = segment_bytes(&segment);
+                uint64_t bytes = ARRAY_SUM(term, terms, ARRAY_LEN(terms), term->bytes(&segment));
 
                 if (bytes > most) {
                         most = bytes;

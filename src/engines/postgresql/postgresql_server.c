@@ -285,11 +285,6 @@ static void learn_control_sizes(const Server *server) {
 
 /* ---- all together ---- */
 
-static void add_settings(Arena *arena, const Settings *from, Settings *to) {
-        VEC_FOREACH(setting, from)
-                *vec_push(arena, to) = *setting;
-}
-
 /* The command line of the last start. Patroni and others start the server with parameters that they keep
  * elsewhere, and which may have been raised since: then the files have the newer number, and the next start takes
  * that. So the larger of both counts. */
@@ -323,12 +318,12 @@ const char *postgresql_gather(Arena *arena, const EngineTarget *target, const So
         if (wrong)
                 return wrong;
         learn_version(&server);
-        add_settings(arena, &server.files, &ret->settings);
+        vec_push_all(arena, &ret->settings, &server.files);
         if (!server.start.command.is_server)
                 add_last_options(&server);
-        add_settings(arena, &pg_ctl.settings, &ret->options);
-        add_settings(arena, &server.start.command.settings, &ret->options);
-        add_settings(arena, &ret->options, &ret->settings);
+        vec_push_all(arena, &ret->options, &pg_ctl.settings);
+        vec_push_all(arena, &ret->options, &server.start.command.settings);
+        vec_push_all(arena, &ret->settings, &ret->options);
         learn_control_sizes(&server);
         ret->program = server.start.command.program;
         if (!ret->program && server.patroni.programs)

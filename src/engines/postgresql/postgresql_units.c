@@ -46,12 +46,11 @@ const char *postgresql_start_directory(Arena *arena, const EngineTarget *target,
                                        const Sources *sources, const PostgresqlStart *start,
                                        const char *otherwise) {
         const char *pgdata = unit_file_environment(arena, start->unit, sources, "PGDATA", NULL);
-        bool is_path = pgdata && *pgdata == '/' && !postgresql_value_fault(pgdata);
-        const char *found = target->data_directory     ? target->data_directory
-                            : start->command.directory ? start->command.directory
-                            : otherwise                ? otherwise
-                            : is_path                  ? pgdata
-                                                       : NULL;
+        const char *found = target->data_directory       ? target->data_directory
+                            : start->command.directory   ? start->command.directory
+                            : otherwise                  ? otherwise
+                            : postgresql_is_path(pgdata) ? pgdata
+                                                         : NULL;
 
         return found ? text_without_slashes(arena, found) : NULL;
 }
@@ -101,8 +100,7 @@ static bool is_missing(const Sources *sources, Arena *arena, const char *directo
         return r == -ENOENT || r == -ENOTDIR;
 }
 
-static bool wants_nothing(const char *name) {
-        (void) name;
+static bool wants_nothing(const char *name UNUSED) {
         return false;
 }
 

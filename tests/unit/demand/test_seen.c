@@ -23,15 +23,16 @@ static const InstanceConfig *instance_of(Arena *arena, const char *engine, const
         "X-Seen=2M:" pages "\nX-SeenExact=yes\nX-SeenBase=2M:" base "\nX-SeenUnit=db.service\n" \
         "X-SeenVersion=14.5\nX-SeenSettings=0a\n"
 
+#define WHOLE "X-SeenWhole=yes\n"
+
 /* The figure of BASE pages (by the server's word where IS_WORD) becomes this, "word" where it is exact. */
-static const char *applied_to(Arena *arena, const char *engine, const char *seen, uint64_t base,
-                              bool is_word, const char *version, const char *settings) {
+static const char *applied(Arena *arena, const char *engine, const char *seen, uint64_t base,
+                           bool is_word, FigureBasis basis) {
         Sizing sizing = {.page_size_bytes = page_bytes,
                          .pages = base,
                          .bytes = base * page_bytes,
                          .is_exact = is_word,
                          .source = is_word ? SIZING_WORD : SIZING_RULE};
-        const FigureBasis basis = {version, version ? settings : NULL};
         bool is_changed = seen_apply(arena, instance_of(arena, engine, seen), &basis, &sizing);
 
         assert_int_equal(is_changed, sizing.source == SIZING_SEEN);
@@ -40,85 +41,61 @@ static const char *applied_to(Arena *arena, const char *engine, const char *seen
                             sizing_source_name(sizing.source), sizing.is_exact ? " exact" : "");
 }
 
-static const char *applied(Arena *arena, const char *engine, const char *seen, uint64_t base,
-                           bool is_word, const char *version) {
-        return applied_to(arena, engine, seen, base, is_word, version, "0a");
-}
+static void test_applied(void **state) {
+        static const struct {
+                const char *engine, *seen;
+                uint64_t base;
+                bool is_word;
+                const char *version, *is;
+                const char *settings; /* NULL: those of then */
+        } rows[] = {
+                /* With the same settings: in place of the rule, where less is all that it takes. */
+                {"postgresql", SEEN("540", "600"), 600, false, "14.5", "540 seen exact"},
+                {"postgresql", SEEN("610", "600"), 600, false, "14.5", "610 seen exact"},
+                /* Beside the server's word only where it is more. */
+                {"postgresql", SEEN("540", "600"), 600, true, "14.5", "600 word exact"},
+                {"postgresql", SEEN("610", "600"), 600, true, "14.5", "610 seen exact"},
+                /* Others may map more as they run: never less than the rule, and never exact. */
+                {"jvm", SEEN("540", "600"), 600, false, "14.5", "600 rule"},
+                {"jvm", SEEN("600", "600"), 600, false, "14.5", "600 rule"},
+                {"jvm", SEEN("610", "600"), 600, false, "14.5", "610 seen"},
+                /* But where that was all. */
+                {"jvm", SEEN("540", "600") WHOLE, 600, false, "14.5", "540 seen exact"},
+                {"jvm", SEEN("540", "600") WHOLE, 700, false, "14.5", "700 rule"},
+                {"jvm", SEEN("540", "600") WHOLE "X-SeenExact=no\n", 600, false, "14.5",
+                 "600 rule"},
+                /* The rule may say the same of settings that take a page more. */
+                {"postgresql", SEEN("540", "600"), 600, false, "14.5", "600 rule", "0b"},
+                {"postgresql", SEEN("610", "600"), 600, false, "14.5", "610 seen", "0b"},
+                /* Of another version, or by other settings: the larger of what was seen, scaled, and the figure. */
+                {"postgresql", SEEN("540", "600"), 1200, false, "14.5", "1200 rule"},
+                {"postgresql", SEEN("540", "600"), 300, false, "14.5", "300 rule"},
+                {"postgresql", SEEN("660", "600"), 1200, false, "14.5", "1320 seen"},
+                {"postgresql", SEEN("660", "600"), 300, true, "14.5", "330 seen"},
+                {"postgresql", SEEN("540", "600"), 600, false, "15.1", "600 rule"},
+                {"postgresql", SEEN("660", "600"), 600, false, NULL, "660 seen"},
+                /* No figure now: never below what was seen. */
+                {"oracle", SEEN("660", "600"), 0, false, NULL, "660 seen"},
+                /* A program that nothing tells of beforehand. */
+                {"generic", "X-Seen=2M:540\nX-SeenUnit=db.service\n", 0, false, NULL, "540 seen"},
+                {"generic", "X-Seen=2M:540\nX-SeenExact=yes\nX-SeenUnit=db.service\n", 0, false,
+                 NULL, "540 seen exact"},
+                /* Of another size of pages, of another unit, of nothing. */
+                {"generic", "X-Seen=1G:2\nX-SeenUnit=db.service\n", 0, false, NULL, "0 rule"},
+                {"generic", "X-Seen=2M:540\nX-SeenUnit=other.service\n", 0, false, NULL, "0 rule"},
+                {"generic", "X-Seen=2M:nonsense\nX-SeenUnit=db.service\n", 0, false, NULL,
+                 "0 rule"},
+                {"generic", "", 0, false, NULL, "0 rule"},
+        };
 
-static void test_same_settings(void **state) {
-        Arena *arena = *state;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+                const FigureBasis basis = {rows[i].version,
+                                           rows[i].settings ? rows[i].settings : "0a"};
 
-        /* In place of the rule, where less is all that it takes. */
-        assert_text(applied(arena, "postgresql", SEEN("540", "600"), 600, false, "14.5"),
-                    "540 seen exact");
-        assert_text(applied(arena, "postgresql", SEEN("610", "600"), 600, false, "14.5"),
-                    "610 seen exact");
-        /* Beside the server's word only where it is more. */
-        assert_text(applied(arena, "postgresql", SEEN("540", "600"), 600, true, "14.5"),
-                    "600 word exact");
-        assert_text(applied(arena, "postgresql", SEEN("610", "600"), 600, true, "14.5"),
-                    "610 seen exact");
-        /* Others may map more as they run: never less than the rule, and never exact. */
-        assert_text(applied(arena, "jvm", SEEN("540", "600"), 600, false, "14.5"), "600 rule");
-        assert_text(applied(arena, "jvm", SEEN("600", "600"), 600, false, "14.5"), "600 rule");
-        assert_text(applied(arena, "jvm", SEEN("610", "600"), 600, false, "14.5"), "610 seen");
-        /* But where that was all. */
-        assert_text(
-                applied(arena, "jvm", SEEN("540", "600") "X-SeenWhole=yes\n", 600, false, "14.5"),
-                "540 seen exact");
-        assert_text(
-                applied(arena, "jvm", SEEN("540", "600") "X-SeenWhole=yes\n", 700, false, "14.5"),
-                "700 rule");
-        assert_text(applied(arena, "jvm", SEEN("540", "600") "X-SeenWhole=yes\nX-SeenExact=no\n",
-                            600, false, "14.5"),
-                    "600 rule");
-        /* The rule may say the same of settings that take a page more. */
-        assert_text(applied_to(arena, "postgresql", SEEN("540", "600"), 600, false, "14.5", "0b"),
-                    "600 rule");
-        assert_text(applied_to(arena, "postgresql", SEEN("610", "600"), 600, false, "14.5", "0b"),
-                    "610 seen");
-}
-
-/* Of another version, or by other settings: the larger of what was seen, scaled, and the figure. */
-static void test_other_settings(void **state) {
-        Arena *arena = *state;
-
-        assert_text(applied(arena, "postgresql", SEEN("540", "600"), 1200, false, "14.5"),
-                    "1200 rule");
-        assert_text(applied(arena, "postgresql", SEEN("540", "600"), 300, false, "14.5"),
-                    "300 rule");
-        assert_text(applied(arena, "postgresql", SEEN("660", "600"), 1200, false, "14.5"),
-                    "1320 seen");
-        assert_text(applied(arena, "postgresql", SEEN("660", "600"), 300, true, "14.5"),
-                    "330 seen");
-        assert_text(applied(arena, "postgresql", SEEN("540", "600"), 600, false, "15.1"),
-                    "600 rule");
-        assert_text(applied(arena, "postgresql", SEEN("660", "600"), 600, false, NULL), "660 seen");
-        /* No figure now: never below what was seen. */
-        assert_text(applied(arena, "oracle", SEEN("660", "600"), 0, false, NULL), "660 seen");
-}
-
-/* A program that nothing tells of beforehand. */
-static void test_nothing_beforehand(void **state) {
-        static const char seen[] = "X-Seen=2M:540\nX-SeenUnit=db.service\n";
-        Arena *arena = *state;
-
-        assert_text(applied(arena, "generic", seen, 0, false, NULL), "540 seen");
-        assert_text(applied(arena, "generic",
-                            "X-Seen=2M:540\nX-SeenExact=yes\nX-SeenUnit=db.service\n", 0, false,
-                            NULL),
-                    "540 seen exact");
-        /* Of another size of pages, of another unit, of nothing. */
-        assert_text(
-                applied(arena, "generic", "X-Seen=1G:2\nX-SeenUnit=db.service\n", 0, false, NULL),
-                "0 rule");
-        assert_text(applied(arena, "generic", "X-Seen=2M:540\nX-SeenUnit=other.service\n", 0, false,
-                            NULL),
-                    "0 rule");
-        assert_text(applied(arena, "generic", "X-Seen=2M:nonsense\nX-SeenUnit=db.service\n", 0,
-                            false, NULL),
-                    "0 rule");
-        assert_text(applied(arena, "generic", "", 0, false, NULL), "0 rule");
+                assert_text(applied(*state, rows[i].engine, rows[i].seen, rows[i].base,
+                                    rows[i].is_word, basis),
+                            rows[i].is);
+        }
 }
 
 static Seen seen_of(Arena *arena, uint64_t pages, bool is_exact, const char *command) {
@@ -256,9 +233,8 @@ static void test_by_rule(void **state) {
 
 TEST_FILE(seen) {
         const struct CMUnitTest tests[] = {
-                TEST(test_same_settings), TEST(test_other_settings), TEST(test_nothing_beforehand),
-                TEST(test_kept),          TEST(test_read_back),      TEST(test_broken),
-                TEST(test_lesson),        TEST(test_by_rule),
+                TEST(test_applied), TEST(test_kept),   TEST(test_read_back),
+                TEST(test_broken),  TEST(test_lesson), TEST(test_by_rule),
         };
 
         return RUN_TESTS(tests);

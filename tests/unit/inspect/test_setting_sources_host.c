@@ -167,7 +167,10 @@ static void test_units(void **state) {
                    true);
         /* OpenShift's: the script takes its figures from the unit. */
         write_unit(tree, "/etc/systemd/system/b.service",
-                   "Environment=N=3 SIZE=1048576\nExecStart=/usr/local/bin/b.sh", true);
+                   "Environment=N=7 SIZE=7\nEnvironment=N=3\n"
+                   "EnvironmentFile=/etc/default/pages\nExecStart=/usr/local/bin/b.sh",
+                   true);
+        tree_write(tree, "/etc/default/pages", "SIZE=1048576\n");
         tree_write(tree, "/usr/local/bin/b.sh",
                    "#!/bin/bash\n"
                    "file=\"/sys/kernel/mm/hugepages/hugepages-${SIZE}kB/nr_hugepages\"\n"
