@@ -1285,6 +1285,40 @@ def test_seen(host: Host, fixture: str = "one-node") -> None:
     host.stop(daemon)
 
 
+def test_seen_java(host: Host, fixture: str = "one-node") -> None:
+    """What Java had mapped when it stopped takes the place of the rule, once nothing can have been refused."""
+    options = "-XX:+UseLargePages -XX:+UseG1GC -Xmx300m"
+    host.write("etc/systemd/system/own.service", f"[Service]\nExecStart=/opt/jdk/bin/java {options} Main\n")
+    host.write("opt/jdk/release", 'JAVA_VERSION="17.0.9"\n')
+    host.config("20-own.conf", "[Instance]\nEngine=jvm\nUnit=own.service\n")
+    daemon = host.start()
+    check(start_own(host).returncode == 0, "it may start")
+    rule = host.pool(0)
+    free = host.path("sys/devices/system/node/node0/hugepages/hugepages-2048kB/free_hugepages")
+
+    def look(pages: int, *last: str) -> str:
+        runs(host, pages * 2048, True)
+        host.write(str(free.relative_to(host.root)), f"{rule - pages}\n")
+        check(host.ctl("look", "own", *last).returncode == 0 and seen(host) == (pages, True), f"{seen(host)}")
+        check(host.ctl("learn", "own").returncode == 0, "it runs: nothing is learned")
+        runs(host, 0, True)
+        host.write(str(free.relative_to(host.root)), f"{rule}\n")
+        return host.ctl("explain", "own").stdout
+
+    # It may still be starting; nor is it believed where some must have been refused.
+    check("the rule's: " in look(rule - 20), "while it runs the rule counts")
+    check("the rule's: " in look(rule - 17, "last"), "nor what is too far from the rule")
+    shown = look(rule - 3, "last")
+    check(f"What counts: {rule - 3} pages of 2M, seen: exact" in shown, shown)
+    check(start_own(host).returncode == 0 and host.pool(0) == rule - 3, f"{host.pool(0)} of {rule}")
+    # Other options: the rule once more.
+    host.write("etc/systemd/system/own.service",
+               f"[Service]\nExecStart=/opt/jdk/bin/java {options} -XX:ReservedCodeCacheSize=239m Main\n")
+    shown = host.ctl("explain", "own").stdout
+    check("the rule's: " in shown, shown)
+    host.stop(daemon)
+
+
 def test_etc_cannot_be_written(host: Host, fixture: str = "one-node") -> None:
     """The reservation grows all the same; only the next boot will not know."""
     host.config("20-db.conf", "[Instance]\nEngine=mariadb\n")

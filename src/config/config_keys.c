@@ -431,11 +431,15 @@ void config_keys_note_learned(KeyTarget *target, const Assignment *assignment) {
                 {"X-Version", .text = &learned->version},
                 {"X-Exact", .flag = &learned->is_exact},
                 {"X-Rule", .counts = &learned->by_rule},
+                {"X-Settings", .text = &learned->settings},
+                {"X-Fixed", .flag = &learned->is_fixed},
                 {"X-Seen", .counts = &seen->pages},
                 {"X-SeenExact", .flag = &seen->is_exact},
                 {"X-SeenBase", .counts = &seen->base},
                 {"X-SeenUnit", .text = &seen->unit},
                 {"X-SeenVersion", .text = &seen->version},
+                {"X-SeenSettings", .text = &seen->settings},
+                {"X-SeenWhole", .flag = &seen->is_whole},
                 {"X-SeenCommand", .text = &seen->command},
         };
 

@@ -11,12 +11,12 @@
 enum { COMMAND_BYTES_MAX = 200 };
 
 json_t *seen_to_json(Arena *arena, const Seen *seen, bool is_last) {
-        return json_pack("{so sb so sb}", "pages",
+        return json_pack("{so sb sb so sb}", "pages",
                          VEC_TO_JSON(count, &seen->pages,
                                      json_pack("{so so}", "pageSizeBytes",
                                                count_to_json(count->page_size_bytes), "pages",
                                                count_to_json(count->pages))),
-                         "exact", seen->is_exact, "command",
+                         "exact", seen->is_exact, "whole", seen->is_whole, "command",
                          figure_string_to_json(arena, seen->command), "last", is_last);
 }
 
@@ -51,20 +51,22 @@ static int take_counts(Arena *arena, const json_t *list, const Topology *topolog
 
 int seen_from_json(Arena *arena, const json_t *json, const InstanceConfig *instance,
                    const Topology *topology, Seen *ret, bool *ret_is_last) {
-        const json_t *pages, *exact, *command, *last;
+        const json_t *pages, *exact, *whole, *command, *last;
         Seen seen = {
                 .base = instance->learned.pages,
                 .unit = instance->unit,
                 .version = instance->learned.version,
+                .settings = instance->learned.settings,
         };
 
-        if (json_unpack((json_t *) json, "{s:o, s:o, s:o, s:o !}", "pages", &pages, "exact", &exact,
-                        "command", &command, "last", &last) < 0 ||
+        if (json_unpack((json_t *) json, "{s:o, s:o, s:o, s:o, s:o !}", "pages", &pages, "exact",
+                        &exact, "whole", &whole, "command", &command, "last", &last) < 0 ||
             take_counts(arena, pages, topology, &seen.pages) < 0 || !json_is_boolean(exact) ||
-            figure_string_from_json(arena, command, &seen.command) < 0 || !json_is_boolean(last) ||
-            (seen.command && strlen(seen.command) > COMMAND_BYTES_MAX))
+            !json_is_boolean(whole) || figure_string_from_json(arena, command, &seen.command) < 0 ||
+            !json_is_boolean(last) || (seen.command && strlen(seen.command) > COMMAND_BYTES_MAX))
                 return -EINVAL;
         seen.is_exact = json_is_true(exact);
+        seen.is_whole = json_is_true(whole);
         *ret = seen;
         *ret_is_last = json_is_true(last);
         return 0;

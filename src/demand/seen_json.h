@@ -14,7 +14,7 @@
 /* All that is said in one go: a line for each look. */
 #define SEEN_BYTES_MAX ((size_t) 64 << 10)
 
-/* Pages, command, is_exact, and IS_LAST (seen_merge()); whoever keeps it knows the rest. */
+/* Pages, command, is_exact, is_whole, and IS_LAST (seen_merge()); whoever keeps it knows the rest. */
 json_t *seen_to_json(Arena *arena, const Seen *seen, bool is_last);
 
 /* 0, or -EINVAL. Of INSTANCE, as it is described now: at least one page, of sizes that TOPOLOGY has, each once. */

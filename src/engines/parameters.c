@@ -83,6 +83,31 @@ static bool is_known(const ParameterTable *table, const char *name) {
         return parameters_have(table, point ? point + 1 : name);
 }
 
+/* "orders.sga_max_size" is its row's too. */
+static bool is_counted(const ParameterTable *table, const char *name) {
+        const char *point = strchr(name, '.');
+
+        return ARRAY_ANY(row, table->rows, table->n,
+                         !row->takes_nothing &&
+                                 (setting_is_named(row->name, name) ||
+                                  (point && setting_is_named(row->name, point + 1))));
+}
+
+/* A sum, for it does not matter in which order settings stand. */
+const char *engine_fingerprint(const Engine *engine, Arena *arena, const Settings *settings) {
+        const ParameterTable *table = engine_formula(engine)->parameters;
+        uint64_t sum = 0;
+
+        if (!table)
+                return NULL;
+        VEC_FOREACH(setting, settings)
+                if (is_counted(table, setting->name) &&
+                    settings_find(settings, setting->name) == setting)
+                        sum += text_fold(text_fold(TEXT_FOLD_START, folded(arena, setting->name)),
+                                         setting->value);
+        return arena_printf(arena, "%016" PRIx64, sum);
+}
+
 static const char *read_given(Arena *arena, const ParameterTable *table, const Parameter *row,
                               uint64_t major_version, ParameterValue *value) {
         const Setting *setting = value->setting;

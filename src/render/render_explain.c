@@ -253,7 +253,10 @@ char *render_explain(Arena *arena, const PlanInstance *planned, const Topology *
                 add_lesson(&text, lesson, now, options);
         else
                 ARRAY_FOREACH(option, demand->options, demand->n_options)
-                        add_sizing(&text, "\nSize", &option->sizing, options);
+                        add_sizing(&text,
+                                   option->sizing.source == SIZING_RULE ? "\nSize by the rule,"
+                                                                        : "\nSize as given,",
+                                   &option->sizing, options);
         if (demand->n_options > 0) {
                 text_printf(&text, "\nPlacement=%s on nodes %s: %s\n",
                             placement_name(config->placement), id_set_format(arena, &demand->nodes),

@@ -28,8 +28,9 @@ static bool is_of_these_settings(const View *view, uint64_t pages) {
         return base == 0 || (base <= pages + tolerance && pages <= base + tolerance);
 }
 
-/* It had all the pages that this would take, and they are still there: small pages are what it wants. */
-static bool had_its_chance(Command *command, const View *view) {
+/* It was granted so many PAGES, and those that it has not mapped are still there: had it wanted them, it would have
+ * them. */
+static bool had_its_chance(Command *command, const View *view, uint64_t pages) {
         const Demand *demand =
                 demand_compute(command->arena, read_config(command), view->topology, NULL);
         const DemandInstance *wanted =
@@ -43,8 +44,22 @@ static bool had_its_chance(Command *command, const View *view) {
                                                 each->page_size_bytes == view->page_size_bytes);
         const PageSize *size = &view->topology->page_sizes[i];
 
-        return option && option->pages >= view->huge_pages + view->small_pages &&
-               sub_floored(size->free_pages, size->reserved_pages) >= view->small_pages;
+        return option && option->pages >= pages &&
+               sub_floored(size->free_pages, size->reserved_pages) >=
+                       sub_floored(pages, view->huge_pages);
+}
+
+/* Small pages in place of refused ones do not show where they are private. Nothing was refused where all that the rule
+ * says was to be had; and what is further from it than any server that was measured (docs/sizes.md) was. */
+static bool is_whole(Command *command, const View *view) {
+        const Learned *learned = &view->instance->learned;
+        uint64_t by_rule = page_counts_find(&learned->pages, view->page_size_bytes);
+        uint64_t pages = view->huge_pages;
+        uint64_t above = pages / 50 + div_round_up(16 * MIB, view->page_size_bytes);
+
+        return learned->is_fixed && !view->instance->engine->maps_all_at_start &&
+               pages <= by_rule && by_rule <= pages + above &&
+               had_its_chance(command, view, by_rule);
 }
 
 /* Of small pages it counts what it was refused of huge ones, as far as that can be told. */
@@ -53,7 +68,8 @@ static uint64_t refused_pages(Command *command, const View *view) {
                        is_of_these_settings(view, view->huge_pages) &&
                        view->instance->learned.pages.n > 0;
 
-        return view->small_pages == 0 || has_all || had_its_chance(command, view)
+        return view->small_pages == 0 || has_all ||
+                               had_its_chance(command, view, view->huge_pages + view->small_pages)
                        ? 0
                        : view->small_pages;
 }
@@ -95,6 +111,7 @@ Seen look_at_unit(Command *command, const InstanceConfig *instance, const Topolo
                 .base = instance->learned.pages,
                 .unit = instance->unit,
                 .version = instance->learned.version,
+                .settings = instance->learned.settings,
                 .command = mappings.command,
         };
         View view = {instance, topology, page_size_of(instance, topology, &seen.pages), 0, 0};
@@ -106,6 +123,7 @@ Seen look_at_unit(Command *command, const InstanceConfig *instance, const Topolo
         uint64_t refused = refused_pages(command, &view);
 
         seen.is_exact = mappings.is_complete && refused == 0 && seen.pages.n == 1;
+        seen.is_whole = seen.is_exact && is_whole(command, &view);
         if (seen.pages.n == 0 && refused == 0 && view.small_pages > 0)
                 *ret_why = "its huge pages are there, and it takes small ones: it does not ask for "
                            "them; see its manual";
@@ -154,7 +172,11 @@ Seen look_now(Command *command, const InstanceConfig *instance) {
 void look_keep(Command *command, const InstanceConfig *instance, const Seen *now, bool is_last) {
         if (now->pages.n == 0)
                 return;
-        const Seen kept = seen_merge(instance, now, is_last);
+        Seen shown = *now;
+
+        /* A start may take long: only its end shows that it is over. */
+        shown.is_whole = now->is_whole && is_last;
+        const Seen kept = seen_merge(instance, &shown, is_last);
 
         if (!seen_is_same(&kept, &instance->learned.seen))
                 keep(command, instance, &kept);

@@ -74,12 +74,10 @@ static const char *find_java_home(const Search *search, bool *ret_is_sure) {
 }
 
 /* JAVA_VERSION="17.0.9" in HOME/release; a sure one is a setting of the formula. */
-static void find_version(Search *search) {
+static void read_version(const Search *search, const char *home, bool is_sure) {
         static const char key[] = "JAVA_VERSION=\"";
         Arena *arena = search->arena;
         Gathered *ret = search->ret;
-        bool is_sure;
-        const char *home = find_java_home(search, &is_sure);
 
         if (!home || *home != '/')
                 return;
@@ -88,13 +86,25 @@ static void find_version(Search *search) {
         SourceLines lines = source_lines(&text);
         const char *line;
 
-        while (!ret->version && (line = source_line(arena, &lines)))
+        const char *version = NULL;
+
+        while (!version && (line = source_line(arena, &lines)))
                 if (text_starts_with(line, key) && jvm_major_version(line + strlen(key)) > 0)
-                        ret->version = arena_strndup(arena, line + strlen(key),
-                                                     strspn(line + strlen(key), "0123456789._+-"));
-        if (ret->version && is_sure)
-                settings_add(arena, &ret->settings, "server_version", ret->version,
+                        version = arena_strndup(arena, line + strlen(key),
+                                                strspn(line + strlen(key), "0123456789._+-"));
+        if (!version)
+                return;
+        ret->version = version;
+        if (is_sure)
+                settings_add(arena, &ret->settings, "server_version", version,
                              source_origin(arena, path, lines.number));
+}
+
+static void find_version(const Search *search) {
+        bool is_sure;
+        const char *home = find_java_home(search, &is_sure);
+
+        read_version(search, home, is_sure);
 }
 
 /* ---- files ---- */
@@ -270,14 +280,14 @@ static void read_scripts(Search *search) {
         }
 }
 
-/* Whether the virtual machine would make anything of VALUE that counts here. */
+/* Whether the virtual machine would make anything of VALUE that its size depends on. */
 static bool has_settings(const Search *search, const char *value) {
         JvmOptions options = {};
         Settings settings = {};
 
         jvm_options_read_variable(search->arena, value, "", &options);
         jvm_options_settings(search->arena, &options, &settings);
-        return settings.n > 0;
+        return VEC_ANY(setting, &settings, !text_equals(setting->name, "Xms"));
 }
 
 static const char *refuse_computed(const Search *search, const Variable *variable,
@@ -316,6 +326,20 @@ static void add_heap(Search *search) {
             !VEC_ANY(option, &search->options, text_starts_with(option->text, "-Xmx")))
                 *vec_push(search->arena, &search->options) = (JvmOption){
                         arena_printf(search->arena, "-Xmx%s", heap->value), heap->origin};
+}
+
+/* Where the unit does not say which Java it is, what its scripts set does. */
+static void find_version_in_scripts(Search *search) {
+        const char *name = search->product ? search->product->java_variable : NULL;
+
+        if (!name || search->target->arguments ||
+            settings_find(&search->ret->settings, "server_version"))
+                return;
+        const char *home = jvm_script_find(&search->script, name)->value;
+
+        if (!strstr(home, SHELL_UNKNOWN) &&
+            !VEC_ANY(other, &search->script.conditional, text_equals(other->name, name)))
+                read_version(search, home, true);
 }
 
 /* ---- command lines and variables ---- */
@@ -497,6 +521,7 @@ static const char *gather_jvm(Arena *arena, const EngineTarget *target, const So
 
         if (wrong)
                 return wrong;
+        find_version_in_scripts(&search);
         jvm_options_settings(arena, &search.options, &ret->settings);
         return check_settings(&search);
 }

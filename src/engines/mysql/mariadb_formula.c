@@ -297,7 +297,11 @@ static const char *caveat(Arena *arena, const Setting *version) {
                 return arena_printf(
                         arena, "an estimate, for %s is newer than this rule, which was " MEASURED,
                         version->value);
-        return "an upper bound, " MEASURED ": the pool's alignment takes less by chance";
+        if (has_chunks(version_number(arena, version->value)))
+                return "an upper bound, " MEASURED
+                       ": at most 8 pages of 2M more than the server takes, but for rounding to chunks";
+        return "an upper bound, at most 9 pages of 2M more than the server takes, " MEASURED
+               ": the pool's alignment takes less by chance";
 }
 
 static const char *size_mariadb(Arena *arena, const Settings *settings, uint64_t page_size_bytes,

@@ -10,8 +10,6 @@
 
 #include <string.h>
 
-static const char service_suffix[] = ".service";
-
 typedef struct Server {
         Arena *arena;
         const EngineTarget *target;
@@ -204,28 +202,6 @@ static const char *read_pg_ctl_conf(Server *server, PostgresqlCommand *command) 
 
 /* ---- version ---- */
 
-static bool is_version(const char *text) {
-        size_t length = strlen(text);
-
-        return length > 0 && length <= 5 && strspn(text, "0123456789.") == length && *text != '.';
-}
-
-/* "/var/lib/pgsql/16/data", "postgresql-16.service": a number behind the product's name. */
-static const char *version_in(Arena *arena, const char *text) {
-        bool is_behind_name = false;
-        const char *word;
-
-        if (text && text_ends_with(text, service_suffix))
-                text = arena_strndup(arena, text, strlen(text) - strlen(service_suffix));
-        while (text && (word = text_next_word(arena, &text, "/-@"))) {
-                if (is_behind_name && is_version(word))
-                        return word;
-                is_behind_name = text_equals(word, "postgresql") || text_equals(word, "pgsql") ||
-                                 text_equals(word, "postgres");
-        }
-        return NULL;
-}
-
 static void set_version(const Server *server, const char *version, const char *origin) {
         server->ret->version = version;
         settings_add(server->arena, &server->ret->settings, "server_version", version, origin);
@@ -236,7 +212,7 @@ static void guess_version(const Server *server) {
                                       server->ret->config_file, server->ret->data_directory};
 
         for (size_t i = 0; i < ARRAY_LEN(places); i++) {
-                const char *version = version_in(server->arena, places[i]);
+                const char *version = postgresql_version_in(server->arena, places[i]);
 
                 if (version) {
                         set_version(server, version, places[i]);
@@ -253,7 +229,7 @@ static void learn_version(const Server *server) {
         SourceLines lines = source_lines(&text);
         const char *line = source_line(server->arena, &lines);
 
-        if (line && is_version(line)) {
+        if (line && postgresql_is_version(line)) {
                 set_version(server, line, source_origin(server->arena, path, 1));
                 return;
         }

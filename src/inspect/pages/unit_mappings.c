@@ -131,6 +131,17 @@ UnitMappings unit_mappings_read(const Root *root, Arena *arena, const char *unit
         };
 }
 
+uint64_t process_mappings_bytes(const Root *root, uint64_t pid) {
+        CLEANUP(arena_freep) Arena *arena = arena_new();
+        Search search = {.root = root, .arena = arena, .is_complete = true};
+
+        search.devices = process_file_hugetlbfs(root, arena, pid);
+        read_process(&search, pid);
+        const HugeMappings segments = join_parts(arena, &search.found);
+
+        return VEC_SUM(segment, &segments, segment->length_bytes);
+}
+
 PageCounts unit_mappings_huge(Arena *arena, const UnitMappings *mappings) {
         PageCounts counts = {};
 

@@ -6,11 +6,11 @@
 #include "support/testing.h"
 
 static const InstanceConfig *instance_of(Arena *arena) {
-        return config_find(config_make(arena, "20-db.conf",
-                                       "[Instance]\nEngine=postgresql\nUnit=db.service\n",
-                                       "20-db.conf.d/90-learned.conf",
-                                       "[Instance]\nPages=2M:600\nX-Version=14.5\n", NULL),
-                           "db");
+        return config_find(
+                config_make(arena, "20-db.conf", "[Instance]\nEngine=postgresql\nUnit=db.service\n",
+                            "20-db.conf.d/90-learned.conf",
+                            "[Instance]\nPages=2M:600\nX-Version=14.5\nX-Settings=0a\n", NULL),
+                "db");
 }
 
 static const Topology *topology_of(Arena *arena) {
@@ -31,14 +31,15 @@ static int take(Arena *arena, json_t *json, Seen *ret, bool *ret_is_last) {
 }
 
 static void test_round_trip(void **state) {
-        Seen seen = {.command = "/usr/bin/db 0123456789abcdef", .is_exact = true}, told = {};
+        Seen seen = {.command = "/usr/bin/db 0123456789abcdef", .is_exact = true, .is_whole = true},
+             told = {};
         bool is_last = false;
 
         *vec_push(*state, &seen.pages) = (PageCount){2 * MIB, 540};
         *vec_push(*state, &seen.pages) = (PageCount){GIB, 3};
         assert_int_equal(take(*state, seen_to_json(*state, &seen, true), &told, &is_last), 0);
         assert_true(is_last);
-        assert_true(told.is_exact);
+        assert_true(told.is_exact && told.is_whole);
         assert_text(told.command, seen.command);
         assert_int_equal(told.pages.n, 2);
         assert_int_equal(page_counts_find(&told.pages, 2 * MIB), 540);
@@ -46,15 +47,16 @@ static void test_round_trip(void **state) {
         /* For what that holds is not the other side's to say. */
         assert_text(told.unit, "db.service");
         assert_text(told.version, "14.5");
+        assert_text(told.settings, "0a");
         assert_int_equal(page_counts_find(&told.base, 2 * MIB), 600);
         seen.command = NULL;
-        seen.is_exact = false;
+        seen.is_exact = seen.is_whole = false;
         assert_int_equal(take(*state, seen_to_json(*state, &seen, false), &told, &is_last), 0);
-        assert_false(is_last || told.is_exact);
+        assert_false(is_last || told.is_exact || told.is_whole);
         assert_null(told.command);
 }
 
-#define REST  ",\"exact\":true,\"command\":null,\"last\":false}"
+#define REST  ",\"exact\":true,\"whole\":false,\"command\":null,\"last\":false}"
 #define PAGES "{\"pages\":[{\"pageSizeBytes\":2097152,\"pages\":7}]"
 
 static void test_refusals(void **state) {
@@ -75,10 +77,12 @@ static void test_refusals(void **state) {
                 "{\"pages\":[{\"pageSizeBytes\":2097152,\"pages\":7},"
                 "{\"pageSizeBytes\":2097152,\"pages\":7}]" REST,
                 PAGES ",\"unit\":\"x\"" REST,
-                PAGES ",\"exact\":1,\"command\":null,\"last\":false}",
-                PAGES ",\"exact\":true,\"command\":7,\"last\":false}",
-                PAGES ",\"exact\":true,\"command\":null,\"last\":0}",
-                PAGES ",\"exact\":true,\"command\":null}",
+                PAGES ",\"exact\":1,\"whole\":false,\"command\":null,\"last\":false}",
+                PAGES ",\"exact\":true,\"whole\":1,\"command\":null,\"last\":false}",
+                PAGES ",\"exact\":true,\"command\":null,\"last\":false}",
+                PAGES ",\"exact\":true,\"whole\":false,\"command\":7,\"last\":false}",
+                PAGES ",\"exact\":true,\"whole\":false,\"command\":null,\"last\":0}",
+                PAGES ",\"exact\":true,\"whole\":false,\"command\":null}",
         };
         Seen seen = {};
         bool is_last;
